@@ -1,0 +1,87 @@
+"""Set-up and everyday commands, for a machine that has only Python and pip.
+
+    python3 dev.py demo       fold a long recorded session, live in the terminal
+    python3 dev.py test       the tests (further arguments go to pytest)
+    python3 dev.py check      lint, types
+    python3 dev.py laws N     the ten laws on N generated conversations
+    python3 dev.py corpus     every recorded session at every window, in every dialect
+    python3 dev.py bench      the benchmark: ratios within one run
+
+Each installs what it needs into .venv, once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+HOME = HERE / ".venv"
+PYTHON = HOME / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+PIP = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--python", str(PYTHON), "install", "-q"]
+
+
+def set_up(*groups: str) -> None:
+    """A virtual environment with the package (editable) and the groups named, pinned by constraints.txt."""
+    project = (HERE / "pyproject.toml").read_bytes()
+    wanted = hashlib.sha256(project + (HERE / "constraints.txt").read_bytes() + repr(groups).encode()).hexdigest()
+    done = HOME / f"installed-{'-'.join(groups) or 'base'}"
+    if done.exists() and done.read_text() == wanted:
+        return
+    print("setting up .venv (once) …", file=sys.stderr, flush=True)
+    if not PYTHON.exists():
+        subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(HOME)], check=True)
+    tables = tomllib.loads(project.decode())
+    packages = [package for group in groups for package in tables["dependency-groups"][group]]
+    subprocess.run([*PIP, "-c", str(HERE / "constraints.txt"), "-e", str(HERE), *packages], check=True)
+    if "test" in groups:
+        # It asks for Python 3.12 but runs on 3.11; the tests compare with its exact counts.
+        subprocess.run([*PIP, "--no-deps", "--ignore-requires-python", _pin("ctok")], check=True)
+    done.write_text(wanted)
+
+
+def _pin(package: str) -> str:
+    lines = (HERE / "constraints.txt").read_text().splitlines()
+    return next(line for line in lines if line.startswith(f"{package}=="))
+
+
+def run(*command: str, **environment: str) -> None:
+    done = subprocess.run([str(PYTHON), *command], cwd=HERE, env={**os.environ, **environment}, check=False)
+    if done.returncode:
+        sys.exit(done.returncode)
+
+
+def main(name: str = "", *rest: str) -> None:
+    match name:
+        case "demo":
+            set_up()
+            run("-m", "yohaku", "demo", *rest)
+        case "test":
+            set_up("test")
+            run("-m", "pytest", "-n", str(os.cpu_count() or 1), *rest)
+        case "check":
+            set_up("test", "check")
+            run("-m", "ruff", "check", ".")
+            run("-m", "ruff", "format", "--check", ".")
+            run("-m", "mypy")
+        case "laws":
+            set_up("test")
+            number = rest[0] if rest else "1000000"
+            run("-m", "pytest", "-n", str(os.cpu_count() or 1), "tests/laws", YOHAKU_LAWS=number)
+        case "corpus":
+            set_up("test")
+            run("-m", "pytest", "-n", str(os.cpu_count() or 1), "tests/corpus", *rest, YOHAKU_CORPUS="all")
+        case "bench":
+            set_up("test")
+            run("benchmarks/fit.py", *rest)
+        case _:
+            print(__doc__)
+            sys.exit(0 if name in ("", "help", "-h", "--help") else 2)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
