@@ -1,0 +1,57 @@
+"""yohaku keeps a conversation with a language model inside its context window. It folds; it never deletes."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from yohaku.core.budget import Budget as Budget
+    from yohaku.core.engine import Folded as Folded
+    from yohaku.core.engine import Question as Question
+    from yohaku.core.engine import Recipe as Recipe
+    from yohaku.core.engine import Rung as Rung
+    from yohaku.core.engine import TooBig as TooBig
+    from yohaku.core.errors import DoesNotFit as DoesNotFit
+    from yohaku.core.errors import Malformed as Malformed
+    from yohaku.core.errors import UnknownModel as UnknownModel
+    from yohaku.core.errors import UnknownRef as UnknownRef
+    from yohaku.core.errors import Unreadable as Unreadable
+    from yohaku.core.errors import YohakuError as YohakuError
+    from yohaku.core.fold import Gist as Gist
+    from yohaku.core.fold import Stub as Stub
+    from yohaku.core.fold import View as View
+    from yohaku.core.model import History as History
+    from yohaku.core.receipt import Receipt as Receipt
+    from yohaku.session import Session as Session
+
+__version__ = "0.1.0"
+
+_HOME = {
+    "Budget": "yohaku.core.budget",
+    "Folded": "yohaku.core.engine",
+    "Question": "yohaku.core.engine",
+    "Recipe": "yohaku.core.engine",
+    "Rung": "yohaku.core.engine",
+    "TooBig": "yohaku.core.engine",
+    "DoesNotFit": "yohaku.core.errors",
+    "Malformed": "yohaku.core.errors",
+    "UnknownModel": "yohaku.core.errors",
+    "UnknownRef": "yohaku.core.errors",
+    "Unreadable": "yohaku.core.errors",
+    "YohakuError": "yohaku.core.errors",
+    "Gist": "yohaku.core.fold",
+    "Stub": "yohaku.core.fold",
+    "View": "yohaku.core.fold",
+    "History": "yohaku.core.model",
+    "Receipt": "yohaku.core.receipt",
+    "Session": "yohaku.session",
+}
+
+__all__ = ["__version__", *_HOME]  # noqa: PLE0604 - the names load when they are first used, so that importing is free
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'yohaku' has no attribute {name!r}")
+    return getattr(import_module(_HOME[name]), name)

@@ -1,0 +1,73 @@
+"""How many tokens there may be, and how worried to be about them.
+
+Law: every number is a function of the window, so the same code is right from 2K to 2M.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from yohaku.core.errors import BadSetting
+
+if TYPE_CHECKING:
+    from yohaku.core.ledger import Ledger
+
+Level: TypeAlias = Literal["calm", "warm", "hot", "full", "over"]
+
+SHARES: dict[str, float] = {"calm": 0.0, "warm": 0.6, "hot": 0.8, "full": 0.9}
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    window: int
+    """Tokens the model can hold, prompt and reply together."""
+    reserve: int
+    """Tokens kept free for the reply."""
+
+    def __post_init__(self) -> None:
+        if self.window < 1:
+            raise BadSetting(f"a window of {self.window:,} tokens: give a positive number", code="bad_window")
+        if not 0 <= self.reserve < self.window:
+            raise BadSetting(
+                f"a reserve of {self.reserve:,} tokens in a window of {self.window:,}: give a smaller reserve",
+                code="bad_reserve",
+                reserve=self.reserve,
+                window=self.window,
+            )
+
+    @classmethod
+    def of(cls, window: int, reserve: int | None = None, output_limit: int | None = None) -> Budget:
+        if reserve is None:
+            reserve = max(0, min(output_limit or window, window // 8))
+        return cls(window, reserve)
+
+    @property
+    def limit(self) -> int:
+        """The most a request may weigh."""
+        return self.window - self.reserve
+
+    @property
+    def margin(self) -> int:
+        """Tokens left free for safety when deciding how much more may come in."""
+        return self.window // 10
+
+    def at(self, level: Level | float) -> int:
+        """The weight at which a level begins."""
+        if level == "over":
+            return self.limit + 1
+        share = SHARES[level] if isinstance(level, str) else level
+        return int(self.limit * share)
+
+    def level(self, total: int) -> Level:
+        if total > self.limit:
+            return "over"
+        names: tuple[Level, ...] = ("full", "hot", "warm")
+        return next((name for name in names if total >= self.at(name)), "calm")
+
+    def remaining(self, ledger: Ledger) -> int:
+        return max(0, self.window - ledger.total - self.reserve - self.margin)
+
+    def tool_output(self, ledger: Ledger) -> int:
+        """What one tool may return now. Not all of what remains: several may run in one step."""
+        return int(self.remaining(ledger) * 0.6)

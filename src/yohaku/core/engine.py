@@ -1,0 +1,176 @@
+"""Planning a folding: passes propose, this engine accepts what makes the conversation smaller, nobody else decides.
+
+`plan` is a generator: where a pass needs a model it yields a `Question` and is sent the answer, so the same code
+serves sync, async and tests. It touches nothing outside its arguments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from yohaku.core.budget import Budget, Level
+from yohaku.core.fold import Fold, View
+from yohaku.core.ledger import Ledger, Scales
+from yohaku.core.meter import Meter
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What a pass asks a model."""
+
+    purpose: str
+    text: str
+    limit: int
+    """Tokens the answer may have."""
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """What a pass may know beside the view."""
+
+    budget: Budget
+    scales: Scales
+    ledger: Ledger
+    """Of the view as it stands."""
+    goal: int
+    """Tokens to come down to."""
+
+    @property
+    def meter(self) -> Meter:
+        return self.scales.meter
+
+    @property
+    def excess(self) -> int:
+        return self.ledger.total - self.goal
+
+
+Asking: TypeAlias = Generator[Question, str, "list[Fold]"]
+Pass: TypeAlias = Callable[[View, Room], "list[Fold] | Asking"]
+
+
+@dataclass(frozen=True, slots=True)
+class Rung:
+    level: Level | float
+    """Fires when the view weighs this much or more."""
+    propose: Pass
+    goal: Level | float = "warm"
+    """Folds down to this, well below its level, so that nothing changes again for many turns."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    name: str
+    rungs: tuple[Rung, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Fits:
+    name = "fits"
+
+
+@dataclass(frozen=True, slots=True)
+class Folded:
+    name = "folded"
+
+
+@dataclass(frozen=True, slots=True)
+class Inflated:
+    """What was proposed would have made it bigger, and was refused."""
+
+    name = "inflated"
+
+
+@dataclass(frozen=True, slots=True)
+class TooBig:
+    what: str
+    """"system prompt", "tool definitions", "newest prompt" or "newest turn"."""
+    needs: int
+    limit: int
+    name = "too_big"
+
+    def __str__(self) -> str:
+        return (
+            f"does not fit: the {self.what} alone needs {self.needs:,} tokens and the limit is {self.limit:,}; "
+            f"shorten it, or use a larger window"
+        )
+
+
+Verdict: TypeAlias = Fits | Folded | Inflated | TooBig
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    view: View
+    before: Ledger
+    after: Ledger
+    verdict: Verdict
+    folds: tuple[Fold, ...] = ()
+    """The folds made by this planning, in order."""
+    asks: int = 0
+    """Questions put to a model."""
+
+
+def plan(view: View, budget: Budget, recipe: Recipe, meter: Meter) -> Generator[Question, str, Outcome]:
+    scales = Scales(meter)
+    before = after = scales.ledger(view.shown)
+    made: list[Fold] = []
+    asks, inflated = 0, False
+    for rung in recipe.rungs:
+        if after.total < budget.at(rung.level):
+            continue
+        proposed, asked = yield from _propose(rung.propose, view, Room(budget, scales, after, budget.at(rung.goal)))
+        asks += asked
+        folds = [fold for fold in proposed if fold.after < fold.before]
+        if not folds:
+            continue
+        candidate = view.with_(folds)
+        weight = scales.ledger(candidate.shown)
+        if weight.total < after.total:
+            view, after = candidate, weight
+            made += folds
+        else:
+            inflated = True
+    verdict = _verdict(view, after, budget, bool(made), inflated)
+    return Outcome(view, before, after, verdict, _standing(made, view), asks)
+
+
+def _propose(propose: Pass, view: View, room: Room) -> Generator[Question, str, tuple[Iterable[Fold], int]]:
+    proposed = propose(view, room)
+    if isinstance(proposed, list):
+        return proposed, 0
+    asks, answer = 0, None
+    while True:
+        try:
+            question = next(proposed) if answer is None else proposed.send(answer)
+        except StopIteration as stop:
+            return stop.value, asks
+        asks += 1
+        answer = yield question
+
+
+def _standing(made: list[Fold], view: View) -> tuple[Fold, ...]:
+    """Those of the folds made that still show: a later rung may have folded over an earlier one."""
+    shown = {*view.live, view.gist}
+    return tuple(fold for fold in made if fold in shown)
+
+
+def _verdict(view: View, after: Ledger, budget: Budget, folded: bool, inflated: bool) -> Verdict:
+    if after.total > budget.limit:
+        return too_big(view, after, budget)
+    if folded:
+        return Folded()
+    return Inflated() if inflated else Fits()
+
+
+def too_big(view: View, after: Ledger, budget: Budget) -> TooBig:
+    """Names what stands in the way, the first of the things that cannot be folded which is over the limit."""
+    limit = budget.limit
+    if after.system > limit:
+        return TooBig("system prompt", after.system, limit)
+    if after.fixed > limit:
+        biggest = "tool definitions" if after.tools > after.system else "system prompt"
+        return TooBig(biggest if after.tools > limit else "system prompt with its tool definitions", after.fixed, limit)
+    prompt_only = view.shown.turns and not view.shown.turns[-1].steps
+    return TooBig("newest prompt" if prompt_only else "newest turn", after.total, limit)

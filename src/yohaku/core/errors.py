@@ -1,0 +1,83 @@
+"""Everything that can go wrong, as one tree. Each message says what is wrong, where, and what to do next.
+
+YohakuError
+├── Malformed          the conversation breaks a rule of its format (says which entry)
+├── Unreadable         the input is not a conversation at all
+├── DoesNotFit         no view of it fits the window (carries the verdict)
+├── UnknownModel       strict mode, and the catalogue does not know the model
+├── UnknownRecipe
+├── BadSetting         a window, reserve or option that cannot be meant
+├── UnknownRef
+└── Unanswered         a pass asked a question and nobody is there to answer
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from yohaku.core.engine import TooBig
+
+
+class YohakuError(Exception):
+    """Root of the tree. `code` names the sentence a surface may say in another language; `facts` fill it."""
+
+    code = "error"
+
+    def __init__(self, message: str, **facts: object) -> None:
+        super().__init__(message)
+        self.facts = facts
+
+
+class Malformed(YohakuError):
+    code = "malformed"
+
+    def __init__(self, what: str, where: str = "") -> None:
+        super().__init__(f"{where}: {what}" if where else what, what=what, where=where)
+        self.what = what
+        self.where = where
+
+
+class Unreadable(YohakuError):
+    code = "unreadable"
+
+
+class DoesNotFit(YohakuError):
+    code = "does_not_fit"
+
+    def __init__(self, verdict: TooBig) -> None:
+        super().__init__(str(verdict), what=verdict.what, needs=verdict.needs, limit=verdict.limit)
+        self.verdict = verdict
+
+
+class UnknownModel(YohakuError):
+    code = "unknown_model"
+
+    def __init__(self, model: str) -> None:
+        super().__init__(f"unknown model {model!r}: give its window, or leave strict mode", model=model)
+
+
+class UnknownRecipe(YohakuError):
+    code = "unknown_recipe"
+
+    def __init__(self, name: str, known: tuple[str, ...]) -> None:
+        super().__init__(f"unknown recipe {name!r}: take one of {', '.join(known)}", name=name, known=", ".join(known))
+
+
+class UnknownRef(YohakuError):
+    code = "unknown_ref"
+
+    def __init__(self, ref: str) -> None:
+        super().__init__(f"unknown ref {ref!r}", ref=ref)
+
+
+class BadSetting(YohakuError):
+    code = "bad_setting"
+
+    def __init__(self, message: str, code: str = "bad_setting", **facts: object) -> None:
+        super().__init__(message, **facts)
+        self.code = code
+
+
+class Unanswered(YohakuError):
+    code = "unanswered"

@@ -1,0 +1,104 @@
+"""Where the tokens of a conversation are.
+
+Law: a weight is a sum over parts, so what is added to a history is all that has to be weighed again.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from yohaku.core.meter import Meter
+from yohaku.core.model import History, Part, Step, Text, Tool, Turn, Use
+
+
+@dataclass(frozen=True, slots=True)
+class Ledger:
+    """Tokens, all of them."""
+
+    system: int
+    tools: int
+    turns: int
+    """Prompts, replies and results."""
+    last: int
+    """The results of the newest step, counted in `turns` too."""
+    request: int
+
+    @property
+    def total(self) -> int:
+        return self.request + self.system + self.tools + self.turns
+
+    @property
+    def fixed(self) -> int:
+        """What no folding can touch."""
+        return self.request + self.system + self.tools
+
+
+class Scales:
+    """A meter put to use on whole values. It knows a step it has weighed before, as long as it lives."""
+
+    def __init__(self, meter: Meter) -> None:
+        self.meter = meter
+        self.frame = meter.frame
+        self._known: dict[int, tuple[Step, int]] = {}
+        """By identity; the step is kept beside its weight so that no other can take its place."""
+
+    def ledger(self, shown: History) -> Ledger:
+        newest = next((turn.steps[-1] for turn in reversed(shown.turns) if turn.steps), Step(()))
+        return Ledger(
+            system=self.entries(shown.system),
+            tools=self.tools(shown.tools),
+            turns=self.turns(shown.turns),
+            last=sum(self.parts(use.result.parts) for use in newest.uses),
+            request=self.frame.request,
+        )
+
+    def tools(self, tools: tuple[Tool, ...]) -> int:
+        if not tools:
+            return 0
+        definitions = sum(math.ceil(self.frame.definition * self.meter.count(tool.definition)) for tool in tools)
+        return self.frame.tools + self.frame.tool * len(tools) + definitions
+
+    def turns(self, turns: Iterable[Turn]) -> int:
+        return sum(map(self.turn, turns))
+
+    def turn(self, turn: Turn) -> int:
+        return self.entries(turn.prompt) + sum(map(self.step, turn.steps))
+
+    def step(self, step: Step) -> int:
+        known = self._known.get(id(step))
+        if known:
+            return known[1]
+        entries = set()
+        total = 0
+        for item in step.items:
+            if isinstance(item, Use):
+                entries.add(item.call.at[:1])
+                total += self.use(item)
+            else:
+                entries.add(item.at[:1])
+                total += self.part(item)
+        total += self.frame.message * len(entries)
+        self._known[id(step)] = step, total
+        return total
+
+    def use(self, use: Use) -> int:
+        call = self.frame.call + self.meter.count(use.call.name) + self.meter.count(use.call.arguments)
+        return call + self.frame.result + self.parts(use.result.parts)
+
+    def entries(self, parts: tuple[Part, ...]) -> int:
+        """Parts with the frame of each entry they stand in; parts of one entry share it."""
+        framed = {part.at[:1] or at for at, part in enumerate(parts) if not part.at or isinstance(part.at[0], int)}
+        fields = {part.at[0] for part in parts if part.at and isinstance(part.at[0], str)}
+        return self.frame.message * len(framed) + self.frame.system * len(fields) + self.parts(parts)
+
+    def parts(self, parts: Iterable[Part]) -> int:
+        return sum(map(self.part, parts))
+
+    def part(self, part: Part) -> int:
+        return self.meter.count(part.text) if isinstance(part, Text) else self.meter.weigh(part)
+
+
+def weigh(shown: History, meter: Meter) -> Ledger:
+    return Scales(meter).ledger(shown)

@@ -1,0 +1,42 @@
+"""Clear old results and other big pieces, the biggest first, and only when it is worth breaking the prompt cache."""
+
+from __future__ import annotations
+
+from yohaku.core.engine import Pass, Room
+from yohaku.core.fold import Fold, View
+from yohaku.core.passes.pieces import Piece, fold_whole, pieces
+
+
+def clear(*where: str, keep: float = 0.25, least: float = 0.1) -> Pass:
+    """Pieces of the kinds given become one line each until the goal is met.
+
+    The newest are kept, up to `keep` of the goal, and the newest step and prompt always; nothing is done for less
+    than `least` of the limit, unless the conversation is over it.
+    """
+
+    def propose(view: View, room: Room) -> list[Fold]:
+        old = _older(list(pieces(view, room, *where)), int(room.goal * keep))
+        folds: list[Fold] = []
+        saved = 0
+        for piece in sorted(old, key=lambda piece: -piece.weight):
+            if saved >= room.excess:
+                break
+            fold = fold_whole(piece, room, "old and big")
+            if fold.after < fold.before:
+                folds.append(fold)
+                saved += fold.before - fold.after
+        worth = saved >= room.budget.limit * least or room.ledger.total > room.budget.limit
+        return folds if worth else []
+
+    return propose
+
+
+def _older(found: list[Piece], kept: int) -> list[Piece]:
+    """What lies before the newest `kept` tokens of pieces."""
+    old: list[Piece] = []
+    for piece in reversed(found):
+        kept -= piece.weight
+        newest = piece.step == 0 or (piece.slot.where == "prompt" and piece.turn == 0)
+        if kept < 0 and not newest:
+            old.append(piece)
+    return old

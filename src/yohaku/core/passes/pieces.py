@@ -1,0 +1,158 @@
+"""What there is to fold in a view, piece by piece, and the two ways to show a piece shorter.
+
+Law: a stub says what it hides, how much of it, and the ref that opens it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from yohaku.core.engine import Room
+from yohaku.core.fold import Slot, Stub, View, argument_text, media, ref_of, said
+from yohaku.core.model import Part, Step, Text, Use
+
+SMALL = 48
+"""Tokens. What is smaller is not worth a stub, which costs about half of that."""
+
+LINE = 2_000
+"""Characters of a line that are shown at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    key: str
+    slot: Slot
+    original: str | bytes
+    what: str
+    """In the reader's words: "bash result", "write argument content", "prompt", "image"."""
+    tool: str
+    weight: int
+    """Tokens as shown now."""
+    turn: int
+    """Both counted from the newest, which is 0."""
+    step: int
+    """0 for prompts of the newest turn, too."""
+
+
+def pieces(view: View, room: Room, *where: str) -> Iterator[Piece]:
+    """The visible pieces of the given kinds (all by default), oldest first, with what each weighs now."""
+    turns = list(view.visible())
+    steps = sum(len(turn.steps) for turn in turns)
+    for number, turn in enumerate(turns):
+        age = len(turns) - 1 - number
+        if not where or "prompt" in where:
+            for index, part in enumerate(turn.prompt):
+                slot = Slot("prompt", index)
+                what = "prompt" if isinstance(part, Text) else part.kind
+                yield from _piece(view, room, turn.key, slot, part, what, "", age, steps if age else 0)
+        for step in turn.steps:
+            steps -= 1
+            yield from _pieces_of(view, room, step, where, age, steps)
+
+
+def _pieces_of(view: View, room: Room, step: Step, where: tuple[str, ...], turn: int, age: int) -> Iterator[Piece]:
+    for index, item in enumerate(step.solid):
+        if not isinstance(item, Use):
+            if not where or "item" in where:
+                what = "reply" if isinstance(item, Text) else item.kind
+                yield from _piece(view, room, step.key, Slot("item", index), item, what, "", turn, age)
+            continue
+        name = item.call.name
+        if not where or "argument" in where:
+            yield from _arguments(view, room, step.key, index, item, turn, age)
+        if not where or "result" in where:
+            for number, part in enumerate(item.result.parts):
+                slot = Slot("result", index, number)
+                yield from _piece(view, room, step.key, slot, part, f"{name} result", name, turn, age)
+
+
+def _piece(
+    view: View, room: Room, key: str, slot: Slot, part: Part, what: str, tool: str, turn: int, age: int
+) -> Iterator[Piece]:
+    if not isinstance(part, Text) and not media(part):
+        return
+    stub = view.stubs.get(key, {}).get(slot)
+    if stub:
+        weight = stub.after
+    else:
+        weight = room.meter.count(part.text) if isinstance(part, Text) else room.meter.weigh(part)
+    if weight > SMALL:
+        yield Piece(key, slot, said(part), what, tool, weight, turn, age)
+
+
+def _arguments(view: View, room: Room, key: str, index: int, use: Use, turn: int, age: int) -> Iterator[Piece]:
+    if room.meter.count(use.call.arguments) <= SMALL:
+        return
+    try:
+        values = json.loads(use.call.arguments)
+    except (ValueError, RecursionError):
+        return
+    if not isinstance(values, dict):
+        return
+    for name in values:
+        slot = Slot("argument", index, name)
+        stub = view.stubs.get(key, {}).get(slot)
+        original = argument_text(use.call, name)
+        weight = stub.after if stub else room.meter.count(original)
+        if weight > SMALL:
+            yield Piece(key, slot, original, f"{use.call.name} argument {name}", use.call.name, weight, turn, age)
+
+
+def fold_whole(piece: Piece, room: Room, why: str) -> Stub:
+    """One line in place of the piece."""
+    if isinstance(piece.original, str):
+        size = f"{piece.original.count(chr(10)) + 1:,} lines, {len(piece.original):,} characters"
+    else:
+        size = f"{len(piece.original):,} bytes"
+    ref = ref_of(piece.original)
+    return _stub(piece, f"[{piece.what} folded: {size}; ref={ref}]", ref, room, why)
+
+
+def fold_part(piece: Piece, room: Room, why: str, tokens: int, head: float = 0.6) -> Stub:
+    """The beginning and the end in at most `tokens`, or one line where that is too little; `head=1` keeps no end."""
+    if isinstance(piece.original, str) and tokens > SMALL:
+        ref = ref_of(piece.original)
+        text = clip(piece.original, tokens, room.meter.count, ref, head)
+        if text is not None:
+            return _stub(piece, text, ref, room, why)
+    return fold_whole(piece, room, why)
+
+
+def _stub(piece: Piece, text: str, ref: str, room: Room, why: str) -> Stub:
+    return Stub(piece.key, piece.slot, text, ref, piece.what, why, piece.weight, room.meter.count(text))
+
+
+def clip(text: str, tokens: int, count: Callable[[str], int], ref: str, head: float) -> str | None:
+    """`text` without its middle (or its end), within `tokens`; None if that leaves nothing worth showing."""
+    keep = int(len(text) * (tokens - SMALL // 2) / max(1, count(text)))
+    for _ in range(8):
+        if keep < SMALL:
+            return None
+        shown = _clipped(text, min(keep, len(text)), ref, head)
+        weight = count(shown)
+        if weight <= tokens:
+            return shown
+        keep = int(keep * min(0.9, 0.95 * tokens / weight))
+    return None
+
+
+def _clipped(text: str, keep: int, ref: str, head: float) -> str:
+    first = text[: int(keep * head)]
+    last = text[len(text) - (keep - len(first)) :] if head < 1 else ""
+    if "\n" in first[len(first) // 2 :]:
+        first = first[: first.rindex("\n")]
+    if "\n" in last[: len(last) // 2]:
+        last = last[last.index("\n") + 1 :]
+    hidden = text[len(first) : len(text) - len(last)]
+    note = f"[… {hidden.count(chr(10)) + 1:,} lines, {len(hidden):,} characters folded; ref={ref}]"
+    return "\n".join(_LONG_LINE.sub(_shorten, side) if side else "" for side in (first, note, last)).strip("\n")
+
+
+_LONG_LINE = re.compile(rf"[^\n]{{{LINE + 200},}}")
+
+
+def _shorten(line: re.Match[str]) -> str:
+    return f"{line[0][:LINE]}… [+{len(line[0]) - LINE:,} characters]"

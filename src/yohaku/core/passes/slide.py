@@ -1,0 +1,102 @@
+"""The sliding window: the oldest turns, or inside a turn the oldest steps, give way to one text with a ref.
+
+The cut is made at steps, never inside one, and the prompt that is still being answered stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal
+
+from yohaku.core.engine import Pass, Room
+from yohaku.core.fold import Cut, Fold, Gist, View, ref_of, told
+from yohaku.core.meter import Meter
+from yohaku.core.model import Opaque, Text, Turn
+
+
+def slide(
+    by: Literal["steps", "turns"] = "steps", newest: bool = False, least: float = 0.1, asked: float = 0.03
+) -> Pass:
+    """Hide as little of the oldest as brings the view down to the goal; `newest` lets go of the newest step as well.
+
+    `asked` is the share of the limit given to what the user had asked in what is hidden.
+    """
+
+    def propose(view: View, room: Room) -> list[Fold]:
+        cuts = list(_cuts(view, room, by, newest))
+        if not cuts:
+            return []
+        share = int(room.budget.limit * asked)
+        enough = room.excess + share + room.scales.frame.message + NOTICE
+        cut, removed = next((found for found in cuts if found[1] >= enough), cuts[-1])
+        gist = _gist(view, room, cut, removed, share)
+        over = room.ledger.total > room.budget.limit
+        worth = over or gist.before - gist.after >= room.budget.limit * least
+        return [gist] if worth else []
+
+    return propose
+
+
+def _cuts(view: View, room: Room, by: str, newest: bool) -> Iterator[tuple[Cut, int]]:
+    """Each place to cut, oldest first, with the tokens that go."""
+    shown = view.shown.turns
+    if not shown:
+        return
+    gist = room.scales.entries((Text(view.gist.text),)) if view.gist else 0
+    gone = gist
+    open_loop = shown[-1]
+    left = sum(len(turn.steps) for turn in shown)
+    for index, turn in enumerate(shown):
+        number = view.cut.turn + index
+        before = view.cut.steps if index == 0 else 0
+        if index and (left or newest):
+            yield Cut(number, before), gone
+        inside = gone
+        for count, step in enumerate(turn.steps, 1):
+            left -= 1
+            inside += room.scales.step(step)
+            if by == "steps" and (left or newest) and _may_begin(open_loop, turn, count):
+                yield Cut(number, before + count), inside
+        gone += room.scales.turn(turn) - (gist if index == 0 else 0)
+
+
+def _may_begin(newest: Turn, turn: Turn, count: int) -> bool:
+    """Whether what is left of a turn may begin after its first `count` steps.
+
+    Behind a whole turn the next one begins. In the newest, providers want a loop with thoughts to begin with one.
+    """
+    if count == len(turn.steps):
+        return turn is newest
+    thinks = turn is newest and any(len(step.solid) < len(step.items) for step in turn.steps)
+    first = turn.steps[count].items[0]
+    return not thinks or (isinstance(first, Opaque) and first.kind == "thought")
+
+
+def _gist(view: View, room: Room, cut: Cut, removed: int, share: int) -> Gist:
+    hidden = view.hidden(cut)
+    ref = ref_of(told(hidden))
+    text = notice(hidden, ref, room.meter, share)
+    weight = room.scales.entries((Text(text),))
+    steps = sum(len(turn.steps) for turn in hidden)
+    what = f"the conversation before {'this prompt' if not cut.steps else 'this step'} ({steps:,} steps)"
+    return Gist(view.key_at(cut), text, ref, what, "the window is full", removed, weight)
+
+
+NOTICE = 64
+"""Tokens; more than a notice weighs without what the user had asked."""
+
+
+def notice(hidden: tuple[Turn, ...], ref: str, meter: Meter, share: int) -> str:
+    """What was hidden, and the beginnings of what the user asked, the newest of them within `share` tokens."""
+    prompts = [part.text for turn in hidden for part in turn.prompt if isinstance(part, Text)]
+    steps = sum(len(turn.steps) for turn in hidden)
+    text = f"[Earlier conversation folded: {len(prompts):,} prompts, {steps:,} steps; ref={ref}]"
+    lines: list[str] = []
+    left = share
+    for prompt in reversed(prompts):
+        line = f"- {' '.join(prompt[:600].split())[:200]}"
+        left -= meter.count(line)
+        if left < 0:
+            break
+        lines.append(line)
+    return "\n".join([text, "The user had asked:", *reversed(lines)]) if lines else text

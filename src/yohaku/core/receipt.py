@@ -1,0 +1,87 @@
+"""What one folding did, told to the user: before, after, each fold with its reason, what survived."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from yohaku.core.engine import Outcome, TooBig, Verdict
+from yohaku.core.fold import Fold
+from yohaku.core.model import Turn, Use
+
+
+@dataclass(frozen=True, slots=True)
+class Survived:
+    """Pieces of the conversation: texts, calls, results, images."""
+
+    kept: int
+    """Shown as they were said."""
+    by_ref: int
+    """Hidden, and opened by a ref that is shown."""
+    lost: int = 0
+    """Hidden with nothing to open them by. Folding never does this."""
+
+
+@dataclass(frozen=True)
+class Receipt:
+    outcome: Outcome = field(repr=False)
+    limit: int
+    exact: bool
+    """Whether the numbers were counted or estimated."""
+    meter: str
+
+    @property
+    def verdict(self) -> Verdict:
+        return self.outcome.verdict
+
+    @property
+    def before(self) -> int:
+        return self.outcome.before.total
+
+    @property
+    def after(self) -> int:
+        return self.outcome.after.total
+
+    @property
+    def asks(self) -> int:
+        return self.outcome.asks
+
+    @cached_property
+    def folds(self) -> tuple[Fold, ...]:
+        """Those that stand in what is sent, made now or before."""
+        view = self.outcome.view
+        return (*((view.gist,) if view.gist else ()), *view.live)
+
+    @cached_property
+    def survived(self) -> Survived:
+        view = self.outcome.view
+        hidden = _pieces(view.hidden(view.cut)) if view.gist else 0
+        return Survived(_pieces(view.visible()) - len(view.live), hidden + len(view.live))
+
+    def report(self) -> dict[str, Any]:
+        """As JSON for others to script against."""
+        fields = ("kind", "ref", "what", "before", "after", "why")
+        report: dict[str, Any] = {
+            "verdict": self.verdict.name,
+            "before": self.before,
+            "after": self.after,
+            "limit": self.limit,
+            "exact": self.exact,
+            "meter": self.meter,
+            "folds": [{name: getattr(fold, name) for name in fields} for fold in self.folds],
+            "asks": self.asks,
+            "survived": {"kept": self.survived.kept, "by_ref": self.survived.by_ref, "lost": self.survived.lost},
+        }
+        if isinstance(self.verdict, TooBig):
+            report["too_big"] = {"what": self.verdict.what, "needs": self.verdict.needs}
+        return report
+
+
+def _pieces(turns: Iterable[Turn]) -> int:
+    """A call and its result are two, and so is a stub on each."""
+    return sum(
+        len(turn.prompt) + sum(2 if isinstance(item, Use) else 1 for step in turn.steps for item in step.items)
+        for turn in turns
+    )

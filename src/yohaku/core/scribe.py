@@ -1,0 +1,159 @@
+"""Takes a conversation down as it is said, and gives each turn and step its key.
+
+Law: what a Scribe hands out is well formed; what is not raises `Malformed` with the place where it went wrong.
+Reading on after `history()` is cheap, so a client that only appends pays for what it appended.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from hashlib import blake2b
+
+from yohaku.core.errors import Malformed
+from yohaku.core.model import Call, History, Opaque, Part, Reply, Result, Step, Text, Tool, Turn, Use
+
+
+class Scribe:
+    def __init__(self) -> None:
+        self.system: list[Part] = []
+        self.tools: list[Tool] = []
+        self.where = ""
+        """The entry being read, for error messages."""
+        self.partial = False
+        """The provider holds the beginning: results may answer calls that are not here."""
+        self.unique_ids = False
+        """Whether an id may be used once only, or again in a later step, as some servers number their calls anew."""
+        self._turns: list[Turn] = []
+        self._prompt: list[Part] = []
+        self._steps: list[Step] = []
+        self._reply: list[Part | Call] = []
+        self._results: dict[str, Result] = {}
+        self._open: dict[str, str] = {}
+        """Calls without a result yet, each with the entry that made it."""
+        self._seen: set[str] = set()
+        self._chain = b""
+        self._turn_key = ""
+
+    def prompt(self, part: Part) -> None:
+        self._close_step()
+        if self._steps:
+            self._turns.append(Turn(tuple(self._prompt), tuple(self._steps), self._turn_key))
+            self._prompt, self._steps = [], []
+        self._prompt.append(part)
+
+    def reply(self) -> None:
+        """A new entry by the model begins: in formats where results follow at once, nothing may be open."""
+        if self._results or self._open:
+            self._close_step()
+
+    def say(self, item: Part | Call) -> None:
+        if self._results and not self._open:
+            self._close_step()
+        if isinstance(item, Call):
+            if item.id in (self._seen if self.unique_ids else self._open.keys() | self._results.keys()):
+                raise Malformed(f"call id {item.id!r} is used twice", self.where)
+            self._seen.add(item.id)
+            self._open[item.id] = self.where
+        self._reply.append(item)
+
+    def answer(self, call_id: str, result: Result) -> None:
+        if call_id not in self._open:
+            what = "has two results" if call_id in self._results else "was never made"
+            raise Malformed(f"this is a result for call {call_id!r}, which {what}", self.where)
+        del self._open[call_id]
+        self._results[call_id] = result
+
+    @property
+    def began(self) -> bool:
+        """Whether anyone but the system has spoken."""
+        return bool(self._prompt or self._reply or self._steps or self._turns)
+
+    def said(self) -> Reply:
+        """What the model is saying now, its calls still open."""
+        return Reply(tuple(self._reply))
+
+    @property
+    def open_calls(self) -> tuple[Call, ...]:
+        return tuple(item for item in self._reply if isinstance(item, Call) and item.id in self._open)
+
+    def history(self) -> History:
+        pending = None
+        steps = list(self._steps)
+        turn_key = self._turn_key
+        if self._open and not self._results:
+            pending = Reply(tuple(self._reply))
+        elif self._reply:
+            self._require_results()
+            step, turn_key, _ = self._settled()
+            steps.append(step)
+        elif not steps:
+            turn_key = _chained(self._chain, self._prompt).hex()
+        turns = list(self._turns)
+        if self._prompt or steps:
+            turns.append(Turn(tuple(self._prompt), tuple(steps), turn_key))
+        return History(tuple(self.system), tuple(self.tools), tuple(turns), pending)
+
+    def _close_step(self) -> None:
+        if not self._reply:
+            return
+        self._require_results()
+        step, self._turn_key, self._chain = self._settled()
+        self._steps.append(step)
+        self._reply, self._results = [], {}
+
+    def _require_results(self) -> None:
+        for call_id, where in self._open.items():
+            raise Malformed(f"call {call_id!r} has no result", where)
+
+    def _settled(self) -> tuple[Step, str, bytes]:
+        chain, turn_key = self._chain, self._turn_key
+        if not self._steps:
+            chain = _chained(chain, self._prompt)
+            turn_key = chain.hex()
+        items = Reply(tuple(self._reply)).settle(self._results).items
+        chain = _chained(chain, items)
+        return Step(items, chain.hex()), turn_key, chain
+
+
+def history_of(
+    turns: Iterable[Turn], system: Iterable[Part] = (), tools: Iterable[Tool] = (), pending: Reply | None = None
+) -> History:
+    """A History of turns made by hand: checked, and each turn and step given its key."""
+    scribe = Scribe()
+    scribe.system, scribe.tools = list(system), list(tools)
+    for turn in turns:
+        for part in turn.prompt:
+            scribe.prompt(part)
+        for step in turn.steps:
+            scribe.reply()
+            for item in step.items:
+                scribe.say(item.call if isinstance(item, Use) else item)
+            for use in step.uses:
+                scribe.answer(use.call.id, use.result)
+    for said in pending.items if pending else ():
+        scribe.say(said)
+    return scribe.history()
+
+
+def _chained(chain: bytes, items: Iterable[Part | Use]) -> bytes:
+    """The next link. Ids, wire places and thoughts stay out: clients change or drop them between requests."""
+    link = blake2b(chain, digest_size=15)
+    for item in items:
+        match item:
+            case Text(text):
+                _add(link, b"t", text)
+            case Opaque(kind="thought"):
+                continue
+            case Opaque():
+                _add(link, b"o", item.kind + item.form + item.data)
+            case Use(call, result):
+                _add(link, b"c", call.name)
+                _add(link, b"a", call.asked)
+                link.update(b"r" + _chained(b"", result.parts))
+    return link.digest()
+
+
+def _add(link: blake2b, tag: bytes, text: str) -> None:
+    data = text.encode("utf-8", "surrogatepass")
+    link.update(tag + len(data).to_bytes(8, "big"))
+    link.update(data)

@@ -1,0 +1,69 @@
+"""The shape of a conversation: one line per item, for people and for golden files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from yohaku.core.fold import Slot, View
+from yohaku.core.ledger import Scales
+from yohaku.core.meter import Meter
+from yohaku.core.model import Part, Result, Step, Text, Use
+
+WIDTH = 60
+
+
+def shape(view: View, meter: Meter | None = None) -> Iterator[str]:
+    """What a view shows, line by line; with a meter, what each item weighs."""
+    for part in view.history.system:
+        yield _line("system", part, meter)
+    for tool in view.history.tools:
+        yield f"tool       {tool.name}"
+    if view.gist:
+        yield _line("gist", Text(view.gist.text), meter, view.gist.ref)
+    for turn in view.visible():
+        stubs = view.stubs.get(turn.key, {})
+        for index, part in enumerate(turn.prompt):
+            stub = stubs.get(Slot("prompt", index))
+            shown = Text(stub.text) if stub else part
+            who = part.by if isinstance(part, Text) and part.by else "user"
+            yield _line(who, shown, meter, stub.ref if stub else "")
+        for step in turn.steps:
+            yield from _step(view, step, meter)
+    if view.history.pending:
+        names = ", ".join(call.name for call in view.history.pending.calls)
+        yield f"open       {names}"
+
+
+def _step(view: View, step: Step, meter: Meter | None) -> Iterator[str]:
+    stubs = view.stubs.get(step.key, {})
+    order = {id(item): index for index, item in enumerate(step.solid)}
+    for item in step.items:
+        index = order.get(id(item), -1)
+        if not isinstance(item, Use):
+            stub = stubs.get(Slot("item", index))
+            yield _line("assistant", Text(stub.text) if stub else item, meter, stub.ref if stub else "")
+            continue
+        folded = [stub for slot, stub in stubs.items() if slot.item == index and slot.where == "argument"]
+        refs = " ".join(f"ref={stub.ref}" for stub in folded)
+        yield f"  call     {item.call.name} {_short(item.call.arguments)}{' | ' + refs if refs else ''}"
+        yield from _result(item.result, index, view, step.key, meter)
+
+
+def _result(result: Result, index: int, view: View, key: str, meter: Meter | None) -> Iterator[str]:
+    name = "error" if result.error else "result"
+    if not result.parts:
+        yield f"  {name:8} (empty)"
+    for number, part in enumerate(result.parts):
+        stub = view.stubs.get(key, {}).get(Slot("result", index, number))
+        yield _line(f"  {name}", Text(stub.text) if stub else part, meter, stub.ref if stub else "")
+
+
+def _line(who: str, part: Part, meter: Meter | None, ref: str = "") -> str:
+    what = _short(part.text) if isinstance(part, Text) else f"({part.kind} {part.mime})"
+    weight = f"{Scales(meter).part(part):>8,}  " if meter else ""
+    return f"{who:10} {weight}{what}{' | ref=' + ref if ref else ''}"
+
+
+def _short(text: str) -> str:
+    line = " ".join(text[: WIDTH * 4].split())
+    return line if len(line) <= WIDTH and len(text) <= WIDTH * 4 else line[: WIDTH - 1] + "…"
