@@ -1,0 +1,97 @@
+"""The estimate where no vocabulary is on board: tokens of two others and counts of character classes, weighed.
+
+Law: what `count` returns is on the safe side; `raw` is the middle. `scripts/fit_estimate.py` writes the weights.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
+from math import ceil
+from operator import mul
+
+from yohaku.core.meter import Frame
+from yohaku.core.model import Opaque
+from yohaku.meters.bpe import encoder, tokens_of
+from yohaku.meters.media import Rule, weigh
+
+BASES = ("o200k_base", "modernbert")
+"""A large vocabulary and a small one: where they part, words are rare, and a third one pays for rare words too."""
+
+
+def class_table() -> bytes:
+    """Each UTF-8 byte to the letter of its class: what kind of ASCII, or which scripts begin with it."""
+    table = bytearray(b"p" * 256)
+    spans = {
+        "a": (0x61, 0x7A), "A": (0x41, 0x5A), "0": (0x30, 0x39), "x": (0x80, 0xBF),
+        "L": (0xC2, 0xCD), "G": (0xCE, 0xCF), "C": (0xD0, 0xD3), "B": (0xD4, 0xDF), "I": (0xE0, 0xE1),
+        "S": (0xE2, 0xE2), "K": (0xE3, 0xE3), "H": (0xE4, 0xE9), "R": (0xEA, 0xED), "F": (0xEE, 0xEF),
+        "E": (0xF0, 0xFF),
+    }  # fmt: skip
+    for letter, (first, last) in spans.items():
+        table[first : last + 1] = letter.encode() * (last + 1 - first)
+    for letter, members in {"s": b" \t", "n": b"\n\r", "q": b"\"'`", "b": b"\\", "u": b"_", "d": b"./:"}.items():
+        for byte in members:
+            table[byte] = ord(letter)
+    return bytes(table)
+
+
+TABLE = class_table()
+CLASSES = (
+    "a", "A", "0", "p", "q", "b", "u", "d", "s", "n", "L", "G", "C", "B", "I", "S", "K", "H", "R", "F", "E",
+    "aA", "Aa", "AA", "AAAA", "aaaaaaaa", "pa", "pA", "qa", "ua", "da", "sa", "sA", "na", "nA", "sp", "pp", "dd",
+    "ss", "ssss", "sn", "nn", "00", "0a", "a0", "s0", "p0", "d0",
+)  # fmt: skip
+"""Single letters, and neighbours: `aA` is camelCase, `Aa` a capitalised word, `ss` an indentation."""
+
+
+def features(text: str, bases: Iterable[str] = BASES, classes: Iterable[str] = CLASSES) -> list[int]:
+    """The tokens of a text in each of the bases and how often each of the classes occurs in it, all counted in C."""
+    marks = text.encode("utf-8", "replace").translate(TABLE)
+    return [*(tokens_of(text, encoder(base)) for base in bases), *(marks.count(name.encode()) for name in classes)]
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    bases: tuple[str, ...]
+    classes: tuple[str, ...]
+    """Those that matter for the target."""
+    each: tuple[float, ...]
+    """Tokens for one of the bases' tokens, then for one occurrence of a class."""
+    safety: float
+    """Times the middle, this was not exceeded by any whole conversation measured."""
+
+
+@cache
+def weights(target: str) -> Weights:
+    row = json.loads(files("yohaku.meters").joinpath("estimate.json").read_text("utf-8"))[target]
+    said = row["weights"]
+    bases, classes = tuple(filter(said.__contains__, BASES)), tuple(filter(said.__contains__, CLASSES))
+    return Weights(bases, classes, tuple(said[name] for name in bases + classes), row["safety"])
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    name: str
+    target: str
+    """Row of estimate.json."""
+    frame: Frame = field(default_factory=Frame)
+    rule: Rule = field(default_factory=Rule)
+
+    @property
+    def exact(self) -> bool:
+        return False
+
+    def raw(self, text: str) -> float:
+        """The middle: as often too low as too high."""
+        known = weights(self.target)
+        return float(sum(map(mul, known.each, features(text, known.bases, known.classes))))
+
+    def count(self, text: str) -> int:
+        return ceil(self.raw(text) * weights(self.target).safety) if text else 0
+
+    def weigh(self, part: Opaque) -> int:
+        return weigh(part, self.rule, self.count)

@@ -1,0 +1,81 @@
+"""Which family a model's name belongs to: its vocabulary, the frame its provider adds, its rule for pictures.
+
+Law: the table is `families.toml`; a name that no row knows is never taken for exact.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from yohaku.core.meter import Frame
+from yohaku.meters.media import Rule
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    name: str
+    frame: Frame
+    rule: Rule
+    vocabulary: str = ""
+    """As splintr calls it."""
+    claude: str = ""
+    """Version of Claude's tokenizer."""
+    estimate: str = ""
+    """Row of estimate.json, for when neither of the two can be had."""
+    near: float = 1.0
+    """Over 1 when the vocabulary is only the nearest one."""
+    sure: bool = True
+    """Whether the model is known to belong here."""
+
+
+def family_of(model: str | None = None, dialect: str | None = None) -> Family:
+    """The family of a model; for a name nobody knows, that of the dialect, marked as a guess."""
+    table = load()
+    if model:
+        # A name alone may say nothing ("meta-llama/Guard"): then its whole path is a hint, not more.
+        for name, sure in ((bare(model), {}), (model.lower(), {"sure": False})):
+            for row, pattern in zip(table["model"], patterns(), strict=True):
+                if pattern.search(name):
+                    return build(row["family"], {**row, **sure}, dialect)
+    if dialect in table["dialect"]:
+        return build(table["dialect"][dialect], {"sure": False}, dialect)
+    return build("unknown" if model else "o200k", {}, dialect)
+
+
+def bare(model: str) -> str:
+    """`openrouter/anthropic/claude-3.5-sonnet` -> `claude-3.5-sonnet`, `Meta Llama 3` -> `meta-llama-3`."""
+    return model.lower().rstrip("/").rsplit("/", 1)[-1].replace("_", "-").replace(" ", "-")
+
+
+def build(name: str, row: dict[str, Any], dialect: str | None) -> Family:
+    table = load()
+    said = {**table["family"][name], **row}
+    frame = said.get("frame", "template")
+    return Family(
+        name=name,
+        frame=Frame(**(table["frame"].get(f"{frame}@{dialect}") or table["frame"][frame])),
+        rule=rule(said.get("rule", "other")),
+        **{key: said[key] for key in ("vocabulary", "claude", "estimate", "near", "sure") if key in said},
+    )
+
+
+def rule(name: str) -> Rule:
+    said: dict[str, Any] = dict(load()["rule"][name])
+    if "numbers" in said:
+        said["numbers"] = tuple(said["numbers"])
+    return Rule(**said)
+
+
+@cache
+def load() -> dict[str, Any]:
+    return tomllib.loads(files("yohaku.meters").joinpath("families.toml").read_text("utf-8"))
+
+
+@cache
+def patterns() -> tuple[re.Pattern[str], ...]:
+    return tuple(re.compile(row["like"]) for row in load()["model"])

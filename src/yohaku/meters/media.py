@@ -1,0 +1,160 @@
+"""The weight of what is not text: pictures, documents, recordings, films, sealed thoughts and unknown blocks.
+
+Law: base64 is never counted as text. What cannot be measured weighs the provider's ceiling, never too little.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from math import ceil
+from typing import Any
+
+from yohaku.core.model import Opaque
+from yohaku.meters.images import LARGE, RULES, bytes_of, size
+from yohaku.meters.lengths import pages, seconds
+
+Count = Callable[[str], int]
+
+WHOLE = 1 << 30
+"""Characters of base64 read when only the whole file tells its length."""
+ENCODED = re.compile(r"[A-Za-z0-9+/_=-]{200,}")
+SEALED = frozenset({"signature", "thoughtSignature", "thought_signature", "encrypted_content"})
+ENVELOPE = 30
+"""Tokens around a document that is text, on Claude's wire."""
+UNSAID = frozenset({"id", "status", "cache_control", "tool_use_id", "call_id"})
+"""Fields of a block that the model does not get to read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One provider's prices, in tokens."""
+
+    image: str = "area"
+    """Name of the rule in `images.RULES`."""
+    numbers: tuple[float, ...] = (4096, 2048, 768)
+    """What that rule takes beside size and hint."""
+    page: int = 1200
+    """Per page of a PDF: its text and its picture."""
+    audio: float = 32.0
+    """Per second."""
+    video: float = 300.0
+    """Per second, sound included."""
+    sealed: float = 0.2
+    """Per character of an encrypted thought: four characters hold three bytes, and a token about four bytes."""
+    seal: int = 0
+    """Characters of it that are lock and envelope."""
+    file_pages: int = 8
+    """Taken for a document that is only named."""
+    film_seconds: int = 120
+    """Taken for a recording or film that is only named."""
+
+
+def weigh(part: Opaque, rule: Rule, count: Count) -> int:
+    if part.form == "json":
+        return weigh_json(part, rule, count)
+    kind = kind_of(part)
+    named = part.form == "url" and not part.data.startswith("data:")
+    match kind:
+        case "image":
+            return image(b"" if named else bytes_of(part.data), part.hint, rule)
+        case "text":
+            return count(bytes_of(part.data, WHOLE).decode("utf-8", "replace")) if not named else rule.page
+        case "document":
+            return rule.page * (rule.file_pages if named else document(bytes_of(part.data, WHOLE)))
+        case "audio" | "video":
+            each = rule.audio if kind == "audio" else rule.video
+            return ceil(each * (rule.film_seconds if named else length(bytes_of(part.data, WHOLE), kind)))
+    return image(b"", part.hint, rule)
+
+
+def kind_of(part: Opaque) -> str:
+    """By what the data says it is, then by what the wire called it."""
+    mime = part.mime or (part.data[5:].split(";", 1)[0].split(",", 1)[0][:80] if part.data.startswith("data:") else "")
+    first = mime.split("/", 1)[0]
+    if first == "text" or mime in ("application/json", "application/xml"):
+        return "text"
+    if first in ("image", "audio", "video"):
+        return first
+    return "document" if mime == "application/pdf" or part.kind == "file" else part.kind
+
+
+def image(head: bytes, hint: str, rule: Rule) -> int:
+    found = size(head)
+    return max(RULES[rule.image](each, hint, *rule.numbers) for each in ((found,) if found else LARGE))
+
+
+def document(data: bytes) -> int:
+    """Pages; where none can be counted, one for every 50 KB."""
+    return pages(data) or ceil(len(data) / 50_000) or 1
+
+
+def length(data: bytes, kind: str) -> float:
+    """Seconds; where the file does not tell, those of a poor recording (4 KB a second) or film (60 KB a second)."""
+    found = seconds(data)
+    return found if found is not None else len(data) / (4_000 if kind == "audio" else 60_000)
+
+
+def weigh_json(part: Opaque, rule: Rule, count: Count) -> int:
+    inside = Inside(rule, count, part.kind == "thought")
+    try:
+        rest = inside.take(json.loads(part.data))
+    except (ValueError, RecursionError):
+        rest = inside.take_text(part.data, "")
+    if not inside.weight and part.mime != "text/plain" and part.kind in ("image", "document", "audio", "video"):
+        return weigh(Opaque(part.kind, "", "url", hint=part.hint), rule, count)  # only named, by an id
+    if inside.thought:  # the sealed form holds the whole thought, the readable one a part of it
+        text = count("\n".join(inside.said))
+        return inside.weight + max(text + (8 if text else 0), inside.secret)
+    if part.kind == "document":
+        return inside.weight + inside.secret + count("\n".join(inside.said)) + ENVELOPE
+    return inside.weight + inside.secret + count(json.dumps(rest, ensure_ascii=False, separators=(",", ":")))
+
+
+@dataclass(slots=True)
+class Inside:
+    """What a block holds: what can be read, what is sealed, and the pictures and files in it."""
+
+    rule: Rule
+    count: Count
+    thought: bool
+    said: list[str] = field(default_factory=list)
+    sealed: float = 0.0
+    """Characters, without lock and envelope."""
+    weight: int = 0
+
+    @property
+    def secret(self) -> int:
+        return ceil(self.sealed * self.rule.sealed)
+
+    def take(self, value: Any, key: str = "") -> Any:
+        """The value without what is not text."""
+        match value:
+            case dict():
+                return {name: self.take(inner, name) for name, inner in value.items() if name not in UNSAID}
+            case list():
+                return [self.take(inner, key) for inner in value]
+            case str():
+                return self.take_text(value, key)
+        return value
+
+    def take_text(self, value: str, key: str) -> str:
+        if value.startswith("data:") and ";base64," in value[:200]:
+            self.weight += weigh(Opaque("file", value, "base64"), self.rule, self.count)
+        elif key in SEALED or (self.thought and ENCODED.fullmatch(value)):
+            self.sealed += max(0, len(value) - self.rule.seal)
+        elif ENCODED.fullmatch(value):
+            self.weight += nested(value, self.rule)
+        else:
+            self.said += () if key == "type" else (value,)
+            return value
+        return ""
+
+
+def nested(value: str, rule: Rule) -> int:
+    """Base64 inside a block of unknown kind: a document or a picture if its first bytes say so, else the ceiling."""
+    if bytes_of(value, 64).startswith(b"%PDF"):
+        return rule.page * document(bytes_of(value, WHOLE))
+    return image(bytes_of(value), "", rule)

@@ -1,0 +1,64 @@
+"""Counts remembered by content, so that a turn costs what is new in it.
+
+Law: a remembered count is the count. The memory is bounded by the characters it holds on to.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from yohaku.core.meter import Frame, Meter
+from yohaku.core.model import Opaque
+
+ROOM = 64_000_000
+"""Characters of text held at most; then the older half is forgotten."""
+EACH = 64
+"""Characters a remembered text is charged beside its own, for the memory it takes in the table."""
+
+
+@dataclass(slots=True)
+class Memory:
+    """The only thing here that changes."""
+
+    room: int = ROOM
+    counts: dict[str | Opaque, int] = field(default_factory=dict)
+    held: int = 0
+
+    def keep(self, key: str | Opaque, tokens: int) -> int:
+        self.counts[key] = tokens
+        self.held += charge(key)
+        if self.held > self.room:
+            for old in list(self.counts)[: (len(self.counts) + 1) // 2]:  # a dict keeps the order of arrival
+                del self.counts[old]
+            self.held = sum(map(charge, list(self.counts)))
+        return tokens
+
+
+def charge(key: str | Opaque) -> int:
+    return EACH + len(key if isinstance(key, str) else key.data)
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    meter: Meter
+    memory: Memory = field(default_factory=Memory, compare=False, repr=False)
+
+    @property
+    def name(self) -> str:
+        return self.meter.name
+
+    @property
+    def exact(self) -> bool:
+        return self.meter.exact
+
+    @property
+    def frame(self) -> Frame:
+        return self.meter.frame
+
+    def count(self, text: str) -> int:
+        tokens = self.memory.counts.get(text)
+        return self.memory.keep(text, self.meter.count(text)) if tokens is None else tokens
+
+    def weigh(self, part: Opaque) -> int:
+        tokens = self.memory.counts.get(part)
+        return self.memory.keep(part, self.meter.weigh(part)) if tokens is None else tokens

@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+import struct
+import zlib
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from yohaku.meters.lengths import pages, seconds
+
+PAGE = b"<< /Type /Page /Parent 1 0 R >>\n"
+TREE = b"<< /Type /Pages /Kids [] /Count 3 >>\n"
+
+
+def test_pages_are_counted_and_the_tree_of_pages_is_not_one() -> None:
+    assert pages(b"%PDF-1.4\n" + TREE + PAGE * 3 + b"<</Type/Page>>") == 4
+
+
+def test_the_tree_tells_when_the_pages_are_elsewhere() -> None:
+    assert pages(b"%PDF-1.4\n" + TREE) == 3
+
+
+def test_packed_pages_are_unpacked() -> None:
+    packed = zlib.compress(PAGE * 5)
+    assert pages(b"%PDF-1.5\n<< /Type /ObjStm /Filter /FlateDecode >>\nstream\r\n" + packed + b"\nendstream") == 5
+
+
+def test_what_is_not_a_pdf_has_no_pages() -> None:
+    assert [pages(b""), pages(PAGE), pages(b"%PDF-1.4 nothing")] == [None, None, None]
+
+
+def test_a_wave_file_tells_its_seconds() -> None:
+    wave = b"RIFF\0\0\0\0WAVEfmt " + struct.pack("<IHHIIHH", 16, 1, 1, 16_000, 32_000, 2, 16) + b"data"
+    assert round(seconds(wave + b"\0" * 64_000) or 0) == 2
+
+
+def test_an_mp3_tells_its_seconds_by_its_bit_rate() -> None:
+    frame = b"\xff\xfb\x90\x00"  # MPEG-1 layer III, 128 kbit/s
+    tagged = b"ID3\x04\x00\x00\x00\x00\x01\x00" + b"\0" * 128
+    assert [round(seconds(start + frame + b"\0" * 47_996) or 0) for start in (b"", tagged)] == [3, 3]
+
+
+def test_a_film_tells_its_seconds_in_both_versions() -> None:
+    short = b"\0\0\0\x18ftypmp42" + b"mvhd\0\0\0\0" + struct.pack(">IIII", 0, 0, 600, 6_000) + b"\0" * 40
+    long = b"\0\0\0\x18ftypmp42" + b"mvhd\1\0\0\0" + struct.pack(">QQIQ", 0, 0, 1000, 90_000) + b"\0" * 40
+    assert [seconds(short), seconds(long)] == [10.0, 90.0]
+
+
+@given(
+    st.binary(max_size=200), st.sampled_from([b"", b"%PDF-1.4", b"RIFF0000WAVE", b"0000ftypmvhd", b"ID3", b"\xff\xfb"])
+)
+def test_broken_files_do_no_harm(noise: bytes, start: bytes) -> None:
+    assert (pages(start + noise) or 1) > 0
+    assert (seconds(start + noise) or 0.0) >= 0.0
