@@ -200,7 +200,8 @@ def _stubbed_use(use: Use, slot: Slot, stub: Stub) -> Use:
 
 
 def _standing_in(stub: Stub, part: Part) -> Text:
-    return Text(stub.text, by=part.by if isinstance(part, Text) else "", at=part.at)
+    """A text in the place of a text; for an image it has none, as some dialects must find it a new one."""
+    return Text(stub.text, part.by, part.at) if isinstance(part, Text) else Text(stub.text)
 
 
 def stub_argument(arguments: str, name: int | str, text: str) -> str:

@@ -1,0 +1,137 @@
+"""Speed as ratios within one run, so that they mean the same on any machine.
+
+    python3 dev.py bench                 ours against one exact BPE pass, a cold fit, a bare interpreter
+    python3 dev.py bench --langchain     and beside LangChain's trim_messages, in a throw-away environment
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import venv
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+
+import history  # noqa: E402
+
+WINDOW = 128_000
+ASKED = 100_000
+
+
+def fresh(code: str) -> float:
+    """Seconds that `code` says it took, in a process of its own, so that no cache is warm; the best of three."""
+    program = f"import sys; sys.path.insert(0, {str(HERE)!r}); import time, history\n{code}\nprint(took)"
+    runs = [subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True) for _ in range(3)]
+    return min(float(run.stdout) for run in runs)
+
+
+BPE = """
+import splintr
+tokens = splintr.Tokenizer.from_pretrained("o200k_base"); tokens.encode_ordinary("warm")
+texts = [m["content"] for m in history.messages(2000)] + [c["function"]["arguments"] for m in history.messages(2000) for c in m.get("tool_calls", ())]
+start = time.perf_counter()
+for text in texts: len(tokens.encode_ordinary(text))
+took = time.perf_counter() - start
+"""
+
+COLD = f"""
+import yohaku
+from yohaku import meters
+session = yohaku.Session(window={WINDOW}, model="gpt-4o")
+meters.for_model("gpt-4o").count("warm")
+body = {{"model": "gpt-4o", "messages": history.messages(2000)}}
+start = time.perf_counter()
+session.fit(body)
+took = time.perf_counter() - start
+"""
+
+
+def turn(count: int, turns: int = 60) -> tuple[float, float]:
+    """Median and mean seconds of a turn (one more step, then fit) of a session that already has `count` messages."""
+    import yohaku
+
+    chance = Random(count)
+    body = {"model": "gpt-4o", "messages": history.messages(count)}
+    session = yohaku.Session(window=WINDOW, model="gpt-4o")
+    session.fit(body)
+    times = []
+    for number in range(turns):
+        body["messages"].extend(history.step(chance, 100_000 + number))
+        start = time.perf_counter()
+        session.fit(body)
+        times.append(time.perf_counter() - start)
+    return statistics.median(times), statistics.fmean(times)
+
+
+def best(run: Callable[[], object], times: int = 5) -> float:
+    def once() -> float:
+        start = time.perf_counter()
+        run()
+        return time.perf_counter() - start
+
+    return min(once() for _ in range(times))
+
+
+def start_up() -> tuple[float, float]:
+    def start(code: str) -> Callable[[], object]:
+        return lambda: subprocess.run([sys.executable, "-c", code], check=True)
+
+    return best(start("pass"), 15), best(start("import yohaku"), 15)
+
+
+def row(what: str, ratio: float, most: float, detail: str) -> bool:
+    good = ratio <= most
+    print(f"{'ok  ' if good else 'OVER'} {what:44} {ratio:8.3f} × (at most {most:g})   {detail}")
+    return good
+
+
+def main() -> int:
+    body = history.messages(2000)
+    print(f"history: {len(body):,} messages, {len(json.dumps(body, ensure_ascii=False).encode()) / 1e6:.1f} MB, window {WINDOW:,}")
+    bpe, cold = fresh(BPE), fresh(COLD)
+    (next_, mean), (long, _), (short, _) = turn(2000), turn(8000), turn(1000)
+    bare, ours = start_up()
+    good = [
+        row("cold fit ÷ one exact BPE pass", cold / bpe, 1.5, f"{cold * 1e3:.0f} ms ÷ {bpe * 1e3:.0f} ms"),
+        row("next turn ÷ cold fit", next_ / cold, 0.05, f"{next_ * 1e3:.2f} ms (mean {mean * 1e3:.2f} ms)"),
+        row("turn at 8,000 ÷ turn at 1,000 messages", long / short, 1.3, f"{long * 1e3:.2f} ms ÷ {short * 1e3:.2f} ms"),
+        row("import yohaku ÷ bare interpreter", ours / bare, 3, f"{ours * 1e3:.0f} ms ÷ {bare * 1e3:.0f} ms"),
+    ]
+    if "--langchain" in sys.argv:
+        good += langchain()
+    return 0 if all(good) else 1
+
+
+def langchain() -> list[bool]:
+    """Both trim the same history to the same limit; the exact counter is the same vocabulary in both."""
+    with tempfile.TemporaryDirectory() as folder:
+        venv.create(folder, with_pip=True)
+        python = str(Path(folder) / "bin" / "python")
+        wanted = ["langchain-core", "splintr-rs", str(HERE.parent)]
+        subprocess.run([python, "-m", "pip", "install", "-q", "--disable-pip-version-check", *wanted], check=True)
+        run = subprocess.run([python, str(HERE / "beside_langchain.py"), str(ASKED)], capture_output=True, text=True, check=True)
+    found = json.loads(run.stdout)
+    print(f"     asked for {ASKED:,} tokens at {found['requests']} points of the session:")
+    for name in ("approximate", "exact", "yohaku"):
+        one = found[name]
+        print(
+            f"     {name:12} {one['seconds'] * 1e3:8.1f} ms a request, over budget {one['over']} times "
+            f"(worst {one['worst']:,} tokens), malformed or empty {one['bad']} times"
+        )
+    ratio = found["yohaku"]["seconds"] / found["exact"]["seconds"]
+    return [
+        row("ours ÷ LangChain with the exact counter", ratio, 1 / 3, f"{1 / ratio:.0f} × faster"),
+        row("times over budget, ours", found["yohaku"]["over"], 0, f"LangChain approximate: {found['approximate']['over']}"),
+    ]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,339 @@
+"""The command line: `yohaku fit`, `show`, `count`, `demo`.
+
+Law: exit 0 done, 2 misuse or bad input, 3 does not fit. What goes wrong is one plain line on standard error, and then
+nothing has been written. Heavy parts load when a command needs them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import os
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from yohaku import __version__, phrases
+from yohaku import settings as setting
+from yohaku.core.errors import DoesNotFit, YohakuError
+
+MOST = 256 * 1024 * 1024
+"""Bytes of input that are read at most."""
+
+
+class Trouble(Exception):
+    """Something to tell the user in one line, and end with exit 2."""
+
+
+def main(argv: list[str] | None = None) -> int:
+    settings = setting.read()
+    for notice in settings.warnings:
+        print(f"yohaku: {notice.text}", file=sys.stderr)
+    lang = settings.lang
+    arguments = _parser().parse_args(argv)
+    try:
+        return int(arguments.run(arguments, settings) or 0)
+    except Trouble as trouble:
+        return _fail(str(trouble))
+    except DoesNotFit as error:
+        return _fail(phrases.explain(error, lang), 3)
+    except YohakuError as error:
+        return _fail(phrases.explain(error, lang))
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except KeyboardInterrupt:
+        return _fail(phrases.say("stopped", lang), 130)
+    except MemoryError:
+        return _fail("not enough memory for this input")
+
+
+def _fail(line: str, code: int = 2) -> int:
+    print(f"yohaku: {line}", file=sys.stderr)
+    return code
+
+
+def fit(arguments: argparse.Namespace, settings: setting.Settings) -> int:
+    from yohaku.session import Session
+
+    given = _load(arguments, settings, "fit")
+    session = Session(
+        _window(arguments, settings, given.model),
+        arguments.reserve if arguments.reserve is not None else settings.reserve,
+        arguments.recipe or settings.recipe,
+        given.model,
+        dialect=given.dialect,
+        settings=settings,
+    )
+    try:
+        body = session.fit(given.body)
+    except DoesNotFit:
+        _write_report(arguments, session, settings)
+        raise
+    written = given.raw if body is given.body and given.raw is not None else _json(body)
+    _write(arguments.out, written, settings)
+    _write_report(arguments, session, settings)
+    if not arguments.quiet:
+        print(f"yohaku: {_summary(session, settings)}", file=sys.stderr)
+    return 0
+
+
+def show(arguments: argparse.Namespace, settings: setting.Settings) -> int:
+    from yohaku.core.fold import View
+    from yohaku.core.shape import shape
+    from yohaku.session import Session
+
+    given = _load(arguments, settings, "show")
+    lang = settings.lang
+    window = _window(arguments, settings, given.model, ask=False)
+    session = Session(window, arguments.reserve, arguments.recipe or settings.recipe, given.model,
+                      dialect=given.dialect, settings=settings)
+    meter = session.meter_for(given.dialect)
+    history = session.read(given.body)
+    print("\n".join(shape(View(history), meter)))
+    print(_ledger(View(history), meter, session.budget.limit, lang, phrases.say("before", lang)))
+    try:
+        session.fit(given.body)
+    finally:
+        if session.receipt and session.receipt.folds:
+            receipt = session.receipt
+            view = receipt.outcome.view
+            print("\n" + "\n".join(shape(view, meter)))
+            print(_ledger(view, meter, receipt.limit, lang, phrases.say("after", lang)))
+            for fold in receipt.folds:
+                print(f"{fold.before:>9,} → {fold.after:<8,} {fold.what}: {fold.why}; ref={fold.ref}")
+        else:
+            print(phrases.say("nothing_folded", lang))
+    return 0
+
+
+def count(arguments: argparse.Namespace, settings: setting.Settings) -> int:
+    from yohaku import meters
+    from yohaku.core.fold import View
+    from yohaku.core.ledger import weigh
+
+    model = arguments.model or settings.model
+    if arguments.text:
+        data = _read(arguments, settings, "count")
+        meter = meters.for_model(model)
+        try:
+            tokens = meter.count(data.decode("utf-8"))
+        except UnicodeDecodeError:
+            raise Trouble(f"{arguments.file}: this is not UTF-8 text") from None
+    else:
+        from yohaku import dialects
+
+        given = _load(arguments, settings, "count")
+        meter = meters.for_model(given.model, given.dialect)
+        history = dialects.dialect_named(given.dialect).read(given.body).history()
+        tokens = weigh(View(history).shown, meter).total
+    print(json.dumps({"tokens": tokens, "exact": meter.exact, "meter": meter.name}, ensure_ascii=False))
+    return 0
+
+
+def demo(arguments: argparse.Namespace, settings: setting.Settings) -> int:
+    from yohaku.demo import play
+
+    return play(arguments.window or 8192, settings.lang, fast=arguments.fast)
+
+
+class Given:
+    """A conversation to work on: a body in a dialect, and the bytes it came as."""
+
+    def __init__(self, body: Any, dialect: str, model: str | None, raw: bytes | None) -> None:
+        self.body, self.dialect, self.model, self.raw = body, dialect, model, raw
+
+
+def _load(arguments: argparse.Namespace, settings: setting.Settings, command: str) -> Given:
+    """A recording, or a body of another dialect than the one asked for, is put into that dialect first."""
+    from yohaku import dialects
+    from yohaku.dialects.load import Request, load
+
+    data = _read(arguments, settings, command)
+    loaded = load(data, _name(arguments.file))
+    wanted = arguments.dialect
+    model = arguments.model
+    if isinstance(loaded, Request):
+        model = model or (loaded.value.get("model") if isinstance(loaded.value, dict) else None)
+        model = model if isinstance(model, str) else None
+        if wanted in (None, loaded.dialect):
+            raw = gzip.decompress(data) if data.startswith(b"\x1f\x8b") else data
+            return Given(loaded.value, loaded.dialect, model or settings.model, raw)
+        history = dialects.dialect_named(loaded.dialect).read(loaded.value).history()
+    else:
+        history, model = loaded.history, model or loaded.model or None
+    dialect = dialects.dialect_named(wanted or "openai_chat")
+    return Given(dialect.compose(history, model or ""), dialect.name, model or settings.model, None)
+
+
+def _read(arguments: argparse.Namespace, settings: setting.Settings, command: str) -> bytes:
+    lang, name = settings.lang, _name(arguments.file)
+    if arguments.file in (None, "-"):
+        if sys.stdin.isatty():
+            raise Trouble(phrases.say("no_input", lang, command=command))
+        data = sys.stdin.buffer.read(MOST + 1)
+        size = len(data)
+    else:
+        path = Path(arguments.file)
+        try:
+            size = path.stat().st_size
+            data = path.read_bytes() if size <= MOST else b""
+        except OSError as error:
+            raise Trouble(_os_trouble(error, name, lang)) from None
+    if size > MOST:
+        raise Trouble(phrases.say("too_large", lang, name=name, size=size, most=MOST))
+    return data
+
+
+def _name(file: str | None) -> str:
+    return "standard input" if file in (None, "-") else str(file)
+
+
+def _os_trouble(error: OSError, name: str, lang: str) -> str:
+    match error:
+        case FileNotFoundError():
+            return phrases.say("no_file", lang, name=name)
+        case IsADirectoryError():
+            return phrases.say("is_folder", lang, name=name)
+        case PermissionError():
+            return phrases.say("no_permission", lang, name=name)
+    return phrases.say("os_error", lang, name=name, why=error.strerror)
+
+
+def _window(
+    arguments: argparse.Namespace, settings: setting.Settings, model: str | None, ask: bool = True
+) -> int | None:
+    window: int | None = arguments.window
+    if window is None and ask and not (model or settings.window or settings.maxima):
+        raise Trouble(phrases.say("no_window", settings.lang))
+    return window
+
+
+def _json(value: Any) -> bytes:
+    return json.dumps(value, ensure_ascii=False).encode("utf-8", "surrogatepass") + b"\n"
+
+
+def _write(out: str | None, data: bytes, settings: setting.Settings) -> None:
+    """All of it or nothing: a file is written beside its place and moved there."""
+    if out in (None, "-"):
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
+        return
+    path = Path(str(out))
+    try:
+        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
+            file.write(data)
+        Path(file.name).replace(path)
+    except OSError as error:
+        raise Trouble(_os_trouble(error, str(out), settings.lang)) from None
+
+
+def _write_report(arguments: argparse.Namespace, session: Any, settings: setting.Settings) -> None:
+    if arguments.report and session.receipt:
+        _write(arguments.report, _json(session.receipt.report()), settings)
+
+
+def _summary(session: Any, settings: setting.Settings) -> str:
+    receipt, lang = session.receipt, settings.lang
+    about = "" if receipt.exact else phrases.say("estimated", lang)
+    facts = {"before": receipt.before, "after": receipt.after, "limit": receipt.limit, "count": len(receipt.folds)}
+    return phrases.say("folded" if receipt.folds else "fits", lang, about=about, **facts)
+
+
+def _ledger(view: Any, meter: Any, limit: int, lang: str, title: str) -> str:
+    from yohaku.core.ledger import weigh
+
+    ledger = weigh(view.shown, meter)
+    rows = [(name, getattr(ledger, name)) for name in ("system", "tools", "turns", "request", "total")]
+    lines = [f"  {phrases.say(name, lang):20} {tokens:>12,}" for name, tokens in (*rows, ("limit", limit))]
+    about = "" if meter.exact else phrases.say("estimated", lang)
+    return "\n".join([f"-- {title}{about}", *lines])
+
+
+def _positive(text: str) -> int:
+    number = int(text.replace(",", "").replace("_", ""))
+    if number < 1:
+        raise ValueError
+    return number
+
+
+_positive.__name__ = "positive number"
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="yohaku",
+        description="Keeps a conversation with a language model inside its context window. It folds; it never deletes.",
+        epilog="examples:\n  yohaku demo\n  yohaku fit request.json --window 8192 --out smaller.json\n"
+        "  yohaku count request.json --model gpt-4o",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"yohaku {__version__}")
+    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+    _add_fit(commands)
+    _add_show(commands)
+    _add_count(commands)
+    command = _command(commands, "demo", demo, "fold a long recorded session, live in the terminal", ["yohaku demo"])
+    command.add_argument("--window", type=_positive, metavar="N", help="tokens the model can hold (default 8192)")
+    command.add_argument("--fast", action="store_true", help="without pauses")
+    return parser
+
+
+def _add_fit(commands: Any) -> None:
+    examples = [
+        "yohaku fit request.json --window 8192",
+        "yohaku fit session.jsonl.gz --window 32768 --dialect anthropic --out request.json --report report.json",
+        "cat request.json | yohaku fit - --model gpt-4o --recipe chat",
+    ]
+    command = _command(commands, "fit", fit, "give back the same conversation, within the window", examples)
+    _conversation(command)
+    _folding(command)
+    command.add_argument("--out", metavar="FILE", help="write the result here instead of standard output")
+    command.add_argument("--report", metavar="FILE", help="write what was folded, and why, as JSON")
+    command.add_argument("--quiet", "-q", action="store_true", help="say nothing on standard error when all is well")
+
+
+def _add_show(commands: Any) -> None:
+    examples = ["yohaku show request.json", "yohaku show session.jsonl.gz --window 16384"]
+    command = _command(commands, "show", show, "show what is in a conversation, and what folding would do", examples)
+    _conversation(command)
+    _folding(command)
+
+
+def _add_count(commands: Any) -> None:
+    examples = ["yohaku count request.json --model gpt-4o", "yohaku count notes.txt --text --model claude-sonnet-4-5"]
+    command = _command(commands, "count", count, "count the tokens of a conversation or a text", examples)
+    _conversation(command)
+    command.add_argument("--text", action="store_true", help="the input is plain text, not a conversation")
+
+
+def _command(commands: Any, name: str, run: Callable[..., int], what: str, examples: list[str]) -> Any:
+    command = commands.add_parser(
+        name,
+        help=what,
+        description=f"{what[0].upper()}{what[1:]}.",
+        epilog="examples:\n" + "\n".join(f"  {example}" for example in examples),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    command.set_defaults(run=run)
+    return command
+
+
+def _conversation(command: Any) -> None:
+    command.add_argument("file", nargs="?", metavar="FILE", help="a request body, message list or recorded session; - or none: standard input")
+    command.add_argument("--model", metavar="NAME", help="whose tokens are counted (default: the one named in the file)")
+    names = ["openai_chat", "openai_responses", "anthropic", "gemini", "ollama"]
+    command.add_argument("--dialect", choices=names, metavar="D", help=f"the format to write: {', '.join(names)}")
+
+
+def _folding(command: Any) -> None:
+    command.add_argument("--window", type=_positive, metavar="N", help="tokens the model can hold, prompt and reply")
+    command.add_argument("--reserve", type=int, metavar="N", help="tokens kept free for the reply (default: an eighth)")
+    command.add_argument("--recipe", metavar="R", help="how to fold: auto (default), chat")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

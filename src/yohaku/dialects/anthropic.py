@@ -1,0 +1,298 @@
+"""Anthropic Messages.
+
+Roles take turns, the user first: the results of a step come back in the next user message, before anything the user
+says in it. Cache marks move between requests, so they are left on the wire and never taken down.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from yohaku.core.errors import Malformed
+from yohaku.core.fold import ref_of
+from yohaku.core.model import Call, History, Opaque, Part, Path, Result, Step, Text, Tool, Use
+from yohaku.core.scribe import Scribe
+from yohaku.dialects.dialect import Answer, Dialect, Json, Usage, arguments_object, arguments_text, dump, text_at
+from yohaku.dialects.sse import events
+from yohaku.dialects.tools import objects, signature
+
+OPENING = "(The assistant speaks first.)"
+"""What the user "says" in a composed body where the model spoke first; reading passes over it."""
+
+MAX_TOKENS = 4096
+"""The API wants one; a surface that knows the model's own limit sets it."""
+
+THOUGHTS = ("thinking", "redacted_thinking")
+OURS = re.compile(
+    r"thinking|redacted_thinking|image|document|server_tool_use|mcp_tool_use|.*_tool_result|container_upload"
+    r"|search_result|tool_reference|tool_addition|tool_removal|compaction|fallback|mid_conv_system"
+)
+"""Blocks that may be written again as they were read; one of another dialect would be refused."""
+BY_SYSTEM = ("tool_addition", "tool_removal")
+HOSTED = re.compile(r".*_\d{8}|mcp_toolset")
+LAWFUL_ID = re.compile(r"[a-zA-Z0-9_-]+")
+
+
+class Anthropic(Dialect):
+    name = "anthropic"
+    entries = "messages"
+
+    def open(self, scribe: Scribe, body: dict[str, Json]) -> None:
+        scribe.system += _content(body.get("system"), ("system",), "system")
+        for number, tool in enumerate(objects(body.get("tools"), "tools", "tools")):
+            scribe.tools.append(Tool(str(tool.get("name", "")), dump(_unmarked(tool)), ("tools", number)))
+
+    def entry(self, scribe: Scribe, index: int, entry: dict[str, Json]) -> None:
+        content = entry.get("content")
+        match entry.get("role"):
+            case "user" if index == 0 and content == OPENING:
+                return
+            case "user":
+                for block, at in _blocks(content, (index, "content"), scribe.where):
+                    match block:
+                        case {"type": "tool_result"}:
+                            scribe.answer(*_result(block, at, scribe.where))
+                        case _:
+                            for part in _part(block, at, scribe.where):
+                                scribe.prompt(part)
+            case "assistant":
+                _assistant(scribe, index, content)
+            case "system":
+                began = scribe.began
+                for part in _content(content, (index, "content"), scribe.where):
+                    if not began:
+                        scribe.system.append(part)
+                    else:
+                        scribe.prompt(Text(part.text, "system", part.at) if isinstance(part, Text) else part)
+            case role:
+                raise Malformed(f"unknown role {role!r}", scribe.where)
+
+    def compose(self, history: History, model: str = "") -> dict[str, Json]:
+        messages: list[Json] = []
+        for turn in history.turns:
+            for block in filter(None, map(block_of, turn.prompt)):
+                _add(messages, "system" if block["type"] in BY_SYSTEM else "user", [block])
+            for step in turn.steps:
+                _add(messages, "assistant", _said(step))
+                _add(messages, "user", [_result_block(use) for use in step.uses])
+        if messages and messages[0]["role"] == "assistant":
+            messages.insert(0, {"role": "user", "content": [{"type": "text", "text": OPENING}]})
+        if messages and messages[-1]["role"] == "assistant":
+            _trim(messages[-1]["content"])
+        body: dict[str, Json] = {"model": model} if model else {}
+        body["max_tokens"] = MAX_TOKENS
+        if system := list(filter(None, map(block_of, history.system))):
+            body["system"] = _shortened(system)
+        body["messages"] = [{**message, "content": _shortened(message["content"])} for message in messages]
+        if tools := list(filter(None, map(_definition, history.tools))):
+            body["tools"] = tools
+        return body
+
+    def user_entry(self, text: str) -> dict[str, Json]:
+        return {"role": "user", "content": text}
+
+    def text_block(self, text: str, instead: Json) -> Json:
+        mark = {"cache_control": instead["cache_control"]} if "cache_control" in instead else {}
+        return {"type": "text", "text": text, **mark}
+
+    def read_reply(self, body: dict[str, Json]) -> Answer:
+        scribe = Scribe()
+        scribe.where = "reply"
+        _assistant(scribe, 0, body.get("content"))
+        return Answer(scribe.said(), usage_of(body.get("usage")), str(body.get("stop_reason") or ""))
+
+    def read_stream(self, stream: str) -> Answer:
+        blocks: dict[int, dict[str, Json]] = {}
+        usage: dict[str, Json] = {}
+        stop: Json = None
+        for event in events(stream):
+            match event:
+                case {"type": "message_start", "message": {"usage": dict(billed)}}:
+                    usage = billed
+                case {"type": "content_block_start", "index": int(number), "content_block": dict(block)}:
+                    blocks[number] = block
+                case {"type": "content_block_delta", "index": int(number), "delta": dict(delta)}:
+                    _add_delta(blocks.setdefault(number, {"type": "text"}), delta)
+                case {"type": "message_delta", "delta": dict(delta), "usage": dict(billed)}:
+                    stop = delta.get("stop_reason") or stop
+                    usage = {**usage, **{key: value for key, value in billed.items() if value is not None}}
+        content = [_whole(blocks[number]) for number in sorted(blocks)]
+        return self.read_reply({"content": content, "usage": usage or None, "stop_reason": stop})
+
+
+def usage_of(usage: Json) -> Usage | None:
+    """Where the server went several rounds, the fields beside `iterations` leave some of them out."""
+    if not isinstance(usage, dict):
+        return None
+    rounds = objects(usage.get("iterations"), "usage", "iterations") or [usage]
+
+    def total(field: str) -> int:
+        return sum(each[field] for each in rounds if isinstance(each.get(field), int))
+
+    return Usage(
+        total("input_tokens"),
+        total("cache_read_input_tokens"),
+        total("cache_creation_input_tokens"),
+        total("output_tokens"),
+    )
+
+
+def _assistant(scribe: Scribe, index: int, content: Json) -> None:
+    # Neighbouring messages of the model's are one reply to the API, as long as no result stands between them.
+    if len(scribe.open_calls) < len(scribe.said().calls):
+        scribe.reply()
+    for block, at in _blocks(content, (index, "content"), scribe.where):
+        match block:
+            case {"type": "tool_use"}:
+                scribe.say(_call(block, at, scribe.where))
+            case _:
+                for part in _part(block, at, scribe.where):
+                    scribe.say(part)
+
+
+def _blocks(content: Json, at: Path, where: str) -> Iterator[tuple[Json, Path]]:
+    """The blocks of a content, each with its place; one that is a mere text is its own only block."""
+    if isinstance(content, str):
+        yield content, at
+    else:
+        for number, block in enumerate(objects(content, where, "content, where it is not a text,")):
+            yield block, (*at, number)
+
+
+def _content(content: Json, at: Path, where: str) -> tuple[Part, ...]:
+    return tuple(part for block, place in _blocks(content, at, where) for part in _part(block, place, where))
+
+
+def _part(block: Json, at: Path, where: str) -> tuple[Part, ...]:
+    match block:
+        case "" | {"type": "text", "text": ""}:
+            return ()
+        case str():
+            return (Text(block, at=at),)
+        case {"type": "text"}:
+            return (Text(text_at(block.get("text"), where, "text"), at=(*at, "text")),)
+        case {"type": "image" | "document" as kind, "source": {"type": "base64", "data": str(data), **rest}}:
+            return (Opaque(kind, data, "base64", str(rest.get("media_type", "")), at=at),)
+        case {"type": "image" | "document" as kind, "source": {"type": "url", "url": str(url)}}:
+            return (Opaque(kind, url, "url", at=at),)
+        case {"type": "document", "source": {"type": "text"}}:
+            return (Opaque("document", dump(_unmarked(block)), mime="text/plain", at=at),)
+        case {"type": str(kind)}:
+            return (Opaque("thought" if kind in THOUGHTS else kind, dump(_unmarked(block)), at=at),)
+    raise Malformed("a block of content needs a type", where)
+
+
+def _call(block: dict[str, Json], at: Path, where: str) -> Call:
+    call_id = text_at(block.get("id"), where, "the id of a tool_use")
+    name = text_at(block.get("name"), where, "the name of a tool_use")
+    if not isinstance(block.get("input"), dict):
+        raise Malformed("the input of a tool_use must be an object", where)
+    return Call(call_id, name, arguments_text(block["input"]), (*at, "input"))
+
+
+def _result(block: dict[str, Json], at: Path, where: str) -> tuple[str, Result]:
+    call_id = text_at(block.get("tool_use_id"), where, "tool_use_id")
+    parts = _content(block.get("content"), (*at, "content"), where)
+    return call_id, Result(parts, error=block.get("is_error") is True, at=at)
+
+
+def _unmarked(block: dict[str, Json]) -> dict[str, Json]:
+    """Without cache marks, also on the blocks inside it."""
+    plain = {key: value for key, value in block.items() if key != "cache_control"}
+    for key in ("content", "source"):
+        inside = plain.get(key)
+        if isinstance(inside, dict):
+            plain[key] = _unmarked(inside)
+        elif isinstance(inside, list):
+            plain[key] = [_unmarked(item) if isinstance(item, dict) else item for item in inside]
+    return plain
+
+
+def _add(messages: list[Json], role: str, blocks: list[Json]) -> None:
+    if blocks and messages and messages[-1]["role"] == role:
+        messages[-1]["content"] += blocks
+    elif blocks:
+        messages.append({"role": role, "content": blocks})
+
+
+def _trim(blocks: list[Json]) -> None:
+    """A reply that ends a body is one to go on with, and the API takes none that ends with blanks."""
+    if blocks[-1]["type"] == "text":
+        blocks[-1] = {"type": "text", "text": blocks[-1]["text"].rstrip()}
+
+
+def _shortened(blocks: list[Json]) -> Json:
+    """One text alone is written as a text."""
+    return blocks[0]["text"] if len(blocks) == 1 and blocks[0]["type"] == "text" else blocks
+
+
+def block_of(part: Part) -> Json:
+    """None for what the API would refuse: a blank text, another dialect's thought."""
+    match part:
+        case Text(text):
+            return {"type": "text", "text": text} if text.strip() else None
+        case Opaque("image" | "document", data, "base64"):
+            return {"type": part.kind, "source": {"type": "base64", "media_type": part.mime, "data": data}}
+        case Opaque("image" | "document", data, "url"):
+            return {"type": part.kind, "source": {"type": "url", "url": data}}
+        case Opaque(kind, data, "json"):
+            block = arguments_object(data)
+            if isinstance(block.get("type"), str) and OURS.fullmatch(block["type"]):
+                return block
+            return None if kind == "thought" else {"type": "text", "text": f"[{kind}]"}
+    return {"type": "text", "text": f"[{part.kind}]"}
+
+
+def _said(step: Step) -> list[Json]:
+    blocks: list[Json] = []
+    for item in step.items:
+        if isinstance(item, Use):
+            arguments = arguments_object(item.call.arguments)
+            blocks.append({"type": "tool_use", "id": _id(item), "name": item.call.name, "input": arguments})
+        elif isinstance(item, Opaque) and item.form != "json":
+            blocks.append({"type": "text", "text": f"[{item.kind}]"})  # the model's own media cannot be sent back
+        elif block := block_of(item):
+            blocks.append(block)
+    while blocks and blocks[-1]["type"] in THOUGHTS:
+        blocks.pop()
+    return blocks
+
+
+def _result_block(use: Use) -> Json:
+    block: dict[str, Json] = {"type": "tool_result", "tool_use_id": _id(use)}
+    if content := list(filter(None, map(block_of, use.result.parts))):
+        block["content"] = _shortened(content)
+    return {**block, "is_error": True} if use.result.error else block
+
+
+def _id(use: Use) -> str:
+    """Ids of other dialects may hold what this one refuses."""
+    return use.call.id if LAWFUL_ID.fullmatch(use.call.id) else f"call_{ref_of(use.call.id)}"
+
+
+def _definition(tool: Tool) -> Json:
+    """None for a tool that another provider runs."""
+    says = signature(tool.definition)
+    definition = arguments_object(tool.definition)
+    if "input_schema" in definition or (says.hosted and HOSTED.fullmatch(str(definition.get("type")))):
+        return definition
+    if says.hosted:
+        return None
+    return {"name": says.name, "description": says.description, "input_schema": says.parameters}
+
+
+def _add_delta(block: dict[str, Json], delta: dict[str, Json]) -> None:
+    for field in ("text", "thinking", "signature", "partial_json", "content"):
+        if isinstance(delta.get(field), str):
+            so_far = block.get(field)
+            block[field] = (so_far if isinstance(so_far, str) else "") + delta[field]
+    if "citation" in delta:
+        so_far = block.get("citations")
+        block["citations"] = [*(so_far if isinstance(so_far, list) else ()), delta["citation"]]
+
+
+def _whole(block: dict[str, Json]) -> dict[str, Json]:
+    """A streamed block as it would have come in one piece: its input arrives as pieces of JSON text."""
+    partial = block.pop("partial_json", "")
+    return {**block, "input": arguments_object(partial)} if partial else block

@@ -1,0 +1,412 @@
+"""Gemini generateContent, spelt in camelCase or snake_case.
+
+Calls may have no ids: results are then matched by name, in order. A signature stands on a part beside what it signs;
+it is taken down as a thought of its own before that, so that a composed body can give it back.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from functools import cache
+
+from yohaku.core.errors import Malformed
+from yohaku.core.fold import View, ref_of
+from yohaku.core.model import Call, History, Opaque, Part, Path, Result, Step, Text, Tool, Use
+from yohaku.core.scribe import Scribe
+from yohaku.dialects.dialect import (
+    Answer,
+    Dialect,
+    Json,
+    Usage,
+    arguments_object,
+    arguments_text,
+    dump,
+    kind_of,
+    text_at,
+)
+from yohaku.dialects.sse import events
+from yohaku.dialects.tools import Signature, objects, signature
+
+OPENING = "(The model speaks first.)"
+"""What the user "says" in a composed body where the model spoke first; reading passes over it."""
+
+ANSWERS = ("output", "result", "content", "return_value", "error", "text")
+"""Where clients put the text of a function's response."""
+FEW = 8
+"""Texts a response may hold side by side. More of them are data, weighed and folded as one JSON text."""
+
+BESIDE = ("thought", "thoughtSignature", "videoMetadata", "mediaResolution", "partMetadata")
+"""What stands beside the data of a part, and never alone."""
+OURS = ("executableCode", "codeExecutionResult", "toolCall", "toolResponse", "thought", "thoughtSignature")
+
+MIMES = {"image": "image/jpeg", "audio": "audio/mpeg", "video": "video/mp4"}
+
+
+class Gemini(Dialect):
+    name = "gemini"
+    entries = "contents"
+
+    def entries_of(self, body: Json) -> list[Json]:
+        """The API takes a single content where it wants a list of them."""
+        if isinstance(body, dict) and isinstance(body.get("contents"), dict):
+            return [body["contents"]]
+        return super().entries_of(body)
+
+    def open(self, scribe: Scribe, body: dict[str, Json]) -> None:
+        key, system = _field(body, "systemInstruction")
+        if isinstance(system, str):
+            scribe.system += (Text(system, at=(key,)),) if system else ()
+        elif system is not None:
+            for part, at in _parts(system, (key,), key):
+                scribe.system += _part(part, at, key)
+        groups = body.get("tools")
+        for number, group in enumerate([groups] if isinstance(groups, dict) else objects(groups, "tools", "tools")):
+            scribe.tools += _tools(group, ("tools", number) if groups is not group else ("tools",))
+
+    def entry(self, scribe: Scribe, index: int, entry: dict[str, Json]) -> None:
+        match entry.get("role"):
+            case "user" if index == 0 and entry.get("parts") == [{"text": OPENING}]:
+                return
+            case "user" | "function" | None:
+                _user(scribe, list(_parts(entry, (index,), scribe.where)))
+            case "model":
+                _model(scribe, _parts(entry, (index,), scribe.where), f"call-{index}")
+            case role:
+                raise Malformed(f"unknown role {role!r}", scribe.where)
+
+    def write(self, body: Json, view: View) -> Json:
+        written = super().write(body, view)
+        if written is body:
+            return body
+        return self.with_entries(written, [_lawful(entry) for entry in self.entries_of(written)])
+
+    def compose(self, history: History, model: str = "") -> dict[str, Json]:
+        """The model is named by the address a body is sent to, not in the body."""
+        contents: list[Json] = []
+        for turn in history.turns:
+            contents += _content("user", map(part_of, turn.prompt))
+            for step in turn.steps:
+                contents += _content("model", _said(step)) + _content("user", map(_response, step.uses))
+        if contents and contents[0]["role"] == "model":
+            contents.insert(0, self.user_entry(OPENING))
+        body: dict[str, Json] = {}
+        if system := list(filter(None, map(part_of, history.system))):
+            body["systemInstruction"] = {"parts": system}
+        body["contents"] = contents
+        if tools := _definitions(history.tools):
+            body["tools"] = tools
+        return body
+
+    def user_entry(self, text: str) -> dict[str, Json]:
+        return {"role": "user", "parts": [{"text": text}]}
+
+    def text_block(self, text: str, instead: Json) -> Json:
+        if not any(isinstance(_field(instead, name)[1], dict) for name in ("inlineData", "fileData")):
+            return {"output": text}
+        key, signed = _field(instead, "thoughtSignature")
+        return {"text": text, key: signed} if signed is not None else {"text": text}
+
+    def read_reply(self, body: dict[str, Json]) -> Answer:
+        return self._answer([body])
+
+    def read_stream(self, stream: str) -> Answer:
+        """Server-sent events, or what the API gives without `alt=sse`: one array of the same chunks."""
+        return self._answer(_values(stream) if stream.lstrip()[:1] in ("[", "{") else events(stream))
+
+    def _answer(self, chunks: Iterable[dict[str, Json]]) -> Answer:
+        parts: list[dict[str, Json]] = []
+        usage, stop, made = None, "", ""
+        for chunk in chunks:
+            usage = usage_of(_field(chunk, "usageMetadata")[1]) or usage
+            made = made or str(_field(chunk, "responseId")[1] or ref_of(dump(chunk)))
+            feedback = _field(chunk, "promptFeedback")[1]
+            if isinstance(feedback, dict):
+                stop = str(_field(feedback, "blockReason")[1] or stop)
+            for candidate in objects(chunk.get("candidates"), "reply", "candidates")[:1]:
+                stop = str(_field(candidate, "finishReason")[1] or stop)
+                for part, _ in _parts(candidate.get("content") or {}, (), "reply"):
+                    _add_part(parts, part)
+        scribe = Scribe()
+        scribe.where = "reply"
+        # Replies follow one another: only an id made from the whole of one is not made again for the next.
+        _model(scribe, _parts({"parts": parts}, (0,), "reply"), f"call-{made}")
+        return Answer(scribe.said(), usage, stop)
+
+
+def usage_of(usage: Json) -> Usage | None:
+    if not isinstance(usage, dict) or not isinstance(_field(usage, "promptTokenCount")[1], int):
+        return None
+
+    def count(name: str) -> int:
+        value = _field(usage, name)[1]
+        return value if isinstance(value, int) else 0
+
+    read = count("cachedContentTokenCount")
+    prompt = count("promptTokenCount") + count("toolUsePromptTokenCount")
+    return Usage(max(0, prompt - read), read, 0, count("candidatesTokenCount") + count("thoughtsTokenCount"))
+
+
+@cache
+def _snake(camel: str) -> str:
+    return re.sub("[A-Z]", lambda letter: "_" + letter[0].lower(), camel)
+
+
+def _field(value: dict[str, Json], camel: str) -> tuple[str, Json]:
+    """A field, with its name as this client spells it."""
+    if camel in value:
+        return camel, value[camel]
+    snake = _snake(camel)
+    return (snake, value[snake]) if snake in value else (camel, None)
+
+
+def _parts(content: Json, at: Path, where: str) -> Iterator[tuple[dict[str, Json], Path]]:
+    """The parts of a content, each with its place. The API takes a single part where it wants a list of them."""
+    if not isinstance(content, dict):
+        raise Malformed(f"a content must be an object, not {kind_of(content)}", where)
+    parts = content.get("parts")
+    if isinstance(parts, dict):
+        yield parts, (*at, "parts")
+    else:
+        for number, part in enumerate(objects(parts, where, "parts")):
+            yield part, (*at, "parts", number)
+
+
+def _user(scribe: Scribe, parts: list[tuple[dict[str, Json], Path]]) -> None:
+    """Results first: here, other than elsewhere, the user's words may stand before them in one content."""
+    for part, at in parts:
+        key, response = _field(part, "functionResponse")
+        if response is not None:
+            call_id, result = _result(response, at, key, scribe)
+            scribe.answer(call_id, result)
+    for part, at in parts:
+        if _field(part, "functionCall")[1] is not None:
+            raise Malformed("only the model can call a function", scribe.where)
+        if _field(part, "functionResponse")[1] is None:
+            for said in _part(part, at, scribe.where):
+                scribe.prompt(said)
+
+
+def _model(scribe: Scribe, parts: Iterable[tuple[dict[str, Json], Path]], made: str) -> None:
+    # Neighbouring contents of the model's are one reply, as long as no result stands between them.
+    if len(scribe.open_calls) < len(scribe.said().calls):
+        scribe.reply()
+    for part, at in parts:
+        key, signed = _field(part, "thoughtSignature")
+        if isinstance(signed, str) and signed and part.get("thought") is not True:
+            empty = all(value in (None, "") for name, value in part.items() if name != key)
+            data = {"text": "", "thoughtSignature": signed} if empty else {"thoughtSignature": signed}
+            scribe.say(Opaque("thought", dump(data), hint="signature", at=(*at, key)))
+        key, call = _field(part, "functionCall")
+        if call is not None:
+            scribe.say(_call(call, (*at, key), f"{made}-{at[-1]}", scribe.where))
+        elif _field(part, "functionResponse")[1] is not None:
+            raise Malformed("the model cannot answer a function call", scribe.where)
+        else:
+            for said in _part(part, at, scribe.where):
+                scribe.say(said)
+
+
+def _part(part: dict[str, Json], at: Path, where: str) -> tuple[Part, ...]:
+    if part.get("thought") is True:
+        return (Opaque("thought", dump(part), at=at),)
+    if part.get("text") is not None:
+        text = text_at(part["text"], where, "text")
+        return (Text(text, at=(*at, "text")),) if text else ()
+    for name, leaf, form in (("inlineData", "data", "base64"), ("fileData", "fileUri", "url")):
+        media = _field(part, name)[1]
+        if media is not None:
+            return (_media(media, name, leaf, form, at, where),)
+    data = {key: value for key, value in part.items() if key not in ("thoughtSignature", "thought_signature")}
+    beside = (*BESIDE, *map(_snake, BESIDE))
+    kind = next((key for key, value in data.items() if key not in beside and value is not None), "")
+    return (Opaque(kind, dump(data), at=at),) if kind else ()
+
+
+def _media(media: Json, name: str, leaf: str, form: str, at: Path, where: str) -> Opaque:
+    if not isinstance(media, dict):
+        raise Malformed(f"{name} must be an object, not {kind_of(media)}", where)
+    data = text_at(_field(media, leaf)[1], where, leaf)
+    mime = str(_field(media, "mimeType")[1] or "")
+    major = mime.partition("/")[0]
+    kind = major if major in MIMES else "video" if "youtu" in data and form == "url" else "document"
+    if form == "url":
+        return Opaque(kind, data, "url", mime, at=at)
+    # Clients write either alphabet of base64, sometimes the other one the next time.
+    return Opaque(kind, data.replace("-", "+").replace("_", "/"), "base64", mime, at=at)
+
+
+def _call(call: Json, at: Path, made: str, where: str) -> Call:
+    if not isinstance(call, dict):
+        raise Malformed(f"functionCall must be an object, not {kind_of(call)}", where)
+    name = text_at(call.get("name"), where, "the name of a function call")
+    args = {} if call.get("args") is None else call["args"]
+    if not isinstance(args, dict):
+        raise Malformed(f"args must be an object, not {kind_of(args)}", where)
+    return Call(text_at(call.get("id") or made, where, "id"), name, arguments_text(args), (*at, "args"))
+
+
+def _result(response: Json, at: Path, key: str, scribe: Scribe) -> tuple[str, Result]:
+    if not isinstance(response, dict):
+        raise Malformed(f"functionResponse must be an object, not {kind_of(response)}", scribe.where)
+    answer = {} if response.get("response") is None else response["response"]
+    if not isinstance(answer, dict):
+        raise Malformed(f"response must be an object, not {kind_of(answer)}", scribe.where)
+    parts: list[Part] = [*_texts(answer, (*at, key, "response"))]
+    for part, place in _parts(response, (*at, key), scribe.where):
+        parts += _part(part, place, scribe.where)
+    return _answered(response, scribe), Result(tuple(parts), bool(answer.get("error")), at)
+
+
+def _answered(response: dict[str, Json], scribe: Scribe) -> str:
+    """The id of the call this answers. Some clients give ids to results only: those count as none."""
+    name = text_at(response.get("name"), scribe.where, "the name of a function response")
+    given = text_at(response.get("id") or "", scribe.where, "id")
+    waiting = scribe.open_calls
+    if any(call.id == given for call in waiting):
+        return given
+    named = [call.id for call in waiting if call.name == name and (not given or call.id == _made(call))]
+    return named[0] if named else given or name
+
+
+def _made(call: Call) -> str:
+    return f"call-{call.at[0]}-{call.at[-3]}"
+
+
+def _answer_key(response: dict[str, Json]) -> str:
+    """The field that holds the whole answer as text; "" where the answer is more than that."""
+    said = {key: value for key, value in response.items() if value is not None and value != ""}
+    if len(said) == 2:
+        said.pop("name", None)
+    key = next(iter(said), "")
+    text = said.get(key)
+    few = isinstance(text, list) and 0 < len(text) <= FEW and all(item and isinstance(item, str) for item in text)
+    return key if len(said) == 1 and key in ANSWERS and (isinstance(text, str) or few) else ""
+
+
+def _texts(response: dict[str, Json], at: Path) -> tuple[Text, ...]:
+    key = _answer_key(response)
+    if isinstance(response.get(key), str):
+        return (Text(response[key], at=(*at, key)),)
+    if key:
+        return tuple(Text(text, at=(*at, key, number)) for number, text in enumerate(response[key]))
+    return (Text(dump(response), at=at),) if any(value not in (None, "") for value in response.values()) else ()
+
+
+def _lawful(entry: Json) -> Json:
+    """The entry with no text among the media of a function's response: the stub of one belongs to its answer."""
+    parts = entry.get("parts")
+    if not isinstance(parts, list):
+        return entry
+    moved = [_moved(part) for part in parts]
+    return entry if all(new is old for new, old in zip(moved, parts, strict=True)) else {**entry, "parts": moved}
+
+
+def _moved(part: Json) -> Json:
+    key, response = _field(part, "functionResponse")
+    media = objects(response.get("parts"), "", "parts") if isinstance(response, dict) else []
+    stubs = [item["text"] for item in media if "text" in item]
+    if not stubs:
+        return part
+    said = [text.text for text in _texts(response.get("response") or {}, ())]
+    name = _answer_key(response.get("response") or {}) or "output"
+    kept = [item for item in media if "text" not in item]
+    answer = {name: [*said, *stubs] if said or len(stubs) > 1 else stubs[0]}
+    changed = {**{k: v for k, v in response.items() if k != "parts"}, "response": answer}
+    return {**part, key: {**changed, "parts": kept} if kept else changed}
+
+
+def _content(role: str, parts: Iterable[Json]) -> list[Json]:
+    said = list(filter(None, parts))
+    return [{"role": role, "parts": said}] if said else []
+
+
+def part_of(part: Part) -> Json:
+    """None for another dialect's thought, which the API could not read."""
+    match part:
+        case Text(text):
+            return {"text": text}
+        case Opaque(_, data, "base64"):
+            return {"inlineData": {"mimeType": part.mime, "data": data}}
+        case Opaque(kind, data, "url"):
+            return {"fileData": {"mimeType": part.mime or MIMES.get(kind, "application/pdf"), "fileUri": data}}
+    block = arguments_object(part.data)
+    if any(_field(block, name)[1] is not None for name in OURS):
+        return block
+    return None if part.kind == "thought" else {"text": f"[{part.kind}]"}
+
+
+def _said(step: Step) -> Iterator[Json]:
+    signed: dict[str, Json] = {}
+    for item in step.items:
+        if isinstance(item, Use):
+            args = arguments_object(item.call.arguments)
+            yield {"functionCall": {"id": item.call.id, "name": item.call.name, "args": args}, **signed}
+        elif part := part_of(item):
+            if part.keys() == {"thoughtSignature"}:
+                signed = part
+                continue
+            yield {**part, **signed}
+        signed = {}
+
+
+def _response(use: Use) -> Json:
+    texts = [part.text for part in use.result.parts if isinstance(part, Text)]
+    answer = {"error" if use.result.error else "output": texts if len(texts) > 1 else "".join(texts)}
+    response: dict[str, Json] = {"id": use.call.id, "name": use.call.name, "response": answer}
+    if media := [part_of(part) for part in use.result.parts if isinstance(part, Opaque)]:
+        response["parts"] = media
+    return {"functionResponse": response}
+
+
+def _tools(group: dict[str, Json], at: Path) -> Iterator[Tool]:
+    """One for each function a group declares; what the provider runs itself stands there without a declaration."""
+    for name in group:
+        if name in ("functionDeclarations", "function_declarations"):
+            for number, declared in enumerate(objects(group[name], "tools", name)):
+                yield Tool(str(declared.get("name", "")), dump(declared), (*at, name, number))
+        elif group[name] is not None:
+            yield Tool(name, dump({name: group[name]}), (*at, name))
+
+
+def _definitions(tools: Iterable[Tool]) -> list[Json]:
+    declared: list[Json] = []
+    groups: list[Json] = []
+    for tool in tools:
+        says, definition = signature(tool.definition), arguments_object(tool.definition)
+        if "type" not in definition and says.hosted:
+            groups.append(definition)
+        elif not says.hosted:
+            groups += [] if declared else [{"functionDeclarations": declared}]
+            declared.append(definition if _declares(definition) else _declaration(says))
+    return groups
+
+
+def _declares(definition: dict[str, Json]) -> bool:
+    return "type" not in definition and not {"input_schema", "inputSchema", "function"} & definition.keys()
+
+
+def _declaration(says: Signature) -> Json:
+    return {"name": says.name, "description": says.description, "parametersJsonSchema": says.parameters}
+
+
+def _add_part(parts: list[dict[str, Json]], part: dict[str, Json]) -> None:
+    """Joins streamed texts; one that is signed stays by itself, for the signature is of that part."""
+    last = parts[-1] if parts else {}
+    plain = all(each.keys() <= {"text", "thought"} and isinstance(each.get("text"), str) for each in (last, part))
+    if plain and bool(last.get("thought")) == bool(part.get("thought")):
+        parts[-1] = {**last, "text": last["text"] + part["text"]}
+    else:
+        parts.append(part)
+
+
+def _values(stream: str) -> Iterator[dict[str, Json]]:
+    """The objects of a JSON array, as far as it has come."""
+    decoder, place = json.JSONDecoder(), 0
+    while (begins := stream.find("{", place)) >= 0:
+        try:
+            value, place = decoder.raw_decode(stream, begins)
+        except ValueError:
+            return
+        yield value

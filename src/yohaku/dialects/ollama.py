@@ -1,0 +1,237 @@
+"""Ollama's own API, /api/chat.
+
+Ids are optional: a result without one answers the first open call of its name. Images stand beside the text, in a
+list that takes nothing else, so a folded image leaves it and is told of in the text.
+"""
+
+from __future__ import annotations
+
+import json
+from hashlib import blake2b
+
+from yohaku.core.errors import Malformed
+from yohaku.core.fold import View
+from yohaku.core.model import Call, History, Opaque, Part, Reply, Result, Step, Text, Tool, Use
+from yohaku.core.scribe import Scribe
+from yohaku.dialects.dialect import (
+    Answer,
+    Dialect,
+    Json,
+    Usage,
+    arguments_object,
+    arguments_text,
+    dump,
+    kind_of,
+    text_at,
+)
+from yohaku.dialects.openai_chat import number, object_or_empty, tool_definition
+from yohaku.dialects.tools import objects
+
+MAGIC = {"iVBORw": "image/png", "/9j/": "image/jpeg", "R0lGOD": "image/gif", "UklGR": "image/webp", "Qk": "image/bmp"}
+"""How base64 of each kind of image begins."""
+
+
+class Ollama(Dialect):
+    name = "ollama"
+    entries = "messages"
+
+    def open(self, scribe: Scribe, body: dict[str, Json]) -> None:
+        for index, tool in enumerate(objects(body.get("tools"), "tools", "this")):
+            function = object_or_empty(tool.get("function")) or tool
+            scribe.tools.append(Tool(str(function.get("name", "")), dump(tool), ("tools", index)))
+
+    def entry(self, scribe: Scribe, index: int, entry: dict[str, Json]) -> None:
+        parts = _parts(index, entry, scribe.where)
+        match entry.get("role"):
+            case "system" if not scribe.began:
+                scribe.system += parts
+            case "system":
+                for part in parts:
+                    scribe.prompt(Text(part.text, "system", part.at) if isinstance(part, Text) else part)
+            case "user":
+                for part in parts:
+                    scribe.prompt(part)
+            case "assistant":
+                scribe.reply()
+                for item in _said(index, entry, parts, scribe.where):
+                    scribe.say(item)
+            case "tool":
+                scribe.answer(_answered(scribe, entry), Result(parts, at=(index,)))
+            case role:
+                raise Malformed(f"unknown role {role!r}", scribe.where)
+
+    def compose(self, history: History, model: str = "") -> dict[str, Json]:
+        messages = _messages("system", history.system)
+        for turn in history.turns:
+            messages += _messages("user", turn.prompt)
+            for step in turn.steps:
+                messages += _step(step)
+        body: dict[str, Json] = {"model": model} if model else {}
+        body["messages"] = messages
+        if history.tools:
+            body["tools"] = [found for tool in history.tools if (found := tool_definition(tool))]
+        return body
+
+    def user_entry(self, text: str) -> dict[str, Json]:
+        return {"role": "user", "content": text}
+
+    def text_block(self, text: str, instead: Json) -> Json:
+        return {"told": text}
+
+    def write(self, body: Json, view: View) -> Json:
+        written = super().write(body, view)
+        if written is body:
+            return body
+        return self.with_entries(written, [_told(entry) for entry in self.entries_of(written)])
+
+    def read_reply(self, body: dict[str, Json]) -> Answer:
+        message = {**object_or_empty(body.get("message")), "role": "assistant"}
+        parts = _parts(0, message, "message")
+        said = tuple(_said(0, message, parts, "message", str(body.get("created_at") or "")))
+        return Answer(Reply(said), usage_of(body), str(body.get("done_reason") or ""))
+
+    def read_stream(self, stream: str) -> Answer:
+        whole: dict[str, Json] = {}
+        message: dict[str, Json] = {"content": "", "thinking": "", "tool_calls": []}
+        for chunk in _chunks(stream):
+            whole |= chunk
+            delta = object_or_empty(chunk.get("message"))
+            for field in ("content", "thinking"):
+                message[field] += delta[field] if isinstance(delta.get(field), str) else ""
+            message["tool_calls"] += objects(delta.get("tool_calls"), "message", "tool_calls")
+        return self.read_reply({**whole, "message": message})
+
+
+def usage_of(body: dict[str, Json]) -> Usage | None:
+    """A prompt found whole in the server's cache is not counted at all; what was evaluated is."""
+    if "prompt_eval_count" not in body and "eval_count" not in body:
+        return None
+    return Usage(input=number(body.get("prompt_eval_count")), output=number(body.get("eval_count")))
+
+
+def _parts(index: int, entry: dict[str, Json], where: str) -> tuple[Part, ...]:
+    content, images = entry.get("content"), entry.get("images")
+    if images is not None and not (isinstance(images, list) and all(isinstance(image, str) for image in images)):
+        raise Malformed("images must be a list of texts in base64", where)
+    text = text_at("" if content is None else content, where, "content")
+    seen = (
+        Opaque("image", image, "base64", _mime(image), at=(index, "images", number))
+        for number, image in enumerate(images or ())
+    )
+    return (*([Text(text, at=(index, "content"))] if text else []), *seen)
+
+
+def _said(index: int, entry: dict[str, Json], parts: tuple[Part, ...], where: str, when: str = "") -> list[Part | Call]:
+    said: list[Part | Call] = []
+    if entry.get("thinking"):
+        said.append(Opaque("thought", text_at(entry["thinking"], where, "thinking"), at=(index, "thinking")))
+    calls = objects(entry.get("tool_calls"), where, "tool_calls")
+    return [*said, *parts, *(_call(call, index, number, where, when) for number, call in enumerate(calls))]
+
+
+def _call(call: dict[str, Json], index: int, number: int, where: str, when: str) -> Call:
+    function = call.get("function")
+    if not isinstance(function, dict):
+        raise Malformed("a tool call needs a function", where)
+    name = text_at(function.get("name"), where, "the name of a tool call")
+    arguments = function.get("arguments", {})
+    if not isinstance(arguments, dict | str):
+        raise Malformed(f"arguments must be an object, not {kind_of(arguments)}", where)
+    said = arguments if isinstance(arguments, str) else arguments_text(arguments)
+    call_id = text_at(call.get("id") or _id(index, number, when, name + said), where, "the id of a tool call")
+    return Call(call_id, name, said, (index, "tool_calls", number, "function", "arguments"))
+
+
+def _id(index: int, number: int, when: str, said: str) -> str:
+    """In a conversation the place is enough; a reply must also differ from those before and after it."""
+    if not when:
+        return f"call:{index}:{number}"
+    return f"call_{blake2b(f'{when}:{number}:{said}'.encode('utf-8', 'replace'), digest_size=8).hexdigest()}"
+
+
+def _answered(scribe: Scribe, entry: dict[str, Json]) -> str:
+    if entry.get("tool_call_id"):
+        return text_at(entry["tool_call_id"], scribe.where, "tool_call_id")
+    name = entry.get("tool_name") or entry.get("name") or ""
+    calls = scribe.open_calls
+    named = [call.id for call in calls if call.name == name] or [call.id for call in calls]
+    return named[0] if named else str(name)
+
+
+def _mime(image: str) -> str:
+    return next((mime for magic, mime in MAGIC.items() if image.startswith(magic)), "")
+
+
+def _told(entry: Json) -> Json:
+    """An entry without its folded images, and with what is told of them in its text."""
+    images = entry.get("images") or ()
+    told = [image["told"] for image in images if isinstance(image, dict)]
+    if not told:
+        return entry
+    kept = [image for image in images if isinstance(image, str)]
+    rest = {key: value for key, value in entry.items() if key != "images"}
+    rest["content"] = "\n".join(filter(None, [entry.get("content"), *told]))
+    return {**rest, "images": kept} if kept else rest
+
+
+def _messages(role: str, parts: tuple[Part, ...]) -> list[dict[str, Json]]:
+    """One message a text, with the images that follow it."""
+    messages: list[dict[str, Json]] = []
+    for part in parts:
+        if not isinstance(part, Text) and part.kind == "image" and part.form == "base64":
+            if not messages or messages[-1]["role"] != role:
+                messages.append({"role": role, "content": ""})
+            messages[-1].setdefault("images", []).append(part.data)
+        else:
+            by = (part.by if isinstance(part, Text) else "") or role
+            messages.append({"role": by, "content": part.text if isinstance(part, Text) else f"[{part.kind}]"})
+    return messages
+
+
+def _step(step: Step) -> list[dict[str, Json]]:
+    messages: list[dict[str, Json]] = []
+    for item in step.items:
+        match item:
+            case Opaque("thought", data) if not _foreign(data):
+                messages.append({"role": "assistant", "content": "", "thinking": data})
+            case Text(text) if messages and not messages[-1]["content"]:
+                messages[-1]["content"] = text
+            case Text(text):
+                messages.append({"role": "assistant", "content": text})
+    if step.uses:
+        if not messages:
+            messages.append({"role": "assistant", "content": ""})
+        messages[-1]["tool_calls"] = [_call_of(use.call) for use in step.uses]
+    return [*messages, *(_result(use) for use in step.uses)]
+
+
+def _foreign(thought: str) -> bool:
+    """Whether a thought is another provider's block, signed or not, rather than plain words."""
+    try:
+        return isinstance(json.loads(thought), dict | list)
+    except (ValueError, RecursionError):
+        return False
+
+
+def _call_of(call: Call) -> Json:
+    return {"id": call.id, "function": {"name": call.name, "arguments": arguments_object(call.arguments)}}
+
+
+def _result(use: Use) -> dict[str, Json]:
+    found = _messages("tool", use.result.parts)
+    message: dict[str, Json] = {"role": "tool", "tool_name": use.call.name, "tool_call_id": use.call.id}
+    message["content"] = "\n".join(part["content"] for part in found if part["content"])
+    images = [image for part in found for image in part.get("images", ())]
+    return {**message, "images": images} if images else message
+
+
+def _chunks(stream: str) -> list[dict[str, Json]]:
+    chunks = []
+    for line in stream.splitlines():
+        try:
+            chunk = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(chunk, dict):
+            chunks.append(chunk)
+    return chunks

@@ -1,0 +1,277 @@
+"""OpenAI chat completions, and the many servers that speak it.
+
+A reply is one message: its text, then its calls; results follow at once, one message each.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from yohaku.core.errors import Malformed
+from yohaku.core.model import Call, History, Opaque, Part, Path, Reply, Result, Step, Text, Tool, Turn
+from yohaku.core.scribe import Scribe
+from yohaku.dialects.dialect import (
+    Answer,
+    Dialect,
+    Json,
+    Usage,
+    dump,
+    kind_of,
+    media_from_url,
+    media_url,
+    text_at,
+)
+from yohaku.dialects.sse import events
+from yohaku.dialects.tools import objects, signature
+
+THOUGHTS = ("reasoning_content", "reasoning", "reasoning_details")
+CACHED = ("prompt_cache_hit_tokens", "num_cached_tokens", "cached_tokens")
+"""Where DeepSeek, Mistral and others tell what was read from the cache."""
+
+
+class OpenAIChat(Dialect):
+    name = "openai_chat"
+    entries = "messages"
+
+    def open(self, scribe: Scribe, body: dict[str, Json]) -> None:
+        for index, tool in enumerate(objects(body.get("tools"), "tools", "this")):
+            function = object_or_empty(tool.get("function")) or object_or_empty(tool.get("custom")) or tool
+            scribe.tools.append(Tool(str(function.get("name", "")), dump(tool), ("tools", index)))
+
+    def entry(self, scribe: Scribe, index: int, entry: dict[str, Json]) -> None:
+        match entry.get("role"):
+            case "system" | "developer":
+                self._system(scribe, index, entry)
+            case "user":
+                for part in _content(entry.get("content"), (index, "content"), scribe.where):
+                    scribe.prompt(part)
+            case "assistant":
+                self._assistant(scribe, index, entry)
+            case "tool":
+                call_id = text_at(entry.get("tool_call_id"), scribe.where, "tool_call_id")
+                parts = _content(entry.get("content"), (index, "content"), scribe.where)
+                scribe.answer(call_id, Result(parts, at=(index,)))
+            case "function":
+                open_ = scribe.open_calls
+                call_id = open_[0].id if open_ else str(entry.get("name"))
+                parts = _content(entry.get("content"), (index, "content"), scribe.where)
+                scribe.answer(call_id, Result(parts, at=(index,)))
+            case role:
+                raise Malformed(f"unknown role {role!r}", scribe.where)
+
+    def _system(self, scribe: Scribe, index: int, entry: dict[str, Json]) -> None:
+        began = scribe.began
+        for part in _content(entry.get("content"), (index, "content"), scribe.where):
+            if not began:
+                scribe.system.append(part)
+            else:
+                scribe.prompt(Text(part.text, "system", part.at) if isinstance(part, Text) else part)
+
+    def _assistant(self, scribe: Scribe, index: int, entry: dict[str, Json]) -> None:
+        scribe.reply()
+        for field in THOUGHTS:
+            if entry.get(field):
+                thought = entry[field]
+                data = thought if isinstance(thought, str) else dump(thought)
+                scribe.say(Opaque("thought", data, at=(index, field)))
+        for part in _content(entry.get("content"), (index, "content"), scribe.where):
+            scribe.say(part)
+        if isinstance(entry.get("refusal"), str) and entry["refusal"]:
+            scribe.say(Text(entry["refusal"], at=(index, "refusal")))
+        for place, call in enumerate(objects(entry.get("tool_calls"), scribe.where, "tool_calls")):
+            scribe.say(_call(call, (index, "tool_calls", place), scribe.where))
+        if entry.get("function_call"):
+            call = {"id": f"function:{index}", "function": entry["function_call"]}
+            scribe.say(_call(call, (index,), scribe.where, "function_call"))
+
+    def compose(self, history: History, model: str = "") -> dict[str, Json]:
+        messages: list[Json] = [_message("system", (part,)) for part in history.system]
+        for turn in history.turns:
+            messages += _prompt(turn)
+            for step in turn.steps:
+                messages += _step(step)
+        body: dict[str, Json] = {"model": model} if model else {}
+        body["messages"] = messages
+        if history.tools:
+            body["tools"] = [found for tool in history.tools if (found := tool_definition(tool))]
+        return body
+
+    def user_entry(self, text: str) -> dict[str, Json]:
+        return {"role": "user", "content": text}
+
+    def text_block(self, text: str, instead: Json) -> Json:
+        return {"type": "text", "text": text}
+
+    def read_reply(self, body: dict[str, Json]) -> Answer:
+        choice = (objects(body.get("choices"), "choices", "this") or [{}])[0]
+        message = object_or_empty(choice.get("message"))
+        return Answer(_reply(message), usage_of(body), str(choice.get("finish_reason") or ""))
+
+    def read_stream(self, stream: str) -> Answer:
+        message: dict[str, Json] = {"tool_calls": []}
+        usage, stop = None, ""
+        for event in events(stream):
+            usage = usage_of(event) or usage
+            for choice in objects(event.get("choices"), "choices", "this")[:1]:
+                stop = str(choice.get("finish_reason") or stop)
+                _add_delta(message, object_or_empty(choice.get("delta")))
+        return Answer(_reply(message), usage, stop)
+
+
+def usage_of(body: dict[str, Json]) -> Usage | None:
+    usage = body.get("usage") or object_or_empty(body.get("x_groq")).get("usage")
+    if not isinstance(usage, dict):
+        return None
+    details = object_or_empty(usage.get("prompt_tokens_details"))
+    read = number(details.get("cached_tokens")) or max(number(usage.get(name)) for name in CACHED)
+    written = number(details.get("cache_write_tokens")) or number(usage.get("cache_creation_input_tokens"))
+    return billed(number(usage.get("prompt_tokens")), read, written, number(usage.get("completion_tokens")))
+
+
+def billed(prompt: int, read: int, written: int, output: int) -> Usage:
+    """The parts of a prompt told as a whole; a router may tell the same tokens as read and as written."""
+    read = min(read, prompt)
+    written = min(written, prompt - read)
+    return Usage(prompt - read - written, read, written, output)
+
+
+def number(value: Json) -> int:
+    """A count from the wire; what is none counts nothing."""
+    return max(0, value) if type(value) is int else 0
+
+
+def object_or_empty(value: Json) -> dict[str, Json]:
+    return value if isinstance(value, dict) else {}
+
+
+def tool_definition(tool: Tool) -> Json:
+    """A definition in this dialect's form; None for a tool that only another provider can run."""
+    said = signature(tool.definition)
+    if said.hosted:
+        return None
+    own = json.loads(tool.definition)
+    if any(isinstance(own.get(key), dict) for key in ("function", "custom")):
+        return own
+    described = {"description": said.description} if said.description else {}
+    return {"type": "function", "function": {"name": said.name, **described, "parameters": said.parameters}}
+
+
+def _content(content: Json, at: Path, where: str) -> tuple[Part, ...]:
+    if content is None or content == "":
+        return ()
+    if isinstance(content, str):
+        return (Text(content, at=at),)
+    if not isinstance(content, list):
+        raise Malformed(f"content must be a text or a list, not {kind_of(content)}", where)
+    return tuple(part for index, block in enumerate(content) for part in _block(block, (*at, index), where))
+
+
+def _block(block: Json, at: Path, where: str) -> tuple[Part, ...]:
+    if isinstance(block, str):
+        return (Text(block, at=at),) if block else ()
+    if not isinstance(block, dict):
+        raise Malformed(f"a part of content must be an object, not {kind_of(block)}", where)
+    match block:
+        case {"type": "text", "text": str(text)}:
+            return (Text(text, at=(*at, "text")),) if text else ()
+        case {"type": "refusal", "refusal": str(text)}:
+            return (Text(text, at=(*at, "refusal")),)
+        case {"type": "image_url", "image_url": {"url": str(url), **rest}}:
+            return (media_from_url("image", url, at, str(rest.get("detail") or "")),)
+        case {"type": "input_audio", "input_audio": {"data": str(data), **rest}}:
+            return (Opaque("audio", data, "base64", f"audio/{rest.get('format', '')}", at=at),)
+        case {"type": "file", "file": {"file_data": str(url)}}:
+            return (media_from_url("document", url, at),)
+        case {"type": "document_url", "document_url": str(url)}:
+            return (media_from_url("document", url, at),)
+        case {"type": "video_url", "video_url": {"url": str(url)}}:
+            return (media_from_url("video", url, at),)
+    return (Opaque(str(block.get("type", "unknown")), dump(block), at=at),)
+
+
+def _call(call: Json, at: Path, where: str, field: str = "function") -> Call:
+    if not isinstance(call, dict):
+        raise Malformed(f"a tool call must be an object, not {kind_of(call)}", where)
+    call_id = text_at(call.get("id"), where, "the id of a tool call")
+    if isinstance(custom := call.get("custom"), dict):
+        name = text_at(custom.get("name"), where, "the name of a tool call")
+        said = text_at(custom.get("input"), where, "input")
+        return Call(call_id, name, dump({"input": said}), (*at, "custom"))
+    function = call.get("function")
+    if not isinstance(function, dict):
+        raise Malformed("a tool call needs a function", where)
+    name = text_at(function.get("name"), where, "the name of a tool call")
+    arguments = text_at(function.get("arguments", ""), where, "arguments")
+    return Call(call_id, name, arguments, (*at, field, "arguments"))
+
+
+def _message(role: str, parts: tuple[Part, ...]) -> Json:
+    texts = [part.text for part in parts if isinstance(part, Text)]
+    plain = len(texts) == len(parts) and len(parts) <= 1
+    return {"role": role, "content": "".join(texts) if plain else [block_of(part) for part in parts]}
+
+
+def block_of(part: Part) -> Json:
+    if isinstance(part, Text):
+        return {"type": "text", "text": part.text}
+    if part.kind == "image":
+        detail = {"detail": part.hint} if part.hint else {}
+        return {"type": "image_url", "image_url": {"url": media_url(part), **detail}}
+    if part.kind == "audio" and part.form == "base64":
+        return {"type": "input_audio", "input_audio": {"data": part.data, "format": part.mime.partition("/")[2]}}
+    if part.kind == "document":
+        return {"type": "file", "file": {"file_data": media_url(part)}}
+    if part.kind == "video":
+        return {"type": "video_url", "video_url": {"url": media_url(part)}}
+    return {"type": "text", "text": f"[{part.kind}]"}
+
+
+def _prompt(turn: Turn) -> list[Json]:
+    """One message a text; with anything else beside it, one message of several parts."""
+    if all(isinstance(part, Text) for part in turn.prompt):
+        return [_message((part.by if isinstance(part, Text) else "") or "user", (part,)) for part in turn.prompt]
+    return [_message("user", turn.prompt)]
+
+
+def _step(step: Step) -> list[Json]:
+    parts = tuple(item for item in step.items if isinstance(item, Text))
+    message: dict[str, Json] = _message("assistant", parts) if parts else {"role": "assistant", "content": None}
+    if step.uses:
+        message["tool_calls"] = [
+            {
+                "id": use.call.id,
+                "type": "function",
+                "function": {"name": use.call.name, "arguments": use.call.arguments},
+            }
+            for use in step.uses
+        ]
+    results: list[Json] = []
+    for use in step.uses:
+        content = _message("tool", use.result.parts)["content"]
+        results.append({"role": "tool", "tool_call_id": use.call.id, "content": content})
+    return [message, *results]
+
+
+def _reply(message: dict[str, Json]) -> Reply:
+    scribe = Scribe()
+    OpenAIChat()._assistant(scribe, 0, message)
+    return scribe.said()
+
+
+def _add_delta(message: dict[str, Any], delta: dict[str, Json]) -> None:
+    for field in ("content", "refusal", *THOUGHTS[:2]):
+        if isinstance(delta.get(field), str):
+            message[field] = (message.get(field) or "") + delta[field]
+    calls = message["tool_calls"]
+    for piece in objects(delta.get("tool_calls"), "delta", "tool_calls"):
+        call_id, place = piece.get("id"), piece.get("index")
+        call = next((call for call in reversed(calls) if place is None or call["index"] == place), None)
+        # Some servers count no index, or count 0 each time; a new id is a new call all the same.
+        if call is None or (call_id and call["id"] and call_id != call["id"]):
+            call = {"index": place, "id": "", "function": {"name": "", "arguments": ""}}
+            calls.append(call)
+        call["id"] = call_id or call["id"]
+        function = object_or_empty(piece.get("function"))
+        for field in ("name", "arguments"):
+            call["function"][field] += function[field] if isinstance(function.get(field), str) else ""

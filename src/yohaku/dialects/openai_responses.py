@@ -1,0 +1,369 @@
+"""OpenAI Responses, the dialect of Codex.
+
+A reply is a run of items: thoughts, messages, calls, what the server did itself; results are items like any other.
+A thought or reference leads to the item after it, so the items of a step are never parted.
+"""
+
+from __future__ import annotations
+
+import json
+
+from yohaku.core.errors import Malformed, Unreadable
+from yohaku.core.model import Call, History, Opaque, Part, Path, Reply, Result, Step, Text, Tool, Use
+from yohaku.core.scribe import Scribe
+from yohaku.dialects.dialect import (
+    RAW,
+    Answer,
+    Dialect,
+    Json,
+    Usage,
+    arguments_object,
+    arguments_text,
+    dump,
+    kind_of,
+    media_from_url,
+    media_url,
+    text_at,
+)
+from yohaku.dialects.openai_chat import billed, number, object_or_empty
+from yohaku.dialects.sse import events
+from yohaku.dialects.tools import objects, signature
+
+TYPED = {
+    "local_shell_call": "action",
+    "shell_call": "action",
+    "apply_patch_call": "operation",
+    "computer_call": "action",
+    "tool_search_call": "arguments",
+}
+"""Calls of a form the server checks, with the field that holds what is asked."""
+
+OUTPUTS = (
+    "function_call_output",
+    "custom_tool_call_output",
+    "tool_search_output",
+    *(f"{kind}_output" for kind in TYPED),
+)
+
+LASTING = ("additional_tools", "compaction", "compaction_summary")
+"""Tools given on the way, and what the server made of all before: nothing else says it, so no cut takes it."""
+
+SERVED = (
+    "reasoning", "item_reference", "tool_search_call", "tool_search_output", "web_search_call", "file_search_call",
+    "code_interpreter_call", "image_generation_call", "mcp_call", "mcp_list_tools", "mcp_approval_request",
+    "mcp_approval_response", *LASTING,
+)  # fmt: skip
+"""Items that are carried whole."""
+
+TOOLS = (
+    "function", "custom", "namespace", "tool_search", "web_search", "web_search_preview", "file_search", "mcp",
+    "code_interpreter", "image_generation", "local_shell", "shell", "apply_patch", "computer", "computer_use_preview",
+)  # fmt: skip
+
+
+class OpenAIResponses(Dialect):
+    name = "openai_responses"
+    entries = "input"
+
+    def open(self, scribe: Scribe, body: dict[str, Json]) -> None:
+        scribe.partial = bool(body.get("previous_response_id") or body.get("conversation"))
+        if body.get("instructions"):
+            text = text_at(body["instructions"], "instructions", "this")
+            scribe.system.append(Text(text, at=("instructions",)))
+        for index, tool in enumerate(objects(body.get("tools"), "tools", "this")):
+            name = str(tool.get("name") or tool.get("type") or "")
+            scribe.tools.append(Tool(name, dump(tool), ("tools", index)))
+
+    def entries_of(self, body: Json) -> list[Json]:
+        found = body.get(self.entries) if isinstance(body, dict) else body
+        if isinstance(found, str) and isinstance(body, dict):
+            return [self.user_entry(found)]
+        if not isinstance(found, list):
+            raise Unreadable(f"{self.entries} must be a text or a list, not {kind_of(found)}")
+        return found
+
+    def with_entries(self, body: Json, entries: list[Json]) -> Json:
+        if isinstance(body, dict) and isinstance(body.get(self.entries), str) and len(entries) == 1:
+            return {**body, self.entries: entries[0]["content"]}
+        return super().with_entries(body, entries)
+
+    def entry(self, scribe: Scribe, index: int, entry: dict[str, Json]) -> None:
+        match entry.get("type") or ("message" if "role" in entry else None):
+            case "message":
+                _message(scribe, index, entry)
+            case "function_call" | "custom_tool_call":
+                scribe.say(_call(index, entry, scribe.where))
+            case str(kind) if kind in TYPED and (kind != "tool_search_call" or entry.get("execution") == "client"):
+                scribe.say(_typed_call(index, entry, kind, scribe.where))
+            case str(kind) if kind in OUTPUTS and (kind != "tool_search_output" or entry.get("execution") == "client"):
+                _output(scribe, index, entry)
+            case str(kind) if kind in LASTING:
+                scribe.system.append(_item(index, entry, kind))
+            case "compaction_trigger":
+                scribe.prompt(_item(index, entry, "compaction_trigger"))
+            case str(kind):
+                scribe.partial |= kind == "item_reference"
+                by_model = entry.get("role", "assistant") == "assistant"
+                (scribe.say if by_model else scribe.prompt)(_item(index, entry, kind))
+            case kind:
+                raise Malformed(f"an item needs a type or a role, and the type is {kind_of(kind)}", scribe.where)
+
+    def compose(self, history: History, model: str = "") -> dict[str, Json]:
+        items: list[Json] = []
+        for part in history.system:
+            items += _spoken("system", part)
+        for turn in history.turns:
+            for part in turn.prompt:
+                items += _spoken("user", part)
+            for step in turn.steps:
+                items += _step(step)
+        body: dict[str, Json] = {"model": model} if model else {}
+        body["input"] = items
+        if history.tools:
+            body["tools"] = [found for tool in history.tools if (found := _definition(tool))]
+        return body
+
+    def user_entry(self, text: str) -> dict[str, Json]:
+        return {"role": "user", "content": text}
+
+    def text_block(self, text: str, instead: Json) -> Json:
+        return {"type": "input_text", "text": text}
+
+    def read_reply(self, body: dict[str, Json]) -> Answer:
+        scribe = Scribe()
+        for index, item in enumerate(objects(body.get("output"), "output", "this")):
+            scribe.where = f"output[{index}]"
+            self.entry(scribe, index, item)
+        details, error = object_or_empty(body.get("incomplete_details")), object_or_empty(body.get("error"))
+        stop = details.get("reason") or error.get("code") or body.get("status")
+        return Answer(Reply((*scribe.system, *scribe.said().items)), usage_of(body), str(stop or ""))
+
+    def read_stream(self, stream: str) -> Answer:
+        done: list[tuple[int, Json]] = []
+        last: dict[str, Json] = {}
+        for event in events(stream):
+            match event:
+                case {"type": "response.output_item.done", "item": dict(item)}:
+                    done.append((number(event.get("output_index")), item))
+                case {"type": "error"}:
+                    last = {**last, "error": event.get("error") or event}
+                case {"response": dict(response)}:
+                    last = response
+        if not last.get("output"):
+            # Some servers leave the closing event empty, and a torn stream has none.
+            last = {**last, "output": [item for _, item in sorted(done, key=lambda found: found[0])]}
+        return self.read_reply(last)
+
+
+def usage_of(body: dict[str, Json]) -> Usage | None:
+    usage = body.get("usage")
+    if not isinstance(usage, dict):
+        return None
+    details = object_or_empty(usage.get("input_tokens_details"))
+    read, written = number(details.get("cached_tokens")), number(details.get("cache_write_tokens"))
+    return billed(number(usage.get("input_tokens")), read, written, number(usage.get("output_tokens")))
+
+
+def _message(scribe: Scribe, index: int, entry: dict[str, Json]) -> None:
+    began, role = scribe.began, entry.get("role")
+    if role not in ("user", "assistant", "system", "developer"):
+        raise Malformed(f"unknown role {role!r}", scribe.where)
+    for part in _content(entry.get("content"), (index, "content"), scribe.where):
+        match role:
+            case "user":
+                scribe.prompt(part)
+            case "assistant":
+                scribe.say(part)
+            case _ if not began:
+                scribe.system.append(part)
+            case _:
+                noted = Text(part.text, "system", part.at) if isinstance(part, Text) else part
+                # Codex notes what was approved while the call that needed it is still open.
+                (scribe.say if scribe.open_calls else scribe.prompt)(noted)
+
+
+def _output(scribe: Scribe, index: int, entry: dict[str, Json]) -> None:
+    call_id = text_at(entry.get("call_id") or entry.get("id"), scribe.where, "call_id")
+    parts = _output_parts(index, entry, scribe.where)
+    here = any(call.id == call_id for call in scribe.open_calls)
+    if here or not scribe.partial:
+        scribe.answer(call_id, Result(parts, at=(index,)))
+    else:
+        # Behind a reference it belongs to what is referred to, and must not be cut from it.
+        said = scribe.said().items
+        referred = any(isinstance(item, Opaque) and item.kind == "item_reference" for item in said)
+        for part in parts or (Text("", at=(index, "output")),):
+            (scribe.say if referred else scribe.prompt)(part)
+
+
+def _output_parts(index: int, entry: dict[str, Json], where: str) -> tuple[Part, ...]:
+    output, at = entry.get("output"), (index, "output")
+    match entry.get("type"):
+        case "tool_search_output":
+            return (_item(index, entry, "tool_search_output"),)
+        case "shell_call_output" if isinstance(output, list):
+            said = ((n, key, run.get(key)) for n, run in enumerate(output) if isinstance(run, dict) for key in run)
+            return tuple(
+                Text(text, at=(*at, n, key))
+                for n, key, text in said
+                if key in ("stdout", "stderr") and isinstance(text, str) and text
+            )
+        case "computer_call_output" if isinstance(output, dict):
+            # Not a kind that may be shown as a text: the server wants a picture here.
+            if isinstance(url := output.get("image_url"), str):
+                return (media_from_url("computer_screenshot", url, at),)
+            return (Opaque("computer_screenshot", dump(output), at=at),)
+    return _content(output, at, where, "output")
+
+
+def _item(index: int, entry: dict[str, Json], kind: str) -> Opaque:
+    if kind == "image_generation_call" and isinstance(entry.get("result"), str):
+        return Opaque(kind, entry["result"], "base64", "image/png", str(entry.get("id") or ""), (index,))
+    return Opaque("thought" if kind == "reasoning" else kind, dump(entry), at=(index,))
+
+
+def _content(content: Json, at: Path, where: str, what: str = "content") -> tuple[Part, ...]:
+    if content is None or content == "":
+        return ()
+    if isinstance(content, str):
+        return (Text(content, at=at),)
+    if not isinstance(content, list):
+        raise Malformed(f"{what} must be a text or a list, not {kind_of(content)}", where)
+    return tuple(part for index, block in enumerate(content) for part in _block(block, (*at, index), where))
+
+
+def _block(block: Json, at: Path, where: str) -> tuple[Part, ...]:
+    match block:
+        case {"type": "input_text" | "output_text" | "text", "text": str(text)}:
+            return (Text(text, at=(*at, "text")),) if text else ()
+        case {"type": "refusal", "refusal": str(text)}:
+            return (Text(text, at=(*at, "refusal")),) if text else ()
+        case {"type": "input_image", "image_url": str(url)}:
+            return (media_from_url("image", url, at, str(block.get("detail") or "")),)
+        case {"type": "input_image"}:
+            return (Opaque("image", dump(block), hint=str(block.get("detail") or ""), at=at),)
+        case {"type": "input_file", "file_data": str(data)} if not data.startswith("data:"):
+            return (Opaque("document", data, "base64", at=at),)
+        case {"type": "input_file", "file_data": str(url)} | {"type": "input_file", "file_url": str(url)}:
+            return (media_from_url("document", url, at),)
+        case {"type": "input_file"}:
+            return (Opaque("document", dump(block), at=at),)
+        case {"type": "input_audio", "input_audio": {"data": str(data), **rest}}:
+            return (Opaque("audio", data, "base64", f"audio/{rest.get('format', '')}", at=at),)
+        case dict():
+            return (Opaque(str(block.get("type", "unknown")), dump(block), at=at),)
+    raise Malformed(f"a part of content must be an object, not {kind_of(block)}", where)
+
+
+def _call(index: int, entry: dict[str, Json], where: str) -> Call:
+    call_id = text_at(entry.get("call_id"), where, "call_id")
+    name = text_at(entry.get("name"), where, "the name of a call")
+    if entry["type"] == "custom_tool_call":
+        said = text_at(entry.get("input"), where, "input")
+        return Call(call_id, name, dump({"input": said}), (index,))
+    arguments = text_at(entry.get("arguments", ""), where, "arguments")
+    if RAW in arguments:
+        arguments = arguments_text(arguments_object(arguments))
+    return Call(call_id, name, arguments, (index, "arguments"))
+
+
+def _typed_call(index: int, entry: dict[str, Json], kind: str, where: str) -> Call:
+    """In a list, so that nothing in it is folded: the server would not take a text for a command."""
+    call_id = text_at(entry.get("call_id") or entry.get("id"), where, "call_id")
+    asked = entry.get(TYPED[kind], entry.get("actions"))
+    return Call(call_id, kind.removesuffix("_call"), dump([asked]), (index, TYPED[kind]))
+
+
+def _spoken(role: str, part: Part) -> list[Json]:
+    if isinstance(part, Text):
+        return [{"role": part.by or role, "content": part.text}]
+    if item := _carried(part):
+        return [item]
+    return [{"role": role, "content": [block_of(part)]}]
+
+
+def _carried(part: Opaque) -> Json:
+    """The item an opaque part was, if it was an item of this dialect."""
+    if part.kind == "image_generation_call":
+        return {"type": part.kind, "id": part.hint, "status": "completed", "result": part.data}
+    item = _loaded(part.data)
+    kind = "reasoning" if part.kind == "thought" else part.kind
+    return item if kind in SERVED and item.get("type") == kind else None
+
+
+def block_of(part: Part) -> Json:
+    if isinstance(part, Text):
+        return {"type": "input_text", "text": part.text}
+    if (block := _loaded(part.data)).get("type") in ("input_image", "input_file"):
+        return block
+    match part.kind, part.form:
+        case "image" | "computer_screenshot", "base64" | "url":
+            detail = {"detail": part.hint} if part.hint else {}
+            return {"type": "input_image", "image_url": media_url(part), **detail}
+        case "document", "base64":
+            return {"type": "input_file", "filename": "document", "file_data": media_url(part)}
+        case "document", "url":
+            return {"type": "input_file", "file_url": part.data}
+        case "audio", "base64":
+            audio = {"data": part.data, "format": part.mime.partition("/")[2]}
+            return {"type": "input_audio", "input_audio": audio}
+    return {"type": "input_text", "text": f"[{part.kind}]"}
+
+
+def _step(step: Step) -> list[Json]:
+    items: list[Json] = []
+    for item in step.items:
+        match item:
+            case Text():
+                items += _spoken("assistant", item)
+            case Opaque():
+                items += [carried] if (carried := _carried(item)) else []
+            case Use():
+                items.append(_call_item(item))
+    return [*items, *(_output_item(use) for use in step.uses)]
+
+
+def _call_item(use: Use) -> Json:
+    call = use.call
+    if _searched(use):
+        asked = json.loads(call.arguments)[0]
+        return {"type": "tool_search_call", "execution": "client", "call_id": call.id, "arguments": asked}
+    arguments = arguments_object(call.arguments)
+    written = dump(arguments) if RAW in arguments else call.arguments
+    return {"type": "function_call", "call_id": call.id, "name": call.name, "arguments": written}
+
+
+def _output_item(use: Use) -> Json:
+    parts = use.result.parts
+    if searched := _searched(use):
+        return {**_loaded(searched.data), "call_id": use.call.id}
+    plain = len(parts) <= 1 and all(isinstance(part, Text) for part in parts)
+    output = use.result.text if plain else [block_of(part) for part in parts]
+    return {"type": "function_call_output", "call_id": use.call.id, "output": output}
+
+
+def _searched(use: Use) -> Opaque | None:
+    match use.result.parts:
+        case (Opaque("tool_search_output") as found,):
+            return found
+    return None
+
+
+def _definition(tool: Tool) -> Json:
+    """A definition in this dialect's form; None for a tool that only another provider can run."""
+    own = _loaded(tool.definition)
+    if own.get("type") in TOOLS and not any(key in own for key in ("function", "custom", "input_schema")):
+        return own
+    said = signature(tool.definition)
+    if said.hosted:
+        return None
+    described = {"description": said.description} if said.description else {}
+    return {"type": "function", "name": said.name, **described, "parameters": said.parameters}
+
+
+def _loaded(text: str) -> dict[str, Json]:
+    """The object a text holds; an empty one if it holds none."""
+    try:
+        return object_or_empty(json.loads(text))
+    except (ValueError, RecursionError):
+        return {}

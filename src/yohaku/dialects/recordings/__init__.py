@@ -1,0 +1,97 @@
+"""Sessions that tools wrote down, read back as what was really said.
+
+Law: the History is the full conversation. A summary that a tool put in the place of its beginning is left out as long
+as that beginning stands in the same file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+from yohaku.core.errors import Unreadable
+from yohaku.core.model import Call, History, Part, Result, Use
+from yohaku.core.scribe import Scribe
+from yohaku.dialects.dialect import Dialect, Json
+
+
+class Billed(NamedTuple):
+    """Tokens a provider billed for one step."""
+
+    step: int
+    """Its place in `history.steps`; one past the last is the pending reply."""
+    prompt: int
+    output: int
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    history: History
+    format: str
+    model: str = ""
+    """That of the header, or of the last reply; empty when the file does not say."""
+    usages: tuple[Billed, ...] = ()
+
+
+class Format(Protocol):
+    """What each module of this folder has."""
+
+    NAME: str
+
+    def recognise(self, first: list[Json]) -> bool:
+        """Whether these, the first objects of a file, begin a recording of this format."""
+
+    def read(self, data: bytes) -> Recording: ...
+
+
+class Retelling:
+    """A recorded session being said again, in the words of the dialect it was held in."""
+
+    def __init__(self, dialect: Dialect | None = None) -> None:
+        self.scribe = Scribe()
+        self.dialect = dialect
+        self._entries = 0
+        self._bills: list[tuple[Part | Call, int, int]] = []
+
+    def at(self, where: str) -> None:
+        self.scribe.where = where
+
+    def entry(self, entry: dict[str, Json]) -> None:
+        assert self.dialect is not None
+        self.dialect.entry(self.scribe, self._entries, entry)
+        self._entries += 1
+
+    def settle(self) -> None:
+        """A tool that crashed or was stopped left calls without results: they failed and returned nothing."""
+        for call in self.scribe.open_calls:
+            self.scribe.answer(call.id, Result(error=True))
+
+    def bill(self, prompt: Json, output: Json) -> None:
+        """What the reply being said now cost; the last word on a step counts."""
+        said = self.scribe.said().items
+        if said and type(prompt) is int and type(output) is int and (prompt or output):
+            self._bills.append((said[-1], prompt, output))
+
+    def recording(self, name: str, model: str = "") -> Recording:
+        history = self.scribe.history()
+        if not history.turns and not history.pending:
+            raise Unreadable("nothing was said in this session")
+        places = {id(item): place for item, place in _places(history)}
+        bills = {places[id(item)]: (prompt, output) for item, prompt, output in self._bills}
+        usages = tuple(Billed(place, *bill) for place, bill in sorted(bills.items()))
+        return Recording(history, name, model, usages)
+
+    def ended(self, name: str, model: str = "") -> Recording:
+        """The recording of a tool that may have stopped while some of its calls were running."""
+        if len(self.scribe.open_calls) < len(self.scribe.said().calls):
+            self.settle()
+        return self.recording(name, model)
+
+
+def _places(history: History) -> Iterator[tuple[Part | Call, int]]:
+    for place, step in enumerate(history.steps):
+        for item in step.items:
+            yield (item.call if isinstance(item, Use) else item), place
+    for said in history.pending.items if history.pending else ():
+        yield said, len(history.steps)

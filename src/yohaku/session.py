@@ -1,0 +1,183 @@
+"""What every surface holds: a reading of the conversation, its folds, and where their originals are kept.
+
+Law: nothing that is known not to fit is handed out, and nothing is folded before its original is stored.
+A body that only adds to the last one costs what it adds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from yohaku import dialects, meters
+from yohaku import settings as setting
+from yohaku.core.budget import Budget
+from yohaku.core.engine import Fits, Outcome, Question, Recipe, TooBig, plan
+from yohaku.core.errors import DoesNotFit, Malformed
+from yohaku.core.fold import Cut, View
+from yohaku.core.ledger import Ledger, Scales
+from yohaku.core.meter import Meter
+from yohaku.core.model import History, Turn
+from yohaku.core.receipt import Receipt
+from yohaku.core.recipes import recipe_named
+from yohaku.dialects.detect import detect
+from yohaku.dialects.dialect import Dialect, Reading
+from yohaku.drive import Summarise, adrive, drive
+from yohaku.settings import Settings
+from yohaku.stores import Store
+from yohaku.stores.memory import MemoryStore
+
+
+@dataclass(slots=True)
+class _Last:
+    """What the last fit found, to go on from."""
+
+    reading: Reading
+    outcome: Outcome
+    entries: int
+    """How many entries of the body it had."""
+    written: list[Any] | None
+    """The entries it handed out; None when nothing was folded."""
+
+
+class Session:
+    def __init__(
+        self,
+        window: int | None = None,
+        reserve: int | None = None,
+        recipe: str | Recipe = "auto",
+        model: str | None = None,
+        *,
+        dialect: str | None = None,
+        meter: Meter | None = None,
+        store: Store | None = None,
+        summarise: Summarise | None = None,
+        settings: Settings | None = None,
+    ) -> None:
+        """`window` or `model` is needed; everything else has a default that is a function of them."""
+        if settings is None:
+            settings = Settings() if window else setting.read()
+        found = setting.window_for(model, settings, dialect=dialect, window=window)
+        self.budget = Budget.of(found.tokens, reserve, found.output_limit)
+        self.warnings = found.warnings
+        self.recipe = recipe_named(recipe) if isinstance(recipe, str) else recipe
+        self.model = model
+        self.store: Store = store if store is not None else MemoryStore()
+        self.receipt: Receipt | None = None
+        self._dialect = dialect
+        self._meter = meter
+        self._summarise = summarise
+        self._last: _Last | None = None
+
+    def fit(self, body: Any) -> Any:
+        """The same conversation, in the same shape, within the limit; raises `DoesNotFit` when there is no way."""
+        return drive(self._fitting(body), self._summarise)
+
+    async def afit(self, body: Any) -> Any:
+        return await adrive(self._fitting(body), self._summarise)
+
+    def recall(self, ref: str) -> str | bytes:
+        """The original a ref stands for."""
+        return self.store.get(ref.removeprefix("ref="))
+
+    def meter_for(self, dialect: str) -> Meter:
+        if self._meter is None:
+            self._meter = meters.for_model(self.model, dialect)
+        return self._meter
+
+    def read(self, body: Any) -> History:
+        """What a body says, in our language."""
+        return self._dialect_of(body).read(body).history()
+
+    def _fitting(self, body: Any) -> Generator[Question, str, Any]:
+        last, self._last = self._last, None
+        if last and last.reading.extends_to(body):
+            reading = last.reading
+            reading.body = body
+        else:
+            reading, last = Reading(self._dialect_of(body), body), None
+        reading.read_on()
+        history = reading.history()
+        if history.pending:
+            call = history.pending.calls[0]
+            raise Malformed(f"call {call.id!r} has no result; send its result with it", "the last reply")
+        meter = self.meter_for(reading.dialect.name)
+        outcome = self._still_calm(last, history, meter) if last else None
+        if outcome is None:
+            outcome = yield from plan(self._view(last, history), self.budget, self.recipe, meter)
+        self.receipt = Receipt(outcome, self.budget.limit, meter.exact, meter.name)
+        if isinstance(outcome.verdict, TooBig):
+            raise DoesNotFit(outcome.verdict)
+        self._keep(outcome)
+        return self._write(last, reading, outcome)
+
+    def _dialect_of(self, body: Any) -> Dialect:
+        return dialects.dialect_named(self._dialect or detect(body))
+
+    def _view(self, last: _Last | None, history: History) -> View:
+        """The history with the folds that were made on it before, here or in another process."""
+        if last is None:
+            return View(history).with_(self.store.folds(_keys(history, Cut(0, 0))))
+        known = last.outcome.view
+        found = self.store.folds(_keys(history, _settled(known.history)))
+        view = View(history, known.stubs, known.gists)
+        return view.with_(found) if found else view
+
+    def _still_calm(self, last: _Last, history: History, meter: Meter) -> Outcome | None:
+        """The outcome without planning, when what was added leaves it below the first rung and has no folds."""
+        before = last.outcome
+        mark = _settled(before.view.history)
+        touched = any(key in before.view.stubs for key in _keys(before.view.history, mark))
+        if touched or before.view.cut > mark or self.store.folds(_keys(history, mark)):
+            return None
+        scales = Scales(meter)
+        added = scales.turns(_since(history, mark)) - scales.turns(_since(before.view.history, mark))
+        after = before.after
+        ledger = Ledger(after.system, after.tools, after.turns + added, after.last, after.request)
+        if ledger.total >= min(self.budget.at(rung.level) for rung in self.recipe.rungs):
+            return None
+        view = View(history, before.view.stubs, before.view.gists)
+        return Outcome(view, ledger, ledger, Fits())
+
+    def _keep(self, outcome: Outcome) -> None:
+        if outcome.folds:
+            for fold in outcome.folds:
+                for ref, original in outcome.view.originals(fold):
+                    self.store.put(ref, original)
+            self.store.keep(outcome.folds)
+
+    def _write(self, last: _Last | None, reading: Reading, outcome: Outcome) -> Any:
+        dialect, body = reading.dialect, reading.body
+        entries = dialect.entries_of(body)
+        if last and not outcome.folds and last.outcome.view.stubs is outcome.view.stubs:
+            written = None if last.written is None else [*last.written, *entries[last.entries :]]
+            out = body if written is None else dialect.with_entries(body, list(written))
+        else:
+            out = dialect.write(body, outcome.view)
+            written = None if out is body else list(dialect.entries_of(out))
+        self._last = _Last(reading, outcome, len(entries), written)
+        return out
+
+
+def _settled(history: History) -> Cut:
+    """Up to here a history cannot change any more when something is added: all but its last step, or last prompt."""
+    if not history.turns:
+        return Cut(0, 0)
+    return Cut(len(history.turns) - 1, max(0, len(history.turns[-1].steps) - 1))
+
+
+def _since(history: History, mark: Cut) -> Iterator[Turn]:
+    if not history.turns:
+        return
+    first = history.turns[mark.turn]
+    yield replace(first, prompt=() if mark.steps else first.prompt, steps=first.steps[mark.steps :])
+    yield from history.turns[mark.turn + 1 :]
+
+
+def _keys(history: History, mark: Cut) -> Iterator[str]:
+    for number in range(mark.turn, len(history.turns)):
+        turn = history.turns[number]
+        yield turn.key
+        for step in turn.steps[mark.steps if number == mark.turn else 0 :]:
+            yield step.key

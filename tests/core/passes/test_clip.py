@@ -1,0 +1,85 @@
+from __future__ import annotations
+
+import pytest
+
+from yohaku.core.budget import Budget
+from yohaku.core.engine import Room
+from yohaku.core.fold import Fold, View
+from yohaku.core.ledger import Scales
+from yohaku.core.model import Call, Result, Step, Text, Turn, Use
+from yohaku.core.passes.clip import clip_results, reads
+from yohaku.core.scribe import history_of
+from yohaku.testing import ByteMeter
+
+METER = ByteMeter()
+LIMIT = 16_000  # results over 1,000 are shown at 250
+
+
+def room(view: View) -> Room:
+    scales = Scales(METER)
+    return Room(Budget(LIMIT, 0), scales, scales.ledger(view.shown), LIMIT // 2)
+
+
+def view(*sizes: int, tool: str = "bash") -> View:
+    """One step for each size, in bytes of its result."""
+    text = "line\n" * 20_000
+    steps = (Step((Use(Call(str(n), tool, "{}"), Result((Text(text[:size]),))),)) for n, size in enumerate(sizes))
+    return View(history_of([Turn((Text("p" * 5_000),), tuple(steps))]))
+
+
+def proposed(view: View, **how: float) -> list[Fold]:
+    found = clip_results(**how)(view, room(view))  # type: ignore[arg-type]
+    assert isinstance(found, list)
+    return found
+
+
+def test_results_over_a_sixteenth_of_the_limit_are_shown_at_a_sixty_fourth() -> None:
+    v = view(1_000, 1_005, 12_000, 10)
+    folds = proposed(v)
+    assert [fold.key for fold in folds] == [v.history.steps[1].key, v.history.steps[2].key]
+    assert all(150 < fold.after <= 250 and fold.why == "outsized result" for fold in folds)
+    assert [fold.before for fold in folds] == [1_005, 12_000]
+
+
+def test_the_newest_step_is_spared_unless_it_is_asked_for() -> None:
+    v = view(5_000)
+    assert proposed(v) == []
+    assert [fold.key for fold in proposed(v, newest=True)] == [v.history.steps[0].key]
+
+
+def test_shares_are_the_configuration() -> None:
+    v = view(1_000, 3_000, 10)
+    assert [fold.before for fold in proposed(v, over=1 / 8, to=1 / 32)] == [3_000]
+    assert [fold.after for fold in proposed(v, over=1 / 8, to=1 / 32) if fold.after > 500] == []
+
+
+def test_commands_are_shown_by_both_ends_and_reads_by_their_beginning() -> None:
+    (command,), (read,) = proposed(view(5_000, 10)), proposed(view(5_000, 10, tool="Read_File"))
+    assert command.text.startswith("line\n") and command.text.endswith("line")
+    assert read.text.startswith("line\n") and read.text.endswith(f"ref={read.ref}]")
+
+
+@pytest.mark.parametrize(
+    ("tool", "read"),
+    [("read_file", True), ("Read", True), ("cat", True), ("web_fetch", True), ("bash", False), ("grep", False)],
+)
+def test_a_tool_that_reads_is_known_by_its_name(tool: str, read: bool) -> None:
+    assert reads(tool) is read
+
+
+@pytest.mark.xfail(strict=True, reason="behaviour: a reader is known by any letters in its name: tarGET, loCATe")
+@pytest.mark.parametrize("tool", ["build_target", "locate", "create_widget", "thread_dump", "preview_deploy"])
+def test_a_tool_that_does_not_read_is_not_taken_for_one(tool: str) -> None:
+    assert not reads(tool)
+
+
+def test_prompts_replies_and_arguments_are_left_alone() -> None:
+    long = "line\n" * 1_000
+    call = Call("1", "write", f'{{"content":"{"x" * 5_000}"}}')
+    steps = (Step((Text(long), Use(call, Result((Text("ok"),))))), Step((Text("done"),)))
+    assert proposed(View(history_of([Turn((Text(long),), steps)]))) == []
+
+
+def test_what_is_clipped_already_is_not_clipped_again() -> None:
+    v = view(5_000, 10)
+    assert proposed(v.with_(proposed(v))) == []

@@ -1,0 +1,296 @@
+from __future__ import annotations
+
+from collections.abc import Generator
+from random import Random
+
+import pytest
+
+from yohaku.core.budget import Budget, Level
+from yohaku.core.engine import (
+    Asking,
+    Fits,
+    Folded,
+    Inflated,
+    Outcome,
+    Pass,
+    Question,
+    Recipe,
+    Room,
+    Rung,
+    TooBig,
+    plan,
+    too_big,
+)
+from yohaku.core.errors import Unanswered
+from yohaku.core.fold import Fold, Gist, Slot, Stub, View
+from yohaku.core.ledger import weigh
+from yohaku.core.model import History, Step, Text, Tool, Turn
+from yohaku.core.recipes import RECIPES
+from yohaku.core.scribe import history_of
+from yohaku.drive import drive
+from yohaku.testing import ByteMeter, ScriptedModel, conversation
+
+METER = ByteMeter()
+
+
+def view(prompt: int = 100, reply: int = 0, system: int = 0, tools: int = 0) -> View:
+    """A prompt of so many bytes, and maybe a reply; 7 or 11 tokens more with the frame of request and entries."""
+    steps = (Step((Text("r" * reply),)),) if reply else ()
+    parts = [Text("s" * system)] if system else []
+    return View(history_of([Turn((Text("p" * prompt),), steps)], parts, [Tool("t", "t" * tools)] if tools else ()))
+
+
+def stub(view: View, text: str, before: int | None = None, after: int | None = None) -> Stub:
+    turn = view.history.turns[0]
+    (part,) = turn.prompt
+    assert isinstance(part, Text)
+    weight = len(part.text) if before is None else before
+    return Stub(
+        turn.key, Slot("prompt", 0), text, "ref", "prompt", "why", weight, len(text) if after is None else after
+    )
+
+
+def proposing(*texts: str) -> Pass:
+    return lambda view, room: [stub(view, text) for text in texts]
+
+
+def recipe(*rungs: Rung) -> Recipe:
+    return Recipe("test", rungs)
+
+
+def planned(view: View, limit: int, *rungs: Rung, answers: tuple[str, ...] = ()) -> Outcome:
+    return drive(plan(view, Budget(limit, 0), recipe(*rungs), METER), ScriptedModel(*answers))
+
+
+# Rungs
+
+
+@pytest.mark.parametrize(
+    ("level", "limit", "fires"),
+    [
+        ("calm", 100_000, True),
+        ("warm", 179, True),
+        ("warm", 180, False),
+        ("hot", 134, True),
+        ("hot", 135, False),
+        ("full", 119, True),
+        ("full", 121, False),
+        (1.0, 107, True),
+        (1.0, 108, False),
+        ("over", 106, True),
+        ("over", 107, False),
+    ],
+)
+def test_a_rung_fires_when_the_view_weighs_as_much_as_its_level(level: Level | float, limit: int, fires: bool) -> None:
+    v = view(100)
+    outcome = planned(v, limit, Rung(level, proposing("[short]")))
+    made = (stub(v, "[short]"),) if fires else ()
+    assert (outcome.folds, outcome.verdict) == (made, Folded() if fires else Fits())
+
+
+def test_nothing_is_touched_where_no_rung_fires() -> None:
+    v = view(100)
+    outcome = planned(v, 1_000, Rung("warm", proposing("[short]")))
+    ledger = weigh(v.shown, METER)
+    assert outcome == Outcome(v, ledger, ledger, Fits()) and outcome.view is v
+
+
+def test_a_folding_says_what_it_did() -> None:
+    v = view(100, reply=50)
+    outcome = planned(v, 150, Rung("hot", proposing("[short]")))
+    folded = v.with_([stub(v, "[short]")])
+    assert outcome == Outcome(
+        folded, weigh(v.shown, METER), weigh(folded.shown, METER), Folded(), (stub(v, "[short]"),), 0
+    )
+    assert (outcome.before.total, outcome.after.total) == (161, 68)
+
+
+def test_a_rung_sees_the_view_the_rungs_before_it_left_and_the_goal_it_was_given() -> None:
+    seen: list[tuple[View, int, int, int]] = []
+
+    def look(view: View, room: Room) -> list[Fold]:
+        seen.append((view, room.ledger.total, room.goal, room.excess))
+        assert room.meter is METER and room.budget == Budget(100, 0)
+        return []
+
+    v = view(100)
+    planned(v, 100, Rung("over", look), Rung("over", proposing("p" * 80)), Rung("hot", look, goal=0.5))
+    assert seen == [(v, 107, 60, 47), (v.with_([stub(v, "p" * 80)]), 87, 50, 37)]
+
+
+def test_a_rung_that_is_no_longer_needed_is_not_asked() -> None:
+    def never(view: View, room: Room) -> list[Fold]:
+        raise AssertionError("asked")
+
+    v = view(100)
+    assert planned(v, 100, Rung("over", proposing("[short]")), Rung("over", never)).folds == (stub(v, "[short]"),)
+
+
+def test_only_the_folds_that_still_show_are_told() -> None:
+    v = view(100, reply=50)
+    (step,) = v.history.steps
+
+    def both(view: View, room: Room) -> list[Fold]:
+        return [stub(view, "[a bit shorter]"), Stub(step.key, Slot("item", 0), "r" * 40, "ref", "reply", "why", 50, 40)]
+
+    everything = Gist(step.key, "[gist]", "ref", "all", "why", 50, 10)
+    outcome = planned(
+        v, 100, Rung("calm", both), Rung("calm", proposing("[short]")), Rung("calm", lambda v, r: [everything])
+    )
+    assert outcome.folds == (stub(v, "[short]"), everything)
+    assert outcome.verdict == Folded()
+
+
+# Never bigger
+
+
+def test_folds_that_say_they_grow_are_refused() -> None:
+    v = view(10)
+    outcome = planned(v, 10_000, Rung("calm", proposing("[a text that is longer than what it hides]")))
+    assert (outcome.view, outcome.folds, outcome.after) == (v, (), outcome.before)
+
+
+@pytest.mark.xfail(strict=True, reason="bug: what says itself that it grows is refused, but the verdict is Fits")
+def test_the_verdict_says_when_folds_that_grow_were_refused() -> None:
+    outcome = planned(view(10), 10_000, Rung("calm", proposing("[a text that is longer than what it hides]")))
+    assert outcome.verdict == Inflated()
+
+
+def test_folds_that_say_they_shrink_and_do_not_are_refused_together() -> None:
+    v = view(10)
+
+    def lying(view: View, room: Room) -> list[Fold]:
+        return [stub(view, "[a text that is longer than what it hides]", before=100, after=5)]
+
+    outcome = planned(v, 10_000, Rung("calm", lying))
+    assert outcome == Outcome(v, outcome.before, outcome.before, Inflated())
+
+
+def test_one_that_grows_does_not_spoil_those_that_shrink() -> None:
+    v = view(100)
+    outcome = planned(v, 10_000, Rung("calm", proposing("p" * 200, "[short]", "p" * 100)))
+    assert (outcome.folds, outcome.verdict) == ((stub(v, "[short]"),), Folded())
+
+
+def test_a_refused_proposal_does_not_stop_the_next_rung() -> None:
+    v = view(100)
+    lying = Rung("calm", lambda view, room: [stub(view, "p" * 200, after=1)])
+    outcome = planned(v, 10_000, lying, Rung("calm", proposing("[short]")))
+    assert (outcome.folds, outcome.verdict) == ((stub(v, "[short]"),), Folded())
+
+
+# Questions
+
+
+def asking(view: View, room: Room) -> Asking:
+    first = yield Question("gist", "what was said?", 50)
+    second = yield Question("check", f"is this true: {first}", 5)
+    return [stub(view, f"[{first} {second}]")]
+
+
+def test_a_pass_that_needs_a_model_yields_its_questions_and_is_sent_the_answers() -> None:
+    v = view(100)
+    planning = plan(v, Budget(100, 0), recipe(Rung("over", asking)), METER)
+    assert next(planning) == Question("gist", "what was said?", 50)
+    assert planning.send("a tale") == Question("check", "is this true: a tale", 5)
+    with pytest.raises(StopIteration) as stopped:
+        planning.send("")
+    outcome: Outcome = stopped.value.value
+    assert (outcome.folds, outcome.asks, outcome.verdict) == ((stub(v, "[a tale ]"),), 2, Folded())
+
+
+def test_questions_are_counted_over_all_rungs_also_where_nothing_came_of_them() -> None:
+    outcome = planned(view(9), 10_000, Rung("calm", asking), Rung("calm", asking), answers=("a tale", "yes") * 2)
+    assert (outcome.folds, outcome.asks) == ((), 4)
+
+
+def test_a_question_nobody_answers_ends_the_planning_when_the_pass_cannot_do_without() -> None:
+    with pytest.raises(Unanswered, match="no answer left for gist"):
+        planned(view(100), 100, Rung("over", asking))
+
+
+@pytest.mark.xfail(strict=True, raises=Unanswered, reason="bug: Unanswered does not reach the pass (decision 0005)")
+def test_a_pass_may_do_without_a_model_where_nobody_answers() -> None:
+    def frugal(view: View, room: Room) -> Asking:
+        try:
+            text = yield Question("gist", "what was said?", 50)
+        except Unanswered:
+            text = "[no model]"
+        return [stub(view, text)]
+
+    v = view(100)
+    assert planned(v, 100, Rung("over", frugal)).folds == (stub(v, "[no model]"),)
+
+
+def test_a_pass_may_be_a_generator_that_asks_nothing() -> None:
+    def quiet(view: View, room: Room) -> Generator[Question, str, list[Fold]]:
+        if room.excess < 0:
+            yield Question("never", "", 0)
+        return [stub(view, "[short]")]
+
+    outcome = planned(view(100), 100, Rung("over", quiet))
+    assert (outcome.folds, outcome.asks) == ((stub(view(100), "[short]"),), 0)
+
+
+# Too big
+
+
+@pytest.mark.parametrize(
+    ("what", "limit", "given", "needs"),
+    [
+        ("system prompt", 100, view(1, system=100), 104),
+        ("tool definitions", 100, view(1, system=10, tools=200), 3 + 14 + 200),
+        ("system prompt with its tool definitions", 100, view(1, system=50, tools=60), 3 + 54 + 60),
+        ("newest prompt", 100, view(100), 107),
+        ("newest turn", 100, view(1, reply=100), 3 + 5 + 104),
+    ],
+)
+def test_what_is_too_big_is_named_with_what_it_needs(what: str, limit: int, given: View, needs: int) -> None:
+    outcome = planned(given, limit, Rung("over", proposing()))
+    assert outcome.verdict == TooBig(what, needs, limit)
+    assert str(outcome.verdict) == (
+        f"does not fit: the {what} alone needs {needs:,} tokens and the limit is {limit:,}; "
+        "shorten it, or use a larger window"
+    )
+    assert too_big(given, outcome.after, Budget(limit, 0)) == outcome.verdict
+
+
+@pytest.mark.xfail(
+    strict=True, reason="bug: the blame is put on a prompt of 2 tokens, and the number is the whole request"
+)
+def test_a_small_prompt_is_not_blamed_for_a_system_prompt_that_fills_the_window() -> None:
+    verdict = planned(view(2, system=190), 200, Rung("over", proposing())).verdict
+    assert isinstance(verdict, TooBig) and "system prompt" in verdict.what
+
+
+@pytest.mark.xfail(
+    strict=True, reason="bug: a system prompt that misses by its frame is blamed on tools that are not there"
+)
+def test_tool_definitions_are_not_blamed_where_there_are_none() -> None:
+    verdict = planned(view(2, system=95), 100, Rung("over", proposing())).verdict
+    assert isinstance(verdict, TooBig) and "tool" not in verdict.what
+
+
+def test_what_is_too_big_was_folded_as_far_as_it_would_go() -> None:
+    v = view(100, reply=100)
+    outcome = planned(v, 100, Rung("over", proposing("[short]")))
+    assert outcome.folds == (stub(v, "[short]"),)
+    assert outcome.verdict == TooBig("newest turn", 3 + 4 + 7 + 104, 100)
+
+
+# Whole recipes
+
+
+@pytest.mark.parametrize("name", RECIPES)
+@pytest.mark.parametrize("seed", range(12))
+def test_planning_again_on_the_outcome_makes_no_new_fold(name: str, seed: int) -> None:
+    v = View(conversation(Random(seed)))
+    budget = Budget.of(6_000)
+    outcome = drive(plan(v, budget, RECIPES[name], METER))
+    if not isinstance(outcome.verdict, TooBig):
+        again = drive(plan(outcome.view, budget, RECIPES[name], METER))
+        assert (again.folds, again.verdict, again.before, again.after) == ((), Fits(), outcome.after, outcome.after)
+
+
+def test_an_empty_conversation_fits() -> None:
+    assert drive(plan(View(History()), Budget.of(2_048), RECIPES["auto"], METER)).verdict == Fits()

@@ -1,0 +1,134 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from yohaku.core.budget import Budget
+from yohaku.core.engine import Fits, Folded, Inflated, Outcome, TooBig, plan
+from yohaku.core.fold import Fold, Gist, Slot, Stub, View
+from yohaku.core.ledger import weigh
+from yohaku.core.model import Call, History, Result, Step, Text, Turn, Use
+from yohaku.core.receipt import Receipt, Survived
+from yohaku.core.recipes import RECIPES
+from yohaku.core.scribe import history_of
+from yohaku.drive import drive
+from yohaku.testing import ByteMeter
+
+METER = ByteMeter()
+CONTRACT = ["verdict", "before", "after", "limit", "exact", "folds", "asks", "survived"]
+"""DESIGN §6: what others script against."""
+
+
+def use(number: int, arguments: str = '{"n":1}') -> Use:
+    return Use(Call(str(number), "bash", arguments), Result((Text("out " * 10),)))
+
+
+def history() -> History:
+    """Two prompts and four steps: 2 prompts, 4 calls, 4 results, 4 texts."""
+    steps = [Step((Text("I look."), use(number))) for number in range(4)]
+    return history_of([Turn((Text("first"),), tuple(steps[:2])), Turn((Text("second"),), tuple(steps[2:]))])
+
+
+def result_stub(history: History, step: int) -> Stub:
+    return Stub(history.steps[step].key, Slot("result", 1, 0), "[folded]", "aaa", "bash result", "old and big", 40, 8)
+
+
+def receipt(*folds: Fold, verdict: object = None) -> Receipt:
+    """Of a folding that found these folds already made."""
+    view = View(history()).with_(folds)
+    ledger = weigh(view.shown, METER)
+    return Receipt(Outcome(view, ledger, ledger, verdict or Fits()), 1_000, True, "bytes")  # type: ignore[arg-type]
+
+
+def test_a_receipt_tells_what_the_outcome_says() -> None:
+    made = drive(plan(View(history()), Budget(250, 0), RECIPES["auto"], METER))
+    told = Receipt(made, 250, METER.exact, METER.name)
+    assert (told.verdict, told.before, told.after, told.asks) == (Folded(), made.before.total, made.after.total, 0)
+    assert told.folds == made.folds and told.after <= 250 < told.before
+
+
+def test_the_report_has_the_keys_of_the_contract_and_every_value_is_json() -> None:
+    h = history()
+    gist = Gist(h.turns[1].key, "[gist]", "bbb", "the conversation before", "the window is full", 150, 10)
+    report = receipt(result_stub(h, 2), gist, verdict=Folded()).report()
+    total = weigh(View(h).with_([result_stub(h, 2), gist]).shown, METER).total
+    assert report == {
+        "verdict": "folded",
+        "before": total,
+        "after": total,
+        "limit": 1_000,
+        "exact": True,
+        "meter": "bytes",
+        "folds": [
+            {
+                "kind": "gist",
+                "ref": "bbb",
+                "what": "the conversation before",
+                "before": 150,
+                "after": 10,
+                "why": "the window is full",
+            },
+            {"kind": "stub", "ref": "aaa", "what": "bash result", "before": 40, "after": 8, "why": "old and big"},
+        ],
+        "asks": 0,
+        "survived": {"kept": 6, "by_ref": 8, "lost": 0},
+    }
+    assert [key for key in report if key != "meter"] == CONTRACT
+    assert json.loads(json.dumps(report)) == report
+
+
+def test_the_contract_here_is_the_one_in_the_design(shared: Path) -> None:
+    design = (shared / "DESIGN.md").read_text("utf-8")
+    line = next(line for line in design.splitlines() if line.startswith("`--report` writes JSON"))
+    assert [key for key in CONTRACT if f"`{key}`" in line] == CONTRACT
+
+
+def test_a_refusal_reports_what_is_too_big() -> None:
+    report = receipt(verdict=TooBig("system prompt", 2_000, 1_000)).report()
+    assert (report["verdict"], report["too_big"]) == ("too_big", {"what": "system prompt", "needs": 2_000})
+    assert list(report) == [*CONTRACT[:5], "meter", *CONTRACT[5:], "too_big"]
+
+
+@pytest.mark.parametrize("verdict", [Fits(), Folded(), TooBig("newest turn", 2, 1)])
+def test_a_verdict_is_one_of_the_three_of_the_contract(verdict: object) -> None:
+    assert receipt(verdict=verdict).report()["verdict"] in ("fits", "folded", "too_big")
+
+
+@pytest.mark.xfail(strict=True, reason="bug: the contract has no verdict 'inflated'; nothing was folded, and it fits")
+def test_a_refused_proposal_is_reported_in_the_words_of_the_contract() -> None:
+    assert receipt(verdict=Inflated()).report()["verdict"] in ("fits", "folded", "too_big")
+
+
+# What survived
+
+
+def test_without_folds_everything_is_kept() -> None:
+    assert receipt().survived == Survived(kept=14, by_ref=0, lost=0)
+
+
+def test_each_stub_is_one_piece_opened_by_ref() -> None:
+    h = history()
+    assert receipt(result_stub(h, 0), result_stub(h, 3)).survived == Survived(kept=12, by_ref=2)
+
+
+def test_what_a_gist_hides_is_opened_by_its_ref_and_stubs_under_it_count_once() -> None:
+    h = history()
+    gist = Gist(h.steps[0].key, "[gist]", "bbb", "before", "full", 100, 10)
+    assert receipt(result_stub(h, 0), gist).survived == Survived(kept=11, by_ref=3)
+
+
+@pytest.mark.xfail(
+    strict=True, reason="bug: each stubbed argument counts, but a call is one piece: kept can be negative"
+)
+def test_a_call_with_several_folded_arguments_is_one_piece() -> None:
+    h = history_of([Turn((Text("go"),), (Step((use(1, '{"a":"x","b":"y","c":"z"}'),)),))])
+    folds = [Stub(h.steps[0].key, Slot("argument", 0, name), "[]", "r", "a", "w", 9, 1) for name in "abc"]
+    view = View(h).with_(folds)
+    ledger = weigh(view.shown, METER)
+    assert Receipt(Outcome(view, ledger, ledger, Fits()), 9, True, "m").survived == Survived(kept=2, by_ref=1)
+
+
+def test_a_receipt_shown_to_a_person_leaves_the_whole_conversation_out() -> None:
+    assert repr(receipt()) == "Receipt(limit=1000, exact=True, meter='bytes')"

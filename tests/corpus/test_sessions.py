@@ -1,0 +1,111 @@
+"""Every recorded session, at every window: read, written in each dialect, folded, judged from outside.
+
+A test run takes each session in every dialect but folds it in one, at five windows; `python3 dev.py corpus` leaves nothing out.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests import checkers
+from tests.checkers import count, trajectory
+from tests.conftest import shared_folder
+from yohaku import DoesNotFit, Session, dialects, meters
+from yohaku.core.model import History, Text
+from yohaku.dialects.load import Request, load
+
+ALL = os.environ.get("YOHAKU_CORPUS") == "all"
+DIALECTS = tuple(checkers.DIALECTS)
+WINDOWS = [2**power for power in range(11, 21)] if ALL else [2_048, 8_192, 32_768, 131_072, 1_048_576]
+FILES = sorted((shared_folder() / "data").glob("*/*.jsonl.gz"))
+REF = re.compile(r"ref=([a-z2-7]{12})")
+
+pytestmark = [pytest.mark.shared, pytest.mark.corpus]
+
+
+@pytest.fixture(params=range(len(FILES)) or [None], ids=lambda n: FILES[n].name.split(".")[0] if FILES else "none")
+def session_file(request: pytest.FixtureRequest, shared: Path) -> tuple[int, Path]:
+    return request.param, FILES[request.param]
+
+
+def read(path: Path) -> History:
+    loaded = load(path.read_bytes(), path.name)
+    assert not isinstance(loaded, Request)
+    return loaded.history
+
+
+def test_a_session_says_the_same_in_every_dialect(session_file: tuple[int, Path]) -> None:
+    path = session_file[1]
+    history = read(path)
+    messages = trajectory.to_openai(path)
+    assert [m["content"] or "" for m in messages if m["role"] == "tool"] == [
+        use.result.text for step in history.steps for use in step.uses
+    ], "read otherwise than by the independent reader"
+    for name in DIALECTS:
+        dialect = dialects.dialect_named(name)
+        body = dialect.compose(history, "some-model")
+        assert checkers.DIALECTS[name].problems(body) == []
+        said = as_anthropic_takes_it(history) if name == "anthropic" else history
+        assert dialect.read(body).history() == said, name
+
+
+def as_anthropic_takes_it(history: History) -> History:
+    """Anthropic refuses blanks at the end of a final reply, so they are the one thing that is not written."""
+    *turns, last = history.turns
+    if not last.steps or last.steps[-1].uses or not isinstance(final := last.steps[-1].items[-1], Text):
+        return history
+    step = replace(last.steps[-1], items=(*last.steps[-1].items[:-1], Text(final.text.rstrip())))
+    return replace(history, turns=(*turns, replace(last, steps=(*last.steps[:-1], step))))
+
+
+def test_a_session_fits_every_window_or_is_refused(session_file: tuple[int, Path]) -> None:
+    number, path = session_file
+    history = read(path)
+    for name in DIALECTS if ALL else [DIALECTS[number % len(DIALECTS)]]:
+        body = dialects.dialect_named(name).compose(history, "gpt-4o")
+        sent = json.dumps(body, ensure_ascii=False)
+        for window in WINDOWS:
+            fits_or_is_refused(name, body, window)
+        assert json.dumps(body, ensure_ascii=False) == sent, "the body given was changed"
+
+
+def fits_or_is_refused(name: str, body: dict[str, Any], window: int) -> None:
+    session = Session(window=window, model="gpt-4o", dialect=name)
+    try:
+        out = session.fit(body)
+    except DoesNotFit as refusal:
+        verdict = refusal.verdict
+        assert verdict.needs > verdict.limit == session.budget.limit and verdict.what
+        return
+    assert session.receipt
+    assert count.count(out, name) <= session.budget.limit, (name, window)
+    assert checkers.DIALECTS[name].problems(out) == [], (name, window)
+    assert checkers.DIALECTS[name].intact(body, out) == [], (name, window)
+    if not session.receipt.folds:
+        assert out is body
+    before, after = json.dumps(body, ensure_ascii=False), json.dumps(out, ensure_ascii=False)
+    for ref in set(REF.findall(after)) - set(REF.findall(before)):
+        session.recall(ref)
+    for fold in session.receipt.folds:
+        if fold.kind == "stub" and isinstance(original := session.recall(fold.ref), str):
+            assert json.dumps(original, ensure_ascii=False)[1:-1] in before or fold.what.count("argument")
+    assert session.fit(body) == out, "planning again changed something"
+    assert Session(window=window, model="gpt-4o", dialect=name, store=session.store).fit(body) == out
+
+
+def test_the_counts_of_a_session_are_those_of_an_outsider(session_file: tuple[int, Path]) -> None:
+    from yohaku.core.ledger import weigh
+
+    dialect, meter = dialects.dialect_named("openai_chat"), meters.for_model("gpt-4o")
+    history = read(session_file[1])
+    body = dialect.compose(history)
+    ours, theirs = weigh(dialect.read(body).history(), meter).total, count.count(body, "openai_chat")
+    calls = sum(len(step.uses) for step in history.steps)
+    assert 0 <= ours - theirs <= calls * (meter.frame.call + meter.frame.result), (ours, theirs)

@@ -1,0 +1,178 @@
+"""The ten laws, each a function that takes one folding apart. They hold for every conversation, window and dialect."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from tests import checkers
+from yohaku import dialects
+from yohaku.core.budget import Budget
+from yohaku.core.engine import Fits, Folded, Outcome, Recipe, TooBig, plan
+from yohaku.core.fold import Gist, View, ref_of
+from yohaku.core.ledger import weigh
+from yohaku.core.meter import Meter
+from yohaku.core.model import History, Step, Text, Turn
+from yohaku.core.scribe import history_of
+from yohaku.dialects.dialect import Dialect
+from yohaku.drive import drive
+
+SHOWN_REF = re.compile(r"ref=([a-z2-7]{12})")
+
+
+@dataclass(frozen=True)
+class Folding:
+    """One conversation in one dialect, fitted once."""
+
+    history: History
+    dialect: Dialect
+    budget: Budget
+    recipe: Recipe
+    meter: Meter
+
+    @cached_property
+    def body(self) -> dict[str, Any]:
+        return self.dialect.compose(self.history, "some-model")
+
+    @cached_property
+    def read(self) -> History:
+        return self.dialect.read(self.body).history()
+
+    @cached_property
+    def outcome(self) -> Outcome:
+        return self.plan(View(self.read))
+
+    @cached_property
+    def out(self) -> dict[str, Any]:
+        return self.dialect.write(self.body, self.outcome.view)
+
+    def plan(self, view: View) -> Outcome:
+        return drive(plan(view, self.budget, self.recipe, self.meter))
+
+    @property
+    def refused(self) -> bool:
+        return isinstance(self.outcome.verdict, TooBig)
+
+
+def law_1_fits(f: Folding) -> None:
+    sent = weigh(f.dialect.read(f.out).history(), f.meter).total
+    images = sum(stub.what == "image" for stub in f.outcome.view.live)
+    assert 0 <= f.outcome.after.total - sent <= images * (f.meter.frame.message + 2), "what is sent weighs otherwise"
+    if f.refused:
+        verdict = f.outcome.verdict
+        assert isinstance(verdict, TooBig) and verdict.what and verdict.needs > verdict.limit == f.budget.limit
+    else:
+        assert f.outcome.after.total <= f.budget.limit
+
+
+def law_2_well_formed(f: Folding) -> None:
+    found = checkers.DIALECTS[f.dialect.name].problems(f.out)
+    assert found == [], found
+
+
+def law_3_nothing_lost(f: Folding) -> None:
+    assert (f.read.system, f.read.turns) == (f.history.system, f.history.turns), "reading back what was composed"
+    assert [tool.name for tool in f.read.tools] == [tool.name for tool in f.history.tools]
+    assert f.outcome.view.history is f.read
+    opened = {ref: original for fold in f.outcome.view.folds for ref, original in f.outcome.view.originals(fold)}
+    assert all(ref == ref_of(original) for ref, original in opened.items())
+    shown = set(SHOWN_REF.findall(json.dumps(f.out))) - set(SHOWN_REF.findall(json.dumps(f.body)))
+    assert shown <= opened.keys(), "a ref that nothing opens"
+    unfolded = f.dialect.write(f.body, View(f.outcome.view.history))
+    assert unfolded is f.body
+
+
+def law_4_never_bigger(f: Folding) -> None:
+    assert f.outcome.after.total <= f.outcome.before.total
+    assert all(fold.after < fold.before for fold in f.outcome.folds)
+    if f.outcome.folds:
+        assert f.outcome.after.total < f.outcome.before.total
+
+
+def law_5_calm(f: Folding) -> None:
+    if f.outcome.before.total < min(f.budget.at(rung.level) for rung in f.recipe.rungs):
+        assert f.outcome.verdict == Fits() and f.out is f.body
+    found = checkers.DIALECTS[f.dialect.name].intact(f.body, f.out)
+    assert found == [], found
+
+
+def law_6_settled(f: Folding) -> None:
+    if f.refused:
+        return  # a refused folding is never kept, so there is nothing to plan again on
+    again = f.plan(f.outcome.view)
+    assert again.folds == () and f.dialect.write(f.body, again.view) == f.out
+    grown = f.dialect.read(f.dialect.compose(_with_a_step(f.history), "some-model"))
+    view = View(grown.history()).with_(f.outcome.view.folds)
+    after = f.plan(view)
+    if not after.folds:
+        entries = f.dialect.entries_of(f.out)
+        assert f.dialect.entries_of(f.dialect.write(grown.body, after.view))[: len(entries)] == entries
+
+
+def law_7_recall(f: Folding) -> None:
+    body = json.loads(json.dumps(f.body))
+    folds = f.outcome.view.folds
+    view = View(f.dialect.read(body).history()).with_(folds)
+    assert f.dialect.write(body, view) == f.out
+    assert f.plan(View(f.dialect.read(body).history())).folds == f.outcome.folds
+
+
+def law_8_progress(f: Folding) -> None:
+    assert f.outcome.asks <= len(f.recipe.rungs)
+    if f.outcome.before.fixed > f.budget.limit:
+        assert f.refused
+
+
+def law_9_recent_is_sacred(f: Folding) -> None:
+    view = f.outcome.view
+    newest = f.read.turns[-1]
+    steps = f.read.steps
+    sacred = {newest.key, *([steps[-1].key] if steps else [])}
+    touched = [stub for stub in view.live if stub.key in sacred]
+    assert all(stub.why == "over the limit" for stub in touched), "touched before the last rung"
+    last_rung = f.recipe.rungs[-2:] if f.recipe.name == "auto" else f.recipe.rungs[-1:]
+    hidden = {step.key for turn in view.hidden(view.cut) for step in turn.steps} if view.gist else set()
+    if hidden & sacred:
+        assert all(rung.level == "over" for rung in last_rung)
+        assert f.outcome.before.total > f.budget.limit
+    shown = view.shown.turns[-1].prompt
+    assert len(shown) >= len(newest.prompt), "the newest prompt is never hidden altogether"
+
+
+def law_10_honest(f: Folding) -> None:
+    sent = json.dumps(f.out, ensure_ascii=False)
+    for fold in f.outcome.folds:
+        assert f"ref={fold.ref}" in fold.text and "folded" in fold.text
+        assert json.dumps(fold.text, ensure_ascii=False)[1:-1] in sent or _twice(fold.text) in sent
+        assert fold.what and fold.why
+    if f.outcome.folds and not f.refused:
+        assert f.outcome.verdict == Folded()
+        assert any(isinstance(fold, Gist) for fold in f.outcome.folds) or f.outcome.view.live
+
+
+LAWS = (
+    law_1_fits, law_2_well_formed, law_3_nothing_lost, law_4_never_bigger, law_5_calm,
+    law_6_settled, law_7_recall, law_8_progress, law_9_recent_is_sacred, law_10_honest,
+)  # fmt: skip
+
+
+def _twice(text: str) -> str:
+    """As it stands in arguments, which are JSON inside JSON."""
+    return json.dumps(json.dumps(text, ensure_ascii=False)[1:-1], ensure_ascii=False)[1:-1]
+
+
+def _with_a_step(history: History) -> History:
+    *turns, last = history.turns
+    step = Step((Text("And then I looked once more."),))
+    if last.steps and not last.steps[-1].uses:
+        more = [*turns, last, Turn((Text("go on"),), (step,))]
+    else:
+        more = [*turns, Turn(last.prompt, (*last.steps, step))]
+    return history_of(more, history.system, history.tools)
+
+
+def dialect(name: str) -> Dialect:
+    return dialects.dialect_named(name)

@@ -1,0 +1,83 @@
+"""The direction of dependencies is a law: the core knows nobody, surfaces do not know one another."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+SOURCE = Path(__file__).resolve().parent.parent / "src" / "yohaku"
+
+MAY_IMPORT = {
+    "core": {"core"},
+    "catalog": {"core", "catalog"},
+    "settings": {"core", "catalog"},
+    "meters": {"core", "meters"},
+    "dialects": {"core", "dialects"},
+    "stores": {"core", "stores"},
+    "drive": {"core"},
+    "phrases": {"core"},
+    "testing": {"core"},
+    "session": {"core", "catalog", "settings", "meters", "dialects", "stores", "drive"},
+    "demo": {"core", "meters", "dialects", "session", "phrases", "settings"},
+    "cli": {"core", "meters", "dialects", "stores", "session", "phrases", "settings", "demo", "catalog"},
+}
+"""Who may know whom. What is not listed may import everything but the surfaces."""
+
+CORE_MAY_USE = {
+    "__future__", "abc", "base64", "binascii", "collections", "dataclasses", "functools", "hashlib", "itertools", "json",
+    "math", "msgspec", "re", "typing",
+}  # fmt: skip
+"""No I/O, clock, environment, logging, randomness or async."""
+
+
+def modules() -> Iterator[tuple[str, Path]]:
+    for path in sorted(SOURCE.rglob("*.py")):
+        yield path.relative_to(SOURCE).parts[0].removesuffix(".py"), path
+
+
+def imports(path: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (name.name for name in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: write imports in full"
+            module = node.module or ""
+            yield from (f"yohaku.{name.name}" for name in node.names) if module == "yohaku" else (module,)
+
+
+def test_every_module_imports_only_what_lies_below_it() -> None:
+    wrong = [
+        f"{path.relative_to(SOURCE)} imports {name}"
+        for home, path in modules()
+        for name in imports(path)
+        if home in MAY_IMPORT and name.startswith("yohaku.") and name.split(".")[1] not in MAY_IMPORT[home] | {"__version__"}
+    ]
+    assert wrong == []
+
+
+def test_the_core_touches_nothing_outside() -> None:
+    wrong = [
+        f"{path.relative_to(SOURCE)} imports {name}"
+        for home, path in modules()
+        if home == "core"
+        for name in imports(path)
+        if name.split(".")[0] not in CORE_MAY_USE | {"yohaku"}
+    ]
+    assert wrong == []
+
+
+def test_importing_yohaku_loads_nothing_else() -> None:
+    code = "import sys; before = set(sys.modules); import yohaku; print(sorted(set(sys.modules) - before))"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    heavy = [name for name in ("splintr", "msgspec", "argparse", "json", "asyncio", "yohaku.core", "yohaku.session") if f"'{name}'" in loaded]
+    assert heavy == []
+
+
+def test_there_are_at_most_twenty_five_public_names() -> None:
+    import yohaku
+
+    assert len(yohaku.__all__) <= 25
+    assert all(getattr(yohaku, name) for name in yohaku.__all__)
