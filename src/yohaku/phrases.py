@@ -21,17 +21,22 @@ ERRORS = {
     "bad_reserve": "返答用の予約 {reserve:,} がウィンドウ {window:,} に対して大きすぎます。小さくしてください。",
     "unanswered": "要約を頼む相手がいません: {message}",
     "async_summarise": "summarise が async です。fit ではなく afit を使ってください。",
+    "unknown_dialect": "その形式は扱えません: {message}",
     "error": "{message}",
     "bad_setting": "設定が正しくありません: {message}",
 }
 """Japanese, by the code of the error."""
 
 WHAT = {
-    "system prompt": "システムプロンプト",
-    "tool definitions": "ツール定義",
-    "system prompt with its tool definitions": "システムプロンプトとツール定義",
-    "newest prompt": "最新の指示",
-    "newest turn": "最新のやり取り",
+    "the system prompt with the tool definitions": "システムプロンプトとツール定義",
+    "the newest prompt beside the system prompt": "システムプロンプトと最新の指示",
+    "the newest prompt beside the tool definitions": "ツール定義と最新の指示",
+    "the newest turn beside the system prompt": "システムプロンプトと最新のやり取り",
+    "the newest turn beside the tool definitions": "ツール定義と最新のやり取り",
+    "the system prompt": "システムプロンプト",
+    "the tool definitions": "ツール定義",
+    "the newest prompt": "最新の指示",
+    "the newest turn": "最新のやり取り",
 }
 
 PHRASES = {
@@ -101,4 +106,4 @@ def explain(error: YohakuError, lang: str) -> str:
         return " ".join(str(error).split())
     facts = {**error.facts, "message": str(error)}
     facts["what"] = WHAT.get(str(facts.get("what")), facts.get("what"))
-    return ERRORS[error.code].format(**{"where": "", **facts}).removeprefix(": ")
+    return " ".join(ERRORS[error.code].format(**{"where": "", **facts}).removeprefix(": ").split())

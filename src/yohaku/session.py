@@ -16,7 +16,7 @@ from yohaku.core.budget import Budget
 from yohaku.core.engine import Fits, Outcome, Question, Recipe, TooBig, plan
 from yohaku.core.errors import DoesNotFit, Malformed
 from yohaku.core.fold import Cut, View
-from yohaku.core.ledger import Ledger, Scales
+from yohaku.core.ledger import Scales
 from yohaku.core.meter import Meter
 from yohaku.core.model import History, Turn
 from yohaku.core.receipt import Receipt
@@ -39,6 +39,12 @@ class _Last:
     """How many entries of the body it had."""
     written: list[Any] | None
     """The entries it handed out; None when nothing was folded."""
+    version: int
+    """Of the store: another session may have folded on since."""
+
+
+PLAIN = "openai_chat"
+"""What a conversation of plain texts is taken for."""
 
 
 class Session:
@@ -67,11 +73,15 @@ class Session:
         self.receipt: Receipt | None = None
         self._dialect = dialect
         self._meter = meter
+        self._meters: dict[str, Meter] = {}
         self._summarise = summarise
         self._last: _Last | None = None
 
     def fit(self, body: Any) -> Any:
-        """The same conversation, in the same shape, within the limit; raises `DoesNotFit` when there is no way."""
+        """The same conversation, in the same shape, within the limit; raises `DoesNotFit` when there is no way.
+
+        What comes out shares its entries with what went in and with the session: copy before you edit.
+        """
         return drive(self._fitting(body), self._summarise)
 
     async def afit(self, body: Any) -> Any:
@@ -82,9 +92,11 @@ class Session:
         return self.store.get(ref.removeprefix("ref="))
 
     def meter_for(self, dialect: str) -> Meter:
-        if self._meter is None:
-            self._meter = meters.for_model(self.model, dialect)
-        return self._meter
+        if self._meter is not None:
+            return self._meter
+        if dialect not in self._meters:
+            self._meters[dialect] = meters.for_model(self.model, dialect)
+        return self._meters[dialect]
 
     def read(self, body: Any) -> History:
         """What a body says, in our language."""
@@ -92,7 +104,7 @@ class Session:
 
     def _fitting(self, body: Any) -> Generator[Question, str, Any]:
         last, self._last = self._last, None
-        if last and last.reading.extends_to(body):
+        if last and last.reading.extends_to(body) and self._still_speaks(last, body):
             reading = last.reading
             reading.body = body
         else:
@@ -115,9 +127,17 @@ class Session:
     def _dialect_of(self, body: Any) -> Dialect:
         return dialects.dialect_named(self._dialect or detect(body))
 
+    def _still_speaks(self, last: _Last, body: Any) -> bool:
+        """Whether what was added is in the dialect read so far: plain texts alone do not tell one from another."""
+        dialect = last.reading.dialect
+        added = dialect.entries_of(body)[last.entries :]
+        if self._dialect or not added:
+            return True
+        return detect(added) in (dialect.name, PLAIN) or detect(body) == dialect.name
+
     def _view(self, last: _Last | None, history: History) -> View:
         """The history with the folds that were made on it before, here or in another process."""
-        if last is None:
+        if last is None or self.store.version != last.version:
             return View(history).with_(self.store.folds(_keys(history, Cut(0, 0))))
         known = last.outcome.view
         found = self.store.folds(_keys(history, _settled(known.history)))
@@ -127,15 +147,19 @@ class Session:
     def _still_calm(self, last: _Last, history: History, meter: Meter) -> Outcome | None:
         """The outcome without planning, when what was added leaves it below the first rung and has no folds."""
         before = last.outcome
+        old = before.view.history
+        if self.store.version != last.version or (old.system, old.tools) != (history.system, history.tools):
+            return None
         mark = _settled(before.view.history)
         touched = any(key in before.view.stubs for key in _keys(before.view.history, mark))
         if touched or before.view.cut > mark or self.store.folds(_keys(history, mark)):
             return None
         scales = Scales(meter)
         added = scales.turns(_since(history, mark)) - scales.turns(_since(before.view.history, mark))
-        after = before.after
-        ledger = Ledger(after.system, after.tools, after.turns + added, after.last, after.request)
-        if ledger.total >= min(self.budget.at(rung.level) for rung in self.recipe.rungs):
+        newest = next((turn.steps[-1] for turn in reversed(history.turns) if turn.steps), None)
+        results = sum(scales.parts(use.result.parts) for use in newest.uses) if newest else 0
+        ledger = replace(before.after, turns=before.after.turns + added, last=results)
+        if ledger.total >= min((self.budget.at(rung.level) for rung in self.recipe.rungs), default=1 << 62):
             return None
         view = View(history, before.view.stubs, before.view.gists)
         return Outcome(view, ledger, ledger, Fits())
@@ -156,7 +180,7 @@ class Session:
         else:
             out = dialect.write(body, outcome.view)
             written = None if out is body else list(dialect.entries_of(out))
-        self._last = _Last(reading, outcome, len(entries), written)
+        self._last = _Last(reading, outcome, len(entries), written, self.store.version)
         return out
 
 

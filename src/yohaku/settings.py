@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from yohaku.core.errors import UnknownModel
+from yohaku.core.errors import BadSetting, UnknownModel
 
 if TYPE_CHECKING:
     from yohaku import catalog
@@ -117,7 +117,7 @@ def window_for(
     output = row.output if row else None
     if window is not None:
         if window < 1:
-            raise ValueError(f"a window of {window} tokens holds nothing: give a positive number")
+            raise BadSetting(f"a window of {window:,} tokens holds nothing: give a positive number", code="bad_window")
         return Window(window, "argument", output)
     if settings.window is not None:
         return Window(settings.window, settings.origin.get("window", "argument"), output)

@@ -6,11 +6,12 @@ serves sync, async and tests. It touches nothing outside its arguments.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from yohaku.core.budget import Budget, Level
+from yohaku.core.errors import Unanswered
 from yohaku.core.fold import Fold, View
 from yohaku.core.ledger import Ledger, Scales
 from yohaku.core.meter import Meter
@@ -85,14 +86,15 @@ class Inflated:
 @dataclass(frozen=True, slots=True)
 class TooBig:
     what: str
-    """"system prompt", "tool definitions", "newest prompt" or "newest turn"."""
+    """In the user's words: "system prompt", "tool definitions", "newest prompt" …"""
     needs: int
+    """Tokens, folded as far as can be."""
     limit: int
     name = "too_big"
 
     def __str__(self) -> str:
         return (
-            f"does not fit: the {self.what} alone needs {self.needs:,} tokens and the limit is {self.limit:,}; "
+            f"does not fit: {self.what}: {self.needs:,} tokens, and the limit is {self.limit:,}; "
             f"shorten it, or use a larger window"
         )
 
@@ -112,42 +114,54 @@ class Outcome:
     """Questions put to a model."""
 
 
+ROUNDS = 8
+"""A later rung may leave an earlier one something to do. It is done at once, not at the next turn."""
+
+
 def plan(view: View, budget: Budget, recipe: Recipe, meter: Meter) -> Generator[Question, str, Outcome]:
     scales = Scales(meter)
     before = after = scales.ledger(view.shown)
     made: list[Fold] = []
-    asks, inflated = 0, False
-    for rung in recipe.rungs:
-        if after.total < budget.at(rung.level):
-            continue
-        proposed, asked = yield from _propose(rung.propose, view, Room(budget, scales, after, budget.at(rung.goal)))
-        asks += asked
-        folds = [fold for fold in proposed if fold.after < fold.before]
-        if not folds:
-            continue
-        candidate = view.with_(folds)
-        weight = scales.ledger(candidate.shown)
-        if weight.total < after.total:
-            view, after = candidate, weight
-            made += folds
-        else:
-            inflated = True
+    asks, inflated, settled = 0, False, False
+    for _ in range(ROUNDS):
+        settled = True
+        for rung in recipe.rungs:
+            if after.total < budget.at(rung.level):
+                continue
+            room = Room(budget, scales, after, budget.at(rung.goal))
+            proposed, asked = yield from _propose(rung.propose, view, room)
+            asks += asked
+            folds = [fold for fold in proposed if fold.after < fold.before]
+            candidate = view.with_(folds)
+            weight = scales.ledger(candidate.shown) if folds else after
+            if weight.total < after.total:
+                view, after, settled = candidate, weight, False
+                made += folds
+            elif proposed:
+                inflated = True
+        if settled:
+            break
     verdict = _verdict(view, after, budget, bool(made), inflated)
     return Outcome(view, before, after, verdict, _standing(made, view), asks)
 
 
-def _propose(propose: Pass, view: View, room: Room) -> Generator[Question, str, tuple[Iterable[Fold], int]]:
+def _propose(propose: Pass, view: View, room: Room) -> Generator[Question, str, tuple[list[Fold], int]]:
     proposed = propose(view, room)
     if isinstance(proposed, list):
         return proposed, 0
-    asks, answer = 0, None
-    while True:
-        try:
-            question = next(proposed) if answer is None else proposed.send(answer)
-        except StopIteration as stop:
-            return stop.value, asks
-        asks += 1
-        answer = yield question
+    asks = 0
+    try:
+        question = next(proposed)
+        while True:
+            asks += 1
+            try:
+                answer = yield question
+            except Unanswered as nobody:
+                question = proposed.throw(nobody)
+            else:
+                question = proposed.send(answer)
+    except StopIteration as stop:
+        return stop.value, asks
 
 
 def _standing(made: list[Fold], view: View) -> tuple[Fold, ...]:
@@ -167,10 +181,15 @@ def _verdict(view: View, after: Ledger, budget: Budget, folded: bool, inflated: 
 def too_big(view: View, after: Ledger, budget: Budget) -> TooBig:
     """Names what stands in the way, the first of the things that cannot be folded which is over the limit."""
     limit = budget.limit
-    if after.system > limit:
-        return TooBig("system prompt", after.system, limit)
+    system, tools = after.request + after.system, after.request + after.tools
     if after.fixed > limit:
-        biggest = "tool definitions" if after.tools > after.system else "system prompt"
-        return TooBig(biggest if after.tools > limit else "system prompt with its tool definitions", after.fixed, limit)
-    prompt_only = view.shown.turns and not view.shown.turns[-1].steps
-    return TooBig("newest prompt" if prompt_only else "newest turn", after.total, limit)
+        if system > limit or not after.tools:
+            return TooBig("the system prompt", system, limit)
+        if tools > limit:
+            return TooBig("the tool definitions", tools, limit)
+        return TooBig("the system prompt with the tool definitions", after.fixed, limit)
+    newest = "newest turn" if view.shown.turns and view.shown.turns[-1].steps else "newest prompt"
+    if after.turns > limit:
+        return TooBig(f"the {newest}", after.turns, limit)
+    beside = "tool definitions" if after.tools > after.system else "system prompt"
+    return TooBig(f"the {newest} beside the {beside}" if after.fixed > after.request else f"the {newest}", after.total, limit)

@@ -7,13 +7,13 @@ of the history and its folds; a fold is found again by the key of the turn or st
 from __future__ import annotations
 
 import base64
-import binascii
 import json
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import blake2b
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from yohaku.core.model import Call, History, Opaque, Part, Result, Step, Text, Turn, Use
 
@@ -206,14 +206,29 @@ def _standing_in(stub: Stub, part: Part) -> Text:
 
 def stub_argument(arguments: str, name: int | str, text: str) -> str:
     """The arguments with one value replaced, written as compactly as the rest of the wire."""
-    said = json.loads(arguments)
-    said[name] = text
-    return json.dumps(said, ensure_ascii=False, separators=(",", ":"))
+    values = arguments_of(arguments)
+    values[str(name)] = text
+    return json.dumps(values, ensure_ascii=False, separators=(",", ":"))
 
 
 def argument_text(call: Call, name: int | str) -> str:
-    value = json.loads(call.arguments)[name]
+    value = arguments_of(call.arguments)[str(name)]
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def arguments_of(arguments: str) -> dict[str, Any]:
+    """The arguments by name; none where they are no object, or hold a number that would not come back as it was."""
+    try:
+        values = json.loads(arguments, parse_float=_finite)
+    except (ValueError, RecursionError):
+        return {}
+    return values if isinstance(values, dict) else {}
+
+
+def _finite(number: str) -> float:
+    if math.isinf(float(number)):
+        raise ValueError(number)
+    return float(number)
 
 
 def original_at(owner: Turn | Step, slot: Slot) -> str | bytes:
@@ -234,7 +249,7 @@ def said(part: Part) -> str | bytes:
     if part.form == "base64":
         try:
             return base64.b64decode(part.data, validate=True)
-        except binascii.Error:
+        except ValueError:
             return part.data
     return part.data
 

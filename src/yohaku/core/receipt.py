@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from yohaku.core.engine import Outcome, TooBig, Verdict
+from yohaku.core.engine import Inflated, Outcome, TooBig, Verdict
 from yohaku.core.fold import Fold
 from yohaku.core.model import Turn, Use
 
@@ -58,13 +58,14 @@ class Receipt:
     def survived(self) -> Survived:
         view = self.outcome.view
         hidden = _pieces(view.hidden(view.cut)) if view.gist else 0
-        return Survived(_pieces(view.visible()) - len(view.live), hidden + len(view.live))
+        folded = len({(stub.key, stub.slot.where, stub.slot.item) for stub in view.live})
+        return Survived(_pieces(view.visible()) - folded, hidden + folded)
 
     def report(self) -> dict[str, Any]:
         """As JSON for others to script against."""
         fields = ("kind", "ref", "what", "before", "after", "why")
         report: dict[str, Any] = {
-            "verdict": self.verdict.name,
+            "verdict": "fits" if isinstance(self.verdict, Inflated) else self.verdict.name,
             "before": self.before,
             "after": self.after,
             "limit": self.limit,
@@ -80,7 +81,7 @@ class Receipt:
 
 
 def _pieces(turns: Iterable[Turn]) -> int:
-    """A call and its result are two, and so is a stub on each."""
+    """A call and its result are two; folding parts of one of them folds one."""
     return sum(
         len(turn.prompt) + sum(2 if isinstance(item, Use) else 1 for step in turn.steps for item in step.items)
         for turn in turns

@@ -16,9 +16,9 @@ AUTO = Recipe(
         Rung("hot", clear("result")),
         Rung("hot", clear("argument", "prompt")),
         Rung("full", slide()),
-        Rung("over", squeeze(prompts=False), goal=1.0),
-        Rung("over", slide(newest=True, asked=0), goal=1.0),
-        Rung("over", squeeze(), goal=1.0),
+        Rung("over", squeeze(prompts=False), goal="hot"),
+        Rung("over", slide(newest=True, asked=0), goal="hot"),
+        Rung("over", squeeze(), goal="hot"),
     ),
 )
 """Ours. The huge first, then the old and big, then the oldest steps; what is newest only when nothing else is left."""
@@ -26,9 +26,9 @@ AUTO = Recipe(
 CHAT = Recipe(
     "chat",
     (
-        Rung("over", slide(by="turns"), goal=1.0),
-        Rung("over", slide(by="steps"), goal=1.0),
-        Rung("over", slide(by="turns", newest=True, asked=0), goal=1.0),
+        Rung("over", slide(by="turns"), goal="hot"),
+        Rung("over", slide(by="steps"), goal="hot"),
+        Rung("over", slide(by="turns", newest=True, asked=0), goal="hot"),
     ),
 )
 """Whole old turns go until it fits, then old steps of the newest turn; what is still too big by itself is refused."""

@@ -86,8 +86,8 @@ class Scribe:
             self._require_results()
             step, turn_key, _ = self._settled()
             steps.append(step)
-        elif not steps:
-            turn_key = _chained(self._chain, self._prompt).hex()
+        if not steps:
+            turn_key = _chained(self._chain, b"prompt", self._prompt).hex()
         turns = list(self._turns)
         if self._prompt or steps:
             turns.append(Turn(tuple(self._prompt), tuple(steps), turn_key))
@@ -108,10 +108,10 @@ class Scribe:
     def _settled(self) -> tuple[Step, str, bytes]:
         chain, turn_key = self._chain, self._turn_key
         if not self._steps:
-            chain = _chained(chain, self._prompt)
+            chain = _chained(chain, b"prompt", self._prompt)
             turn_key = chain.hex()
         items = Reply(tuple(self._reply)).settle(self._results).items
-        chain = _chained(chain, items)
+        chain = _chained(chain, b"step", items)
         return Step(items, chain.hex()), turn_key, chain
 
 
@@ -135,9 +135,9 @@ def history_of(
     return scribe.history()
 
 
-def _chained(chain: bytes, items: Iterable[Part | Use]) -> bytes:
+def _chained(chain: bytes, who: bytes, items: Iterable[Part | Use]) -> bytes:
     """The next link. Ids, wire places and thoughts stay out: clients change or drop them between requests."""
-    link = blake2b(chain, digest_size=15)
+    link = blake2b(chain, digest_size=15, person=who)
     for item in items:
         match item:
             case Text(text):
@@ -149,7 +149,7 @@ def _chained(chain: bytes, items: Iterable[Part | Use]) -> bytes:
             case Use(call, result):
                 _add(link, b"c", call.name)
                 _add(link, b"a", call.asked)
-                link.update(b"r" + _chained(b"", result.parts))
+                link.update(b"r" + _chained(b"", b"result", result.parts))
     return link.digest()
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from yohaku.core.fold import Slot, View
+from yohaku.core.fold import Slot, View, stub_argument
 from yohaku.core.ledger import Scales
 from yohaku.core.meter import Meter
 from yohaku.core.model import Part, Result, Step, Text, Use
@@ -43,9 +43,12 @@ def _step(view: View, step: Step, meter: Meter | None) -> Iterator[str]:
             stub = stubs.get(Slot("item", index))
             yield _line("assistant", Text(stub.text) if stub else item, meter, stub.ref if stub else "")
             continue
-        folded = [stub for slot, stub in stubs.items() if slot.item == index and slot.where == "argument"]
-        refs = " ".join(f"ref={stub.ref}" for stub in folded)
-        yield f"  call     {item.call.name} {_short(item.call.arguments)}{' | ' + refs if refs else ''}"
+        arguments, refs = item.call.arguments, ""
+        for slot, stub in stubs.items():
+            if slot.item == index and slot.where == "argument":
+                arguments = stub_argument(arguments, slot.part, stub.text)
+                refs = f"{refs} {stub.ref}".strip()
+        yield _line("  call", Text(f"{item.call.name} {arguments}"), meter, refs)
         yield from _result(item.result, index, view, step.key, meter)
 
 
@@ -61,7 +64,7 @@ def _result(result: Result, index: int, view: View, key: str, meter: Meter | Non
 def _line(who: str, part: Part, meter: Meter | None, ref: str = "") -> str:
     what = _short(part.text) if isinstance(part, Text) else f"({part.kind} {part.mime})"
     weight = f"{Scales(meter).part(part):>8,}  " if meter else ""
-    return f"{who:10} {weight}{what}{' | ref=' + ref if ref else ''}"
+    return f"{who:10} {weight}{what}{' | ref=' + ref if ref and f'ref={ref}' not in what else ''}"
 
 
 def _short(text: str) -> str:

@@ -193,7 +193,10 @@ class Reading:
         """Whether `body` begins with all that was read; what a client edited in place is seen, for copies are kept."""
         if type(body) is not type(self.body) or not self._seen:
             return False
-        entries = self.dialect.entries_of(body)
+        try:
+            entries = self.dialect.entries_of(body)
+        except Unreadable:
+            return False
         return entries[: len(self._seen)] == self._seen and _beside(self.dialect, body) == self._beside
 
     def history(self) -> History:

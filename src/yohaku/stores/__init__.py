@@ -9,6 +9,11 @@ from yohaku.core.fold import Fold
 
 
 class Store(Protocol):
+    @property
+    def version(self) -> int:
+        """Grows whenever folds were kept, by whomever."""
+        ...
+
     def put(self, ref: str, original: str | bytes) -> None:
         """Keep an original under its ref. Putting the same again is free."""
         ...

@@ -10,6 +10,7 @@ from yohaku.core.fold import Fold, Gist
 
 class MemoryStore:
     def __init__(self) -> None:
+        self.version = 0
         self._originals: dict[str, str | bytes] = {}
         self._folds: dict[str, dict[object, Fold]] = {}
 
@@ -23,6 +24,7 @@ class MemoryStore:
             raise UnknownRef(ref) from None
 
     def keep(self, folds: Iterable[Fold]) -> None:
+        self.version += 1
         for fold in folds:
             slot = None if isinstance(fold, Gist) else fold.slot
             self._folds.setdefault(fold.key, {})[slot] = fold

@@ -32,11 +32,11 @@ def clear(*where: str, keep: float = 0.25, least: float = 0.1) -> Pass:
 
 
 def _older(found: list[Piece], kept: int) -> list[Piece]:
-    """What lies before the newest `kept` tokens of pieces."""
+    """What lies before the newest `kept` tokens of pieces, oldest first."""
     old: list[Piece] = []
     for piece in reversed(found):
         kept -= piece.weight
         newest = piece.step == 0 or (piece.slot.where == "prompt" and piece.turn == 0)
         if kept < 0 and not newest:
             old.append(piece)
-    return old
+    return old[::-1]

@@ -2,26 +2,37 @@
 
 from __future__ import annotations
 
+import re
+
 from yohaku.core.engine import Pass, Room
 from yohaku.core.fold import Fold, View
-from yohaku.core.passes.pieces import fold_part, pieces
+from yohaku.core.passes.pieces import SMALL, fold_part, pieces
+from yohaku.core.passes.squeeze import level
 
-READS = ("read", "cat", "view", "open", "get", "fetch")
+READS = frozenset(("read", "cat", "view", "open", "get", "fetch"))
 
 
-def clip_results(over: float = 1 / 16, to: float = 1 / 64, newest: bool = False) -> Pass:
-    """Results over a share of the limit are shown at another share: commands by both ends, reads by their beginning."""
+def clip_results(over: float = 1 / 16, to: float = 1 / 64) -> Pass:
+    """Results over a share of the limit are levelled as far as the goal asks, and no further than another share.
+
+    Commands keep both ends, reads their beginning. The newest step is left alone.
+    """
 
     def clip(view: View, room: Room) -> list[Fold]:
         limit = room.budget.limit
+        outsized = max(int(limit * over), 8 * SMALL)
+        found = [piece for piece in pieces(view, room, "result") if piece.weight > outsized and piece.step > 0]
+        weights = [piece.weight for piece in found]
+        cap = max(level(weights, sum(weights) - room.excess), int(limit * to), 4 * SMALL)
         return [
-            fold_part(piece, room, "outsized result", int(limit * to), head=1 if reads(piece.tool) else 0.6)
-            for piece in pieces(view, room, "result")
-            if piece.weight > limit * over and (newest or piece.step > 0)
+            fold_part(piece, room, "outsized result", cap, head=1 if reads(piece.tool) else 0.6)
+            for piece in found
+            if piece.weight > cap
         ]
 
     return clip
 
 
 def reads(tool: str) -> bool:
-    return any(word in tool.lower() for word in READS)
+    """Whether the name says so in one of its words, as in `read_file`, `fs.cat` or `openPage`."""
+    return not READS.isdisjoint(word.lower() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+", tool))

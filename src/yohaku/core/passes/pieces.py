@@ -5,13 +5,12 @@ Law: a stub says what it hides, how much of it, and the ref that opens it.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from yohaku.core.engine import Room
-from yohaku.core.fold import Slot, Stub, View, argument_text, media, ref_of, said
+from yohaku.core.fold import Slot, Stub, View, argument_text, arguments_of, media, ref_of, said
 from yohaku.core.model import Part, Step, Text, Use
 
 SMALL = 48
@@ -35,6 +34,8 @@ class Piece:
     """Both counted from the newest, which is 0."""
     step: int
     """0 for prompts of the newest turn, too."""
+    media: bool = False
+    """Not a text, so there is no part of it to show."""
 
 
 def pieces(view: View, room: Room, *where: str) -> Iterator[Piece]:
@@ -80,19 +81,13 @@ def _piece(
     else:
         weight = room.meter.count(part.text) if isinstance(part, Text) else room.meter.weigh(part)
     if weight > SMALL:
-        yield Piece(key, slot, said(part), what, tool, weight, turn, age)
+        yield Piece(key, slot, said(part), what, tool, weight, turn, age, media=not isinstance(part, Text))
 
 
 def _arguments(view: View, room: Room, key: str, index: int, use: Use, turn: int, age: int) -> Iterator[Piece]:
     if room.meter.count(use.call.arguments) <= SMALL:
         return
-    try:
-        values = json.loads(use.call.arguments)
-    except (ValueError, RecursionError):
-        return
-    if not isinstance(values, dict):
-        return
-    for name in values:
+    for name in arguments_of(use.call.arguments):
         slot = Slot("argument", index, name)
         stub = view.stubs.get(key, {}).get(slot)
         original = argument_text(use.call, name)
@@ -103,17 +98,17 @@ def _arguments(view: View, room: Room, key: str, index: int, use: Use, turn: int
 
 def fold_whole(piece: Piece, room: Room, why: str) -> Stub:
     """One line in place of the piece."""
-    if isinstance(piece.original, str):
-        size = f"{piece.original.count(chr(10)) + 1:,} lines, {len(piece.original):,} characters"
+    if isinstance(piece.original, str) and not piece.media:
+        size = f"{many(piece.original.count(chr(10)) + 1, 'line')}, {many(len(piece.original), 'character')}"
     else:
-        size = f"{len(piece.original):,} bytes"
+        size = many(len(piece.original), "byte") if isinstance(piece.original, bytes) else "a link"
     ref = ref_of(piece.original)
     return _stub(piece, f"[{piece.what} folded: {size}; ref={ref}]", ref, room, why)
 
 
 def fold_part(piece: Piece, room: Room, why: str, tokens: int, head: float = 0.6) -> Stub:
     """The beginning and the end in at most `tokens`, or one line where that is too little; `head=1` keeps no end."""
-    if isinstance(piece.original, str) and tokens > SMALL:
+    if isinstance(piece.original, str) and not piece.media and tokens > SMALL:
         ref = ref_of(piece.original)
         text = clip(piece.original, tokens, room.meter.count, ref, head)
         if text is not None:
@@ -146,9 +141,14 @@ def _clipped(text: str, keep: int, ref: str, head: float) -> str:
         first = first[: first.rindex("\n")]
     if "\n" in last[: len(last) // 2]:
         last = last[last.index("\n") + 1 :]
-    hidden = text[len(first) : len(text) - len(last)]
-    note = f"[… {hidden.count(chr(10)) + 1:,} lines, {len(hidden):,} characters folded; ref={ref}]"
+    hidden = text[len(first) : len(text) - len(last)].strip("\n")
+    size = f"{many(hidden.count(chr(10)) + 1, 'line')}, {many(len(hidden), 'character')}"
+    note = f"[… {size} folded; ref={ref}]"
     return "\n".join(_LONG_LINE.sub(_shorten, side) if side else "" for side in (first, note, last)).strip("\n")
+
+
+def many(count: int, what: str) -> str:
+    return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
 
 
 _LONG_LINE = re.compile(rf"[^\n]{{{LINE + 200},}}")

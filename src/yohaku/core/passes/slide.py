@@ -12,6 +12,7 @@ from yohaku.core.engine import Pass, Room
 from yohaku.core.fold import Cut, Fold, Gist, View, ref_of, told
 from yohaku.core.meter import Meter
 from yohaku.core.model import Opaque, Text, Turn
+from yohaku.core.passes.pieces import many
 
 
 def slide(
@@ -30,9 +31,11 @@ def slide(
         enough = room.excess + share + room.scales.frame.message + NOTICE
         cut, removed = next((found for found in cuts if found[1] >= enough), cuts[-1])
         gist = _gist(view, room, cut, removed, share)
-        over = room.ledger.total > room.budget.limit
-        worth = over or gist.before - gist.after >= room.budget.limit * least
-        return [gist] if worth else []
+        saved, limit = gist.before - gist.after, room.budget.limit
+        if room.ledger.total > limit:
+            # Where even this would not do it, something else is too big, and history would be hidden for nothing.
+            return [gist] if newest or room.ledger.total - saved <= limit else []
+        return [gist] if saved >= limit * least else []
 
     return propose
 
@@ -78,7 +81,7 @@ def _gist(view: View, room: Room, cut: Cut, removed: int, share: int) -> Gist:
     text = notice(hidden, ref, room.meter, share)
     weight = room.scales.entries((Text(text),))
     steps = sum(len(turn.steps) for turn in hidden)
-    what = f"the conversation before {'this prompt' if not cut.steps else 'this step'} ({steps:,} steps)"
+    what = f"the conversation before this {'step' if cut.steps else 'prompt'} ({many(steps, 'step')})"
     return Gist(view.key_at(cut), text, ref, what, "the window is full", removed, weight)
 
 
@@ -88,9 +91,9 @@ NOTICE = 64
 
 def notice(hidden: tuple[Turn, ...], ref: str, meter: Meter, share: int) -> str:
     """What was hidden, and the beginnings of what the user asked, the newest of them within `share` tokens."""
-    prompts = [part.text for turn in hidden for part in turn.prompt if isinstance(part, Text)]
+    prompts = [part.text for turn in hidden for part in turn.prompt if isinstance(part, Text) and not part.by]
     steps = sum(len(turn.steps) for turn in hidden)
-    text = f"[Earlier conversation folded: {len(prompts):,} prompts, {steps:,} steps; ref={ref}]"
+    text = f"[Earlier conversation folded: {many(len(prompts), 'prompt')}, {many(steps, 'step')}; ref={ref}]"
     lines: list[str] = []
     left = share
     for prompt in reversed(prompts):
@@ -99,4 +102,5 @@ def notice(hidden: tuple[Turn, ...], ref: str, meter: Meter, share: int) -> str:
         if left < 0:
             break
         lines.append(line)
-    return "\n".join([text, "The user had asked:", *reversed(lines)]) if lines else text
+    some = f" (the last {len(lines):,} of {len(prompts):,})" if len(lines) < len(prompts) else ""
+    return "\n".join([text, f"The user had asked{some}:", *reversed(lines)]) if lines else text

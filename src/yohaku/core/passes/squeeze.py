@@ -13,7 +13,7 @@ def squeeze(prompts: bool = True) -> Pass:
     def propose(view: View, room: Room) -> list[Fold]:
         found = [piece for piece in pieces(view, room) if prompts or not _newest_prompt(piece)]
         allowed = room.goal - (room.ledger.total - sum(piece.weight for piece in found))
-        cap = _level([piece.weight for piece in found], allowed)
+        cap = level([piece.weight for piece in found], allowed)
         return [fold_part(piece, room, "over the limit", cap) for piece in found if piece.weight > cap]
 
     return propose
@@ -23,7 +23,7 @@ def _newest_prompt(piece: Piece) -> bool:
     return piece.slot.where == "prompt" and piece.turn == 0
 
 
-def _level(weights: list[int], allowed: int) -> int:
+def level(weights: list[int], allowed: int) -> int:
     """The highest cap for which the capped weights sum to at most `allowed`."""
     left = allowed
     for index, weight in enumerate(sorted(weights)):
