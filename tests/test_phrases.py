@@ -126,7 +126,6 @@ def test_every_code_of_a_bad_setting_has_a_sentence_in_japanese(code: str) -> No
     assert code in ERRORS
 
 
-@pytest.mark.xfail(strict=True, reason="bug: no sentence in Japanese for unknown_dialect")
 def test_an_unknown_dialect_has_a_sentence_in_japanese() -> None:
     assert "unknown_dialect" in ERRORS
 
@@ -175,6 +174,5 @@ def test_a_message_of_several_lines_becomes_one() -> None:
     assert explain(Unreadable("a\n  b"), "en") == "a b"
 
 
-@pytest.mark.xfail(strict=True, reason="bug: only the English explanation is made one line")
 def test_a_message_of_several_lines_becomes_one_in_japanese_too() -> None:
     assert "\n" not in explain(Unreadable("a\n  b"), "ja")

@@ -396,7 +396,6 @@ def test_a_dialect_given_is_taken_for_what_looks_like_another() -> None:
 # Known bugs: each of these shows one
 
 
-@pytest.mark.xfail(strict=True, reason="bug: a session does not look again for folds another made on what it had read")
 def test_two_sessions_that_live_side_by_side_show_the_same() -> None:
     store = MemoryStore()
     one, other = session(store=store), session(store=store)
@@ -405,14 +404,12 @@ def test_two_sessions_that_live_side_by_side_show_the_same() -> None:
     assert one.fit(agent(9)) == session(store=store).fit(agent(9))
 
 
-@pytest.mark.xfail(strict=True, raises=ValueError, reason="bug: a window of 0 is a plain ValueError, no BadSetting")
 @pytest.mark.parametrize("window", [0, -1])
 def test_a_window_that_holds_nothing_is_a_bad_setting(window: int) -> None:
     with pytest.raises(BadSetting):
         Session(window)
 
 
-@pytest.mark.xfail(strict=True, reason="bug: a system text added after a fit without prompts is not weighed: overflow")
 def test_a_system_text_that_comes_with_the_second_fit_is_weighed() -> None:
     s = session(1_000)
     system = {"role": "system", "content": "Be kind."}
@@ -421,9 +418,6 @@ def test_a_system_text_that_comes_with_the_second_fit_is_weighed() -> None:
         s.fit([system, {"role": "system", "content": "x" * 5_000}, {"role": "user", "content": "hi"}])
 
 
-@pytest.mark.xfail(
-    strict=True, raises=Unreadable, reason="bug: a session that read one dialect cannot read another next"
-)
 def test_a_session_may_be_given_another_dialect_next() -> None:
     s = session()
     s.fit({"messages": [{"role": "user", "content": "hi"}]})
@@ -431,9 +425,6 @@ def test_a_session_may_be_given_another_dialect_next() -> None:
     assert s.fit(gemini) is gemini
 
 
-@pytest.mark.xfail(
-    strict=True, raises=Malformed, reason="bug: the dialect of the first fit is kept, though it was a guess"
-)
 def test_a_conversation_that_shows_its_dialect_only_later_is_read_right_responses() -> None:
     s = session()
     body: Body = [{"role": "user", "content": "hi"}]
@@ -445,7 +436,6 @@ def test_a_conversation_that_shows_its_dialect_only_later_is_read_right_response
     assert s.fit(body) is body
 
 
-@pytest.mark.xfail(strict=True, reason="bug: the dialect of the first fit is kept, though it was a guess")
 def test_a_conversation_that_shows_its_dialect_only_later_is_read_right_anthropic() -> None:
     s = session()
     body: Body = [{"role": "user", "content": "hi"}]
@@ -457,15 +447,11 @@ def test_a_conversation_that_shows_its_dialect_only_later_is_read_right_anthropi
     assert s.fit(body) == session().fit(body)
 
 
-@pytest.mark.xfail(strict=True, raises=ValueError, reason="bug: min() of no rungs")
 def test_a_recipe_without_rungs_folds_nothing() -> None:
     s = session(recipe=Recipe("none", ()))
     assert [s.fit(agent(1)), s.fit(agent(2))] == [agent(1), agent(2)]
 
 
-@pytest.mark.xfail(
-    strict=True, reason="bug: the newest results are those of the fit before, when nothing had to be planned"
-)
 def test_the_ledger_of_a_calm_fit_is_that_of_a_fresh_one() -> None:
     s, fresh = session(), session()
     s.fit(agent(1))

@@ -206,5 +206,13 @@ def intact(before: Any, after: Any, *, need_ref: bool = True, ignore: tuple[str,
             found.append("input changed between string and list")
         found += alignment.compare_system(_prompt(before), _prompt(after), need_ref)
     old, new = items_of(before), items_of(after)
-    found += alignment.compare([read(m) for m in old], [read(m) for m in new], need_ref)
+    if [item for item in old if lasting(item)] != [item for item in new if lasting(item)]:
+        found.append("tools given on the way, or a server's own compaction, were changed")
+    said = [[item for item in side if not lasting(item)] for side in (old, new)]
+    found += alignment.compare([read(m) for m in said[0]], [read(m) for m in said[1]], need_ref)
     return found + _thoughts_kept(old, new)
+
+
+def lasting(item: Any) -> bool:
+    """What stays in force for the rest of the conversation, so no fold may take it away."""
+    return isinstance(item, dict) and item.get("type") in ("additional_tools", "compaction", "compaction_summary")

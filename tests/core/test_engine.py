@@ -150,7 +150,6 @@ def test_folds_that_say_they_grow_are_refused() -> None:
     assert (outcome.view, outcome.folds, outcome.after) == (v, (), outcome.before)
 
 
-@pytest.mark.xfail(strict=True, reason="bug: what says itself that it grows is refused, but the verdict is Fits")
 def test_the_verdict_says_when_folds_that_grow_were_refused() -> None:
     outcome = planned(view(10), 10_000, Rung("calm", proposing("[a text that is longer than what it hides]")))
     assert outcome.verdict == Inflated()
@@ -209,7 +208,6 @@ def test_a_question_nobody_answers_ends_the_planning_when_the_pass_cannot_do_wit
         planned(view(100), 100, Rung("over", asking))
 
 
-@pytest.mark.xfail(strict=True, raises=Unanswered, reason="bug: Unanswered does not reach the pass (decision 0005)")
 def test_a_pass_may_do_without_a_model_where_nobody_answers() -> None:
     def frugal(view: View, room: Room) -> Asking:
         try:
@@ -255,17 +253,11 @@ def test_what_is_too_big_is_named_with_what_it_needs(what: str, limit: int, give
     assert too_big(given, outcome.after, Budget(limit, 0)) == outcome.verdict
 
 
-@pytest.mark.xfail(
-    strict=True, reason="bug: the blame is put on a prompt of 2 tokens, and the number is the whole request"
-)
 def test_a_small_prompt_is_not_blamed_for_a_system_prompt_that_fills_the_window() -> None:
     verdict = planned(view(2, system=190), 200, Rung("over", proposing())).verdict
     assert isinstance(verdict, TooBig) and "system prompt" in verdict.what
 
 
-@pytest.mark.xfail(
-    strict=True, reason="bug: a system prompt that misses by its frame is blamed on tools that are not there"
-)
 def test_tool_definitions_are_not_blamed_where_there_are_none() -> None:
     verdict = planned(view(2, system=95), 100, Rung("over", proposing())).verdict
     assert isinstance(verdict, TooBig) and "tool" not in verdict.what

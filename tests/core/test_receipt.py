@@ -96,7 +96,6 @@ def test_a_verdict_is_one_of_the_three_of_the_contract(verdict: object) -> None:
     assert receipt(verdict=verdict).report()["verdict"] in ("fits", "folded", "too_big")
 
 
-@pytest.mark.xfail(strict=True, reason="bug: the contract has no verdict 'inflated'; nothing was folded, and it fits")
 def test_a_refused_proposal_is_reported_in_the_words_of_the_contract() -> None:
     assert receipt(verdict=Inflated()).report()["verdict"] in ("fits", "folded", "too_big")
 
@@ -119,9 +118,6 @@ def test_what_a_gist_hides_is_opened_by_its_ref_and_stubs_under_it_count_once() 
     assert receipt(result_stub(h, 0), gist).survived == Survived(kept=11, by_ref=3)
 
 
-@pytest.mark.xfail(
-    strict=True, reason="bug: each stubbed argument counts, but a call is one piece: kept can be negative"
-)
 def test_a_call_with_several_folded_arguments_is_one_piece() -> None:
     h = history_of([Turn((Text("go"),), (Step((use(1, '{"a":"x","b":"y","c":"z"}'),)),))])
     folds = [Stub(h.steps[0].key, Slot("argument", 0, name), "[]", "r", "a", "w", 9, 1) for name in "abc"]

@@ -70,9 +70,6 @@ def test_auto_clips_the_few_huge_results_before_it_touches_the_many_small(window
     assert outcome.folds[0].key == outcome.view.history.steps[5].key
 
 
-@pytest.mark.xfail(
-    strict=True, reason="behaviour: an outsized result is cut to 1/64 of the limit, however much room is left"
-)
 def test_auto_does_not_cut_much_further_than_its_goal() -> None:
     budget = Budget.of(8_192)
     outcome = folded(one_prompt([6_400, 100, 100]), 8_192, "auto")

@@ -25,6 +25,9 @@ from yohaku.dialects.dialect import (
 from yohaku.dialects.sse import events
 from yohaku.dialects.tools import objects, signature
 
+UNUSED = {"name": "", "arguments": ""}
+"""Some servers fill every field they do not use with empty texts."""
+
 THOUGHTS = ("reasoning_content", "reasoning", "reasoning_details")
 CACHED = ("prompt_cache_hit_tokens", "num_cached_tokens", "cached_tokens")
 """Where DeepSeek, Mistral and others tell what was read from the cache."""
@@ -81,7 +84,7 @@ class OpenAIChat(Dialect):
             scribe.say(Text(entry["refusal"], at=(index, "refusal")))
         for place, call in enumerate(objects(entry.get("tool_calls"), scribe.where, "tool_calls")):
             scribe.say(_call(call, (index, "tool_calls", place), scribe.where))
-        if entry.get("function_call"):
+        if entry.get("function_call") and entry["function_call"] != UNUSED:
             call = {"id": f"function:{index}", "function": entry["function_call"]}
             scribe.say(_call(call, (index,), scribe.where, "function_call"))
 
@@ -194,7 +197,7 @@ def _call(call: Json, at: Path, where: str, field: str = "function") -> Call:
     if not isinstance(call, dict):
         raise Malformed(f"a tool call must be an object, not {kind_of(call)}", where)
     call_id = text_at(call.get("id"), where, "the id of a tool call")
-    if isinstance(custom := call.get("custom"), dict):
+    if isinstance(custom := call.get("custom"), dict) and (custom.get("name") or "function" not in call):
         name = text_at(custom.get("name"), where, "the name of a tool call")
         said = text_at(custom.get("input"), where, "input")
         return Call(call_id, name, dump({"input": said}), (*at, "custom"))

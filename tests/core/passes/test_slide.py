@@ -67,7 +67,7 @@ def test_a_gist_tells_what_it_weighs_in_place_of_what() -> None:
     view = View(history(2, 2, size=500))
     (gist,) = proposed(view, 2_000, 1_500, asked=0.1)
     ref = ref_of(told(view.hidden(Cut(1, 0))))
-    text = f"[Earlier conversation folded: 1 prompts, 2 steps; ref={ref}]\nThe user had asked:\n- Task 0."
+    text = f"[Earlier conversation folded: 1 prompt, 2 steps; ref={ref}]\nThe user had asked:\n- Task 0."
     assert gist == Gist(
         view.history.turns[1].key,
         text,
@@ -155,7 +155,7 @@ def test_the_newest_of_what_was_asked_is_told_within_its_share() -> None:
     hidden = prompts("first", "second", "third")
     head = "[Earlier conversation folded: 3 prompts, 3 steps; ref=r]"
     assert notice(hidden, "r", METER, 1_000) == f"{head}\nThe user had asked:\n- first\n- second\n- third"
-    assert notice(hidden, "r", METER, 17) == f"{head}\nThe user had asked:\n- second\n- third"
+    assert notice(hidden, "r", METER, 17) == f"{head}\nThe user had asked (the last 2 of 3):\n- second\n- third"
     assert notice(hidden, "r", METER, 5) == notice(hidden, "r", METER, 0) == head
 
 
@@ -167,11 +167,10 @@ def test_a_long_prompt_is_told_by_its_beginning_on_one_line() -> None:
 def test_images_in_prompts_are_not_told_as_asked() -> None:
     hidden = (Turn((Opaque("image", "x"), Text("look")), ()),)
     assert notice(hidden, "r", METER, 100) == (
-        "[Earlier conversation folded: 1 prompts, 0 steps; ref=r]\nThe user had asked:\n- look"
+        "[Earlier conversation folded: 1 prompt, 0 steps; ref=r]\nThe user had asked:\n- look"
     )
 
 
-@pytest.mark.xfail(strict=True, reason="behaviour: a system text inside the conversation is told as the user's request")
 def test_what_the_system_said_in_between_is_not_told_as_the_users() -> None:
     hidden = (Turn((Text("Budget: 3 calls left.", by="system"), Text("look")), ()),)
     assert "- Budget" not in notice(hidden, "r", METER, 100)

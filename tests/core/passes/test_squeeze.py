@@ -8,7 +8,7 @@ from yohaku.core.engine import Room
 from yohaku.core.fold import Fold, View
 from yohaku.core.ledger import Scales
 from yohaku.core.model import Call, Opaque, Result, Step, Text, Turn, Use
-from yohaku.core.passes.squeeze import _level, squeeze
+from yohaku.core.passes.squeeze import level, squeeze
 from yohaku.core.scribe import history_of
 from yohaku.testing import PNG, ByteMeter
 
@@ -39,7 +39,7 @@ def after(view: View, folds: list[Fold]) -> int:
     return room(view.with_(folds), 1).ledger.total
 
 
-def test_the_biggest_are_levelled_until_the_whole_just_fits() -> None:
+def test_the_biggest_arelevelled_until_the_whole_just_fits() -> None:
     v = view(300, 200, 2_000, 4_000)
     folds = proposed(v, 3_000)
     assert [fold.before for fold in folds] == [2_000, 4_000]
@@ -79,8 +79,8 @@ def test_images_become_one_line_and_thoughts_are_left_alone() -> None:
 
 
 @given(st.lists(st.integers(0, 10_000), max_size=30), st.integers(-1_000, 200_000))
-def test_the_level_is_the_highest_cap_that_is_allowed(weights: list[int], allowed: int) -> None:
-    cap = _level(weights, allowed)
+def test_thelevel_is_the_highest_cap_that_is_allowed(weights: list[int], allowed: int) -> None:
+    cap = level(weights, allowed)
     assert 0 <= cap <= max(weights, default=0)
     if allowed >= 0:
         assert sum(min(weight, cap) for weight in weights) <= allowed
