@@ -26,11 +26,14 @@ WINDOW = 128_000
 ASKED = 100_000
 
 
-def fresh(code: str) -> float:
-    """Seconds that `code` says it took, in a process of its own, so that no cache is warm; the best of three."""
-    program = f"import sys; sys.path.insert(0, {str(HERE)!r}); import time, history\n{code}\nprint(took)"
-    runs = [subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True) for _ in range(3)]
-    return min(float(run.stdout) for run in runs)
+def fresh(*codes: str, rounds: int = 5) -> list[float]:
+    """Seconds that each code says it took, in a process of its own so that no cache is warm; the best of some rounds."""
+
+    def run(code: str) -> float:
+        program = f"import sys; sys.path.insert(0, {str(HERE)!r}); import time, history\n{code}\nprint(took)"
+        return float(subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout)
+
+    return [min(times) for times in zip(*([run(code) for code in codes] for _ in range(rounds)), strict=True)]
 
 
 BPE = """
@@ -54,21 +57,26 @@ took = time.perf_counter() - start
 """
 
 
-def turn(count: int, turns: int = 60) -> tuple[float, float]:
-    """Median and mean seconds of a turn (one more step, then fit) of a session that already has `count` messages."""
+def turns(counts: tuple[int, ...], rounds: int = 200) -> list[tuple[float, float]]:
+    """Median and mean seconds of a turn (one more step, then fit) of sessions that already have so many messages.
+
+    The sessions take turns, so that whatever else the machine does is shared by all.
+    """
     import yohaku
 
-    chance = Random(count)
-    body = {"model": "gpt-4o", "messages": history.messages(count)}
-    session = yohaku.Session(window=WINDOW, model="gpt-4o")
-    session.fit(body)
-    times = []
-    for number in range(turns):
-        body["messages"].extend(history.step(chance, 100_000 + number))
-        start = time.perf_counter()
+    sessions = []
+    for count in counts:
+        body = {"model": "gpt-4o", "messages": history.messages(count)}
+        session = yohaku.Session(window=WINDOW, model="gpt-4o")
         session.fit(body)
-        times.append(time.perf_counter() - start)
-    return statistics.median(times), statistics.fmean(times)
+        sessions.append((session, body, Random(1), list[float]()))
+    for number in range(rounds):
+        for session, body, chance, times in sessions:
+            body["messages"].extend(history.step(chance, 100_000 + number))  # type: ignore[attr-defined]
+            start = time.perf_counter()
+            session.fit(body)
+            times.append(time.perf_counter() - start)
+    return [(statistics.median(times), statistics.fmean(times)) for *_, times in sessions]
 
 
 def best(run: Callable[[], object], times: int = 5) -> float:
@@ -96,8 +104,8 @@ def row(what: str, ratio: float, most: float, detail: str) -> bool:
 def main() -> int:
     body = history.messages(2000)
     print(f"history: {len(body):,} messages, {len(json.dumps(body, ensure_ascii=False).encode()) / 1e6:.1f} MB, window {WINDOW:,}")
-    bpe, cold = fresh(BPE), fresh(COLD)
-    (next_, mean), (long, _), (short, _) = turn(2000), turn(8000), turn(1000)
+    bpe, cold = fresh(BPE, COLD)
+    (next_, mean), (long, _), (short, _) = turns((2000, 8000, 1000))
     bare, ours = start_up()
     good = [
         row("cold fit ÷ one exact BPE pass", cold / bpe, 1.5, f"{cold * 1e3:.0f} ms ÷ {bpe * 1e3:.0f} ms"),

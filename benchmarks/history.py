@@ -13,7 +13,7 @@ _WORDS = (
 _JA = "会話の文脈を窓の中に収めるために古い結果を折りたたみ必要になったときに元の内容を開くことができるようにする仕組みです。"
 
 
-def messages(count: int, seed: int = 7, tokens: int = 500) -> list[dict[str, Any]]:
+def messages(count: int, seed: int = 7, tokens: int = 380) -> list[dict[str, Any]]:
     """`count` messages in OpenAI chat form, about `tokens` each: a prompt every twenty, else a call and its result."""
     chance = Random(seed)
     out: list[dict[str, Any]] = [{"role": "system", "content": "You are a careful engineer."}]
@@ -25,7 +25,7 @@ def messages(count: int, seed: int = 7, tokens: int = 500) -> list[dict[str, Any
     return out[:count] if out[count - 1]["role"] != "assistant" else out[: count - 1]
 
 
-def step(chance: Random, number: int, tokens: int = 500) -> list[dict[str, Any]]:
+def step(chance: Random, number: int, tokens: int = 380) -> list[dict[str, Any]]:
     call_id = f"call_{number}"
     arguments = json.dumps({"path": f"src/{chance.choice(_WORDS)}_{number}.py", "offset": chance.randint(1, 900)})
     call = {"id": call_id, "type": "function", "function": {"name": "read_file", "arguments": arguments}}

@@ -3,14 +3,16 @@ from __future__ import annotations
 import ast
 import string
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 
 import pytest
 
 import yohaku
+from yohaku import dialects
 from yohaku.core import errors
 from yohaku.core.budget import Budget
-from yohaku.core.engine import TooBig
+from yohaku.core.engine import TooBig, too_big
 from yohaku.core.errors import (
     BadSetting,
     DoesNotFit,
@@ -22,7 +24,12 @@ from yohaku.core.errors import (
     Unreadable,
     YohakuError,
 )
+from yohaku.core.fold import View
+from yohaku.core.ledger import weigh
+from yohaku.core.model import Step, Text, Tool, Turn
+from yohaku.core.scribe import history_of
 from yohaku.phrases import ERRORS, LANGUAGES, PHRASES, WHAT, explain, say
+from yohaku.testing import ByteMeter
 
 SOURCE = Path(yohaku.__file__).parent
 
@@ -55,6 +62,8 @@ def setting_codes() -> set[str]:
 
 def raised(code: str) -> BadSetting:
     with pytest.raises(BadSetting) as caught:
+        if code == "unknown_dialect":
+            dialects.dialect_named("openai")
         Budget(0 if code == "bad_window" else 100, 200)
     return caught.value
 
@@ -63,8 +72,8 @@ SAMPLES: list[tuple[YohakuError, str]] = [
     (Malformed("call '1' has no result", "messages[3]"), "messages[3]: call '1' has no result"),
     (Unreadable("this is a number"), "this is a number"),
     (
-        DoesNotFit(TooBig("system prompt", 12_345, 7_168)),
-        str(TooBig("system prompt", 12_345, 7_168)),
+        DoesNotFit(TooBig("the system prompt", 12_345, 7_168)),
+        "does not fit: the system prompt: 12,345 tokens, and the limit is 7,168; shorten it, or use a larger window",
     ),
     (UnknownModel("gpt-9"), "unknown model 'gpt-9': give its window, or leave strict mode"),
     (UnknownRecipe("atuo", ("auto", "chat")), "unknown recipe 'atuo': take one of auto, chat"),
@@ -73,6 +82,7 @@ SAMPLES: list[tuple[YohakuError, str]] = [
     (raised("bad_reserve"), "a reserve of 200 tokens in a window of 100: give a smaller reserve"),
     (BadSetting("no such thing"), "no such thing"),
     (BadSetting("summarise is async here", code="async_summarise"), "summarise is async here"),
+    (raised("unknown_dialect"), f"unknown dialect 'openai': take one of {', '.join(dialects.CLASSES)}"),
     (Unanswered("nobody is there"), "nobody is there"),
     (YohakuError("something"), "something"),
 ]
@@ -121,13 +131,9 @@ def test_the_tree_drawn_in_the_docstring_is_the_tree() -> None:
     assert [kind.__name__ for kind in error_classes() if kind.__name__ not in (errors.__doc__ or "")] == []
 
 
-@pytest.mark.parametrize("code", sorted(setting_codes() - {"unknown_dialect"}))
+@pytest.mark.parametrize("code", sorted(setting_codes()))
 def test_every_code_of_a_bad_setting_has_a_sentence_in_japanese(code: str) -> None:
     assert code in ERRORS
-
-
-def test_an_unknown_dialect_has_a_sentence_in_japanese() -> None:
-    assert "unknown_dialect" in ERRORS
 
 
 def test_there_is_no_sentence_nobody_says() -> None:
@@ -149,7 +155,7 @@ def test_every_code_has_a_sample_here() -> None:
 
 
 def test_what_is_too_big_is_said_in_japanese() -> None:
-    verdict = TooBig("system prompt", 12_345, 7_168)
+    verdict = TooBig("the system prompt", 12_345, 7_168)
     assert explain(DoesNotFit(verdict), "ja") == (
         "収まりません: システムプロンプトに 12,345 トークン必要ですが、上限は 7,168 です。"
         "短くするか、もっと大きいウィンドウを使ってください。"
@@ -157,13 +163,18 @@ def test_what_is_too_big_is_said_in_japanese() -> None:
 
 
 def test_everything_that_can_be_too_big_has_a_name_in_japanese() -> None:
-    named = {
-        node.value
-        for call in source_calls("TooBig")
-        for node in ast.walk(call.args[0])
-        if isinstance(node, ast.Constant) and isinstance(node.value, str)
-    }
-    assert named and named | {"tool definitions"} == WHAT.keys()
+    weights = (0, 40, 80, 200)
+    named = {verdict.what for given in product(weights, repeat=4) if (verdict := refused(*given))}
+    assert named == WHAT.keys()
+
+
+def refused(system: int, tools: int, prompt: int, reply: int) -> TooBig | None:
+    """The verdict on a conversation of so many bytes in a window of a hundred, if it is too big."""
+    steps = (Step((Text("x" * reply),)),) if reply else ()
+    history = history_of([Turn((Text("x" * prompt),), steps)], [Text("x" * system)], [Tool("x", "x" * tools)])
+    view = View(history)
+    after = weigh(history, ByteMeter())
+    return too_big(view, after, Budget(100, 0)) if after.total > 100 else None
 
 
 def test_a_place_that_is_not_known_is_left_out() -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from yohaku import catalog
-from yohaku.core.errors import UnknownModel
+from yohaku.core.errors import BadSetting, UnknownModel
 from yohaku.settings import KEYS, Endpoint, Notice, Settings, Window, endpoint, read, window_for
 
 HOME = {"HOME": "/home/hana"}
@@ -234,8 +234,10 @@ def test_c1_another_providers_variable_does_not_count() -> None:
 def test_c1_a_value_that_is_no_positive_integer_is_said_once_and_skipped(value: str) -> None:
     settings = read(HOME | {"CHATGPT_MAX_CONTEXT_LENGTH": value, "DEFAULT_MAX_CONTEXT_LENGTH": "7000"})
     assert texts(settings) == [
-        f"CHATGPT_MAX_CONTEXT_LENGTH is {value!r}, which is not a positive whole number of tokens; "
-        "going on as if it were not set"
+        (
+            f"CHATGPT_MAX_CONTEXT_LENGTH is {value!r}, which is not a positive whole number of tokens; "
+            "going on as if it were not set"
+        )
     ]
     assert window_for("gpt-4o", settings).tokens == 7000
 
@@ -277,8 +279,10 @@ def test_a_local_model_gets_little_until_its_server_or_its_user_says_more(tmp_pa
     window = window_for("llama3.1:8b", read(HOME))
     assert (window.tokens, window.source) == (4096, "default")
     assert texts(window) == [
-        "llama3.1:8b runs with the window its server gives it: "
-        "taking 4,096 tokens; give the window, or set OLLAMA_MAX_CONTEXT_LENGTH"
+        (
+            "llama3.1:8b runs with the window its server gives it: "
+            "taking 4,096 tokens; give the window, or set OLLAMA_MAX_CONTEXT_LENGTH"
+        )
     ]
     assert window_for("gpt-4o", read(HOME), provider="llamacpp").tokens == 4096
     own = tmp_path / "models.json"
@@ -287,7 +291,7 @@ def test_a_local_model_gets_little_until_its_server_or_its_user_says_more(tmp_pa
 
 
 def test_a_window_that_holds_nothing_is_misuse() -> None:
-    with pytest.raises(ValueError, match="give a positive number"):
+    with pytest.raises(BadSetting, match="give a positive number"):
         window_for("gpt-4o", read(HOME), window=0)
 
 

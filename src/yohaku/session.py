@@ -161,8 +161,7 @@ class Session:
         ledger = replace(before.after, turns=before.after.turns + added, last=results)
         if ledger.total >= min((self.budget.at(rung.level) for rung in self.recipe.rungs), default=1 << 62):
             return None
-        view = View(history, before.view.stubs, before.view.gists)
-        return Outcome(view, ledger, ledger, Fits())
+        return Outcome(before.view.grown(history), ledger, ledger, Fits())
 
     def _keep(self, outcome: Outcome) -> None:
         if outcome.folds:

@@ -7,6 +7,7 @@ import pytest
 
 from yohaku.core.budget import Budget, Level
 from yohaku.core.engine import (
+    ROUNDS,
     Asking,
     Fits,
     Folded,
@@ -115,7 +116,8 @@ def test_a_rung_sees_the_view_the_rungs_before_it_left_and_the_goal_it_was_given
 
     v = view(100)
     planned(v, 100, Rung("over", look), Rung("over", proposing("p" * 80)), Rung("hot", look, goal=0.5))
-    assert seen == [(v, 107, 60, 47), (v.with_([stub(v, "p" * 80)]), 87, 50, 37)]
+    after = v.with_([stub(v, "p" * 80)])
+    assert seen == [(v, 107, 60, 47), (after, 87, 50, 37), (after, 87, 50, 37)]
 
 
 def test_a_rung_that_is_no_longer_needed_is_not_asked() -> None:
@@ -139,6 +141,55 @@ def test_only_the_folds_that_still_show_are_told() -> None:
     )
     assert outcome.folds == (stub(v, "[short]"), everything)
     assert outcome.verdict == Folded()
+
+
+# Rounds
+
+
+def shortening(by: int, least: int = 0) -> Pass:
+    """Takes so many bytes from the prompt each time it is asked."""
+
+    def propose(view: View, room: Room) -> list[Fold]:
+        (part,) = view.shown.turns[0].prompt
+        assert isinstance(part, Text)
+        left = len(part.text) - by
+        return [stub(view, "p" * left, before=len(part.text))] if left >= least else []
+
+    return propose
+
+
+def test_what_a_later_rung_leaves_an_earlier_one_to_do_is_done_at_once() -> None:
+    v = view(100, reply=50)
+    (step,) = v.history.steps
+    reply = Stub(step.key, Slot("item", 0), "[r]", "ref", "reply", "why", 50, 3)
+
+    def after_the_reply(view: View, room: Room) -> list[Fold]:
+        return [stub(view, "[short]")] if view.live == (reply,) else []
+
+    outcome = planned(v, 100, Rung("calm", after_the_reply), Rung("calm", lambda view, room: [reply]))
+    assert (outcome.folds, outcome.verdict) == ((reply, stub(v, "[short]")), Folded())
+
+
+def test_the_rungs_are_gone_through_until_nothing_changes() -> None:
+    asked: list[int] = []
+
+    def counting(view: View, room: Room) -> list[Fold]:
+        asked.append(room.ledger.total)
+        return []
+
+    outcome = planned(view(100), 100, Rung("calm", counting), Rung("calm", shortening(20, least=40)))
+    assert asked == [107, 87, 67, 47]
+    assert outcome.folds == (stub(view(100), "p" * 40, before=60),)
+
+
+def test_a_pass_that_never_has_enough_ends_all_the_same() -> None:
+    outcome = planned(view(100), 1_000, Rung("calm", shortening(1)))
+    assert outcome.after.total == 107 - ROUNDS
+
+
+def test_a_round_stops_where_its_level_is_no_longer_reached() -> None:
+    outcome = planned(view(100), 100, Rung("hot", shortening(10)))
+    assert (outcome.before.total, outcome.after.total) == (107, 77)
 
 
 # Never bigger
@@ -220,6 +271,25 @@ def test_a_pass_may_do_without_a_model_where_nobody_answers() -> None:
     assert planned(v, 100, Rung("over", frugal)).folds == (stub(v, "[no model]"),)
 
 
+def test_a_pass_may_ask_something_else_where_nobody_answers() -> None:
+    def stubborn(view: View, room: Room) -> Asking:
+        try:
+            yield Question("gist", "what was said?", 50)
+        except Unanswered:
+            pass
+        text = yield Question("title", "what is it about?", 5)
+        return [stub(view, text)]
+
+    v = view(100)
+    planning = plan(v, Budget(100, 0), recipe(Rung("over", stubborn)), METER)
+    next(planning)
+    assert planning.throw(Unanswered("nobody")) == Question("title", "what is it about?", 5)
+    with pytest.raises(StopIteration) as stopped:
+        planning.send("[logs]")
+    outcome: Outcome = stopped.value.value
+    assert (outcome.folds, outcome.asks) == ((stub(v, "[logs]"),), 2)
+
+
 def test_a_pass_may_be_a_generator_that_asks_nothing() -> None:
     def quiet(view: View, room: Room) -> Generator[Question, str, list[Fold]]:
         if room.excess < 0:
@@ -236,38 +306,44 @@ def test_a_pass_may_be_a_generator_that_asks_nothing() -> None:
 @pytest.mark.parametrize(
     ("what", "limit", "given", "needs"),
     [
-        ("system prompt", 100, view(1, system=100), 104),
-        ("tool definitions", 100, view(1, system=10, tools=200), 3 + 14 + 200),
-        ("system prompt with its tool definitions", 100, view(1, system=50, tools=60), 3 + 54 + 60),
-        ("newest prompt", 100, view(100), 107),
-        ("newest turn", 100, view(1, reply=100), 3 + 5 + 104),
+        ("the system prompt", 100, view(1, system=100), 3 + 104),
+        ("the system prompt", 100, view(1, system=94), 3 + 98),
+        ("the tool definitions", 100, view(1, system=10, tools=200), 3 + 200),
+        ("the system prompt with the tool definitions", 100, view(1, system=50, tools=60), 3 + 54 + 60),
+        ("the newest prompt", 100, view(100), 104),
+        ("the newest prompt", 100, view(95), 3 + 99),
+        ("the newest prompt", 100, view(100, system=50), 104),
+        ("the newest prompt beside the system prompt", 100, view(10, system=85), 3 + 89 + 14),
+        ("the newest prompt beside the tool definitions", 100, view(10, system=40, tools=50), 3 + 44 + 50 + 14),
+        ("the newest turn", 100, view(1, reply=100), 5 + 104),
+        ("the newest turn beside the system prompt", 100, view(10, reply=20, system=60), 3 + 64 + 14 + 24),
+        ("the newest turn beside the tool definitions", 100, view(10, reply=20, tools=60), 3 + 60 + 14 + 24),
     ],
 )
 def test_what_is_too_big_is_named_with_what_it_needs(what: str, limit: int, given: View, needs: int) -> None:
     outcome = planned(given, limit, Rung("over", proposing()))
     assert outcome.verdict == TooBig(what, needs, limit)
     assert str(outcome.verdict) == (
-        f"does not fit: the {what} alone needs {needs:,} tokens and the limit is {limit:,}; "
-        "shorten it, or use a larger window"
+        f"does not fit: {what}: {needs:,} tokens, and the limit is {limit:,}; shorten it, or use a larger window"
     )
     assert too_big(given, outcome.after, Budget(limit, 0)) == outcome.verdict
 
 
 def test_a_small_prompt_is_not_blamed_for_a_system_prompt_that_fills_the_window() -> None:
     verdict = planned(view(2, system=190), 200, Rung("over", proposing())).verdict
-    assert isinstance(verdict, TooBig) and "system prompt" in verdict.what
+    assert verdict == TooBig("the newest prompt beside the system prompt", 203, 200)
 
 
 def test_tool_definitions_are_not_blamed_where_there_are_none() -> None:
     verdict = planned(view(2, system=95), 100, Rung("over", proposing())).verdict
-    assert isinstance(verdict, TooBig) and "tool" not in verdict.what
+    assert verdict == TooBig("the system prompt", 102, 100)
 
 
 def test_what_is_too_big_was_folded_as_far_as_it_would_go() -> None:
     v = view(100, reply=100)
     outcome = planned(v, 100, Rung("over", proposing("[short]")))
     assert outcome.folds == (stub(v, "[short]"),)
-    assert outcome.verdict == TooBig("newest turn", 3 + 4 + 7 + 104, 100)
+    assert outcome.verdict == TooBig("the newest turn", 4 + 7 + 104, 100)
 
 
 # Whole recipes

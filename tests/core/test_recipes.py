@@ -49,9 +49,9 @@ def test_the_rungs_are_a_table_to_be_read() -> None:
     assert [(rung.level, rung.goal) for rung in AUTO.rungs] == [
         *[("hot", "warm")] * 3,
         ("full", "warm"),
-        *[("over", 1.0)] * 3,
+        *[("over", "hot")] * 3,
     ]
-    assert [(rung.level, rung.goal) for rung in CHAT.rungs] == [("over", 1.0)] * 3
+    assert [(rung.level, rung.goal) for rung in CHAT.rungs] == [("over", "hot")] * 3
 
 
 @pytest.mark.parametrize("window", [2_048, 8_192, 65_536, 1_048_576])
@@ -73,7 +73,7 @@ def test_auto_clips_the_few_huge_results_before_it_touches_the_many_small(window
 def test_auto_does_not_cut_much_further_than_its_goal() -> None:
     budget = Budget.of(8_192)
     outcome = folded(one_prompt([6_400, 100, 100]), 8_192, "auto")
-    assert outcome.after.total >= budget.at("warm") // 2
+    assert budget.at("warm") * 0.9 < outcome.after.total <= budget.at("warm")
 
 
 @pytest.mark.parametrize("window", [8_192, 65_536])
@@ -99,11 +99,11 @@ def test_auto_squeezes_the_newest_only_when_nothing_else_is_left() -> None:
     pasted = history_of([Turn((Text("a long paste\n" * 5_000),))])
     squeezed = folded(pasted, 8_192, "auto")
     assert [(fold.what, fold.why) for fold in squeezed.folds] == [("prompt", "over the limit")]
-    limit = Budget.of(8_192).limit
-    assert limit * 0.9 < squeezed.after.total <= limit and limit * 0.9 < huge.after.total <= limit
+    hot = Budget.of(8_192).at("hot")
+    assert hot * 0.9 < squeezed.after.total <= hot and hot * 0.9 < huge.after.total <= hot
 
 
-@pytest.mark.xfail(strict=True, reason="behaviour: a huge newest result makes auto hide all before it, for nothing")
+@pytest.mark.xfail(strict=True, reason="behaviour: a huge newest result makes auto clear all before it, for nothing")
 def test_a_huge_newest_result_does_not_cost_the_small_steps_before_it() -> None:
     history = one_prompt([200] * 10 + [50_000])
     shown = folded(history, 8_192, "auto").view.shown
@@ -116,7 +116,7 @@ def test_chat_lets_whole_old_turns_go_and_no_more_than_needed() -> None:
     assert isinstance(gist, Gist) and outcome.verdict == Folded()
     assert outcome.view.cut.steps == 0
     budget = Budget.of(4_096)
-    assert budget.limit - 700 < outcome.after.total <= budget.limit
+    assert budget.at("hot") - 600 < outcome.after.total <= budget.at("hot")
 
 
 def test_chat_leaves_everything_alone_until_it_does_not_fit() -> None:
@@ -128,4 +128,4 @@ def test_chat_leaves_everything_alone_until_it_does_not_fit() -> None:
 
 def test_chat_refuses_a_newest_prompt_that_is_too_big_by_itself() -> None:
     verdict = folded(chatting(5, 400, last=5_000), 4_096, "chat").verdict
-    assert isinstance(verdict, TooBig) and (verdict.what, verdict.limit) == ("newest prompt", 3_584)
+    assert isinstance(verdict, TooBig) and (verdict.what, verdict.limit) == ("the newest prompt", 3_584)

@@ -47,6 +47,32 @@ def test_with_a_meter_a_line_says_what_its_part_weighs() -> None:
     ]
 
 
+def test_with_a_meter_a_call_weighs_its_name_and_arguments_as_they_are_shown() -> None:
+    use = Use(Call("1", "bash", '{"command":"ls"}'), Result((Text("a.py"),)))
+    h = history_of([Turn((Text("go"),), (Step((use,)),))])
+    stub = Stub(h.steps[0].key, Slot("argument", 0, "command"), "[; ref=aaa]", "aaa", "argument", "why", 9, 1)
+    assert [list(shape(view, ByteMeter()))[1] for view in (View(h), View(h).with_([stub]))] == [
+        '  call           21  bash {"command":"ls"}',
+        '  call           30  bash {"command":"[; ref=aaa]"}',
+    ]
+
+
+def test_a_ref_that_stands_in_the_text_is_not_said_again() -> None:
+    h = history_of([Turn((Text("a long paste"),))])
+    stub = Stub(h.turns[0].key, Slot("prompt", 0), "[prompt folded; ref=aaa]", "aaa", "prompt", "why", 9, 1)
+    assert list(shape(View(h).with_([stub]))) == ["user       [prompt folded; ref=aaa]"]
+
+
+def test_folded_arguments_of_one_call_show_each_ref() -> None:
+    use = Use(Call("1", "write", '{"path":"a","content":"b"}'), Result())
+    h = history_of([Turn((Text("go"),), (Step((use,)),))])
+    stubs = [
+        Stub(h.steps[0].key, Slot("argument", 0, n), "[]", ref, "a", "why", 9, 1)
+        for n, ref in (("path", "aaa"), ("content", "bbb"))
+    ]
+    assert list(shape(View(h).with_(stubs)))[1] == '  call     write {"path":"[]","content":"[]"} | ref=aaa bbb'
+
+
 def test_what_is_folded_shows_what_stands_in_and_its_ref() -> None:
     h = history()
     first = h.steps[0].key
@@ -61,7 +87,7 @@ def test_what_is_folded_shows_what_stands_in_and_its_ref() -> None:
     assert [line for line in shape(view) if "ref=" in line] == [
         "user       [prompt folded] | ref=aaa",
         "assistant  [reply folded] | ref=bbb",
-        '  call     bash {"command":"ls"} | ref=ddd',
+        '  call     bash {"command":"[argument folded]"} | ref=ddd',
         "  result   [image folded] | ref=ccc",
     ]
 

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.checkers import anthropic as checker
+from tests.dialects.wire import spare
 
 from yohaku.core.budget import Budget
 from yohaku.core.engine import Outcome, plan
@@ -452,6 +453,6 @@ def test_recorded_requests_stay_lawful_when_folded(shared: Path, recipe: str, sh
         written = DIALECT.write(sent, outcome.view)
         assert checker.problems(written) == []
         assert checker.intact(sent, written) == []
-        assert weigh(DIALECT.read(written).history(), METER).total == outcome.after.total
+        assert 0 <= outcome.after.total - weigh(DIALECT.read(written).history(), METER).total <= spare(outcome)
         changed += written is not sent
     assert changed > 30

@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.checkers import gemini as checker
+from tests.dialects.wire import spare
 
 from yohaku.core.budget import Budget
 from yohaku.core.engine import Outcome, plan
@@ -223,9 +224,9 @@ def test_stubs_change_a_leaf_and_keep_signatures() -> None:
     prompt, step, later = read.turns[0], read.steps[0], read.steps[1]
     stubs = [
         Stub(prompt.key, Slot("prompt", 1), "[ref=i]", "i", "image", "", 2, 1),
-        Stub(step.key, Slot("item", 1), "[ref=t]", "t", "reply", "", 2, 1),
-        Stub(step.key, Slot("argument", 4, "path"), "[ref=a]", "a", "argument", "", 2, 1),
-        Stub(step.key, Slot("result", 4, 0), "[ref=r]", "r", "result", "", 2, 1),
+        Stub(step.key, Slot("item", 0), "[ref=t]", "t", "reply", "", 2, 1),
+        Stub(step.key, Slot("argument", 1, "path"), "[ref=a]", "a", "argument", "", 2, 1),
+        Stub(step.key, Slot("result", 1, 0), "[ref=r]", "r", "result", "", 2, 1),
         Stub(later.key, Slot("result", 0, 0), "[ref=l]", "l", "result", "", 2, 1),
     ]
     expected = body()
@@ -489,6 +490,6 @@ def test_recorded_requests_stay_lawful_when_folded(shared: Path, recipe: str, sh
         written = DIALECT.write(sent, outcome.view)
         assert checker.problems(written) == []
         assert checker.intact(sent, written) == []
-        assert weigh(DIALECT.read(written).history(), METER).total == outcome.after.total
+        assert 0 <= outcome.after.total - weigh(DIALECT.read(written).history(), METER).total <= spare(outcome)
         changed += written is not sent
     assert changed > 30

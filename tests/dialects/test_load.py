@@ -37,7 +37,7 @@ SESSIONS = {
         TEXT,
         json.dumps(BODY, indent=2).encode(),
         b"\xef\xbb\xbf" + TEXT + b"\r\n\r\n",
-        gzip.compress(TEXT),
+        gzip.compress(TEXT, mtime=0),
         b"\n " + TEXT,
     ],
 )

@@ -181,8 +181,8 @@ def test_a_result_may_answer_a_call_that_the_provider_holds(beside: dict[str, An
 
 def test_a_result_stays_with_the_reference_to_its_call() -> None:
     reference = {"type": "item_reference", "id": "fc_1"}
-    again = [reference, reference, output("a", LONG), output("b", LONG), reference]
-    body = {"input": [user("Hi"), *again, user("More."), *again, user("Go on.")]}
+    first, second = ([reference, reference, output(a, LONG), output(b, LONG), reference] for a, b in ("ab", "cd"))
+    body = {"input": [user("Hi"), *first, user("More."), *second, user("Go on.")]}
     for window in range(200, 7000, 400):
         out, _ = folded(DIALECT, body, window)
         kinds = [item.get("type", item.get("role")) for item in out["input"]]

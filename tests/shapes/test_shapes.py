@@ -166,7 +166,7 @@ def system_prompt_too_big() -> Scenario:
 
 
 def chat_by_turns() -> Scenario:
-    """The recipe `chat` removes whole old turns until it fits, and no more than that."""
+    """The recipe `chat` removes whole old turns until it is at 80 %, so that the next turns change nothing."""
     turns = [
         turn(f"Question {n}: what is {n} times {n}?", say(f"{n} times {n} is {n * n}. " + "It is easy to check. " * 20))
         for n in range(1, 31)
@@ -225,10 +225,10 @@ def after(outcome: Outcome, budget: Budget) -> Iterator[str]:
     yield from middle_out(
         [f"{f.before:>6,} → {f.after:<5,} {f.what}: {f.why}; ref={f.ref}" for f in receipt.folds], LONGEST // 2
     )
-    for fold in dict.fromkeys((receipt.folds[0], receipt.folds[-1])):
+    for ref, text in dict.fromkeys((fold.ref, fold.text) for fold in (receipt.folds[0], receipt.folds[-1])):
         yield ""
-        yield f"== as the model reads ref={fold.ref}"
-        yield from around_the_note(fold.text.split("\n"))
+        yield f"== as the model reads ref={ref}"
+        yield from around_the_note(text.split("\n"))
 
 
 def around_the_note(lines: list[str]) -> list[str]:

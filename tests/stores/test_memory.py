@@ -56,6 +56,18 @@ def test_a_later_fold_takes_the_place_of_an_earlier_one_in_the_same_slot() -> No
     assert store.folds(["a"]) == [stub("a", text="[shorter]"), gist("a", "[newer]"), stub("a", 1)]
 
 
+def test_its_version_grows_with_what_is_kept_and_not_with_what_is_put() -> None:
+    store = MemoryStore()
+    seen = [store.version]
+    for folds in ([stub("a")], [stub("a")], [gist("b")]):
+        store.put("aaa", "original")
+        store.folds(["a"])
+        assert store.version == seen[-1]
+        store.keep(folds)
+        seen.append(store.version)
+    assert seen == sorted(set(seen))
+
+
 def test_two_stores_share_nothing() -> None:
     one, other = MemoryStore(), MemoryStore()
     one.keep([stub("a")])

@@ -166,8 +166,8 @@ def _propose(propose: Pass, view: View, room: Room) -> Generator[Question, str, 
 
 def _standing(made: list[Fold], view: View) -> tuple[Fold, ...]:
     """Those of the folds made that still show: a later rung may have folded over an earlier one."""
-    shown = {*view.live, view.gist}
-    return tuple(fold for fold in made if fold in shown)
+    shown = {id(fold) for fold in (*view.live, view.gist)}
+    return tuple(fold for fold in made if id(fold) in shown)
 
 
 def _verdict(view: View, after: Ledger, budget: Budget, folded: bool, inflated: bool) -> Verdict:

@@ -84,6 +84,12 @@ class View:
                 stubs.setdefault(fold.key, {})[fold.slot] = fold
         return View(self.history, stubs, gists)
 
+    def grown(self, history: History) -> View:
+        """The same folds on a history that only adds to this one's: the newest gist ends where it did."""
+        view = View(history, self.stubs, self.gists)
+        view.__dict__["cut"] = self.cut
+        return view
+
     @property
     def folds(self) -> tuple[Fold, ...]:
         return (*self.gists.values(), *(stub for slots in self.stubs.values() for stub in slots.values()))

@@ -91,11 +91,14 @@ class Step:
     @property
     def solid(self) -> tuple[Part | Use, ...]:
         """The items that count: all but thoughts, which clients drop from one request to the next."""
-        return tuple(item for item in self.items if not (isinstance(item, Opaque) and item.kind == "thought"))
+        for item in self.items:
+            if isinstance(item, Opaque) and item.kind == "thought":
+                return tuple(item for item in self.items if not (isinstance(item, Opaque) and item.kind == "thought"))
+        return self.items
 
     @property
     def uses(self) -> tuple[Use, ...]:
-        return tuple(item for item in self.items if isinstance(item, Use))
+        return tuple([item for item in self.items if isinstance(item, Use)])
 
 
 @dataclass(frozen=True, slots=True)

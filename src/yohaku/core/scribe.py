@@ -78,20 +78,18 @@ class Scribe:
 
     def history(self) -> History:
         pending = None
-        steps = list(self._steps)
+        steps = tuple(self._steps)
         turn_key = self._turn_key
         if self._open and not self._results:
             pending = Reply(tuple(self._reply))
         elif self._reply:
             self._require_results()
             step, turn_key, _ = self._settled()
-            steps.append(step)
+            steps = (*steps, step)
         if not steps:
             turn_key = _chained(self._chain, b"prompt", self._prompt).hex()
-        turns = list(self._turns)
-        if self._prompt or steps:
-            turns.append(Turn(tuple(self._prompt), tuple(steps), turn_key))
-        return History(tuple(self.system), tuple(self.tools), tuple(turns), pending)
+        newest = (Turn(tuple(self._prompt), steps, turn_key),) if self._prompt or steps else ()
+        return History(tuple(self.system), tuple(self.tools), (*self._turns, *newest), pending)
 
     def _close_step(self) -> None:
         if not self._reply:
@@ -110,7 +108,8 @@ class Scribe:
         if not self._steps:
             chain = _chained(chain, b"prompt", self._prompt)
             turn_key = chain.hex()
-        items = Reply(tuple(self._reply)).settle(self._results).items
+        results = self._results
+        items = tuple(Use(item, results[item.id]) if isinstance(item, Call) else item for item in self._reply)
         chain = _chained(chain, b"step", items)
         return Step(items, chain.hex()), turn_key, chain
 
@@ -139,21 +138,25 @@ def _chained(chain: bytes, who: bytes, items: Iterable[Part | Use]) -> bytes:
     """The next link. Ids, wire places and thoughts stay out: clients change or drop them between requests."""
     link = blake2b(chain, digest_size=15, person=who)
     for item in items:
-        match item:
-            case Text(text):
-                _add(link, b"t", text)
-            case Opaque(kind="thought"):
-                continue
-            case Opaque():
-                _add(link, b"o", item.kind + item.form + item.data)
-            case Use(call, result):
-                _add(link, b"c", call.name)
-                _add(link, b"a", call.asked)
-                link.update(b"r" + _chained(b"", b"result", result.parts))
+        if isinstance(item, Use):
+            _add(link, b"c", item.call.name)
+            _add(link, b"a", item.call.asked)
+            for part in item.result.parts:
+                _add_part(link, b"r", part)
+        else:
+            _add_part(link, b"p", item)
     return link.digest()
 
 
+def _add_part(link: blake2b, tag: bytes, part: Part) -> None:
+    if isinstance(part, Text):
+        _add(link, tag + b"t", part.text)
+    elif part.kind != "thought":
+        _add(link, tag + b"o", part.kind + part.form + part.data)
+
+
 def _add(link: blake2b, tag: bytes, text: str) -> None:
+    """With its length, so that no two ways of saying things come to the same bytes."""
     data = text.encode("utf-8", "surrogatepass")
-    link.update(tag + len(data).to_bytes(8, "big"))
+    link.update(b"%b%d:" % (tag, len(data)))
     link.update(data)

@@ -12,6 +12,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import msgspec
+
 from yohaku.core.errors import Malformed, Unreadable
 from yohaku.core.fold import Cut, Stub, View, stub_argument
 from yohaku.core.model import History, Opaque, Path, Reply, Step, Turn, Use
@@ -161,6 +163,10 @@ def _turn_places(turn: Turn) -> Iterable[Path]:
     yield from _places(turn.steps)
 
 
+LOOKED_AT = 128
+"""Entries that are compared in depth at both ends of a look; see `Reading.extends_to`."""
+
+
 class Reading:
     """A body being read. Kept between requests, so that one which only adds to the last is read from there on."""
 
@@ -169,7 +175,11 @@ class Reading:
         self.body = body
         self.scribe = Scribe()
         self._beside: Json = None
+        self._held: list[Json] = []
+        """The entries themselves, as they were given."""
         self._seen: list[Json] = []
+        """Copies of them, as they were read."""
+        self._looked = 0
 
     @property
     def length(self) -> int:
@@ -187,20 +197,43 @@ class Reading:
             if not isinstance(entry, dict):
                 raise Malformed(f"this must be an object, not {kind_of(entry)}", self.scribe.where)
             self.dialect.entry(self.scribe, index, entry)
-            self._seen.append(_copy(entry))
+            self._held.append(entry)
+            try:
+                self._seen.append(_copy(entry))
+            except TypeError:
+                raise Malformed("this holds something that is not JSON", self.scribe.where) from None
 
     def extends_to(self, body: Json) -> bool:
-        """Whether `body` begins with all that was read; what a client edited in place is seen, for copies are kept."""
+        """Whether `body` begins with all that was read.
+
+        Entries that were replaced are noticed at once. Of those that are the same objects as before, the newest are
+        compared with what was read and the others by turns: an old one that was edited in place is noticed soon.
+        """
         if type(body) is not type(self.body) or not self._seen:
             return False
         try:
             entries = self.dialect.entries_of(body)
         except Unreadable:
             return False
-        return entries[: len(self._seen)] == self._seen and _beside(self.dialect, body) == self._beside
+        count = len(self._seen)
+        if not _begins(entries, self._held) or _beside(self.dialect, body) != self._beside:
+            return False
+        if entries[0] is not self._held[0]:
+            self._held = entries[:count]
+        start, self._looked = self._looked, (self._looked + LOOKED_AT) % count
+        looks = (slice(start, min(count, start + LOOKED_AT)), slice(max(0, count - LOOKED_AT), count))
+        return all(entries[look] == self._seen[look] for look in looks)
 
     def history(self) -> History:
         return self.scribe.history()
+
+
+def _begins(entries: list[Json], held: list[Json]) -> bool:
+    """Whether `entries` begins with `held`, asked as an order of lists: that touches no entry that is the same object."""
+    try:
+        return held <= entries
+    except TypeError:  # two entries differ, and objects have no order
+        return False
 
 
 def _beside(dialect: Dialect, body: Json) -> Json:
@@ -209,9 +242,7 @@ def _beside(dialect: Dialect, body: Json) -> Json:
 
 def _copy(value: Json) -> Json:
     """The containers anew, the texts in them shared: comparing with the original then touches no text."""
-    if type(value) is dict:
-        return {key: _copy(item) for key, item in value.items()}
-    return [_copy(item) for item in value] if type(value) is list else value
+    return msgspec.to_builtins(value)
 
 
 def dig(value: Json, path: Path) -> Json:

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import pytest
-
 from yohaku.core.budget import Budget
 from yohaku.core.engine import Room
 from yohaku.core.fold import Fold, Slot, Stub, View

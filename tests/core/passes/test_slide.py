@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import pytest
-
 from yohaku.core.budget import Budget
 from yohaku.core.engine import Room
 from yohaku.core.fold import Cut, Fold, Gist, View, ref_of, told
@@ -44,6 +42,14 @@ def cut(h: History | View, limit: int, goal: int, **how: object) -> Cut | None:
     view = h if isinstance(h, View) else View(h)
     folds = proposed(view, limit, goal, **how)
     return view.with_(folds).cut if folds else None
+
+
+def weight(view: View, end: Cut) -> int:
+    """What is left when all before `end` is one text."""
+    steps = sum(len(turn.steps) for turn in view.hidden(end))
+    text = f"[Earlier conversation folded: 0 prompts, {steps} steps; ref={ref_of(told(view.hidden(end)))}]"
+    gist = Gist(view.key_at(end), text, "ref", "all", "why", 9, 1)
+    return room(view.with_([gist]), 1, 1).ledger.total
 
 
 def test_as_little_of_the_oldest_goes_as_the_goal_needs() -> None:
@@ -90,16 +96,36 @@ def test_inside_a_turn_the_prompt_stays_and_the_steps_go() -> None:
 
 def test_the_newest_step_stays_unless_it_may_go_as_well() -> None:
     h = history(3, size=5_000)
-    assert cut(h, 1_000, 500) == Cut(0, 2)
-    assert cut(h, 1_000, 500, newest=True) == Cut(0, 3)
+    assert cut(h, 6_000, 500) == Cut(0, 2)
+    assert cut(h, 6_000, 500, newest=True) == Cut(0, 3)
     assert cut(history(1, size=5_000), 1_000, 500) is None
+
+
+def test_nothing_is_hidden_where_even_the_biggest_cut_would_leave_it_over_the_limit() -> None:
+    h = history_of([Turn((Text("go"),), (*(step(str(n), 300) for n in range(5)), step("huge", 5_000)))])
+    least = weight(View(h), Cut(0, 5))
+    assert cut(h, least, 500) == Cut(0, 5)
+    assert cut(h, least - 1, 500) is None
+    assert cut(h, least - 1, 500, by="turns") is None
+    assert cut(h, least - 1, 500, newest=True) == Cut(0, 6)
+    asked = history_of([*h.turns, Turn((Text("x" * 5_000),))])
+    assert cut(asked, 1_000, 500) is None
+    assert cut(asked, 1_000, 500, newest=True) == Cut(1, 0)
 
 
 def test_the_newest_step_is_that_of_the_turn_before_when_a_prompt_just_came() -> None:
     h = history(1, 2, 0, size=500)
     assert cut(h, 1_000, 500) == Cut(1, 1)
     assert cut(h, 1_000, 500, newest=True) == Cut(2, 0)
-    assert cut(h, 1_000, 500, by="turns") == Cut(1, 0)
+    assert cut(h, 1_300, 500, by="turns") == Cut(1, 0)
+
+
+def test_behind_a_whole_turn_the_next_one_begins() -> None:
+    h = history(3, 3, 3, size=500)
+    total = room(View(h), 1, 1).ledger.total
+    found = {cut(h, total, goal, asked=0, least=0, newest=True) for goal in range(0, total, 50)}
+    inside = {Cut(turn, steps) for turn in range(3) for steps in (1, 2)}
+    assert found == inside | {Cut(1, 0), Cut(2, 0), Cut(2, 3)}
 
 
 def test_by_turns_only_whole_turns_go() -> None:
@@ -136,12 +162,38 @@ def test_a_second_cut_goes_on_from_the_first_and_its_gist_tells_everything() -> 
     assert second.gist.before == gone + sum(map(old.step, view.history.steps[first.cut.steps : second.cut.steps]))
 
 
-def test_what_is_left_of_a_turn_that_thinks_begins_with_a_thought() -> None:
-    steps = [step("a", 500), step("b", 500, thought=True), step("c", 500), step("d", 500, thought=True), step("e", 500)]
-    h = history_of([Turn((Text("go"),), tuple(steps))])
+def thinking() -> tuple[Step, ...]:
+    """Five steps, of which the second and the fourth begin with a thought."""
+    return tuple(step(name, 500, thought=name in "bd") for name in "abcde")
+
+
+def every_cut(turns: list[Turn], **how: object) -> set[Cut | None]:
+    h = history_of(turns)
     total = room(View(h), 1, 1).ledger.total
-    found = {cut(h, total, total - less, asked=0) for less in range(0, total, 100)}
-    assert found <= {Cut(0, 1), Cut(0, 3)}
+    return {cut(h, total, goal, asked=0, least=0, **how) for goal in range(0, total, 50)}
+
+
+def test_what_is_left_of_the_newest_turn_begins_with_a_thought_where_it_thinks() -> None:
+    asked = Turn((Text("go"),), thinking())
+    assert every_cut([asked]) == {Cut(0, 1), Cut(0, 3)}
+    assert every_cut([asked], newest=True) == {Cut(0, 1), Cut(0, 3), Cut(0, 5)}
+
+
+def test_an_older_turn_may_be_cut_before_any_of_its_steps() -> None:
+    older = Turn((Text("go"),), thinking())
+    newest = Turn((Text("and now"),), (step("f", 500), step("g", 500)))
+    assert every_cut([older, newest]) == {*(Cut(0, steps) for steps in (1, 2, 3, 4)), Cut(1, 0), Cut(1, 1)}
+
+
+def test_a_turn_that_only_began_with_a_thought_is_not_cut_inside() -> None:
+    steps = (step("a", 500, thought=True), step("b", 500), step("c", 500))
+    assert every_cut([Turn((Text("go"),), steps)]) == {None}
+    assert every_cut([Turn((Text("go"),), steps)], newest=True) == {Cut(0, 3)}
+
+
+def test_a_thought_that_does_not_come_first_in_its_step_is_no_beginning() -> None:
+    late = Step((*step("b", 500).items, Opaque("thought", "hm")))
+    assert every_cut([Turn((Text("go"),), (step("a", 500), late, step("c", 500)))]) == {Cut(0, 1), Cut(0, 2)}
 
 
 # The notice

@@ -12,6 +12,7 @@ from tests.dialects.recordings import told
 
 from yohaku.core.errors import Malformed, Unreadable
 from yohaku.core.model import Call, Opaque, Reply, Result, Step, Text, Turn, Use
+from yohaku.core.scribe import history_of
 from yohaku.dialects.recordings import Billed, Recording, claude_code, trajectory
 
 Row = dict[str, Any]
@@ -176,6 +177,13 @@ def test_a_broken_session_is_refused_with_its_line() -> None:
 
 def test_a_loop_of_parents_ends() -> None:
     assert read(user("1", "2", "a"), user("2", "1", "b")).history.turns == (Turn((Text("a"), Text("b"))),)
+
+
+@pytest.mark.xfail(strict=True, reason="bug: calls with one id all get the last result, silently")
+def test_a_later_step_may_use_an_id_again() -> None:
+    steps = [Step((Use(Call("c1", "bash", f'{{"n":{n}}}'), Result((Text(f"out {n}"),))),)) for n in (1, 2)]
+    history = history_of([Turn((Text("Run"),), tuple(steps))])
+    assert claude_code.read(told.claude_code(history)).history == history
 
 
 @pytest.mark.corpus

@@ -47,7 +47,6 @@ def _cuts(view: View, room: Room, by: str, newest: bool) -> Iterator[tuple[Cut, 
         return
     gist = room.scales.entries((Text(view.gist.text),)) if view.gist else 0
     gone = gist
-    open_loop = shown[-1]
     left = sum(len(turn.steps) for turn in shown)
     for index, turn in enumerate(shown):
         number = view.cut.turn + index
@@ -55,24 +54,28 @@ def _cuts(view: View, room: Room, by: str, newest: bool) -> Iterator[tuple[Cut, 
         if index and (left or newest):
             yield Cut(number, before), gone
         inside = gone
+        beginnings = _beginnings(turn, index == len(shown) - 1)
         for count, step in enumerate(turn.steps, 1):
             left -= 1
             inside += room.scales.step(step)
-            if by == "steps" and (left or newest) and _may_begin(open_loop, turn, count):
+            if by == "steps" and (left or newest) and count in beginnings:
                 yield Cut(number, before + count), inside
         gone += room.scales.turn(turn) - (gist if index == 0 else 0)
 
 
-def _may_begin(newest: Turn, turn: Turn, count: int) -> bool:
-    """Whether what is left of a turn may begin after its first `count` steps.
+def _beginnings(turn: Turn, newest: bool) -> set[int]:
+    """After how many of its steps what is left of a turn may begin.
 
     Behind a whole turn the next one begins. In the newest, providers want a loop with thoughts to begin with one.
     """
-    if count == len(turn.steps):
-        return turn is newest
-    thinks = turn is newest and any(len(step.solid) < len(step.items) for step in turn.steps)
-    first = turn.steps[count].items[0]
-    return not thinks or (isinstance(first, Opaque) and first.kind == "thought")
+    if not newest:
+        return set(range(1, len(turn.steps)))
+    thinks = {n for n, step in enumerate(turn.steps) if _is_thought(step.items[0])}
+    return (thinks or set(range(1, len(turn.steps)))) | {len(turn.steps)}
+
+
+def _is_thought(item: object) -> bool:
+    return isinstance(item, Opaque) and item.kind == "thought"
 
 
 def _gist(view: View, room: Room, cut: Cut, removed: int, share: int) -> Gist:
