@@ -11,10 +11,9 @@ import gzip
 import json
 import os
 import sys
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from yohaku import __version__, phrases
 from yohaku import settings as setting
@@ -68,6 +67,7 @@ def fit(arguments: argparse.Namespace, settings: setting.Settings) -> int:
         dialect=given.dialect,
         settings=settings,
     )
+    _warn(session)
     try:
         body = session.fit(given.body)
     except DoesNotFit:
@@ -88,13 +88,22 @@ def show(arguments: argparse.Namespace, settings: setting.Settings) -> int:
 
     given = _load(arguments, settings, "show")
     lang = settings.lang
-    window = _window(arguments, settings, given.model, ask=False)
-    session = Session(window, arguments.reserve, arguments.recipe or settings.recipe, given.model,
-                      dialect=given.dialect, settings=settings)
+    known = _window_known(arguments, settings, given.model)
+    session = Session(
+        arguments.window if known else 1 << 40,
+        arguments.reserve,
+        arguments.recipe or settings.recipe,
+        given.model,
+        dialect=given.dialect,
+        settings=settings,
+    )
+    _warn(session)
     meter = session.meter_for(given.dialect)
     history = session.read(given.body)
     print("\n".join(shape(View(history), meter)))
-    print(_ledger(View(history), meter, session.budget.limit, lang, phrases.say("before", lang)))
+    print(_ledger(View(history), meter, session.budget.limit if known else None, lang, phrases.say("before", lang)))
+    if not known:
+        return 0
     try:
         session.fit(given.body)
     finally:
@@ -203,13 +212,20 @@ def _os_trouble(error: OSError, name: str, lang: str) -> str:
     return phrases.say("os_error", lang, name=name, why=error.strerror)
 
 
-def _window(
-    arguments: argparse.Namespace, settings: setting.Settings, model: str | None, ask: bool = True
-) -> int | None:
-    window: int | None = arguments.window
-    if window is None and ask and not (model or settings.window or settings.maxima):
+def _window_known(arguments: argparse.Namespace, settings: setting.Settings, model: str | None) -> bool:
+    return bool(arguments.window or model or settings.window or settings.maxima)
+
+
+def _window(arguments: argparse.Namespace, settings: setting.Settings, model: str | None) -> int | None:
+    if not _window_known(arguments, settings, model):
         raise Trouble(phrases.say("no_window", settings.lang))
+    window: int | None = arguments.window
     return window
+
+
+def _warn(session: Any) -> None:
+    for notice in session.warnings:
+        print(f"yohaku: {notice.text}", file=sys.stderr)
 
 
 def _json(value: Any) -> bytes:
@@ -223,11 +239,12 @@ def _write(out: str | None, data: bytes, settings: setting.Settings) -> None:
         sys.stdout.buffer.flush()
         return
     path = Path(str(out))
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
-            file.write(data)
-        Path(file.name).replace(path)
+        beside.write_bytes(data)
+        beside.replace(path)
     except OSError as error:
+        beside.unlink(missing_ok=True)
         raise Trouble(_os_trouble(error, str(out), settings.lang)) from None
 
 
@@ -243,12 +260,13 @@ def _summary(session: Any, settings: setting.Settings) -> str:
     return phrases.say("folded" if receipt.folds else "fits", lang, about=about, **facts)
 
 
-def _ledger(view: Any, meter: Any, limit: int, lang: str, title: str) -> str:
+def _ledger(view: Any, meter: Any, limit: int | None, lang: str, title: str) -> str:
     from yohaku.core.ledger import weigh
 
     ledger = weigh(view.shown, meter)
     rows = [(name, getattr(ledger, name)) for name in ("system", "tools", "turns", "request", "total")]
-    lines = [f"  {phrases.say(name, lang):20} {tokens:>12,}" for name, tokens in (*rows, ("limit", limit))]
+    rows += [("limit", limit)] if limit is not None else []
+    lines = [f"  {phrases.say(name, lang):20} {tokens:>12,}" for name, tokens in rows]
     about = "" if meter.exact else phrases.say("estimated", lang)
     return "\n".join([f"-- {title}{about}", *lines])
 
@@ -263,8 +281,15 @@ def _positive(text: str) -> int:
 _positive.__name__ = "positive number"
 
 
+class _Parser(argparse.ArgumentParser):
+    """Says what is wrong in one line, like everything else here."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"{self.prog}: {message}; see {self.prog} --help\n")
+
+
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="yohaku",
         description="Keeps a conversation with a language model inside its context window. It folds; it never deletes.",
         epilog="examples:\n  yohaku demo\n  yohaku fit request.json --window 8192 --out smaller.json\n"

@@ -298,7 +298,7 @@ def test_tools_of_other_dialects_are_translated(definition: Any) -> None:
 
 def test_tools_the_provider_runs_are_kept() -> None:
     tools = [{"type": "web_search_20250305", "name": "web_search"}, {"type": "mcp_toolset", "mcp_server_name": "x"}]
-    assert DIALECT.compose(history([], tools=tools))["tools"] == tools
+    assert DIALECT.compose(history([{"role": "user", "content": "hi"}], tools=tools))["tools"] == tools
 
 
 # --- replies ---------------------------------------------------------------------------------------------------------

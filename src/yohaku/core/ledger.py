@@ -57,7 +57,8 @@ class Scales:
     def tools(self, tools: tuple[Tool, ...]) -> int:
         if not tools:
             return 0
-        definitions = sum(math.ceil(self.frame.definition * self.meter.count(tool.definition)) for tool in tools)
+        texts = [self.frame.describe(tool.definition) for tool in tools]
+        definitions = sum(math.ceil(self.frame.definition * self.meter.count(text)) for text in texts)
         return self.frame.tools + self.frame.tool * len(tools) + definitions
 
     def turns(self, turns: Iterable[Turn]) -> int:
@@ -80,12 +81,14 @@ class Scales:
                 entries.add(item.at[:1])
                 total += self.part(item)
         total += self.frame.message * len(entries)
+        if self.frame.parallel and len(step.uses) > 1:
+            total += self.frame.parallel * len(step.uses)
         self._known[id(step)] = step, total
         return total
 
     def use(self, use: Use) -> int:
-        call = self.frame.call + self.meter.count(use.call.name) + self.meter.count(use.call.arguments)
-        return call + self.frame.result + self.parts(use.result.parts)
+        call = sum(map(self.meter.count, self.frame.invoke(use.call.name, use.call.arguments)))
+        return self.frame.call + call + self.frame.result + self.parts(use.result.parts)
 
     def entries(self, parts: tuple[Part, ...]) -> int:
         """Parts with the frame of each entry they stand in; parts of one entry share it."""

@@ -5,15 +5,24 @@ Law: a weight is a sum. What one part costs does not depend on its neighbours, s
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
 from yohaku.core.model import Opaque
 
 
+def as_sent(definition: str) -> str:
+    return definition
+
+
+def as_called(name: str, arguments: str) -> tuple[str, ...]:
+    return name, arguments
+
+
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """Tokens a provider adds around what is said."""
+    """Tokens a provider adds around what is said, and the words it puts tools and calls in."""
 
     request: int = 3
     """Once per request."""
@@ -23,6 +32,8 @@ class Frame:
     """Per system text that stands in a field of its own."""
     call: int = 0
     """Per call, beside its name and arguments."""
+    parallel: int = 0
+    """Per call, where a reply makes several at once."""
     result: int = 4
     """Per result, beside its content."""
     tools: int = 0
@@ -30,7 +41,11 @@ class Frame:
     tool: int = 0
     """Per tool definition."""
     definition: float = 1.0
-    """Times the tokens of a tool definition's JSON."""
+    """Times the tokens of a tool definition's text."""
+    describe: Callable[[str], str] = as_sent
+    """The text of a tool definition, from its JSON. It never raises."""
+    invoke: Callable[[str, str], tuple[str, ...]] = as_called
+    """The texts of a call, from its name and the JSON of its arguments. It never raises."""
 
 
 class Meter(Protocol):

@@ -191,6 +191,8 @@ class Reading:
             self._beside = _copy(_beside(self.dialect, self.body))
         entries = self.dialect.entries_of(self.body)
         name = self.dialect.entries
+        if not entries:
+            raise Unreadable(f"{name} is empty: there is nothing to send")
         for index in range(len(self._seen), len(entries)):
             entry = entries[index]
             self.scribe.where = f"{name}[{index}]"

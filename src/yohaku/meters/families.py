@@ -13,6 +13,8 @@ from importlib.resources import files
 from typing import Any
 
 from yohaku.core.meter import Frame
+from yohaku.meters.calls import CALLS
+from yohaku.meters.definitions import DEFINITIONS
 from yohaku.meters.media import Rule
 
 
@@ -55,13 +57,21 @@ def bare(model: str) -> str:
 def build(name: str, row: dict[str, Any], dialect: str | None) -> Family:
     table = load()
     said = {**table["family"][name], **row}
-    frame = said.get("frame", "template")
     return Family(
         name=name,
-        frame=Frame(**(table["frame"].get(f"{frame}@{dialect}") or table["frame"][frame])),
+        frame=frame(said.get("frame", "template"), dialect),
         rule=rule(said.get("rule", "other")),
         **{key: said[key] for key in ("vocabulary", "claude", "estimate", "near", "sure") if key in said},
     )
+
+
+def frame(name: str, dialect: str | None) -> Frame:
+    said: dict[str, Any] = dict(load()["frame"].get(f"{name}@{dialect}") or load()["frame"][name])
+    if "describe" in said:
+        said["describe"] = DEFINITIONS[said["describe"]]
+    if "invoke" in said:
+        said["invoke"] = CALLS[said["invoke"]]
+    return Frame(**said)
 
 
 def rule(name: str) -> Rule:

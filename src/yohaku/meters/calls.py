@@ -1,0 +1,37 @@
+"""A call as the model gets to read it: each provider writes its name and arguments in its own form.
+
+Law: arguments that are no JSON object are weighed as they were sent.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+
+def plain(name: str, arguments: str) -> tuple[str, ...]:
+    return name, arguments
+
+
+def twice(name: str, arguments: str) -> tuple[str, ...]:
+    """OpenAI: the name stands in the call, and again as the author of its result."""
+    return name, name, arguments
+
+
+def elements(name: str, arguments: str) -> tuple[str, ...]:
+    """Claude: an element for each argument, strings as they are and everything else as JSON."""
+    try:
+        values = json.loads(arguments)
+    except (ValueError, RecursionError):
+        values = None
+    if not isinstance(values, dict):
+        values = {"": arguments}
+    inside = "".join(f'<p:parameter name="{key}">{text(value)}</p:parameter>\n' for key, value in values.items())
+    return (f'<p:invoke name="{name}">\n{inside}</p:invoke>\n',)
+
+
+def text(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+CALLS: dict[str, Callable[[str, str], tuple[str, ...]]] = {"plain": plain, "twice": twice, "elements": elements}

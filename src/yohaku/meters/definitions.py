@@ -1,0 +1,189 @@
+"""A tool definition as the model gets to read it: each provider writes its JSON anew before it counts.
+
+Law: a definition that cannot be read is weighed as it was sent; none is written longer than `NODES` allows.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+Schema = dict[str, Any]
+
+NODES = 20_000
+"""Values of a schema that are written out at most: each `$ref` may double what the one before it did."""
+TIMES = 8
+"""How often Gemini writes out a schema inside itself."""
+SCHEMAS = ("input_schema", "parameters", "parametersJsonSchema", "parameters_json_schema", "inputSchema")
+SAID = frozenset({
+    "type", "properties", "required", "items", "enum", "const", "anyOf", "oneOf", "allOf", "description", "title",
+    "default", "additionalProperties", "strict", "$defs", "definitions", "$schema", "$id",
+})  # fmt: skip
+"""Fields of a schema that TypeScript has a form for, or that are left out of it."""
+
+
+def typescript(definition: str) -> str:
+    """OpenAI: a type in a namespace, behind the end of the one before it."""
+    return written(definition, in_typescript)
+
+
+def tagged(definition: str) -> str:
+    """Claude: a line of JSON with its tag. A tool that is loaded on demand is not there until then."""
+    return written(definition, in_tags)
+
+
+def inlined(definition: str) -> str:
+    """Gemini: JSON with every `$ref` written out."""
+    return written(definition, in_full)
+
+
+def words(definition: str) -> str:
+    """Gemini up to 2.0: names and descriptions alone."""
+    return written(definition, in_words)
+
+
+DEFINITIONS: dict[str, Callable[[str], str]] = {
+    "typescript": typescript, "tagged": tagged, "inlined": inlined, "words": words,
+}  # fmt: skip
+
+
+@lru_cache(maxsize=512)
+def written(definition: str, write: Callable[[Schema, str, str, Schema], str]) -> str:
+    try:
+        tool = json.loads(definition)
+        if not isinstance(tool, dict):
+            return definition
+        inner = next((tool[key] for key in ("function", "custom") if isinstance(tool.get(key), dict)), tool)
+        schema: Schema = next((inner[key] for key in SCHEMAS if isinstance(inner.get(key), dict)), {})
+        name = inner.get("name")
+        return write(tool, name, text_of(inner, "description"), schema) if isinstance(name, str) else definition
+    except (ValueError, RecursionError):
+        return definition
+
+
+def text_of(schema: Schema, key: str) -> str:
+    said = schema.get(key)
+    return said if isinstance(said, str) else "" if said is None else dump(said)
+
+
+def dump(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def in_tags(tool: Schema, name: str, description: str, schema: Schema) -> str:
+    if tool.get("defer_loading") is True:
+        return ""
+    said = json.dumps({"description": description, "name": name, "parameters": schema}, ensure_ascii=False)
+    return f"<function>{said}</function>\n"
+
+
+def in_full(tool: Schema, name: str, description: str, schema: Schema) -> str:
+    full = Inliner(schema, TIMES).value(schema)
+    return dump({"description": description, "name": name, "parameters": full}) + remarks(full)
+
+
+def remarks(schema: Any) -> str:
+    """What a schema costs beside its JSON: five tokens for a description, eight for a default."""
+    if isinstance(schema, list):
+        return "".join(map(remarks, schema))
+    if not isinstance(schema, dict):
+        return ""
+    here = "\n\t" * 2 + "\n" if isinstance(schema.get("description"), str) else ""
+    return here + ("\n\t" * 4 if "default" in schema else "") + "".join(map(remarks, schema.values()))
+
+
+def in_words(tool: Schema, name: str, description: str, schema: Schema) -> str:
+    return " ".join([name, description, *words_of(schema)])
+
+
+def words_of(schema: Any) -> list[str]:
+    if isinstance(schema, list):
+        return [word for each in schema for word in words_of(each)]
+    if not isinstance(schema, dict):
+        return []
+    properties = schema.get("properties")
+    said = [text_of(schema, "description"), *(properties if isinstance(properties, dict) else ())]
+    return [*filter(None, said), *(word for each in schema.values() for word in words_of(each))]
+
+
+def in_typescript(tool: Schema, name: str, description: str, schema: Schema) -> str:
+    full = Inliner(schema, 1).value(schema)
+    body = f"_: {kind(full)}" if isinstance(full, dict) and full.get("properties") else ""
+    return f";\n\n{remark(description)}type {name} = ({body}) => any"
+
+
+def remark(text: str) -> str:
+    lines = "\n".join(line.strip() for line in text.strip().split("\n"))
+    return f"// {lines}\n" if lines else ""
+
+
+def kind(schema: Any) -> str:
+    """The type a schema describes."""
+    if not isinstance(schema, dict):
+        return "any"
+    for key in ("anyOf", "oneOf", "allOf"):
+        if isinstance(schema.get(key), list):
+            return (" & " if key == "allOf" else " | ").join(map(kind, schema[key])) or "any"
+    if isinstance(schema.get("enum"), list):
+        return " | ".join(map(dump, schema["enum"])) or "any"
+    if "const" in schema:
+        return dump(schema["const"])
+    match schema.get("type"):
+        case "array":
+            return f"{kind(schema.get('items'))}[]"
+        case list() as several:
+            return " | ".join(map(str, several)) or "any"
+        case "object" | None if isinstance(schema.get("properties"), dict) and schema["properties"]:
+            return "{\n" + fields(schema) + "}"
+        case str() as name:
+            return name
+    return "any"
+
+
+def fields(schema: Schema) -> str:
+    asked = schema.get("required")
+    needed = asked if isinstance(asked, list) else []
+    lines = []
+    for name, inner in schema["properties"].items():
+        said: Schema = inner if isinstance(inner, dict) else {}
+        default = f" // default: {text_of(said, 'default')}" if said.get("default") is not None else ""
+        rest = "".join(f"// {key}: {text_of(said, key)}\n" for key in said if key not in SAID)
+        notes = remark(text_of(said, "title")) + remark(text_of(said, "description")) + rest
+        lines.append(f"{notes}{name}{'' if name in needed else '?'}: {kind(inner)},{default}\n")
+    return "".join(lines)
+
+
+@dataclass(slots=True)
+class Inliner:
+    """Writes out the references inside a schema, a schema inside itself at most `times` times."""
+
+    root: Schema
+    times: int
+    left: int = NODES
+    inside: list[str] = field(default_factory=list)
+
+    def value(self, value: Any) -> Any:
+        self.left -= 1
+        if isinstance(value, list):
+            return [self.value(each) for each in value]
+        if not isinstance(value, dict):
+            return value
+        name = value.get("$ref")
+        if not isinstance(name, str):
+            return {key: self.value(each) for key, each in value.items() if key not in ("$defs", "definitions")}
+        found = self.find(name)
+        if found is None or self.left < 0 or self.inside.count(name) >= self.times:
+            return {"type": "object"}
+        self.inside.append(name)
+        full = self.value({**found, **{key: each for key, each in value.items() if key != "$ref"}})
+        self.inside.pop()
+        return full
+
+    def find(self, name: str) -> Schema | None:
+        at: Any = self.root
+        for key in name.removeprefix("#").strip("/").split("/"):
+            at = at.get(key) if isinstance(at, dict) else None
+        return at if isinstance(at, dict) else None
