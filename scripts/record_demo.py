@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import re
 import subprocess
 import sys
@@ -38,7 +39,11 @@ class Recorder:
         self.rows.append({"role": "assistant", "content": text})
 
     def bash(self, command: str, because: str | None = None) -> str:
-        done = subprocess.run(command, shell=True, cwd=ROOT, capture_output=True, text=True, check=False)
+        path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+        environment = {**os.environ, "PATH": path, "PYTHONPATH": "src"}
+        done = subprocess.run(
+            command, shell=True, cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+        )
         output = clean(done.stdout + done.stderr) + (f"\n[exit {done.returncode}]" if done.returncode else "")
         self._use("bash", {"command": command}, output, because, bool(done.returncode))
         return output
@@ -131,7 +136,7 @@ def japanese(tape: Recorder) -> None:
     tape.bash("grep -rn '日本語\\|漢\\|かな\\|kana\\|han' src tests --include=*.py | head -60", "日本語の扱いを探します。")
     for text in ("こんにちは、世界", "余白は紙の上に残された空間です。", "The quick brown fox", "エラー: ファイルが見つかりません"):
         tape.bash(
-            f"printf '%s' '{text}' | {sys.executable} -m yohaku count - --text --model gpt-4o",
+            f"printf '%s' '{text}' | python -m yohaku count - --text --model gpt-4o",
             f"「{text}」を実際に数えてみます。",
         )
     tape.says(
@@ -159,13 +164,12 @@ def dialects(tape: Recorder) -> None:
 
 def failing_test(tape: Recorder) -> None:
     tape.user("Run the tests of the core and tell me if anything fails. If something does, find out why.")
-    python = sys.executable
     tape.bash("ls -R tests | head -120", "Which tests are there?")
-    tape.bash(f"{python} -m pytest -q -p no:cacheprovider tests/core 2>&1 | tail -40", "The core first.")
-    tape.bash(f"{python} -m pytest -q -p no:cacheprovider tests/test_imports.py -v 2>&1 | tail -40")
+    tape.bash("python -m pytest -q -p no:cacheprovider tests/core 2>&1 | tail -40", "The core first.")
+    tape.bash("python -m pytest -q -p no:cacheprovider tests/test_imports.py -v 2>&1 | tail -40")
     for path in sources("tests/core"):
         tape.read(path, because=f"What does {path} promise?")
-    tape.bash(f"{python} -c 'import yohaku; yohaku.Session(window=-1)'", "And what does misuse look like?")
+    tape.bash("python -c 'import yohaku; yohaku.Session(window=-1)'", "And what does misuse look like?")
     tape.says("The tests pass. A negative window is refused with a plain sentence, as it should be.")
 
 

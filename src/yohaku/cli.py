@@ -146,7 +146,7 @@ def count(arguments: argparse.Namespace, settings: setting.Settings) -> int:
 def demo(arguments: argparse.Namespace, settings: setting.Settings) -> int:
     from yohaku.demo import play
 
-    return play(arguments.window or 8192, settings.lang, fast=arguments.fast)
+    return play(arguments.window or 16_384, settings.lang, fast=arguments.fast)
 
 
 class Given:
@@ -302,7 +302,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_show(commands)
     _add_count(commands)
     command = _command(commands, "demo", demo, "fold a long recorded session, live in the terminal", ["yohaku demo"])
-    command.add_argument("--window", type=_positive, metavar="N", help="tokens the model can hold (default 8192)")
+    command.add_argument("--window", type=_positive, metavar="N", help="tokens the model can hold (default 16384)")
     command.add_argument("--fast", action="store_true", help="without pauses")
     return parser
 

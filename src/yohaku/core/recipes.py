@@ -12,9 +12,9 @@ from yohaku.core.passes.squeeze import squeeze
 AUTO = Recipe(
     "auto",
     (
-        Rung("hot", clip_results()),
-        Rung("hot", clear("result")),
-        Rung("hot", clear("argument", "prompt")),
+        Rung("full", clip_results()),
+        Rung("full", clear("result")),
+        Rung("full", clear("argument", "prompt")),
         Rung("full", slide()),
         Rung("over", squeeze(prompts=False), goal="hot"),
         Rung("over", slide(newest=True, asked=0), goal="hot"),

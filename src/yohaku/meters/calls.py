@@ -9,6 +9,10 @@ import json
 from collections.abc import Callable
 
 
+MARK = "t1:"
+"""Stands for the namespace of Claude's elements: as many tokens as that has."""
+
+
 def plain(name: str, arguments: str) -> tuple[str, ...]:
     return name, arguments
 
@@ -26,8 +30,8 @@ def elements(name: str, arguments: str) -> tuple[str, ...]:
         values = None
     if not isinstance(values, dict):
         values = {"": arguments}
-    inside = "".join(f'<p:parameter name="{key}">{text(value)}</p:parameter>\n' for key, value in values.items())
-    return (f'<p:invoke name="{name}">\n{inside}</p:invoke>\n',)
+    inside = "".join(f'<{MARK}parameter name="{key}">{text(value)}</{MARK}parameter>\n' for key, value in values.items())
+    return (f'<{MARK}invoke name="{name}">\n{inside}</{MARK}invoke>\n',)
 
 
 def text(value: object) -> str:
