@@ -12,8 +12,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import history
 import splintr
-import yohaku
 from langchain_core.messages import convert_to_messages, convert_to_openai_messages, trim_messages
+
+import yohaku
 
 ASKED = int(sys.argv[1])
 POINTS = range(400, 2001, 200)
@@ -69,7 +70,11 @@ def measured(trim: Any) -> dict[str, Any]:
 def langchain(counter: Any) -> Any:
     def trim(messages: list[Any]) -> list[dict[str, Any]]:
         kept = trim_messages(
-            convert_to_messages(messages), max_tokens=ASKED, token_counter=counter, include_system=True, start_on="human"
+            convert_to_messages(messages),
+            max_tokens=ASKED,
+            token_counter=counter,
+            include_system=True,
+            start_on="human",
         )
         return convert_to_openai_messages(kept)
 

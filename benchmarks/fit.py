@@ -1,7 +1,7 @@
 """Speed as ratios within one run, so that they mean the same on any machine.
 
-    python3 dev.py bench                 ours against one exact BPE pass, a cold fit, a bare interpreter
-    python3 dev.py bench --langchain     and beside LangChain's trim_messages, in a throw-away environment
+python3 dev.py bench                 ours against one exact BPE pass, a cold fit, a bare interpreter
+python3 dev.py bench --langchain     and beside LangChain's trim_messages, in a throw-away environment
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ ASKED = 100_000
 
 
 def fresh(*codes: str, rounds: int = 5) -> list[float]:
-    """Seconds that each code says it took, in a process of its own so that no cache is warm; the best of some rounds."""
+    """Seconds that each code says it took, each in a fresh process so that no cache is warm; the best."""
 
     def run(code: str) -> float:
         program = f"import sys; sys.path.insert(0, {str(HERE)!r}); import time, history\n{code}\nprint(took)"
@@ -39,7 +39,9 @@ def fresh(*codes: str, rounds: int = 5) -> list[float]:
 BPE = """
 import splintr
 tokens = splintr.Tokenizer.from_pretrained("o200k_base"); tokens.encode_ordinary("warm")
-texts = [m["content"] for m in history.messages(2000)] + [c["function"]["arguments"] for m in history.messages(2000) for c in m.get("tool_calls", ())]
+messages = history.messages(2000)
+texts = [m["content"] for m in messages]
+texts += [call["function"]["arguments"] for m in messages for call in m.get("tool_calls", ())]
 start = time.perf_counter()
 for text in texts: len(tokens.encode_ordinary(text))
 took = time.perf_counter() - start
@@ -103,7 +105,8 @@ def row(what: str, ratio: float, most: float, detail: str) -> bool:
 
 def main() -> int:
     body = history.messages(2000)
-    print(f"history: {len(body):,} messages, {len(json.dumps(body, ensure_ascii=False).encode()) / 1e6:.1f} MB, window {WINDOW:,}")
+    size = len(json.dumps(body, ensure_ascii=False).encode()) / 1e6
+    print(f"history: {len(body):,} messages, {size:.1f} MB, window {WINDOW:,}")
     bpe, cold = fresh(BPE, COLD)
     (next_, mean), (long, _), (short, _) = turns((2000, 8000, 1000))
     bare, ours = start_up()
@@ -125,7 +128,9 @@ def langchain() -> list[bool]:
         python = str(Path(folder) / "bin" / "python")
         wanted = ["langchain-core", "splintr-rs", str(HERE.parent)]
         subprocess.run([python, "-m", "pip", "install", "-q", "--disable-pip-version-check", *wanted], check=True)
-        run = subprocess.run([python, str(HERE / "beside_langchain.py"), str(ASKED)], capture_output=True, text=True, check=True)
+        run = subprocess.run(
+            [python, str(HERE / "beside_langchain.py"), str(ASKED)], capture_output=True, text=True, check=True
+        )
     found = json.loads(run.stdout)
     print(f"     asked for {ASKED:,} tokens at {found['requests']} points of the session:")
     for name in ("approximate", "exact", "yohaku"):
@@ -137,7 +142,12 @@ def langchain() -> list[bool]:
     ratio = found["yohaku"]["seconds"] / found["exact"]["seconds"]
     return [
         row("ours ÷ LangChain with the exact counter", ratio, 1 / 3, f"{1 / ratio:.0f} × faster"),
-        row("times over budget, ours", found["yohaku"]["over"], 0, f"LangChain approximate: {found['approximate']['over']}"),
+        row(
+            "times over budget, ours",
+            found["yohaku"]["over"],
+            0,
+            f"LangChain approximate: {found['approximate']['over']}",
+        ),
     ]
 
 

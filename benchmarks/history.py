@@ -9,8 +9,8 @@ from typing import Any
 _WORDS = (
     "fold view ledger budget window token request reply result stream buffer parse error handler retry cache index "
     "session config module import return value list dict path file line column offset length total count limit"
-).split()
-_JA = "会話の文脈を窓の中に収めるために古い結果を折りたたみ必要になったときに元の内容を開くことができるようにする仕組みです。"
+).split()  # noqa: SIM905 - words are read better as words
+_JA = "会話の文脈を窓の中に収めるために古い結果を折りたたみ必要になったときに元の内容を開ける仕組みです。"
 
 
 def messages(count: int, seed: int = 7, tokens: int = 380) -> list[dict[str, Any]]:
@@ -52,13 +52,18 @@ def code(chance: Random, tokens: int) -> str:
 def logs(chance: Random, tokens: int) -> str:
     lines = []
     for _ in range(tokens // 30):
-        stamp = f"2026-03-{chance.randint(1, 28):02}T{chance.randint(0, 23):02}:{chance.randint(0, 59):02}:07.{chance.randint(0, 999):03}Z"
-        lines.append(f"{stamp} INFO [{chance.choice(_WORDS)}] id={chance.getrandbits(32):08x} took {chance.randint(1, 9999)} ms")
+        hour, minute, milli = chance.randint(0, 23), chance.randint(0, 59), chance.randint(0, 999)
+        stamp = f"2026-03-{chance.randint(1, 28):02}T{hour:02}:{minute:02}:07.{milli:03}Z"
+        lines.append(
+            f"{stamp} INFO [{chance.choice(_WORDS)}] id={chance.getrandbits(32):08x} took {chance.randint(1, 9999)} ms"
+        )
     return "\n".join(lines)
 
 
 def as_json(chance: Random, tokens: int) -> str:
-    rows = [{chance.choice(_WORDS): chance.randint(0, 10**6), "name": chance.choice(_WORDS)} for _ in range(tokens // 14)]
+    rows = [
+        {chance.choice(_WORDS): chance.randint(0, 10**6), "name": chance.choice(_WORDS)} for _ in range(tokens // 14)
+    ]
     return json.dumps(rows, indent=1)
 
 

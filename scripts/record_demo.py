@@ -133,8 +133,15 @@ def japanese(tape: Recorder) -> None:
     tape.bash("ls -la src/yohaku/meters", "まず meters フォルダを見ます。")
     for path in sources("src/yohaku/meters"):
         tape.read(path, because=f"次に {path} を読みます。")
-    tape.bash("grep -rn '日本語\\|漢\\|かな\\|kana\\|han' src tests --include=*.py | head -60", "日本語の扱いを探します。")
-    for text in ("こんにちは、世界", "余白は紙の上に残された空間です。", "The quick brown fox", "エラー: ファイルが見つかりません"):
+    tape.bash(
+        "grep -rn '日本語\\|漢\\|かな\\|kana\\|han' src tests --include=*.py | head -60", "日本語の扱いを探します。"
+    )
+    for text in (
+        "こんにちは、世界",
+        "余白は紙の上に残された空間です。",
+        "The quick brown fox",
+        "エラー: ファイルが見つかりません",
+    ):
         tape.bash(
             f"printf '%s' '{text}' | python -m yohaku count - --text --model gpt-4o",
             f"「{text}」を実際に数えてみます。",

@@ -98,7 +98,9 @@ def test_a_file_without_permission_is_refused(write: Callable[..., str], capfd: 
     assert "permission" in capfd.readouterr().err
 
 
-def test_what_fits_leaves_as_the_same_bytes(write: Callable[..., str], capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+def test_what_fits_leaves_as_the_same_bytes(
+    write: Callable[..., str], capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
     raw = b'{"messages": [ {"role":"user", "content":"caf\\u00e9 \xe4\xbd\x99\xe7\x99\xbd"} ],\n "extra": 1.50}\n'
     assert main(["fit", write(raw), "--window", "1000"]) == 0
     assert capfdbinary.readouterr().out == raw
@@ -142,7 +144,11 @@ def test_any_dialect_can_be_asked_for(name: str, write: Callable[..., str], tmp_
 
 def test_count_says_how_sure_it_is(write: Callable[..., str], capfd: pytest.CaptureFixture[str]) -> None:
     assert main(["count", write("こんにちは、世界".encode()), "--text", "--model", "gpt-4o"]) == 0
-    assert json.loads(capfd.readouterr().out) == {"tokens": tokens("こんにちは、世界"), "exact": True, "meter": "o200k_base"}
+    assert json.loads(capfd.readouterr().out) == {
+        "tokens": tokens("こんにちは、世界"),
+        "exact": True,
+        "meter": "o200k_base",
+    }
     assert main(["count", write(session_of(2)), "--model", "some-model-nobody-knows"]) == 0
     assert json.loads(capfd.readouterr().out)["exact"] is False
 

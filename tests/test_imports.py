@@ -27,8 +27,8 @@ MAY_IMPORT = {
 """Who may know whom. What is not listed may import everything but the surfaces."""
 
 CORE_MAY_USE = {
-    "__future__", "abc", "base64", "binascii", "collections", "dataclasses", "functools", "hashlib", "itertools", "json",
-    "math", "msgspec", "re", "typing",
+    "__future__", "base64", "collections", "dataclasses", "functools", "hashlib", "json", "math", "msgspec", "re",
+    "typing",
 }  # fmt: skip
 """No I/O, clock, environment, logging, randomness or async."""
 
@@ -53,7 +53,9 @@ def test_every_module_imports_only_what_lies_below_it() -> None:
         f"{path.relative_to(SOURCE)} imports {name}"
         for home, path in modules()
         for name in imports(path)
-        if home in MAY_IMPORT and name.startswith("yohaku.") and name.split(".")[1] not in MAY_IMPORT[home] | {"__version__"}
+        if home in MAY_IMPORT
+        and name.startswith("yohaku.")
+        and name.split(".")[1] not in MAY_IMPORT[home] | {"__version__"}
     ]
     assert wrong == []
 
@@ -72,7 +74,11 @@ def test_the_core_touches_nothing_outside() -> None:
 def test_importing_yohaku_loads_nothing_else() -> None:
     code = "import sys; before = set(sys.modules); import yohaku; print(sorted(set(sys.modules) - before))"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    heavy = [name for name in ("splintr", "msgspec", "argparse", "json", "asyncio", "yohaku.core", "yohaku.session") if f"'{name}'" in loaded]
+    heavy = [
+        name
+        for name in ("splintr", "msgspec", "argparse", "json", "asyncio", "yohaku.core", "yohaku.session")
+        if f"'{name}'" in loaded
+    ]
     assert heavy == []
 
 

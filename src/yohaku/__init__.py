@@ -48,7 +48,7 @@ _HOME = {
     "Session": "yohaku.session",
 }
 
-__all__ = ["__version__", *_HOME]  # noqa: PLE0604 - the names load when they are first used, so that importing is free
+__all__ = ["__version__", *_HOME]
 
 
 def __getattr__(name: str) -> Any:

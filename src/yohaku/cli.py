@@ -348,8 +348,15 @@ def _command(commands: Any, name: str, run: Callable[..., int], what: str, examp
 
 
 def _conversation(command: Any) -> None:
-    command.add_argument("file", nargs="?", metavar="FILE", help="a request body, message list or recorded session; - or none: standard input")
-    command.add_argument("--model", metavar="NAME", help="whose tokens are counted (default: the one named in the file)")
+    command.add_argument(
+        "file",
+        nargs="?",
+        metavar="FILE",
+        help="a request body, message list or recorded session; - or none: standard input",
+    )
+    command.add_argument(
+        "--model", metavar="NAME", help="whose tokens are counted (default: the one named in the file)"
+    )
     names = ["openai_chat", "openai_responses", "anthropic", "gemini", "ollama"]
     command.add_argument("--dialect", choices=names, metavar="D", help=f"the format to write: {', '.join(names)}")
 

@@ -86,10 +86,14 @@ PHRASES = {
         "ステップ {step:,}: {before:,} → {after:,} トークンに折りたたみ、{count:,} か所",
     ),
     "demo_end": (
-        "{steps:,} requests, {over:,} over the limit without yohaku and {bad:,} with it; "
-        "{folds:,} foldings; every one of {refs:,} refs opened to its original.",
-        "{steps:,} 回のリクエストのうち、yohaku なしでは {over:,} 回、ありでは {bad:,} 回が上限を超えました。"
-        "折りたたみ {folds:,} 回。{refs:,} 個の ref はすべて元の内容を開けました。",
+        (
+            "{steps:,} requests, {over:,} over the limit without yohaku and {bad:,} with it; "
+            "{folds:,} foldings; every one of {refs:,} refs opened to its original."
+        ),
+        (
+            "{steps:,} 回のリクエストのうち、yohaku なしでは {over:,} 回、ありでは {bad:,} 回が上限を超えました。"
+            "折りたたみ {folds:,} 回。{refs:,} 個の ref はすべて元の内容を開けました。"
+        ),
     ),
 }
 """English and Japanese, by name."""

@@ -47,16 +47,20 @@ class ByteMeter:
         return 100
 
 
-PNG = (
-    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
-)
+PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 """A picture of one pixel."""
 
 _SAYINGS = (
     "Fix the failing test in src/app.py, and never touch the database.",
     "次の関数を説明してください。必ず日本語で答えること。",
-    "Traceback (most recent call last):\n  File \"a.py\", line 3, in <module>\nValueError: 12345",
-    "ok", "…", "🙂", "def f(x):\n    return x + 1\n", "{\"a\": [1, 2, 3]}", "=" * 70, "a\r\nb\tc",
+    'Traceback (most recent call last):\n  File "a.py", line 3, in <module>\nValueError: 12345',
+    "ok",
+    "…",
+    "🙂",
+    "def f(x):\n    return x + 1\n",
+    '{"a": [1, 2, 3]}',
+    "=" * 70,
+    "a\r\nb\tc",
 )
 
 

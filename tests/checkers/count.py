@@ -165,7 +165,7 @@ def _content(content: Any) -> Iterator[tuple[str, str]]:
 
 
 def _leaves(value: Any) -> Iterator[str]:
-    """Names and values of an object, without the marks JSON puts around them: nobody documents that those are billed."""
+    """Names and values of an object, without the marks JSON puts around them: that those are billed is nowhere said."""
     if isinstance(value, dict):
         for name, item in value.items():
             yield name

@@ -1,6 +1,6 @@
 """Every recorded session, at every window: read, written in each dialect, folded, judged from outside.
 
-A test run takes each session in every dialect but folds it in one, at five windows; `python3 dev.py corpus` leaves nothing out.
+A test run writes each session in every dialect but folds it in one, at five windows; `python3 dev.py corpus` does all.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Every recorded exchange: read, left alone while it fits, folded and still accepted, answered and billed as recorded."""
+"""Every recorded exchange: read, left alone while it fits, folded and still accepted, its answer read with its bill."""
 
 from __future__ import annotations
 

@@ -130,7 +130,9 @@ def table(found: list[Row]) -> str:
     groups: dict[tuple[str, str, str, bool], list[Row]] = {}
     for row in found:
         groups.setdefault((row.exchange.dialect, row.family, row.kind, row.exact), []).append(row)
-    lines = [f"{'dialect':17} {'meter':26} {'kind':9} {'':9} {'n':>4} {'billed':>9} {'ours':>9} {'sum':>7} {'worst under':>12} {'worst over':>11}"]
+    lines = [
+        f"{'dialect':17} {'meter':26} {'kind':9} {'':9} {'n':>4} {'billed':>9} {'ours':>9} {'sum':>7} {'worst under':>12} {'worst over':>11}"
+    ]
     for (dialect, family, kind, exact), group in sorted(groups.items()):
         billed, ours = sum(row.billed for row in group), sum(row.ours for row in group)
         gaps = [row.ours - row.billed for row in group]

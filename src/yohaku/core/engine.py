@@ -192,4 +192,6 @@ def too_big(view: View, after: Ledger, budget: Budget) -> TooBig:
     if after.turns > limit:
         return TooBig(f"the {newest}", after.turns, limit)
     beside = "tool definitions" if after.tools > after.system else "system prompt"
-    return TooBig(f"the {newest} beside the {beside}" if after.fixed > after.request else f"the {newest}", after.total, limit)
+    return TooBig(
+        f"the {newest} beside the {beside}" if after.fixed > after.request else f"the {newest}", after.total, limit
+    )

@@ -268,7 +268,9 @@ def told(turns: Iterable[Turn]) -> str:
         for item in (item for step in turn.steps for item in step.items):
             if isinstance(item, Use):
                 lines.append(f"## call {item.call.name}\n{item.call.arguments}")
-                lines.append("\n".join(["## error" if item.result.error else "## result", *map(_body, item.result.parts)]))
+                lines.append(
+                    "\n".join(["## error" if item.result.error else "## result", *map(_body, item.result.parts)])
+                )
             else:
                 lines.append(f"## assistant\n{_body(item)}")
     return "\n\n".join(lines)
@@ -306,5 +308,5 @@ _PAIRS = [first + second for first in _LETTERS for second in _LETTERS]
 
 
 def media(part: Part) -> bool:
-    """What may be shown as a text instead. A signed thought or an unknown block may not: its dialect would refuse it."""
+    """What may be shown as a text instead. A signed thought or an unknown block may not: it would be refused."""
     return isinstance(part, Opaque) and part.kind in ("image", "document", "audio", "video")

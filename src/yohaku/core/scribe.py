@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from hashlib import blake2b
 
 from yohaku.core.errors import Malformed
-from yohaku.core.model import Call, History, Opaque, Part, Reply, Result, Step, Text, Tool, Turn, Use
+from yohaku.core.model import Call, History, Part, Reply, Result, Step, Text, Tool, Turn, Use
 
 
 class Scribe:

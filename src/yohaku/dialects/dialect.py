@@ -120,7 +120,11 @@ class Dialect(ABC):
         index = part.at[0]
         old = dig(entries[index], part.at[1:])
         if stub.slot.where == "argument":
-            new = stub_argument(old, stub.slot.part, stub.text) if isinstance(old, str) else {**old, stub.slot.part: stub.text}
+            new = (
+                stub_argument(old, stub.slot.part, stub.text)
+                if isinstance(old, str)
+                else {**old, stub.slot.part: stub.text}
+            )
         elif isinstance(old, str) and not isinstance(part, Opaque):
             new = stub.text
         else:
@@ -141,7 +145,7 @@ class Dialect(ABC):
         return [*written, self.user_entry(text), *(entries[i] for i in stays if i >= first)]
 
     def _shared(self, history: History, cut: Cut, kept: set[int | str]) -> list[Path]:
-        """Hidden results that stand in one entry with a prompt that stays, last first so that dropping keeps indices."""
+        """Hidden results in one entry with a prompt that stays; last first, so that dropping one moves no other."""
         hidden = history.turns[cut.turn].steps[: cut.steps]
         if cut.turn:
             hidden = (*history.turns[cut.turn - 1].steps[-1:], *hidden)
@@ -231,7 +235,7 @@ class Reading:
 
 
 def _begins(entries: list[Json], held: list[Json]) -> bool:
-    """Whether `entries` begins with `held`, asked as an order of lists: that touches no entry that is the same object."""
+    """Whether `entries` begins with `held`, asked as an order of lists: it touches none that is the same object."""
     try:
         return held <= entries
     except TypeError:  # two entries differ, and objects have no order

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 
-
 MARK = "t1:"
 """Stands for the namespace of Claude's elements: as many tokens as that has."""
 
@@ -30,7 +29,9 @@ def elements(name: str, arguments: str) -> tuple[str, ...]:
         values = None
     if not isinstance(values, dict):
         values = {"": arguments}
-    inside = "".join(f'<{MARK}parameter name="{key}">{text(value)}</{MARK}parameter>\n' for key, value in values.items())
+    inside = "".join(
+        f'<{MARK}parameter name="{key}">{text(value)}</{MARK}parameter>\n' for key, value in values.items()
+    )
     return (f'<{MARK}invoke name="{name}">\n{inside}</{MARK}invoke>\n',)
 
 

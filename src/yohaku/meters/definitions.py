@@ -116,8 +116,7 @@ def in_typescript(tool: Schema, name: str, description: str, schema: Schema) -> 
 
 
 def remark(text: str) -> str:
-    lines = "\n".join(line.strip() for line in text.strip().split("\n"))
-    return f"// {lines}\n" if lines else ""
+    return f"// {text.strip()}\n" if text.strip() else ""
 
 
 def kind(schema: Any) -> str:
@@ -149,7 +148,7 @@ def fields(schema: Schema) -> str:
     lines = []
     for name, inner in schema["properties"].items():
         said: Schema = inner if isinstance(inner, dict) else {}
-        default = f" // default: {text_of(said, 'default')}" if said.get("default") is not None else ""
+        default = f" // default: {text_of(said, 'default')}" if "default" in said else ""
         rest = "".join(f"// {key}: {text_of(said, key)}\n" for key in said if key not in SAID)
         notes = remark(text_of(said, "title")) + remark(text_of(said, "description")) + rest
         lines.append(f"{notes}{name}{'' if name in needed else '?'}: {kind(inner)},{default}\n")

@@ -76,10 +76,7 @@ def _piece(
     if not isinstance(part, Text) and not media(part):
         return
     stub = view.stubs.get(key, {}).get(slot)
-    if stub:
-        weight = stub.after
-    else:
-        weight = room.meter.count(part.text) if isinstance(part, Text) else room.meter.weigh(part)
+    weight = stub.after if stub else room.scales.part(part)
     if weight > SMALL:
         yield Piece(key, slot, said(part), what, tool, weight, turn, age, media=not isinstance(part, Text))
 
