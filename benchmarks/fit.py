@@ -132,13 +132,12 @@ def langchain() -> list[bool]:
             [python, str(HERE / "beside_langchain.py"), str(ASKED)], capture_output=True, text=True, check=True
         )
     found = json.loads(run.stdout)
-    print(f"     asked for {ASKED:,} tokens at {found['requests']} points of the session:")
+    print(f"     asked for {ASKED:,} tokens at {found['requests']} requests of one session:")
     for name in ("approximate", "exact", "yohaku"):
         one = found[name]
-        print(
-            f"     {name:12} {one['seconds'] * 1e3:8.1f} ms a request, over budget {one['over']} times "
-            f"(worst {one['worst']:,} tokens), malformed or empty {one['bad']} times"
-        )
+        took = f"{one['seconds'] * 1e3:8.1f} ms a request (first {one['first'] * 1e3:.0f})"
+        over = f"over budget {one['over']} times (worst {one['worst']:,} tokens)"
+        print(f"     {name:12} {took}, {over}, malformed or empty {one['bad']} times")
     ratio = found["yohaku"]["seconds"] / found["exact"]["seconds"]
     return [
         row("ours ÷ LangChain with the exact counter", ratio, 1 / 3, f"{1 / ratio:.0f} × faster"),

@@ -6,10 +6,12 @@ import json
 from random import Random
 from typing import Any
 
-_WORDS = (
-    "fold view ledger budget window token request reply result stream buffer parse error handler retry cache index "
-    "session config module import return value list dict path file line column offset length total count limit"
-).split()  # noqa: SIM905 - words are read better as words
+_WORDS = tuple(
+    """
+    fold view ledger budget window token request reply result stream buffer parse error handler retry cache index
+    session config module import return value list dict path file line column offset length total count limit
+    """.split()
+)
 _JA = "会話の文脈を窓の中に収めるために古い結果を折りたたみ必要になったときに元の内容を開ける仕組みです。"
 
 
@@ -17,11 +19,12 @@ def messages(count: int, seed: int = 7, tokens: int = 380) -> list[dict[str, Any
     """`count` messages in OpenAI chat form, about `tokens` each: a prompt every twenty, else a call and its result."""
     chance = Random(seed)
     out: list[dict[str, Any]] = [{"role": "system", "content": "You are a careful engineer."}]
-    while len(out) < count:
-        if len(out) % 20 == 1:
+    for number in range(count):
+        if number % 10 == 0:
             out.append({"role": "user", "content": prose(chance, 60)})
-            continue
-        out += step(chance, len(out), tokens)
+        out += step(chance, number, tokens)
+        if len(out) >= count:
+            break
     return out[:count] if out[count - 1]["role"] != "assistant" else out[: count - 1]
 
 

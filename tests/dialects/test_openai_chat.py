@@ -288,6 +288,18 @@ def test_a_stream_that_is_nearly_right_is_read_or_refused(event: Any) -> None:
         DIALECT.read_stream(sse(event, event))
 
 
+def test_an_image_by_url_is_folded_whole_into_a_text_block() -> None:
+    link = "https://example.com/" + "picture/" * 60
+    image = {"type": "image_url", "image_url": {"url": link}}
+    ask = {"role": "user", "content": [{"type": "text", "text": "Look."}, image]}
+    body = {"messages": [ask, {"role": "assistant", "content": "Nice."}, {"role": "user", "content": "x" * 300}]}
+    out, outcome = folded(DIALECT, body, 400)
+    (fold,) = outcome.folds
+    note = {"type": "text", "text": f"[image folded: a link; ref={fold.ref}]"}
+    assert out["messages"][0]["content"] == [{"type": "text", "text": "Look."}, note]
+    assert dict(outcome.view.originals(fold)) == {fold.ref: link}
+
+
 # --- recorded ----------------------------------------------------------------------------------------
 
 

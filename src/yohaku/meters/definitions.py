@@ -40,13 +40,18 @@ def inlined(definition: str) -> str:
     return written(definition, in_full)
 
 
+def spaced(definition: str) -> str:
+    """Mistral: the JSON, with a space behind each comma and colon."""
+    return written(definition, in_spaced)
+
+
 def words(definition: str) -> str:
     """Gemini up to 2.0: names and descriptions alone."""
     return written(definition, in_words)
 
 
 DEFINITIONS: dict[str, Callable[[str], str]] = {
-    "typescript": typescript, "tagged": tagged, "inlined": inlined, "words": words,
+    "typescript": typescript, "tagged": tagged, "inlined": inlined, "spaced": spaced, "words": words,
 }  # fmt: skip
 
 
@@ -95,6 +100,10 @@ def remarks(schema: Any) -> str:
     return here + ("\n\t" * 4 if "default" in schema else "") + "".join(map(remarks, schema.values()))
 
 
+def in_spaced(tool: Schema, name: str, description: str, schema: Schema) -> str:
+    return json.dumps(tool, ensure_ascii=False)
+
+
 def in_words(tool: Schema, name: str, description: str, schema: Schema) -> str:
     return " ".join([name, description, *words_of(schema)])
 
@@ -110,8 +119,8 @@ def words_of(schema: Any) -> list[str]:
 
 
 def in_typescript(tool: Schema, name: str, description: str, schema: Schema) -> str:
-    full = Inliner(schema, 1).value(schema)
-    body = f"_: {kind(full)}" if isinstance(full, dict) and full.get("properties") else ""
+    full: Schema = Inliner(schema, 1).value(schema)
+    body = f"{remark(text_of(full, 'description'))}_: {kind(full)}" if full.get("properties") else ""
     return f";\n\n{remark(description)}type {name} = ({body}) => any"
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from yohaku.core.model import Opaque
 from yohaku.meters.images import LARGE, RULES, bytes_of, size
-from yohaku.meters.lengths import pages, seconds
+from yohaku.meters.lengths import letters, pages, seconds
 
 Count = Callable[[str], int]
 
@@ -24,6 +24,10 @@ ENCODED = re.compile(r"[A-Za-z0-9+/_=-]{200,}")
 SEALED = frozenset({"signature", "thoughtSignature", "thought_signature", "encrypted_content"})
 ENVELOPE = 30
 """Tokens around a document that is text, on Claude's wire."""
+LETTER = 0.5
+"""Tokens for a byte of text in a PDF: two bytes where a letter is not Latin."""
+LOADED = {"tool_reference": 150, "tool_addition": 150, "additional_tools": 60}
+"""Tokens for what such a block makes the provider add: a tool's definition that was held back until then."""
 UNSAID = frozenset({"id", "status", "cache_control", "tool_use_id", "call_id"})
 """Fields of a block that the model does not get to read."""
 
@@ -37,7 +41,9 @@ class Rule:
     numbers: tuple[float, ...] = (4096, 2048, 768)
     """What that rule takes beside size and hint."""
     page: int = 1200
-    """Per page of a PDF: its text and its picture."""
+    """Per page of a PDF that is full of text: the text and the picture."""
+    sheet: int | None = None
+    """Per page of a PDF, for its picture alone; None where a page costs the same whatever is on it."""
     audio: float = 32.0
     """Per second."""
     video: float = 300.0
@@ -63,7 +69,7 @@ def weigh(part: Opaque, rule: Rule, count: Count) -> int:
         case "text":
             return count(bytes_of(part.data, WHOLE).decode("utf-8", "replace")) if not named else rule.page
         case "document":
-            return rule.page * (rule.file_pages if named else document(bytes_of(part.data, WHOLE)))
+            return rule.page * rule.file_pages if named else document(bytes_of(part.data, WHOLE), rule)
         case "audio" | "video":
             each = rule.audio if kind == "audio" else rule.video
             return ceil(each * (rule.film_seconds if named else length(bytes_of(part.data, WHOLE), kind)))
@@ -86,9 +92,13 @@ def image(head: bytes, hint: str, rule: Rule) -> int:
     return max(RULES[rule.image](each, hint, *rule.numbers) for each in ((found,) if found else LARGE))
 
 
-def document(data: bytes) -> int:
-    """Pages; where none can be counted, one for every 50 KB."""
-    return pages(data) or ceil(len(data) / 50_000) or 1
+def document(data: bytes, rule: Rule) -> int:
+    """By its pages, or one for every 50 KB where none can be counted; and by the text on them, where it can be."""
+    number = pages(data) or ceil(len(data) / 50_000) or 1
+    shown = None if rule.sheet is None else letters(data)
+    if rule.sheet is None or shown is None:
+        return rule.page * number
+    return min(rule.page * number, rule.sheet * number + ceil(shown * LETTER))
 
 
 def length(data: bytes, kind: str) -> float:
@@ -110,7 +120,8 @@ def weigh_json(part: Opaque, rule: Rule, count: Count) -> int:
         return inside.weight + max(text + (8 if text else 0), inside.secret)
     if part.kind == "document":
         return inside.weight + inside.secret + count("\n".join(inside.said)) + ENVELOPE
-    return inside.weight + inside.secret + count(json.dumps(rest, ensure_ascii=False, separators=(",", ":")))
+    said = count(json.dumps(rest, ensure_ascii=False, separators=(",", ":")))
+    return inside.weight + inside.secret + said + LOADED.get(part.kind, 0)
 
 
 @dataclass(slots=True)
@@ -156,5 +167,5 @@ class Inside:
 def nested(value: str, rule: Rule) -> int:
     """Base64 inside a block of unknown kind: a document or a picture if its first bytes say so, else the ceiling."""
     if bytes_of(value, 64).startswith(b"%PDF"):
-        return rule.page * document(bytes_of(value, WHOLE))
+        return document(bytes_of(value, WHOLE), rule)
     return image(bytes_of(value), "", rule)
