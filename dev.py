@@ -4,6 +4,7 @@
     python3 dev.py test       the tests (further arguments go to pytest)
     python3 dev.py check      lint, types
     python3 dev.py laws N     the ten laws on N generated conversations
+    python3 dev.py counts     our counts beside what providers billed, by family
     python3 dev.py corpus     every recorded session at every window, in every dialect
     python3 dev.py bench      the benchmark: ratios within one run
 
@@ -72,6 +73,9 @@ def main(name: str = "", *rest: str) -> None:
             set_up("test")
             number = rest[0] if rest else "1000000"
             run("-m", "pytest", "-n", str(os.cpu_count() or 1), "tests/laws", YOHAKU_LAWS=number)
+        case "counts":
+            set_up("test")
+            run("-m", "tests.corpus.wire", *rest)
         case "corpus":
             set_up("test")
             run("-m", "pytest", "-n", str(os.cpu_count() or 1), "tests/corpus", *rest, YOHAKU_CORPUS="all")
