@@ -28,7 +28,7 @@ MAY_IMPORT = {
 
 CORE_MAY_USE = {
     "__future__", "base64", "collections", "dataclasses", "functools", "hashlib", "json", "math", "msgspec", "re",
-    "typing",
+    "typing", "unicodedata",
 }  # fmt: skip
 """No I/O, clock, environment, logging, randomness or async."""
 

@@ -492,16 +492,3 @@ def test_the_ledger_of_a_calm_fit_is_that_of_a_fresh_one() -> None:
     fresh.fit(body)
     assert s.receipt and fresh.receipt
     assert s.receipt.outcome.after == fresh.receipt.outcome.after
-
-
-# Known bugs: each of these shows one
-
-
-@pytest.mark.xfail(strict=True, reason="bug: what was handed out is handed out again, with what the client did to it")
-def test_what_a_client_does_to_what_it_was_given_is_not_shown_again() -> None:
-    s, messages = session(8_000), agent(40)
-    out = s.fit(messages)
-    folded = next(index for index, message in enumerate(out) if "folded" in str(message["content"]))
-    before = dict(out[folded])
-    out[folded]["content"] = "edited"
-    assert s.fit([*messages, *used(40, "short")])[folded] == before

@@ -21,7 +21,7 @@ ERRORS = {
     "bad_reserve": "返答用の予約 {reserve:,} がウィンドウ {window:,} に対して大きすぎます。小さくしてください。",
     "unanswered": "要約を頼む相手がいません: {message}",
     "async_summarise": "summarise が async です。fit ではなく afit を使ってください。",
-    "unknown_dialect": "その形式は扱えません: {message}",
+    "unknown_dialect": "形式 {name!r} はありません。使えるもの: {known}",
     "error": "{message}",
     "bad_setting": "設定が正しくありません: {message}",
 }

@@ -324,7 +324,7 @@ def test_what_is_too_big_is_named_with_what_it_needs(what: str, limit: int, give
     outcome = planned(given, limit, Rung("over", proposing()))
     assert outcome.verdict == TooBig(what, needs, limit)
     assert str(outcome.verdict) == (
-        f"does not fit: {what}: {needs:,} tokens, and the limit is {limit:,}; shorten it, or use a larger window"
+        f"does not fit: {what} would need {needs:,} tokens and the limit is {limit:,}; shorten it, or use a larger window"
     )
     assert too_big(given, outcome.after, Budget(limit, 0)) == outcome.verdict
 

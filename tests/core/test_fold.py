@@ -304,9 +304,6 @@ def test_arguments_that_are_no_object_or_would_not_come_back_have_no_names_to_fo
 # Folds found again
 
 
-@pytest.mark.xfail(
-    strict=True, reason="bug: the stubs of a step stand in the order in which its slots were first folded"
-)
 def test_the_same_folds_are_told_in_the_same_order_however_they_came_about() -> None:
     h = history_of([Turn((Text("go"),), (LOOK, DONE))])
     slots = (Slot("item", 0), Slot("argument", 1, "content"), Slot("result", 1, 0))

@@ -103,7 +103,6 @@ def test_auto_squeezes_the_newest_only_when_nothing_else_is_left() -> None:
     assert hot * 0.9 < squeezed.after.total <= hot and hot * 0.9 < huge.after.total <= hot
 
 
-@pytest.mark.xfail(strict=True, reason="behaviour: a huge newest result makes auto clear all before it, for nothing")
 def test_a_huge_newest_result_does_not_cost_the_small_steps_before_it() -> None:
     history = one_prompt([200] * 10 + [50_000])
     shown = folded(history, 8_192, "auto").view.shown

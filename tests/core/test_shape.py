@@ -53,14 +53,14 @@ def test_with_a_meter_a_call_weighs_its_name_and_arguments_as_they_are_shown() -
     stub = Stub(h.steps[0].key, Slot("argument", 0, "command"), "[; ref=aaa]", "aaa", "argument", "why", 9, 1)
     assert [list(shape(view, ByteMeter()))[1] for view in (View(h), View(h).with_([stub]))] == [
         '  call           21  bash {"command":"ls"}',
-        '  call           30  bash {"command":"[; ref=aaa]"}',
+        '  call           30  bash {"command":"[]"} | ref=aaa',
     ]
 
 
 def test_a_ref_that_stands_in_the_text_is_not_said_again() -> None:
     h = history_of([Turn((Text("a long paste"),))])
     stub = Stub(h.turns[0].key, Slot("prompt", 0), "[prompt folded; ref=aaa]", "aaa", "prompt", "why", 9, 1)
-    assert list(shape(View(h).with_([stub]))) == ["user       [prompt folded; ref=aaa]"]
+    assert list(shape(View(h).with_([stub]))) == ["user       [prompt folded] | ref=aaa"]
 
 
 def test_folded_arguments_of_one_call_show_each_ref() -> None:

@@ -46,6 +46,13 @@ class Room:
     def excess(self) -> int:
         return self.ledger.total - self.goal
 
+    def newest_is_too_big(self, view: View) -> bool:
+        """Whether the newest prompt and step alone are over the limit, whatever is done about the rest."""
+        turns = view.shown.turns
+        step = next((turn.steps[-1] for turn in reversed(turns) if turn.steps), None)
+        newest = self.scales.entries(turns[-1].prompt) if turns else 0
+        return self.ledger.fixed + newest + (self.scales.step(step) if step else 0) > self.budget.limit
+
 
 Asking: TypeAlias = Generator[Question, str, "list[Fold]"]
 Pass: TypeAlias = Callable[[View, Room], "list[Fold] | Asking"]
@@ -94,7 +101,7 @@ class TooBig:
 
     def __str__(self) -> str:
         return (
-            f"does not fit: {self.what}: {self.needs:,} tokens, and the limit is {self.limit:,}; "
+            f"does not fit: {self.what} would need {self.needs:,} tokens and the limit is {self.limit:,}; "
             f"shorten it, or use a larger window"
         )
 

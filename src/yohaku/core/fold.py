@@ -119,7 +119,7 @@ class View:
     def live(self) -> tuple[Stub, ...]:
         """The stubs that show: those on what the newest gist does not hide."""
         keys = (key for turn in self.visible() for key in (turn.key, *(step.key for step in turn.steps)))
-        return tuple(stub for key in keys for stub in self.stubs.get(key, {}).values())
+        return tuple(stub for key in keys if key in self.stubs for _, stub in sorted(self.stubs[key].items(), key=_order))
 
     def visible(self) -> Iterator[Turn]:
         """The turns after the cut, as they were said."""
@@ -174,6 +174,11 @@ class View:
         return replace(turn, prompt=prompt) if prompt is not turn.prompt else turn
 
 
+def _order(found: tuple[Slot, Stub]) -> tuple[int, str, str]:
+    """Stubs of one step in the order of their places, however they came about."""
+    return found[0].item, found[0].where, str(found[0].part)
+
+
 def _stubbed_parts(parts: tuple[Part, ...], stubs: Mapping[Slot, Stub] | None) -> tuple[Part, ...]:
     if not stubs:
         return parts
@@ -223,7 +228,7 @@ def argument_text(call: Call, name: int | str) -> str:
 
 
 def arguments_of(arguments: str) -> dict[str, Any]:
-    """The arguments by name; none where they are no object, or hold a number that would not come back as it was."""
+    """The arguments by name; none where they are no object, or hold a number too big to be written again."""
     try:
         values = json.loads(arguments, parse_float=_finite)
     except (ValueError, RecursionError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from unicodedata import east_asian_width
 
 from yohaku.core.fold import Slot, View, stub_argument
 from yohaku.core.ledger import Scales
@@ -62,11 +63,17 @@ def _result(result: Result, index: int, view: View, key: str, meter: Meter | Non
 
 
 def _line(who: str, part: Part, meter: Meter | None, ref: str = "") -> str:
-    what = _short(part.text) if isinstance(part, Text) else f"({part.kind} {part.mime})"
+    text = part.text.replace(f"; ref={ref}", "") if isinstance(part, Text) else f"({part.kind} {part.mime})"
     weight = f"{Scales(meter).part(part):>8,}  " if meter else ""
-    return f"{who:10} {weight}{what}{' | ref=' + ref if ref and f'ref={ref}' not in what else ''}"
+    return f"{who:10} {weight}{_short(text)}{' | ref=' + ref if ref else ''}"
 
 
 def _short(text: str) -> str:
+    """In one line of WIDTH columns; what is written in Chinese characters or kana takes two each."""
     line = " ".join(text[: WIDTH * 4].split())
-    return line if len(line) <= WIDTH and len(text) <= WIDTH * 4 else line[: WIDTH - 1] + "…"
+    width = 0
+    for index, letter in enumerate(line):
+        width += 2 if east_asian_width(letter) in "WF" else 1
+        if width > WIDTH:
+            return line[: index - 1] + "…"
+    return line if len(text) <= WIDTH * 4 else line + "…"

@@ -208,6 +208,8 @@ class Reading:
                 self._seen.append(_copy(entry))
             except TypeError:
                 raise Malformed("this holds something that is not JSON", self.scribe.where) from None
+            except RecursionError:
+                raise Malformed("this is nested too deeply", self.scribe.where) from None
 
     def extends_to(self, body: Json) -> bool:
         """Whether `body` begins with all that was read.

@@ -63,7 +63,7 @@ def test_the_newest_step_and_prompt_are_never_touched() -> None:
     assert proposed(view(5_000), limit=1_000, goal=500, keep=0) == []
     asked = View(history_of([Turn((Text("x" * 5_000),))]))
     assert proposed(asked, 1_000, 500, "prompt", keep=0) == []
-    answered = View(history_of([Turn((Text("x" * 5_000),), (Step((Text("ok"),)),)), Turn((Text("y" * 5_000),))]))
+    answered = View(history_of([Turn((Text("x" * 5_000),), (Step((Text("ok"),)),)), Turn((Text("y" * 300),))]))
     assert [fold.key for fold in proposed(answered, 1_000, 500, "prompt", keep=0)] == [answered.history.turns[0].key]
 
 

@@ -107,7 +107,6 @@ def test_a_tool_that_reads_is_known_by_its_name(tool: str, read: bool) -> None:
     assert reads(tool) is read
 
 
-@pytest.mark.xfail(strict=True, reason="bug: the letter after capitals is taken for one of them: HTTPGet is HTTPG et")
 @pytest.mark.parametrize("tool", ["HTTPGet", "PDFRead", "MCPFetchPage"])
 def test_a_word_behind_capitals_is_a_word(tool: str) -> None:
     assert reads(tool)

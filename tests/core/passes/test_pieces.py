@@ -115,7 +115,6 @@ def test_a_piece_folded_whole_says_what_it_was_how_much_and_what_opens_it() -> N
     )
 
 
-@pytest.mark.xfail(strict=True, reason="bug: the break at the end of the last line is counted as one more line")
 def test_a_text_that_ends_with_a_break_has_as_many_lines_as_it_has_breaks() -> None:
     stub = fold_whole(piece("a line\n" * 100), room(an_empty_view()), "why")
     assert stub.text == f"[bash result folded: 100 lines, 700 characters; ref={stub.ref}]"

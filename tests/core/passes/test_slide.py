@@ -47,7 +47,7 @@ def cut(h: History | View, limit: int, goal: int, **how: object) -> Cut | None:
 def weight(view: View, end: Cut) -> int:
     """What is left when all before `end` is one text."""
     steps = sum(len(turn.steps) for turn in view.hidden(end))
-    text = f"[Earlier conversation folded: 0 prompts, {steps} steps; ref={ref_of(told(view.hidden(end)))}]"
+    text = f"[Earlier conversation folded: {steps} steps; ref={ref_of(told(view.hidden(end)))}]"
     gist = Gist(view.key_at(end), text, "ref", "all", "why", 9, 1)
     return room(view.with_([gist]), 1, 1).ledger.total
 
@@ -90,7 +90,7 @@ def test_inside_a_turn_the_prompt_stays_and_the_steps_go() -> None:
     (gist,) = proposed(view, 3_000, 2_000, asked=0)
     shown = view.with_([gist]).shown
     assert shown.turns[0].prompt == (Text(gist.text), Text("Task 0."))
-    assert gist.text == f"[Earlier conversation folded: 0 prompts, 3 steps; ref={gist.ref}]"
+    assert gist.text == f"[Earlier conversation folded: 3 steps; ref={gist.ref}]"
     assert gist.what == "the conversation before this step (3 steps)"
 
 

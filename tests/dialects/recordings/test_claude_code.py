@@ -179,11 +179,11 @@ def test_a_loop_of_parents_ends() -> None:
     assert read(user("1", "2", "a"), user("2", "1", "b")).history.turns == (Turn((Text("a"), Text("b"))),)
 
 
-@pytest.mark.xfail(strict=True, reason="bug: calls with one id all get the last result, silently")
-def test_a_later_step_may_use_an_id_again() -> None:
+def test_an_id_used_again_is_refused_since_results_are_found_by_it() -> None:
     steps = [Step((Use(Call("c1", "bash", f'{{"n":{n}}}'), Result((Text(f"out {n}"),))),)) for n in (1, 2)]
     history = history_of([Turn((Text("Run"),), tuple(steps))])
-    assert claude_code.read(told.claude_code(history)).history == history
+    with pytest.raises(Malformed, match="used twice"):
+        claude_code.read(told.claude_code(history))
 
 
 @pytest.mark.corpus

@@ -15,6 +15,8 @@ def clear(*where: str, keep: float = 0.25, least: float = 0.1) -> Pass:
     """
 
     def propose(view: View, room: Room) -> list[Fold]:
+        if room.newest_is_too_big(view):
+            return []  # what is old would go for nothing
         old = _older(list(pieces(view, room, *where)), int(room.goal * keep))
         folds: list[Fold] = []
         saved = 0

@@ -35,4 +35,4 @@ def clip_results(over: float = 1 / 16, to: float = 1 / 64) -> Pass:
 
 def reads(tool: str) -> bool:
     """Whether the name says so in one of its words, as in `read_file`, `fs.cat` or `openPage`."""
-    return not READS.isdisjoint(word.lower() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+", tool))
+    return not READS.isdisjoint(word.lower() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", tool))

@@ -96,7 +96,7 @@ def _arguments(view: View, room: Room, key: str, index: int, use: Use, turn: int
 def fold_whole(piece: Piece, room: Room, why: str) -> Stub:
     """One line in place of the piece."""
     if isinstance(piece.original, str) and not piece.media:
-        size = f"{many(piece.original.count(chr(10)) + 1, 'line')}, {many(len(piece.original), 'character')}"
+        size = _size(piece.original)
     else:
         size = many(len(piece.original), "byte") if isinstance(piece.original, bytes) else "a link"
     ref = ref_of(piece.original)
@@ -139,9 +139,12 @@ def _clipped(text: str, keep: int, ref: str, head: float) -> str:
     if "\n" in last[: len(last) // 2]:
         last = last[last.index("\n") + 1 :]
     hidden = text[len(first) : len(text) - len(last)].strip("\n")
-    size = f"{many(hidden.count(chr(10)) + 1, 'line')}, {many(len(hidden), 'character')}"
-    note = f"[… {size} folded; ref={ref}]"
+    note = f"[… {_size(hidden)} folded; ref={ref}]"
     return "\n".join(_LONG_LINE.sub(_shorten, side) if side else "" for side in (first, note, last)).strip("\n")
+
+
+def _size(text: str) -> str:
+    return f"{many(text.count(chr(10)) + (not text.endswith(chr(10))), 'line')}, {many(len(text), 'character')}"
 
 
 def many(count: int, what: str) -> str:

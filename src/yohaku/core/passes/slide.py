@@ -28,8 +28,8 @@ def slide(
         if not cuts:
             return []
         share = int(room.budget.limit * asked)
-        enough = room.excess + share + room.scales.frame.message + NOTICE
-        cut, removed = next((found for found in cuts if found[1] >= enough), cuts[-1])
+        enough = room.excess + room.scales.frame.message + NOTICE
+        cut, removed = next((found for found in cuts if found[1] >= enough + share * bool(found[0].turn)), cuts[-1])
         gist = _gist(view, room, cut, removed, share)
         saved, limit = gist.before - gist.after, room.budget.limit
         if room.ledger.total > limit:
@@ -88,7 +88,7 @@ def _gist(view: View, room: Room, cut: Cut, removed: int, share: int) -> Gist:
     return Gist(view.key_at(cut), text, ref, what, "the window is full", removed, weight)
 
 
-NOTICE = 64
+NOTICE = 48
 """Tokens; more than a notice weighs without what the user had asked."""
 
 
@@ -96,7 +96,8 @@ def notice(hidden: tuple[Turn, ...], ref: str, meter: Meter, share: int) -> str:
     """What was hidden, and the beginnings of what the user asked, the newest of them within `share` tokens."""
     prompts = [part.text for turn in hidden for part in turn.prompt if isinstance(part, Text) and not part.by]
     steps = sum(len(turn.steps) for turn in hidden)
-    text = f"[Earlier conversation folded: {many(len(prompts), 'prompt')}, {many(steps, 'step')}; ref={ref}]"
+    asked = f"{many(len(prompts), 'prompt')}, " if prompts else ""
+    text = f"[Earlier conversation folded: {asked}{many(steps, 'step')}; ref={ref}]"
     lines: list[str] = []
     left = share
     for prompt in reversed(prompts):

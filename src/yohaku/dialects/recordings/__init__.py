@@ -48,8 +48,10 @@ class Format(Protocol):
 class Retelling:
     """A recorded session being said again, in the words of the dialect it was held in."""
 
-    def __init__(self, dialect: Dialect | None = None) -> None:
+    def __init__(self, dialect: Dialect | None = None, unique_ids: bool = True) -> None:
+        """`unique_ids`: calls and results are found by id in the whole file, so an id used again is a mistake."""
         self.scribe = Scribe()
+        self.scribe.unique_ids = unique_ids
         self.dialect = dialect
         self._entries = 0
         self._bills: list[tuple[Part | Call, int, int]] = []

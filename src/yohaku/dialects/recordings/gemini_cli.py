@@ -34,7 +34,7 @@ def recognise(first: list[Json]) -> bool:
 def read(data: bytes) -> Recording:
     from yohaku.dialects.gemini import Gemini
 
-    session = _Session(Retelling(Gemini()))
+    session = _Session(Retelling(Gemini(), unique_ids=False))
     for where, record in _from_lines(data) if is_lines(data) else _from_value(decode(data)):
         session.retelling.at(where)
         match record.get("type"):

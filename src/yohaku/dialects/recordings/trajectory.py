@@ -25,7 +25,6 @@ def read(data: bytes) -> Recording:
     if not recognise([header]):
         raise Unreadable(f"this is not a {NAME} file: its first line is no header")
     retelling = Retelling()
-    retelling.scribe.unique_ids = True
     for number, row in lines:
         retelling.at(f"line {number}")
         # The summary of another tool: what it replaced is in the file.
