@@ -152,7 +152,7 @@ def table(found: list[Row]) -> str:
     for row in found:
         groups.setdefault((row.exchange.dialect, row.family, row.kind, row.exact), []).append(row)
     lines = [
-        f"{'dialect':17} {'meter':26} {'kind':9} {'':9} {'n':>4} {'billed':>9} {'ours':>9} {'sum':>7} {'worst under':>12} {'worst over':>11}"
+        f"{'dialect':17} {'meter':26} {'kind':9} {'':9} {'n':>4} {'billed':>9} {'ours':>9} {'sum':>7} {'lowest':>9} {'highest':>9}"
     ]
     for (dialect, family, kind, exact), group in sorted(groups.items()):
         billed, ours = sum(row.billed for row in group), sum(row.ours for row in group)

@@ -18,6 +18,9 @@ DIALECTS = ("openai_chat", "openai_responses", "anthropic", "gemini", "ollama")
 PARTS = 2
 EXAMPLES = int(os.environ.get("YOHAKU_LAWS", "4000")) // (len(DIALECTS) * 2 * PARTS)
 
+FEW = min(EXAMPLES, 40)
+"""Examples of the first part, which are drawn slowly."""
+
 windows = st.one_of(st.integers(200, 4_000), st.sampled_from((2_048, 8_192, 32_768, 1_048_576)))
 
 
@@ -27,10 +30,11 @@ windows = st.one_of(st.integers(200, 4_000), st.sampled_from((2_048, 8_192, 32_7
 def test_the_ten_laws_hold(name: str, recipe: str, part: int) -> None:
     """The first part draws each choice, so that a failure shrinks well; the second is quick, and takes the bulk."""
     meter = ByteMeter() if part else meters.for_model("gpt-4o")
-    examples = EXAMPLES if part else min(EXAMPLES, 40)
+    shape = {"max_turns": 3, "max_steps": 3} if part else {}
+    interleaved = name in ("anthropic", "openai_responses", "gemini")
 
-    @settings(max_examples=max(1, examples + part * (EXAMPLES - min(EXAMPLES, 40))))
-    @given(histories(fast=bool(part), interleaved=name in ("anthropic", "openai_responses", "gemini")), windows)
+    @settings(max_examples=max(1, 2 * EXAMPLES - FEW if part else FEW))
+    @given(histories(fast=bool(part), interleaved=interleaved, **shape), windows)
     def check(history: object, window: int) -> None:
         folding = Folding(history, dialect(name), Budget.of(window), RECIPES[recipe], meter)  # type: ignore[arg-type]
         for law in LAWS:
