@@ -26,6 +26,7 @@ from yohaku.core.errors import (
     Unreadable,
 )
 from yohaku.core.fold import Fold, Gist, View, ref_of
+from yohaku.core.ledger import weigh
 from yohaku.core.model import Text, Turn
 from yohaku.core.recipes import AUTO
 from yohaku.core.scribe import history_of
@@ -492,3 +493,30 @@ def test_the_ledger_of_a_calm_fit_is_that_of_a_fresh_one() -> None:
     fresh.fit(body)
     assert s.receipt and fresh.receipt
     assert s.receipt.outcome.after == fresh.receipt.outcome.after
+
+
+# Learning from what the provider reports
+
+
+def test_what_the_provider_reports_is_the_limit_that_counts() -> None:
+    s, messages = session(4_000), agent(3)
+    s.fit(messages)
+    assert s.receipt
+    before = s.receipt.after
+    s.learn(before * 2)
+    assert s.scale.last and s.scale.last.reported == before * 2
+    for number in range(3, 40):
+        messages = [*messages, *used(number, "y" * 100)]
+        out = s.fit(messages)
+        billed = 2 * weigh(dialect_named("openai_chat").read(out).history(), ByteMeter()).total
+        s.learn(billed)
+        assert billed <= s.budget.limit
+
+
+def test_nothing_is_learned_before_the_first_fit_nor_from_a_server_that_cuts() -> None:
+    s = session(4_000)
+    s.learn(100)
+    assert s.scale.lessons == 0
+    s.fit(agent(3))
+    s.learn(1)
+    assert s.scale.lessons == 0 and s.scale.last and not s.scale.last.heeded

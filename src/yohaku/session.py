@@ -22,8 +22,9 @@ from yohaku.core.model import History, Turn
 from yohaku.core.receipt import Receipt
 from yohaku.core.recipes import recipe_named
 from yohaku.dialects.detect import detect
-from yohaku.dialects.dialect import Dialect, Reading
+from yohaku.dialects.dialect import Dialect, Reading, Usage
 from yohaku.drive import Summarise, adrive, drive
+from yohaku.meters.scale import Scale
 from yohaku.settings import Settings
 from yohaku.stores import Store
 from yohaku.stores.memory import MemoryStore
@@ -71,6 +72,7 @@ class Session:
         self.model = model
         self.store: Store = store if store is not None else MemoryStore()
         self.receipt: Receipt | None = None
+        self.scale = Scale()
         self._dialect = dialect
         self._meter = meter
         self._meters: dict[str, Meter] = {}
@@ -86,6 +88,15 @@ class Session:
 
     async def afit(self, body: Any) -> Any:
         return await adrive(self._fitting(body), self._summarise)
+
+    def learn(self, usage: Usage | int) -> None:
+        """What the provider reported for the request handed out last: its prompt tokens, or its whole usage.
+
+        From then on only what was added since is weighed by our own meter, and what the provider adds is reckoned with.
+        """
+        if self.receipt is not None:
+            reported = usage if isinstance(usage, int) else usage.prompt
+            self.scale = self.scale.learn(self.receipt.outcome.after.total, reported)
 
     def recall(self, ref: str) -> str | bytes:
         """The original a ref stands for."""
@@ -117,12 +128,20 @@ class Session:
         meter = self.meter_for(reading.dialect.name)
         outcome = self._still_calm(last, history, meter) if last else None
         if outcome is None:
-            outcome = yield from plan(self._view(last, history), self.budget, self.recipe, meter)
-        self.receipt = Receipt(outcome, self.budget.limit, meter.exact, meter.name)
+            outcome = yield from plan(self._view(last, history), self._weighable, self.recipe, meter)
+        self.receipt = Receipt(outcome, self.budget.limit, meter.exact, meter.name, self.scale.total)
         if isinstance(outcome.verdict, TooBig):
             raise DoesNotFit(outcome.verdict)
         self._keep(outcome)
         return self._write(last, reading, outcome)
+
+    @property
+    def _weighable(self) -> Budget:
+        """The budget in what our meter weighs, by what the provider's reports have taught."""
+        if not self.scale.lessons:
+            return self.budget
+        limit = max(1, self.scale.weight(self.budget.limit))
+        return Budget(limit + self.budget.reserve, self.budget.reserve)
 
     def _dialect_of(self, body: Any) -> Dialect:
         return dialects.dialect_named(self._dialect or detect(body))
@@ -159,7 +178,7 @@ class Session:
         newest = next((turn.steps[-1] for turn in reversed(history.turns) if turn.steps), None)
         results = sum(scales.parts(use.result.parts) for use in newest.uses) if newest else 0
         ledger = replace(before.after, turns=before.after.turns + added, last=results)
-        if ledger.total >= min((self.budget.at(rung.level) for rung in self.recipe.rungs), default=1 << 62):
+        if ledger.total >= min((self._weighable.at(rung.level) for rung in self.recipe.rungs), default=1 << 62):
             return None
         return Outcome(before.view.grown(history), ledger, ledger, Fits())
 

@@ -6,7 +6,7 @@ import zlib
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yohaku.meters.lengths import pages, seconds
+from yohaku.meters.lengths import letters, pages, seconds
 
 PAGE = b"<< /Type /Page /Parent 1 0 R >>\n"
 TREE = b"<< /Type /Pages /Kids [] /Count 3 >>\n"
@@ -27,6 +27,29 @@ def test_packed_pages_are_unpacked() -> None:
 
 def test_what_is_not_a_pdf_has_no_pages() -> None:
     assert [pages(b""), pages(PAGE), pages(b"%PDF-1.4 nothing")] == [None, None, None]
+
+
+def page(content: bytes, pack: bool = True) -> bytes:
+    inside = zlib.compress(content) if pack else content
+    return b"<< /Length 9 /Filter /FlateDecode >>\nstream\n" + inside + b"\nendstream\n"
+
+
+def test_the_letters_on_the_pages_are_counted_packed_or_not() -> None:
+    said = b"BT /F1 12 Tf (Hello \\) world) Tj [<0048> -20 (ab)] TJ ET"
+    for pack in (True, False):
+        assert letters(b"%PDF-1.4\n" + page(said, pack) + page(b"0 0 9 9 re f", pack)) == 14 + 3 + 2
+
+
+def test_letters_that_cannot_be_found_are_not_none_at_all() -> None:
+    said = page(b"BT (Hello) Tj ET")
+    assert letters(b"%PDF-1.4\n" + page(b"0 0 9 9 re f")) == 0
+    assert [letters(b"%PDF-1.4\n" + odd) for odd in (b"", b"/Encrypt 3 0 R" + said, b"/LZWDecode" + said)] == [None] * 3
+    assert letters(b"%PDF-1.4\n" + page(b"0 0 9 9 re f") + b"stream\nBT") is None
+
+
+def test_letters_of_a_wrong_file_take_time_in_proportion_to_it() -> None:
+    assert letters(b"stream\n" * 400_000) is None
+    assert letters(b"stream\n" * 400_000 + b"endstream") is None
 
 
 def test_a_wave_file_tells_its_seconds() -> None:

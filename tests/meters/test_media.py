@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import re
+import zlib
 from base64 import b64encode
 
 from hypothesis import given
@@ -42,6 +43,17 @@ def test_a_data_url_is_data_and_not_a_name() -> None:
 def test_a_document_weighs_its_pages() -> None:
     assert weigh(Opaque("document", PDF, "base64", "application/pdf"), CLAUDE, by_words) == 2 * 3000
     assert weigh(Opaque("document", "https://x.org/a.pdf", "url"), CLAUDE, by_words) == 8 * 3000
+
+
+def test_a_page_with_little_on_it_weighs_little_more_than_its_picture() -> None:
+    said = zlib.compress(b"BT (Dummy PDF file) Tj ET")
+    sheet = b64encode(b"%PDF-1.4\n<</Type/Page>>\nstream\n" + said + b"\nendstream").decode()
+    part = Opaque("document", sheet, "base64", "application/pdf")
+    assert [weigh(part, each, by_words) for each in (CLAUDE, OPENAI, GEMINI)] == [1500 + 7, 225 + 7, 1120]
+
+
+def test_a_block_that_loads_a_tool_weighs_more_than_its_words() -> None:
+    assert weigh(block("tool_reference", tool_name="x"), CLAUDE, by_words) == 4 + 150
 
 
 def test_a_document_that_is_text_weighs_its_text() -> None:

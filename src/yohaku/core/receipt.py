@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -31,6 +31,8 @@ class Receipt:
     exact: bool
     """Whether the numbers were counted or estimated."""
     meter: str
+    billed: Callable[[int], int] = field(default=int, repr=False)
+    """What a weight will be billed as, where the provider's own numbers have taught us."""
 
     @property
     def verdict(self) -> Verdict:
@@ -38,11 +40,11 @@ class Receipt:
 
     @property
     def before(self) -> int:
-        return self.outcome.before.total
+        return self.billed(self.outcome.before.total)
 
     @property
     def after(self) -> int:
-        return self.outcome.after.total
+        return self.billed(self.outcome.after.total)
 
     @property
     def asks(self) -> int:

@@ -13,9 +13,11 @@ COUNT = re.compile(rb"/Count\s+(\d{1,6})\b")
 PACKED = re.compile(rb"/ObjStm\b.{0,400}?stream\r?\n", re.DOTALL)
 INFLATED = 32 << 20
 """Bytes of packed objects unpacked at most."""
-STREAM = re.compile(rb"stream\r?\n")
+STREAM = re.compile(rb"(?<!end)stream\r?\n")
 FILTERED = re.compile(rb"/(?:LZW|ASCII85|ASCIIHex|RunLength)Decode|/Crypt\b")
-SHOWN = re.compile(rb"\((?:[^()\\]|\\.)*\)|<([0-9A-Fa-f\s]*)>", re.DOTALL)
+SHOWN = re.compile(rb"\((?:[^()\\]|\\.)*\)|<[0-9A-Fa-f\s]*>", re.DOTALL)
+DRAWS = re.compile(rb"\bBT\b|\bre\b|\bcm\b")
+"""What a page does that has anything on it: without one, its content has not been found."""
 SHOWS = re.compile(rb"\bT[jJ]\b|['\"]\s")
 
 KBPS = (0, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320)
@@ -52,23 +54,25 @@ def letters(pdf: bytes) -> int | None:
     """Bytes of text shown on its pages, at least one for a letter; None where they are sealed or packed unusually."""
     if b"/Encrypt" in pdf or FILTERED.search(pdf):
         return None
-    room, shown, read = INFLATED, 0, False
-    for match in STREAM.finditer(pdf):
+    room, shown, drawn, at = INFLATED, 0, False, 0
+    while match := STREAM.search(pdf, at):
+        at = pdf.find(b"endstream", match.end())
+        if at < 0:
+            return None
+        content = pdf[match.end() : at]
         try:
-            content = zlib.decompressobj().decompress(pdf[match.end() :], room)
+            content = zlib.decompressobj().decompress(content, room)
         except zlib.error:
-            continue
+            pass  # not packed, or a picture
         room -= len(content)
         if room <= 0:
             return None
+        drawn = drawn or DRAWS.search(content) is not None
         if b"BT" in content and SHOWS.search(content):
-            shown += sum(len(text) - 2 if text[:1] == b"(" else len(text) // 2 for text in texts(content))
-        read = read or b" re" in content or b"BT" in content or b" cm" in content
-    return shown if read else None
-
-
-def texts(content: bytes) -> list[bytes]:
-    return [match[0] for match in SHOWN.finditer(content)]
+            texts = (match[0] for match in SHOWN.finditer(content))
+            shown += sum(len(text) - 2 if text[:1] == b"(" else len(text) // 2 for text in texts)
+        at += len(b"endstream")
+    return shown if drawn else None
 
 
 def seconds(media: bytes) -> float | None:

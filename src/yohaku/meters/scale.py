@@ -66,6 +66,13 @@ class Scale:
             return self.anchor[1] + ceil(self.ratio * (weight - self.anchor[0]))
         return max(0, ceil(self.ratio * weight) + self.hidden)
 
+    def weight(self, total: int) -> int:
+        """The most a prompt may weigh for a bill of at most `total`."""
+        if self.anchor and total >= self.anchor[1]:
+            return self.anchor[0] + int((total - self.anchor[1]) / self.ratio)
+        most = int((total - self.hidden) / self.ratio)
+        return max(0, min(most, self.anchor[0] - 1) if self.anchor else most)
+
     def learn(self, weight: int, reported: int) -> Scale:
         """After a reply: the meter weighed its prompt so much, the provider reported so many tokens."""
         said = self.total(weight)
