@@ -59,6 +59,10 @@ def recipe(*rungs: Rung) -> Recipe:
     return Recipe("test", rungs)
 
 
+def always(propose: Pass) -> Rung:
+    return Rung("calm", propose, goal=0.0)
+
+
 def planned(view: View, limit: int, *rungs: Rung, answers: tuple[str, ...] = ()) -> Outcome:
     return drive(plan(view, Budget(limit, 0), recipe(*rungs), METER), ScriptedModel(*answers))
 
@@ -84,7 +88,7 @@ def planned(view: View, limit: int, *rungs: Rung, answers: tuple[str, ...] = ())
 )
 def test_a_rung_fires_when_the_view_weighs_as_much_as_its_level(level: Level | float, limit: int, fires: bool) -> None:
     v = view(100)
-    outcome = planned(v, limit, Rung(level, proposing("[short]")))
+    outcome = planned(v, limit, Rung(level, proposing("[short]"), goal=0.0))
     made = (stub(v, "[short]"),) if fires else ()
     assert (outcome.folds, outcome.verdict) == (made, Folded() if fires else Fits())
 
@@ -137,7 +141,7 @@ def test_only_the_folds_that_still_show_are_told() -> None:
 
     everything = Gist(step.key, "[gist]", "ref", "all", "why", 50, 10)
     outcome = planned(
-        v, 100, Rung("calm", both), Rung("calm", proposing("[short]")), Rung("calm", lambda v, r: [everything])
+        v, 100, always(both), always(proposing("[short]")), always(lambda v, r: [everything])
     )
     assert outcome.folds == (stub(v, "[short]"), everything)
     assert outcome.verdict == Folded()
@@ -166,7 +170,7 @@ def test_what_a_later_rung_leaves_an_earlier_one_to_do_is_done_at_once() -> None
     def after_the_reply(view: View, room: Room) -> list[Fold]:
         return [stub(view, "[short]")] if view.live == (reply,) else []
 
-    outcome = planned(v, 100, Rung("calm", after_the_reply), Rung("calm", lambda view, room: [reply]))
+    outcome = planned(v, 100, always(after_the_reply), always(lambda view, room: [reply]))
     assert (outcome.folds, outcome.verdict) == ((reply, stub(v, "[short]")), Folded())
 
 
@@ -177,13 +181,13 @@ def test_the_rungs_are_gone_through_until_nothing_changes() -> None:
         asked.append(room.ledger.total)
         return []
 
-    outcome = planned(view(100), 100, Rung("calm", counting), Rung("calm", shortening(20, least=40)))
+    outcome = planned(view(100), 100, always(counting), always(shortening(20, least=40)))
     assert asked == [107, 87, 67, 47]
     assert outcome.folds == (stub(view(100), "p" * 40, before=60),)
 
 
 def test_a_pass_that_never_has_enough_ends_all_the_same() -> None:
-    outcome = planned(view(100), 1_000, Rung("calm", shortening(1)))
+    outcome = planned(view(100), 1_000, always(shortening(1)))
     assert outcome.after.total == 107 - ROUNDS
 
 
@@ -197,12 +201,12 @@ def test_a_round_stops_where_its_level_is_no_longer_reached() -> None:
 
 def test_folds_that_say_they_grow_are_refused() -> None:
     v = view(10)
-    outcome = planned(v, 10_000, Rung("calm", proposing("[a text that is longer than what it hides]")))
+    outcome = planned(v, 10_000, always(proposing("[a text that is longer than what it hides]")))
     assert (outcome.view, outcome.folds, outcome.after) == (v, (), outcome.before)
 
 
 def test_the_verdict_says_when_folds_that_grow_were_refused() -> None:
-    outcome = planned(view(10), 10_000, Rung("calm", proposing("[a text that is longer than what it hides]")))
+    outcome = planned(view(10), 10_000, always(proposing("[a text that is longer than what it hides]")))
     assert outcome.verdict == Inflated()
 
 
@@ -212,20 +216,20 @@ def test_folds_that_say_they_shrink_and_do_not_are_refused_together() -> None:
     def lying(view: View, room: Room) -> list[Fold]:
         return [stub(view, "[a text that is longer than what it hides]", before=100, after=5)]
 
-    outcome = planned(v, 10_000, Rung("calm", lying))
+    outcome = planned(v, 10_000, always(lying))
     assert outcome == Outcome(v, outcome.before, outcome.before, Inflated())
 
 
 def test_one_that_grows_does_not_spoil_those_that_shrink() -> None:
     v = view(100)
-    outcome = planned(v, 10_000, Rung("calm", proposing("p" * 200, "[short]", "p" * 100)))
+    outcome = planned(v, 10_000, always(proposing("p" * 200, "[short]", "p" * 100)))
     assert (outcome.folds, outcome.verdict) == ((stub(v, "[short]"),), Folded())
 
 
 def test_a_refused_proposal_does_not_stop_the_next_rung() -> None:
     v = view(100)
-    lying = Rung("calm", lambda view, room: [stub(view, "p" * 200, after=1)])
-    outcome = planned(v, 10_000, lying, Rung("calm", proposing("[short]")))
+    lying = always(lambda view, room: [stub(view, "p" * 200, after=1)])
+    outcome = planned(v, 10_000, lying, always(proposing("[short]")))
     assert (outcome.folds, outcome.verdict) == ((stub(v, "[short]"),), Folded())
 
 
@@ -250,7 +254,7 @@ def test_a_pass_that_needs_a_model_yields_its_questions_and_is_sent_the_answers(
 
 
 def test_questions_are_counted_over_all_rungs_also_where_nothing_came_of_them() -> None:
-    outcome = planned(view(9), 10_000, Rung("calm", asking), Rung("calm", asking), answers=("a tale", "yes") * 2)
+    outcome = planned(view(9), 10_000, always(asking), always(asking), answers=("a tale", "yes") * 2)
     assert (outcome.folds, outcome.asks) == ((), 4)
 
 

@@ -71,16 +71,16 @@ def test_tools_and_calls_to_openai_are_never_under_and_two_percent_over(shared: 
     chat = chosen(counted(shared), "openai_chat", "tools", "o200k")
     responses = chosen(counted(shared), "openai_responses", "tools", "o200k")
     assert len(chat) >= 58 and len(responses) >= 20
-    assert 0 <= gaps(chat)[0] and gaps(chat)[-1] <= 9 and over(chat) < 0.01
-    assert 0 <= gaps(responses)[0] and gaps(responses)[-1] <= 4 and over(responses) < 0.025
+    assert gaps(chat)[0] >= 0 and gaps(chat)[-1] <= 9 and over(chat) < 0.01
+    assert gaps(responses)[0] >= 0 and gaps(responses)[-1] <= 4 and over(responses) < 0.025
 
 
 def test_text_to_gemini_is_counted_within_two_tokens_and_not_under(shared: Path) -> None:
     group = chosen(counted(shared), "gemini", "text")
     newer = chosen(counted(shared), "gemini", "text", like=lambda model: not model.startswith("gemini-2.0"))
     assert len(group) >= 12 and len(newer) >= 8
-    assert 0 <= gaps(newer)[0] and gaps(newer)[-1] <= 2
-    assert 0 <= gaps(group)[0] and gaps(group)[-1] <= 5
+    assert gaps(newer)[0] >= 0 and gaps(newer)[-1] <= 2
+    assert gaps(group)[0] >= 0 and gaps(group)[-1] <= 5
 
 
 def test_tools_to_gemini_are_five_percent_over_and_hardly_ever_under(shared: Path) -> None:
@@ -101,13 +101,13 @@ def test_text_to_claude_is_counted_to_the_token_for_one_prompt_and_within_four_f
     single = [row for row in group if len(row.exchange.request["messages"]) == 1]
     assert len(group) >= 16 and len(single) >= 7
     assert sum(row.ours == row.billed for row in single) >= len(single) - 1
-    assert 0 <= gaps(group)[0] and gaps(group)[-1] <= 4
+    assert gaps(group)[0] >= 0 and gaps(group)[-1] <= 4
 
 
 def test_text_to_claude_is_estimated_in_the_middle_and_never_under_on_the_safe_side(shared: Path) -> None:
     group = chosen(estimated(shared), "anthropic", "text")
     middle = chosen(tuple(rows(shared, middling)), "anthropic", "text")
-    assert 0 <= gaps(group)[0] and over(group) < 0.13
+    assert gaps(group)[0] >= 0 and over(group) < 0.13
     assert abs(over(middle)) < 0.06 and all(abs(over([row])) < 0.05 for row in middle if row.billed > 200)
 
 
@@ -131,12 +131,12 @@ def middling(model: str, dialect: str) -> Meter:
 def test_tools_to_claude_are_exact_but_for_the_prompt_that_a_forced_choice_makes_longer(shared: Path) -> None:
     """No meter sees `tool_choice`. The frame holds the longest prompt, which is that of a tool asked for by name."""
     group = chosen(counted(shared), "anthropic", "tools", "claude-3.0", lambda model: "4-0" not in model)
-    forced = [row for row in group if row.exchange.request["tool_choice"]["type"] in ("any", "tool")]
-    free = [row for row in group if row not in forced]
-    # some recordings are from before the prompt grew by 180 tokens, for the same models
-    late = [row for row in forced if row.ours - row.billed < 200], [row for row in free if row.ours - row.billed < 200]
-    assert len(late[0]) >= 8 and 0 <= gaps(late[0])[0] and gaps(late[0])[-1] <= 13 and over(late[0]) < 0.01
-    assert len(late[1]) >= 22 and 88 <= gaps(late[1])[0] and gaps(late[1])[-1] <= 105
+    late = [row for row in group if row.ours - row.billed < 200]  # the others are from before the prompt grew
+    forced = [row for row in late if row.exchange.request["tool_choice"]["type"] in ("any", "tool")]
+    free = [row for row in late if row not in forced]
+    assert forced and free
+    assert gaps(forced)[0] >= 0 and gaps(forced)[-1] <= 13 and over(forced) < 0.01
+    assert gaps(free)[0] >= 88 and gaps(free)[-1] <= 105 and over(free) < 0.17
     every = chosen(counted(shared), "anthropic", "tools")
     assert gaps(every)[0] >= 0 and over(every) < 0.18
 
@@ -170,7 +170,7 @@ def test_text_of_others_is_never_under(shared: Path) -> None:
 
 def test_pictures_are_counted_within_two_tokens(shared: Path) -> None:
     group = [row for row in counted(shared) if row.kind == "images"]
-    assert len(group) >= 2 and 0 <= gaps(group)[0] and gaps(group)[-1] <= 2
+    assert len(group) >= 2 and gaps(group)[0] >= 0 and gaps(group)[-1] <= 2
 
 
 def test_documents_are_never_under_and_an_empty_page_is_not_a_full_one(shared: Path) -> None:

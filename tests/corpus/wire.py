@@ -59,7 +59,7 @@ class Row:
     exchange: Exchange
     family: str
     kind: str
-    """"text", "tools" (definitions or calls), "thoughts", "images", "documents", "files" (by name or link) or "other"."""
+    """"text", "tools" (definitions or calls), "thoughts", "images", "documents", "files" (only named) or "other"."""
     ours: int
     billed: int
     exact: bool
@@ -80,7 +80,7 @@ HIDDEN = (
 
 
 def rows(shared: Path, meter: Any = meters.for_model) -> list[Row]:
-    """The requests whose bill can be compared: answered, billed, and with nothing in them that only the provider sees."""
+    """The requests whose bill can be compared: answered, billed, with nothing in them that only the provider sees."""
     found = []
     for exchange in exchanges(shared):
         if exchange.status != 200 or _hidden(exchange):
@@ -151,9 +151,8 @@ def table(found: list[Row]) -> str:
     groups: dict[tuple[str, str, str, bool], list[Row]] = {}
     for row in found:
         groups.setdefault((row.exchange.dialect, row.family, row.kind, row.exact), []).append(row)
-    lines = [
-        f"{'dialect':17} {'meter':26} {'kind':9} {'':9} {'n':>4} {'billed':>9} {'ours':>9} {'sum':>7} {'lowest':>9} {'highest':>9}"
-    ]
+    numbers = f"{'n':>4} {'billed':>9} {'ours':>9} {'sum':>7} {'lowest':>9} {'highest':>9}"
+    lines = [f"{'dialect':17} {'meter':26} {'kind':9} {'':9} {numbers}"]
     for (dialect, family, kind, exact), group in sorted(groups.items()):
         billed, ours = sum(row.billed for row in group), sum(row.ours for row in group)
         gaps = [row.ours - row.billed for row in group]

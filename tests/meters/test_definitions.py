@@ -24,7 +24,9 @@ WEATHER: dict[str, Any] = {
     },
 }
 TREE = {
-    "$defs": {"Node": {"type": "object", "properties": {"next": {"$ref": "#/$defs/Node"}, "label": {"type": "string"}}}},
+    "$defs": {
+        "Node": {"type": "object", "properties": {"next": {"$ref": "#/$defs/Node"}, "label": {"type": "string"}}}
+    },
     "type": "object",
     "properties": {"root": {"$ref": "#/$defs/Node"}},
 }
@@ -119,7 +121,9 @@ def test_no_definition_breaks_the_scales(value: Any, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(DEFINITIONS))
-@pytest.mark.parametrize("sent", ["", "not JSON", "[1]", "{}", '{"name":3}', "[" * 100_000, '{"a":' * 900 + "1" + "}" * 900])
+@pytest.mark.parametrize(
+    "sent", ["", "not JSON", "[1]", "{}", '{"name":3}', "[" * 100_000, '{"a":' * 900 + "1" + "}" * 900]
+)
 def test_what_is_no_definition_is_weighed_as_it_was_sent(name: str, sent: str) -> None:
     assert DEFINITIONS[name](sent) == sent
 
@@ -141,5 +145,5 @@ def test_references_that_double_at_each_step_cost_bounded_time(name: str) -> Non
 def test_a_definition_is_weighed_by_the_rule_of_its_family() -> None:
     tool = Tool("get_weather", definition())
     meter = for_model("gpt-4o")
-    assert Scales(meter).tools((tool,)) == 18 - 1 + meter.count(typescript(tool.definition))
-    assert Scales(meter).tools((tool, tool)) - Scales(meter).tools((tool,)) == meter.count(typescript(tool.definition)) - 1
+    each = meter.count(typescript(tool.definition)) - 1
+    assert [Scales(meter).tools((tool,) * times) for times in (0, 1, 2)] == [0, 18 + each, 18 + 2 * each]

@@ -131,9 +131,9 @@ def plan(view: View, budget: Budget, recipe: Recipe, meter: Meter) -> Generator[
     made: list[Fold] = []
     asks, inflated, settled = 0, False, False
     for _ in range(ROUNDS):
-        settled = True
+        start, settled = after.total, True
         for rung in recipe.rungs:
-            if after.total < budget.at(rung.level):
+            if not _fires(rung, budget, start, after.total):
                 continue
             room = Room(budget, scales, after, budget.at(rung.goal))
             proposed, asked = yield from _propose(rung.propose, view, room)
@@ -150,6 +150,16 @@ def plan(view: View, budget: Budget, recipe: Recipe, meter: Meter) -> Generator[
             break
     verdict = _verdict(view, after, budget, bool(made), inflated)
     return Outcome(view, before, after, verdict, _standing(made, view), asks)
+
+
+def _fires(rung: Rung, budget: Budget, start: int, now: int) -> bool:
+    """Once folding begins it goes on down to the goal, so that the next time is many turns away.
+
+    Only what is for emergencies looks at what the weight is by now, not at what it was at the start.
+    """
+    if rung.level == "over":
+        return now >= budget.at("over")
+    return start >= budget.at(rung.level) and now > budget.at(rung.goal)
 
 
 def _propose(propose: Pass, view: View, room: Room) -> Generator[Question, str, tuple[list[Fold], int]]:
