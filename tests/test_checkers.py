@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from tests.checkers import DIALECTS, count, trajectory
 
 Body = Any

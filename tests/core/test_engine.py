@@ -140,9 +140,7 @@ def test_only_the_folds_that_still_show_are_told() -> None:
         return [stub(view, "[a bit shorter]"), Stub(step.key, Slot("item", 0), "r" * 40, "ref", "reply", "why", 50, 40)]
 
     everything = Gist(step.key, "[gist]", "ref", "all", "why", 50, 10)
-    outcome = planned(
-        v, 100, always(both), always(proposing("[short]")), always(lambda v, r: [everything])
-    )
+    outcome = planned(v, 100, always(both), always(proposing("[short]")), always(lambda v, r: [everything]))
     assert outcome.folds == (stub(v, "[short]"), everything)
     assert outcome.verdict == Folded()
 
@@ -328,7 +326,8 @@ def test_what_is_too_big_is_named_with_what_it_needs(what: str, limit: int, give
     outcome = planned(given, limit, Rung("over", proposing()))
     assert outcome.verdict == TooBig(what, needs, limit)
     assert str(outcome.verdict) == (
-        f"does not fit: {what} would need {needs:,} tokens and the limit is {limit:,}; shorten it, or use a larger window"
+        f"does not fit: {what} would need {needs:,} tokens and the limit is {limit:,}; "
+        "shorten it, or use a larger window"
     )
     assert too_big(given, outcome.after, Budget(limit, 0)) == outcome.verdict
 

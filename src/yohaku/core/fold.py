@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from hashlib import blake2b
+from hashlib import sha256
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from yohaku.core.model import Call, History, Opaque, Part, Result, Step, Text, Turn, Use
@@ -119,7 +119,8 @@ class View:
     def live(self) -> tuple[Stub, ...]:
         """The stubs that show: those on what the newest gist does not hide."""
         keys = (key for turn in self.visible() for key in (turn.key, *(step.key for step in turn.steps)))
-        return tuple(stub for key in keys if key in self.stubs for _, stub in sorted(self.stubs[key].items(), key=_order))
+        folded = (self.stubs[key] for key in keys if key in self.stubs)
+        return tuple(stub for slots in folded for _, stub in sorted(slots.items(), key=_order))
 
     def visible(self) -> Iterator[Turn]:
         """The turns after the cut, as they were said."""
@@ -304,7 +305,7 @@ def _parts(turns: Iterable[Turn]) -> Iterator[Part]:
 def ref_of(original: str | bytes) -> str:
     """The content address of an original: short enough to show, long enough not to collide (60 bits)."""
     data = original.encode("utf-8", "surrogatepass") if isinstance(original, str) else original
-    number = int.from_bytes(blake2b(data, digest_size=8).digest(), "big")
+    number = int.from_bytes(sha256(data).digest()[:8], "big")
     return "".join([_PAIRS[number >> shift & 1023] for shift in (50, 40, 30, 20, 10, 0)])
 
 

@@ -7,10 +7,14 @@ Reading on after `history()` is cheap, so a client that only appends pays for wh
 from __future__ import annotations
 
 from collections.abc import Iterable
-from hashlib import blake2b
+from hashlib import sha256
+from typing import TYPE_CHECKING
 
 from yohaku.core.errors import Malformed
 from yohaku.core.model import Call, History, Part, Reply, Result, Step, Text, Tool, Turn, Use
+
+if TYPE_CHECKING:
+    from hashlib import _Hash
 
 
 class Scribe:
@@ -136,7 +140,7 @@ def history_of(
 
 def _chained(chain: bytes, who: bytes, items: Iterable[Part | Use]) -> bytes:
     """The next link. Ids, wire places and thoughts stay out: clients change or drop them between requests."""
-    link = blake2b(chain, digest_size=15, person=who)
+    link = sha256(chain + who)
     for item in items:
         if isinstance(item, Use):
             _add(link, b"c", item.call.name)
@@ -145,17 +149,17 @@ def _chained(chain: bytes, who: bytes, items: Iterable[Part | Use]) -> bytes:
                 _add_part(link, b"r", part)
         else:
             _add_part(link, b"p", item)
-    return link.digest()
+    return link.digest()[:15]
 
 
-def _add_part(link: blake2b, tag: bytes, part: Part) -> None:
+def _add_part(link: _Hash, tag: bytes, part: Part) -> None:
     if isinstance(part, Text):
         _add(link, tag + b"t", part.text)
     elif part.kind != "thought":
         _add(link, tag + b"o", part.kind + part.form + part.data)
 
 
-def _add(link: blake2b, tag: bytes, text: str) -> None:
+def _add(link: _Hash, tag: bytes, text: str) -> None:
     """With its length, so that no two ways of saying things come to the same bytes."""
     data = text.encode("utf-8", "surrogatepass")
     link.update(b"%b%d:" % (tag, len(data)))
