@@ -73,8 +73,10 @@ SAMPLES: list[tuple[YohakuError, str]] = [
     (Unreadable("this is a number"), "this is a number"),
     (
         DoesNotFit(TooBig("the system prompt", 12_345, 7_168)),
-        "does not fit: the system prompt would need 12,345 tokens and the limit is 7,168; "
-        + "shorten it, or use a larger window",
+        (
+            "does not fit: the system prompt would need 12,345 tokens and the limit is 7,168; "
+            "shorten it, or use a larger window"
+        ),
     ),
     (UnknownModel("gpt-9"), "unknown model 'gpt-9': give its window, or leave strict mode"),
     (UnknownRecipe("atuo", ("auto", "chat")), "unknown recipe 'atuo': take one of auto, chat"),

@@ -16,7 +16,7 @@ from yohaku.testing import ByteMeter, histories
 
 DIALECTS = ("openai_chat", "openai_responses", "anthropic", "gemini", "ollama")
 PARTS = 2
-EXAMPLES = int(os.environ.get("YOHAKU_LAWS", "4000")) // (len(DIALECTS) * 2 * PARTS)
+EXAMPLES = int(os.environ.get("YOHAKU_LAWS", "10000")) // (len(DIALECTS) * 2 * PARTS)
 
 FEW = min(EXAMPLES, 40)
 """Examples of the first part, which are drawn slowly."""
