@@ -32,7 +32,8 @@ def drive(planning: Generator[Question, str, T], summarise: Summarise | None = N
             else:
                 question = planning.send(reply)
     except StopIteration as stop:
-        return stop.value  # type: ignore[no-any-return]
+        outcome: T = stop.value
+        return outcome
 
 
 async def adrive(planning: Generator[Question, str, T], summarise: Summarise | None = None) -> T:
@@ -50,7 +51,8 @@ async def adrive(planning: Generator[Question, str, T], summarise: Summarise | N
             else:
                 question = planning.send(reply)
     except StopIteration as stop:
-        return stop.value  # type: ignore[no-any-return]
+        outcome: T = stop.value
+        return outcome
 
 
 def _said(answer: str | None, question: Question) -> str:

@@ -365,7 +365,9 @@ def _tools(group: dict[str, Json], at: Path) -> Iterator[Tool]:
     for name in group:
         if name in ("functionDeclarations", "function_declarations"):
             for number, declared in enumerate(objects(group[name], "tools", name)):
-                yield Tool(str(declared.get("name", "")), dump(declared), (*at, name, number))
+                if not text_at(declared.get("name"), "tools", "the name of a function"):
+                    raise Malformed("a function needs a name", "tools")
+                yield Tool(declared["name"], dump(declared), (*at, name, number))
         elif group[name] is not None:
             yield Tool(name, dump({name: group[name]}), (*at, name))
 
