@@ -69,15 +69,11 @@ _SCRIPTS = ((0x20, 0x7E), (0x3041, 0x30FF), (0x4E00, 0x9FFF), (0x1F300, 0x1F6FF)
 _TIMES = (*[1] * 12, 3, 3, 3, 12, 12, 40, 40, 400)
 
 
-def histories(fast: bool = False, **shape: Any) -> SearchStrategy[History]:
-    """A Hypothesis strategy for conversations; `shape` as for `conversation`.
-
-    `fast` draws a seed instead of each choice: it shrinks badly, and is many times quicker.
-    """
+def histories(**shape: Any) -> SearchStrategy[History]:
+    """A Hypothesis strategy for conversations; `shape` as for `conversation`."""
     from hypothesis import strategies as st
 
-    chances = st.integers(0, 2**64).map(Random) if fast else st.randoms(use_true_random=False)
-    return chances.map(lambda chance: conversation(chance, **shape))
+    return st.randoms(use_true_random=False).map(lambda chance: conversation(chance, **shape))
 
 
 def conversation(

@@ -53,12 +53,17 @@ class Folding:
         return drive(plan(view, self.budget, self.recipe, self.meter))
 
     @property
+    def untouched(self) -> bool:
+        """Sent as the very object that came in, so there is nothing more to compare."""
+        return self.out is self.body
+
+    @property
     def refused(self) -> bool:
         return isinstance(self.outcome.verdict, TooBig)
 
 
 def law_1_fits(f: Folding) -> None:
-    sent = weigh(f.dialect.read(f.out).history(), f.meter).total
+    sent = weigh(f.read if f.untouched else f.dialect.read(f.out).history(), f.meter).total
     images = sum(stub.what == "image" for stub in f.outcome.view.live)
     assert 0 <= f.outcome.after.total - sent <= images * (f.meter.frame.message + 2), "what is sent weighs otherwise"
     if f.refused:
@@ -79,6 +84,8 @@ def law_3_nothing_lost(f: Folding) -> None:
     assert f.outcome.view.history is f.read
     opened = {ref: original for fold in f.outcome.view.folds for ref, original in f.outcome.view.originals(fold)}
     assert all(ref == ref_of(original) for ref, original in opened.items())
+    if f.untouched:
+        return
     shown = set(SHOWN_REF.findall(json.dumps(f.out))) - set(SHOWN_REF.findall(json.dumps(f.body)))
     assert shown <= opened.keys(), "a ref that nothing opens"
     unfolded = f.dialect.write(f.body, View(f.outcome.view.history))
@@ -95,7 +102,7 @@ def law_4_never_bigger(f: Folding) -> None:
 def law_5_calm(f: Folding) -> None:
     if f.outcome.before.total < min(f.budget.at(rung.level) for rung in f.recipe.rungs):
         assert f.outcome.verdict == Fits() and f.out is f.body
-    found = checkers.DIALECTS[f.dialect.name].intact(f.body, f.out)
+    found = [] if f.untouched else checkers.DIALECTS[f.dialect.name].intact(f.body, f.out)
     assert found == [], found
 
 
@@ -117,7 +124,8 @@ def law_7_recall(f: Folding) -> None:
     folds = f.outcome.view.folds
     view = View(f.dialect.read(body).history()).with_(folds)
     assert f.dialect.write(body, view) == f.out
-    assert f.plan(View(f.dialect.read(body).history())).folds == f.outcome.folds
+    if not f.untouched:
+        assert f.plan(View(f.dialect.read(body).history())).folds == f.outcome.folds
 
 
 def law_8_progress(f: Folding) -> None:

@@ -1,8 +1,9 @@
-"""The laws over generated conversations. `YOHAKU_LAWS=1000000` (or `python3 dev.py laws`) for the long run."""
+"""The laws over generated conversations. `python3 dev.py laws N` (or `YOHAKU_LAWS=N`) checks N of them."""
 
 from __future__ import annotations
 
 import os
+from random import Random
 
 import pytest
 from hypothesis import given, settings
@@ -11,33 +12,48 @@ from hypothesis import strategies as st
 from tests.laws.laws import LAWS, Folding, dialect
 from yohaku import meters
 from yohaku.core.budget import Budget
+from yohaku.core.model import History
 from yohaku.core.recipes import RECIPES
-from yohaku.testing import ByteMeter, histories
+from yohaku.testing import ByteMeter, conversation, histories
 
 DIALECTS = ("openai_chat", "openai_responses", "anthropic", "gemini", "ollama")
-PARTS = 2
-EXAMPLES = int(os.environ.get("YOHAKU_LAWS", "10000")) // (len(DIALECTS) * 2 * PARTS)
+MIXED = ("openai_responses", "anthropic", "gemini")
+"""Where texts and calls of a reply may come in any order."""
+WINDOWS = (2_048, 8_192, 32_768, 1_048_576)
+DRAWN = 100
+"""Conversations that Hypothesis draws for each dialect and recipe: slow, but a failure shrinks to its heart."""
+CHUNK = 1_000
+CHUNKS = max(1, int(os.environ.get("YOHAKU_LAWS", "10000")) // CHUNK)
+"""The bulk is made from seeds: quick, and a failure names its seed."""
 
-FEW = min(EXAMPLES, 40)
-"""Examples of the first part, which are drawn slowly."""
 
-windows = st.one_of(st.integers(200, 4_000), st.sampled_from((2_048, 8_192, 32_768, 1_048_576)))
+def check(history: History, name: str, recipe: str, window: int, meter: object) -> None:
+    folding = Folding(history, dialect(name), Budget.of(window), RECIPES[recipe], meter)  # type: ignore[arg-type]
+    for law in LAWS:
+        law(folding)
 
 
-@pytest.mark.parametrize("part", range(PARTS))
 @pytest.mark.parametrize("recipe", ("auto", "chat"))
 @pytest.mark.parametrize("name", DIALECTS)
-def test_the_ten_laws_hold(name: str, recipe: str, part: int) -> None:
-    """The first part draws each choice, so that a failure shrinks well; the second is quick, and takes the bulk."""
-    meter = ByteMeter() if part else meters.for_model("gpt-4o")
-    shape = {"max_turns": 3, "max_steps": 3} if part else {}
-    interleaved = name in ("anthropic", "openai_responses", "gemini")
+def test_the_ten_laws_hold(name: str, recipe: str) -> None:
+    meter = meters.for_model("gpt-4o")
 
-    @settings(max_examples=max(1, 2 * EXAMPLES - FEW if part else FEW))
-    @given(histories(fast=bool(part), interleaved=interleaved, **shape), windows)
-    def check(history: object, window: int) -> None:
-        folding = Folding(history, dialect(name), Budget.of(window), RECIPES[recipe], meter)  # type: ignore[arg-type]
-        for law in LAWS:
-            law(folding)
+    @settings(max_examples=DRAWN)
+    @given(histories(interleaved=name in MIXED), st.one_of(st.integers(200, 4_000), st.sampled_from(WINDOWS)))
+    def drawn(history: History, window: int) -> None:
+        check(history, name, recipe, window, meter)
 
-    check()
+    drawn()
+
+
+@pytest.mark.parametrize("chunk", range(CHUNKS))
+def test_the_ten_laws_hold_for_many(chunk: int) -> None:
+    for seed in range(chunk * CHUNK, (chunk + 1) * CHUNK):
+        chance = Random(seed)
+        name, recipe = DIALECTS[seed % 5], ("auto", "chat")[seed // 5 % 2]
+        window = chance.choice((chance.randint(200, 4_000), *WINDOWS))
+        history = conversation(chance, max_turns=3, max_steps=3, interleaved=name in MIXED)
+        try:
+            check(history, name, recipe, window, ByteMeter())
+        except AssertionError as broken:
+            raise AssertionError(f"seed {seed}: {name}, {recipe}, window {window}") from broken
