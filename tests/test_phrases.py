@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import string
 from collections.abc import Iterator
 from itertools import product
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import yohaku
-from yohaku import dialects
+from yohaku import dialects, phrases, settings
 from yohaku.core import errors
 from yohaku.core.budget import Budget
 from yohaku.core.engine import TooBig, too_big
@@ -190,3 +191,13 @@ def test_a_message_of_several_lines_becomes_one() -> None:
 
 def test_a_message_of_several_lines_becomes_one_in_japanese_too() -> None:
     assert "\n" not in explain(Unreadable("a\n  b"), "ja")
+
+
+def test_every_notice_has_a_sentence_in_japanese() -> None:
+    source = (Path(settings.__file__)).read_text(encoding="utf-8")
+    codes = set(re.findall(r'(?:warn|Notice)\("(\w+)"', source))
+    assert codes == phrases.NOTICES.keys()
+    read = settings.read({"WINDOW": "", "YOHAKU_WINDOW": "many", "HOME": "/nowhere"})
+    (told,) = read.warnings
+    assert "YOHAKU_WINDOW" in phrases.notice(told.code, told.text, told.facts, "ja")
+    assert phrases.notice(told.code, told.text, told.facts, "en") == told.text

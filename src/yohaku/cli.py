@@ -11,7 +11,7 @@ import gzip
 import json
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -29,9 +29,8 @@ class Trouble(Exception):
 
 def main(argv: list[str] | None = None) -> int:
     settings = setting.read()
-    for notice in settings.warnings:
-        print(f"yohaku: {notice.text}", file=sys.stderr)
     lang = settings.lang
+    _warn(settings.warnings, lang)
     arguments = _parser().parse_args(argv)
     try:
         return int(arguments.run(arguments, settings) or 0)
@@ -67,7 +66,7 @@ def fit(arguments: argparse.Namespace, settings: setting.Settings) -> int:
         dialect=given.dialect,
         settings=settings,
     )
-    _warn(session)
+    _warn(session.warnings, settings.lang)
     try:
         body = session.fit(given.body)
     except DoesNotFit:
@@ -97,7 +96,7 @@ def show(arguments: argparse.Namespace, settings: setting.Settings) -> int:
         dialect=given.dialect,
         settings=settings,
     )
-    _warn(session)
+    _warn(session.warnings, settings.lang)
     meter = session.meter_for(given.dialect)
     history = session.read(given.body)
     print("\n".join(shape(View(history), meter)))
@@ -223,9 +222,9 @@ def _window(arguments: argparse.Namespace, settings: setting.Settings, model: st
     return window
 
 
-def _warn(session: Any) -> None:
-    for notice in session.warnings:
-        print(f"yohaku: {notice.text}", file=sys.stderr)
+def _warn(notices: Iterable[setting.Notice], lang: str) -> None:
+    for notice in notices:
+        print(f"yohaku: {phrases.notice(notice.code, notice.text, notice.facts, lang)}", file=sys.stderr)
 
 
 def _json(value: Any) -> bytes:

@@ -5,6 +5,8 @@ Law: a sentence says what is the matter and what to do next, and every sentence 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from yohaku.core.errors import YohakuError
 
 LANGUAGES = ("en", "ja")
@@ -97,6 +99,23 @@ PHRASES = {
     ),
 }
 """English and Japanese, by name."""
+
+
+NOTICES = {
+    "no_config": "{file}: ファイルがありません。なしで続けます。",
+    "bad_config": "{file}: 読めません ({why})。なしで続けます。",
+    "bad_value": "{where} の値 {value!r} は使えません。設定されていないものとして続けます。",
+    "unknown_key": "{file}: {key} という設定はありません。",
+    "local_model": "{model} のウィンドウはサーバーが決めます。{tokens} トークンとして続けます。"
+    "--window か {variable} で指定できます。",
+    "unknown_model": "モデル {model!r} は不明です。{tokens} トークンとして続けます。"
+    "--window か {variable} で指定できます。",
+}
+"""Japanese, by the code of what a user should read once at the start."""
+
+
+def notice(code: str, text: str, facts: Mapping[str, str], lang: str) -> str:
+    return NOTICES[code].format(**facts) if lang == "ja" and code in NOTICES else text
 
 
 def say(name: str, lang: str, /, **facts: object) -> str:

@@ -4,10 +4,10 @@ import pytest
 
 from yohaku.core.budget import Budget
 from yohaku.core.engine import Room
-from yohaku.core.fold import Fold, View
+from yohaku.core.fold import Fold, View, ref_of
 from yohaku.core.ledger import Scales
 from yohaku.core.model import Call, Result, Step, Text, Turn, Use
-from yohaku.core.passes.clip import clip_results, reads
+from yohaku.core.passes.clip import clip_bytes, clip_results, reads
 from yohaku.core.passes.pieces import SMALL
 from yohaku.core.scribe import history_of
 from yohaku.testing import ByteMeter
@@ -127,3 +127,25 @@ def test_prompts_replies_and_arguments_are_left_alone() -> None:
 def test_what_is_clipped_already_is_not_clipped_again() -> None:
     v = view(5_000, 10)
     assert proposed(v.with_(proposed(v))) == []
+
+
+def test_a_result_over_so_many_bytes_ends_with_the_note_that_opens_the_rest() -> None:
+    text = "日本語の一行です。\n" * 5_000
+    before = View(history_of([Turn((Text("go"),), (Step((used("1", text),)), Step((used("2", "short"),))))]))
+    (fold,) = clip_bytes(most=10_000)(before, room(before))
+    assert len(fold.text.encode()) <= 10_000 and fold.text.endswith(f"ref={ref_of(text)}]")
+    assert text.startswith(fold.text.rpartition("\n")[0])
+    assert clip_bytes(most=10_000)(before.with_([fold]), room(before)) == []
+
+
+def test_lines_without_an_end_are_cut_whatever_the_bytes() -> None:
+    text = "a" * 5_000 + "\nshort\n" + "b" * 300
+    before = View(history_of([Turn((Text("go"),), (Step((used("1", text),)),))]))
+    (fold,) = clip_bytes()(before, room(before))
+    assert (
+        fold.text == f"{'a' * 2_000}… [+3,000 characters]\nshort\n{'b' * 300}\n[long lines folded; ref={ref_of(text)}]"
+    )
+
+
+def used(call_id: str, text: str) -> Use:
+    return Use(Call(call_id, "bash", "{}"), Result((Text(text),)))

@@ -6,7 +6,7 @@ import re
 
 from yohaku.core.engine import Pass, Room
 from yohaku.core.fold import Fold, View
-from yohaku.core.passes.pieces import SMALL, fold_part, pieces
+from yohaku.core.passes.pieces import LONG_LINE, SMALL, fold_bytes, fold_part, pieces
 from yohaku.core.passes.squeeze import level
 
 READS = frozenset(("read", "cat", "view", "open", "get", "fetch"))
@@ -29,6 +29,25 @@ def clip_results(over: float = 1 / 16, to: float = 1 / 64) -> Pass:
             for piece in found
             if piece.weight > cap
         ]
+
+    return clip
+
+
+def clip_bytes(most: int = 50 * 1024, head: float = 1.0) -> Pass:
+    """Results over so many bytes, or with lines over 2,000 characters, are cut to that, whatever the window.
+
+    `head` is the share shown of the beginning; at 1 the view ends with the note that opens the rest.
+    """
+
+    def clip(view: View, room: Room) -> list[Fold]:
+        folds: list[Fold] = []
+        for piece in pieces(view, room, "result"):
+            folded = piece.slot in view.stubs.get(piece.key, {})
+            if piece.media or folded or not isinstance(piece.original, str):
+                continue
+            if len(piece.original.encode("utf-8", "surrogatepass")) > most or LONG_LINE.search(piece.original):
+                folds.append(fold_bytes(piece, room, "protection from huge results", most, head))
+        return folds
 
     return clip
 

@@ -113,6 +113,18 @@ def fold_part(piece: Piece, room: Room, why: str, tokens: int, head: float = 0.6
     return fold_whole(piece, room, why)
 
 
+def fold_bytes(piece: Piece, room: Room, why: str, most: int, head: float = 1.0) -> Stub:
+    """As much of a text as takes `most` bytes, its long lines shortened."""
+    assert isinstance(piece.original, str)
+    ref, data = ref_of(piece.original), piece.original.encode("utf-8", "surrogatepass")
+    keep = len(data[:most].decode("utf-8", "ignore"))
+    text = _clipped(piece.original, keep, ref, head)
+    while keep and len(text.encode("utf-8", "surrogatepass")) > most:
+        keep = int(keep * 0.95)
+        text = _clipped(piece.original, keep, ref, head)
+    return _stub(piece, text, ref, room, why)
+
+
 def _stub(piece: Piece, text: str, ref: str, room: Room, why: str) -> Stub:
     return Stub(piece.key, piece.slot, text, ref, piece.what, why, piece.weight, room.meter.count(text))
 
@@ -132,6 +144,8 @@ def clip(text: str, tokens: int, count: Callable[[str], int], ref: str, head: fl
 
 
 def _clipped(text: str, keep: int, ref: str, head: float) -> str:
+    if keep >= len(text):
+        return f"{LONG_LINE.sub(_shorten, text)}\n[long lines folded; ref={ref}]"
     first = text[: int(keep * head)]
     last = text[len(text) - (keep - len(first)) :] if head < 1 else ""
     if "\n" in first[len(first) // 2 :]:
@@ -140,7 +154,7 @@ def _clipped(text: str, keep: int, ref: str, head: float) -> str:
         last = last[last.index("\n") + 1 :]
     hidden = text[len(first) : len(text) - len(last)].strip("\n")
     note = f"[… {_size(hidden)} folded; ref={ref}]"
-    return "\n".join(_LONG_LINE.sub(_shorten, side) if side else "" for side in (first, note, last)).strip("\n")
+    return "\n".join(LONG_LINE.sub(_shorten, side) if side else "" for side in (first, note, last)).strip("\n")
 
 
 def _size(text: str) -> str:
@@ -151,7 +165,7 @@ def many(count: int, what: str) -> str:
     return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
 
 
-_LONG_LINE = re.compile(rf"[^\n]{{{LINE + 200},}}")
+LONG_LINE = re.compile(rf"[^\n]{{{LINE + 200},}}")
 
 
 def _shorten(line: re.Match[str]) -> str:
