@@ -195,7 +195,7 @@ def test_a_message_of_several_lines_becomes_one_in_japanese_too() -> None:
 
 def test_every_notice_has_a_sentence_in_japanese() -> None:
     source = (Path(settings.__file__)).read_text(encoding="utf-8")
-    codes = set(re.findall(r'(?:warn|Notice)\("(\w+)"', source))
+    codes = set(re.findall(r"(?:warn|Notice)\(\s*\"(\w+)\"", source))
     assert codes == phrases.NOTICES.keys()
     read = settings.read({"WINDOW": "", "YOHAKU_WINDOW": "many", "HOME": "/nowhere"})
     (told,) = read.warnings

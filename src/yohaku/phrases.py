@@ -102,7 +102,6 @@ PHRASES = {
 
 
 NOTICES = {
-    "no_config": "{file}: ファイルがありません。なしで続けます。",
     "bad_config": "{file}: 読めません ({why})。なしで続けます。",
     "bad_value": "{where} の値 {value!r} は使えません。設定されていないものとして続けます。",
     "unknown_key": "{file}: {key} という設定はありません。",
