@@ -65,6 +65,10 @@ class Budget:
         names: tuple[Level, ...] = ("full", "hot", "warm")
         return next((name for name in names if total >= self.at(name)), "calm")
 
+    def feasible(self, ledger: Ledger) -> bool:
+        """Whether there is room for a conversation at all beside what no folding can touch."""
+        return ledger.fixed <= self.limit
+
     def remaining(self, ledger: Ledger) -> int:
         return max(0, self.window - ledger.total - self.reserve - self.margin)
 

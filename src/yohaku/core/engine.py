@@ -128,8 +128,10 @@ ROUNDS = 8
 def plan(view: View, budget: Budget, recipe: Recipe, meter: Meter) -> Generator[Question, str, Outcome]:
     scales = Scales(meter)
     before = after = scales.ledger(view.shown)
+    if not budget.feasible(before):
+        return Outcome(view, before, before, too_big(view, before, budget))
     made: list[Fold] = []
-    asks, inflated, settled = 0, False, False
+    asks, inflated = 0, False
     for _ in range(ROUNDS):
         start, settled = after.total, True
         for rung in recipe.rungs:
