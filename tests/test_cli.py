@@ -190,3 +190,33 @@ def test_a_pipe_that_closes_early_is_no_trouble(write: Callable[..., str]) -> No
     command = f"{sys.executable} -m yohaku fit {write(session_of(400))} --window 1000000 -q | head -c 10"
     done = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
     assert done.stderr == "" and len(done.stdout) == 10
+
+
+def test_what_is_no_plain_file_is_written_to_and_not_replaced(write: Callable[..., str], tmp_path: Path) -> None:
+    real, link = tmp_path / "real.json", tmp_path / "link.json"
+    real.write_text("old")
+    real.chmod(0o600)
+    link.symlink_to(real)
+    given = write({"messages": [USER]})
+    assert main(["fit", given, "--window", "1000", "--out", str(link), "-q"]) == 0
+    assert link.is_symlink() and json.loads(real.read_text()) == {"messages": [USER]}
+    assert real.stat().st_mode & 0o777 == 0o600
+    assert main(["fit", given, "--window", "1000", "--out", os.devnull, "-q"]) == 0
+    assert not Path(os.devnull).is_file()
+
+
+@pytest.mark.parametrize("out", ["", ".", "given.json/x", "n" * 300])
+def test_a_place_that_cannot_be_written_is_one_line(
+    out: str, write: Callable[..., str], capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = Path(write({"messages": [USER]}))
+    monkeypatch.chdir(given.parent)
+    assert main(["fit", str(given), "--window", "1000", "--out", out]) == 2
+    assert capfd.readouterr().err.count("\n") == 1
+
+
+def test_half_a_letter_is_written_as_an_escape(write: Callable[..., str], tmp_path: Path) -> None:
+    out = tmp_path / "out.json"
+    given = write(b'{"messages": [{"role": "user", "content": "a\\ud800b"}]}')
+    assert main(["fit", given, "--window", "1000", "--dialect", "anthropic", "--out", str(out), "-q"]) == 0
+    assert main(["count", str(out)]) == 0

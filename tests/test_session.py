@@ -6,6 +6,7 @@ import json
 from collections.abc import Awaitable, Iterable, Iterator
 from dataclasses import replace
 from random import Random
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -520,3 +521,50 @@ def test_nothing_is_learned_before_the_first_fit_nor_from_a_server_that_cuts() -
     s.fit(agent(3))
     s.learn(1)
     assert s.scale.lessons == 0 and s.scale.last and not s.scale.last.heeded
+
+
+def test_what_a_client_edits_in_place_is_seen_wherever_it_is_sent() -> None:
+    s = session(60_000)
+    messages: Body = [{"role": "system", "content": "be brief"}]
+    for number in range(200):
+        messages += [{"role": "user", "content": f"q{number}"}, {"role": "assistant", "content": "a"}]
+    messages.append({"role": "user", "content": "now"})
+    for _ in range(3):
+        s.fit(messages)
+        messages += [{"role": "assistant", "content": "a"}, {"role": "user", "content": "more"}]
+    messages[0]["content"] = "x" * 70_000
+    with pytest.raises(DoesNotFit):
+        s.fit(messages)
+
+
+@pytest.mark.parametrize(
+    ("usage", "prompt"),
+    [
+        (30, 30),
+        ({"prompt_tokens": 30, "completion_tokens": 5}, 30),
+        ({"input_tokens": 10, "cache_read_input_tokens": 15, "cache_creation_input_tokens": 5}, 30),
+        ({"promptTokenCount": 30}, 30),
+        ({"prompt_eval_count": 30}, 30),
+        (SimpleNamespace(input_tokens=30), 30),
+    ],
+)
+def test_usage_is_learned_in_the_words_of_any_provider(usage: object, prompt: int) -> None:
+    s = session(4_000)
+    s.fit([{"role": "user", "content": "hello"}])
+    s.learn(usage)
+    assert s.scale.last and s.scale.last.reported == prompt
+
+
+def test_what_is_no_usage_is_refused() -> None:
+    s = session(4_000)
+    s.fit([{"role": "user", "content": "hello"}])
+    with pytest.raises(BadSetting, match="no prompt tokens"):
+        s.learn({"total": 3})
+
+
+def test_growth_that_shows_no_sign_of_its_dialect_is_read_on() -> None:
+    s, body = session(4_000), {"input": [{"role": "user", "content": "hi"}]}
+    s.fit(body)
+    asks = {"type": "mcp_approval_request", "id": "r", "name": "f", "arguments": "{}", "server_label": "x"}
+    body["input"] += [asks, {"type": "mcp_approval_response", "approval_request_id": "r", "approve": True}]
+    assert s.fit(body) is body

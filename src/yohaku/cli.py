@@ -7,7 +7,9 @@ nothing has been written. Heavy parts load when a command needs them.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import gzip
+import io
 import json
 import os
 import sys
@@ -32,6 +34,9 @@ def main(argv: list[str] | None = None) -> int:
     lang = settings.lang
     _warn(settings.warnings, lang)
     arguments = _parser().parse_args(argv)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a terminal that cannot show a letter shows its number
+            stream.reconfigure(errors="backslashreplace")
     try:
         return int(arguments.run(arguments, settings) or 0)
     except Trouble as trouble:
@@ -90,7 +95,7 @@ def show(arguments: argparse.Namespace, settings: setting.Settings) -> int:
     known = _window_known(arguments, settings, given.model)
     session = Session(
         arguments.window if known else 1 << 40,
-        arguments.reserve,
+        arguments.reserve if arguments.reserve is not None else settings.reserve,
         arguments.recipe or settings.recipe,
         given.model,
         dialect=given.dialect,
@@ -228,7 +233,10 @@ def _warn(notices: Iterable[setting.Notice], lang: str) -> None:
 
 
 def _json(value: Any) -> bytes:
-    return json.dumps(value, ensure_ascii=False).encode("utf-8", "surrogatepass") + b"\n"
+    try:
+        return json.dumps(value, ensure_ascii=False).encode() + b"\n"
+    except UnicodeEncodeError:  # half a surrogate pair can only be written as an escape
+        return json.dumps(value).encode() + b"\n"
 
 
 def _write(out: str | None, data: bytes, settings: setting.Settings) -> None:
@@ -237,14 +245,28 @@ def _write(out: str | None, data: bytes, settings: setting.Settings) -> None:
         sys.stdout.buffer.write(data)
         sys.stdout.buffer.flush()
         return
-    path = Path(str(out))
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        _replace(Path(str(out)), data)
+    except (OSError, ValueError) as error:
+        why = error if isinstance(error, OSError) else IsADirectoryError()
+        raise Trouble(_os_trouble(why, str(out), settings.lang)) from None
+
+
+def _replace(path: Path, data: bytes) -> None:
+    if path.exists() and not path.is_file():  # a device or a pipe is written to, never replaced
+        path.write_bytes(data)
+        return
+    path = path.resolve()
+    beside = path.with_name(f".{path.name[:200]}.{os.getpid()}")
     try:
         beside.write_bytes(data)
+        if path.exists():
+            beside.chmod(path.stat().st_mode & 0o7777)
         beside.replace(path)
-    except OSError as error:
-        beside.unlink(missing_ok=True)
-        raise Trouble(_os_trouble(error, str(out), settings.lang)) from None
+    except OSError:
+        with contextlib.suppress(OSError):
+            beside.unlink()
+        raise
 
 
 def _write_report(arguments: argparse.Namespace, session: Any, settings: setting.Settings) -> None:
@@ -272,7 +294,7 @@ def _ledger(view: Any, meter: Any, limit: int | None, lang: str, title: str) -> 
 
 def _positive(text: str) -> int:
     number = int(text.replace(",", "").replace("_", ""))
-    if number < 1:
+    if not 1 <= number < 10**12:
         raise ValueError
     return number
 

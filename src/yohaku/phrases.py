@@ -36,6 +36,7 @@ WHAT = {
     "the newest turn beside the system prompt": "システムプロンプトと最新のやり取り",
     "the newest turn beside the tool definitions": "ツール定義と最新のやり取り",
     "the system prompt": "システムプロンプト",
+    "even an empty request": "空のリクエスト",
     "the tool definitions": "ツール定義",
     "the newest prompt": "最新の指示",
     "the newest turn": "最新のやり取り",

@@ -14,7 +14,7 @@ from yohaku import dialects, meters
 from yohaku import settings as setting
 from yohaku.core.budget import Budget
 from yohaku.core.engine import Fits, Outcome, Question, Recipe, TooBig, plan
-from yohaku.core.errors import DoesNotFit, Malformed
+from yohaku.core.errors import BadSetting, DoesNotFit, Malformed, Unreadable
 from yohaku.core.fold import Cut, View
 from yohaku.core.ledger import Scales
 from yohaku.core.meter import Meter
@@ -22,7 +22,8 @@ from yohaku.core.model import History, Turn
 from yohaku.core.receipt import Receipt
 from yohaku.core.recipes import recipe_named
 from yohaku.dialects.detect import detect
-from yohaku.dialects.dialect import Dialect, Reading, Usage
+from yohaku.dialects.dialect import Dialect, Reading, Sent, Usage
+from yohaku.dialects.usage import prompt_tokens
 from yohaku.drive import Summarise, adrive, drive
 from yohaku.meters.scale import Scale
 from yohaku.settings import Settings
@@ -42,6 +43,8 @@ class _Last:
     """The entries it handed out; None when nothing was folded."""
     version: int
     """Of the store: another session may have folded on since."""
+    sent: Sent
+    """Which entries it sent."""
 
 
 PLAIN = "openai_chat"
@@ -63,6 +66,9 @@ class Session:
         settings: Settings | None = None,
     ) -> None:
         """`window` or `model` is needed; everything else has a default that is a function of them."""
+        for name, given in (("window", window), ("reserve", reserve)):
+            if given is not None and (not isinstance(given, int) or isinstance(given, bool)):
+                raise BadSetting(f"{name} must be a whole number of tokens, not {given!r}")
         if settings is None:
             settings = Settings() if window else setting.read()
         found = setting.window_for(model, settings, dialect=dialect, window=window)
@@ -89,13 +95,13 @@ class Session:
     async def afit(self, body: Any) -> Any:
         return await adrive(self._fitting(body), self._summarise)
 
-    def learn(self, usage: Usage | int) -> None:
-        """What the provider reported for the request handed out last: its prompt tokens, or its whole usage.
+    def learn(self, usage: Any) -> None:
+        """What the provider reported for the request handed out last: its prompt tokens, or its usage in any dialect.
 
         From then on only what was added since is weighed by our own meter, and what the provider adds is reckoned with.
         """
         if self.receipt is not None:
-            reported = usage if isinstance(usage, int) else usage.prompt
+            reported = usage.prompt if isinstance(usage, Usage) else prompt_tokens(usage)
             self.scale = self.scale.learn(self.receipt.outcome.after.total, reported)
 
     def recall(self, ref: str) -> str | bytes:
@@ -114,8 +120,8 @@ class Session:
         return self._dialect_of(body).read(body).history()
 
     def _fitting(self, body: Any) -> Generator[Question, str, Any]:
-        last, self._last = self._last, None
-        if last and last.reading.extends_to(body) and self._still_speaks(last, body):
+        last, self._last, self.receipt = self._last, None, None
+        if last and last.reading.extends_to(body, last.sent) and self._still_speaks(last, body):
             reading = last.reading
             reading.body = body
         else:
@@ -152,7 +158,11 @@ class Session:
         added = dialect.entries_of(body)[last.entries :]
         if self._dialect or not added:
             return True
-        return detect(added) in (dialect.name, PLAIN) or detect(body) == dialect.name
+        try:
+            sign = detect(added)
+        except Unreadable:
+            return True  # no sign of anything
+        return sign in (dialect.name, PLAIN) or detect(body) == dialect.name
 
     def _view(self, last: _Last | None, history: History) -> View:
         """The history with the folds that were made on it before, here or in another process."""
@@ -195,10 +205,12 @@ class Session:
         if last and not outcome.folds and last.outcome.view.stubs is outcome.view.stubs:
             written = None if last.written is None else [*last.written, *entries[last.entries :]]
             out = body if written is None else dialect.with_entries(body, list(written))
+            sent = last.sent
         else:
             out = dialect.write(body, outcome.view)
             written = None if out is body else list(dialect.entries_of(out))
-        self._last = _Last(reading, outcome, len(entries), written, self.store.version)
+            sent = dialect.sent(outcome.view, len(entries))
+        self._last = _Last(reading, outcome, len(entries), written, self.store.version, sent)
         return out
 
 

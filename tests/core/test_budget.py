@@ -95,4 +95,7 @@ def test_a_reserve_leaves_something_for_the_prompt(reserve: int) -> None:
     with pytest.raises(BadSetting) as raised:
         Budget(4_096, reserve)
     assert (raised.value.code, raised.value.facts) == ("bad_reserve", {"reserve": reserve, "window": 4_096})
-    assert str(raised.value) == f"a reserve of {reserve:,} tokens in a window of 4,096: give a smaller reserve"
+    assert (
+        str(raised.value)
+        == f"a reserve of {reserve:,} tokens in a window of 4,096: give one from 0 to below the window"
+    )

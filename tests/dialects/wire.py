@@ -39,7 +39,8 @@ def folded(dialect: Dialect, body: Any, window: int, recipe: str = "auto") -> tu
 
 def spare(outcome: Outcome) -> int:
     """What the stubs of images are weighed too much: on the wire they may share an entry with what stands beside."""
-    images = [stub for stub in outcome.view.live if re.search(r"(byte|bytes|a link); ref=", stub.text)]
+    media = ("image", "document", "audio", "video")
+    images = [stub for stub in outcome.view.live if stub.what in media or re.search(r"bytes?; ref=", stub.text)]
     return (Frame().message + 2) * len(images)
 
 

@@ -30,7 +30,8 @@ class Budget:
             raise BadSetting(f"a window of {self.window:,} tokens: give a positive number", code="bad_window")
         if not 0 <= self.reserve < self.window:
             raise BadSetting(
-                f"a reserve of {self.reserve:,} tokens in a window of {self.window:,}: give a smaller reserve",
+                f"a reserve of {self.reserve:,} tokens in a window of {self.window:,}: "
+                "give one from 0 to below the window",
                 code="bad_reserve",
                 reserve=self.reserve,
                 window=self.window,

@@ -202,6 +202,8 @@ def too_big(view: View, after: Ledger, budget: Budget) -> TooBig:
     limit = budget.limit
     system, tools = after.request + after.system, after.request + after.tools
     if after.fixed > limit:
+        if not after.system and not after.tools:
+            return TooBig("even an empty request", system, limit)
         if system > limit or not after.tools:
             return TooBig("the system prompt", system, limit)
         if tools > limit:

@@ -70,7 +70,7 @@ def _line(who: str, part: Part, meter: Meter | None, ref: str = "") -> str:
 
 def _short(text: str) -> str:
     """In one line of WIDTH columns; what is written in Chinese characters or kana takes two each."""
-    line = " ".join(text[: WIDTH * 4].split())
+    line = "".join(letter if letter.isprintable() else "·" for letter in " ".join(text[: WIDTH * 4].split()))
     width = 0
     for index, letter in enumerate(line):
         width += 2 if east_asian_width(letter) in "WF" else 1

@@ -10,7 +10,7 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import msgspec
 
@@ -50,6 +50,13 @@ class Answer:
     usage: Usage | None = None
     stop: str = ""
     """The provider's own word for why it stopped."""
+
+
+class Sent(NamedTuple):
+    kept: tuple[int, ...]
+    """Indices of entries before `since` that stay: system texts, the prompt that is being answered."""
+    since: int
+    """From this index on all stay."""
 
 
 class Dialect(ABC):
@@ -113,6 +120,16 @@ class Dialect(ABC):
             entries = self._cut(entries, view, gist.text)
         return self.with_entries(body, entries)
 
+    def sent(self, view: View, count: int) -> Sent:
+        """Which of so many entries are sent, as they were or with stubs in them."""
+        if not view.gist:
+            return Sent((), 0)
+        turn, *later = view.visible()
+        after = [at[0] for at in (*_places(turn.steps), *(at for t in later for at in _turn_places(t))) if at]
+        since = min((int(i) for i in after), default=count)
+        kept = {part.at[0] for part in (*view.history.system, *turn.prompt) if part.at}
+        return Sent(tuple(sorted(i for i in kept if isinstance(i, int) and i < since)), since)
+
     def _put(self, entries: list[Json], stub: Stub, owner: Turn | Step) -> None:
         part: Any = owner.prompt[stub.slot.item] if isinstance(owner, Turn) else owner.solid[stub.slot.item]
         if isinstance(part, Use):
@@ -133,14 +150,12 @@ class Dialect(ABC):
 
     def _cut(self, entries: list[Json], view: View, text: str) -> list[Json]:
         """Without what the gist hides, and with the gist before the prompt that is still being answered."""
-        turn, *later = view.visible()
-        kept = {part.at[0] for part in (*view.history.system, *turn.prompt) if part.at}
-        after = [at[0] for at in (*_places(turn.steps), *(at for t in later for at in _turn_places(t))) if at]
-        boundary = min((int(i) for i in after), default=len(entries))
-        stays = [i for i in range(len(entries)) if i >= boundary or i in kept]
+        sent = self.sent(view, len(entries))
+        stays = [*sent.kept, *range(sent.since, len(entries))]
         for at in self._shared(view.history, view.cut, set(stays)):
             entries[int(at[0])] = drop(entries[int(at[0])], at[1:])
-        first = min((int(part.at[0]) for part in turn.prompt if part.at), default=boundary)
+        prompt = next(view.visible()).prompt
+        first = min((int(part.at[0]) for part in prompt if part.at), default=sent.since)
         written = [entries[i] for i in stays if i < first]
         return [*written, self.user_entry(text), *(entries[i] for i in stays if i >= first)]
 
@@ -168,7 +183,7 @@ def _turn_places(turn: Turn) -> Iterable[Path]:
 
 
 LOOKED_AT = 128
-"""Entries that are compared in depth at both ends of a look; see `Reading.extends_to`."""
+"""Entries that are not sent, and yet compared in depth at each look; see `Reading.extends_to`."""
 
 
 class Reading:
@@ -211,11 +226,11 @@ class Reading:
             except RecursionError:
                 raise Malformed("this is nested too deeply", self.scribe.where) from None
 
-    def extends_to(self, body: Json) -> bool:
+    def extends_to(self, body: Json, sent: Sent) -> bool:
         """Whether `body` begins with all that was read.
 
-        Entries that were replaced are noticed at once. Of those that are the same objects as before, the newest are
-        compared with what was read and the others by turns: an old one that was edited in place is noticed soon.
+        Entries that were replaced are noticed at once. Those that are the same objects as before may have been edited
+        in place: all that are sent are compared with what was read, and by turns those that a gist hides.
         """
         if type(body) is not type(self.body) or not self._seen:
             return False
@@ -229,8 +244,10 @@ class Reading:
         if entries[0] is not self._held[0]:
             self._held = entries[:count]
         start, self._looked = self._looked, (self._looked + LOOKED_AT) % count
-        looks = (slice(start, min(count, start + LOOKED_AT)), slice(max(0, count - LOOKED_AT), count))
-        return all(entries[look] == self._seen[look] for look in looks)
+        looks = (slice(start, min(count, start + LOOKED_AT)), slice(sent.since, count))
+        return all(entries[look] == self._seen[look] for look in looks) and all(
+            entries[index] == self._seen[index] for index in sent.kept
+        )
 
     def history(self) -> History:
         return self.scribe.history()
@@ -276,7 +293,9 @@ def drop(value: Json, path: Path) -> Json:
 
 def kind_of(value: Json) -> str:
     names = {dict: "an object", list: "a list", str: "a text", bool: "true or false", type(None): "nothing"}
-    return names.get(type(value), "a number")
+    names |= {int: "a number", float: "a number"}
+    hint = "; give its model_dump()" if hasattr(value, "model_dump") else ""
+    return names.get(type(value), f"a Python {type(value).__name__}{hint}")
 
 
 def text_at(value: Json, where: str, what: str) -> str:

@@ -80,6 +80,8 @@ class OpenAIChat(Dialect):
                 scribe.say(Opaque("thought", data, at=(index, field)))
         for part in _content(entry.get("content"), (index, "content"), scribe.where):
             scribe.say(part)
+        if isinstance(entry.get("audio"), dict) and entry["audio"].get("id"):
+            scribe.say(Opaque("audio_reply", dump(entry["audio"]), at=(index, "audio")))
         if isinstance(entry.get("refusal"), str) and entry["refusal"]:
             scribe.say(Text(entry["refusal"], at=(index, "refusal")))
         for place, call in enumerate(objects(entry.get("tool_calls"), scribe.where, "tool_calls")):

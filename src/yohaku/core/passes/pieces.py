@@ -98,7 +98,7 @@ def fold_whole(piece: Piece, room: Room, why: str) -> Stub:
     if isinstance(piece.original, str) and not piece.media:
         size = _size(piece.original)
     else:
-        size = many(len(piece.original), "byte") if isinstance(piece.original, bytes) else "a link"
+        size = many(len(piece.original), "byte") if isinstance(piece.original, bytes) else _linked(piece.original)
     ref = ref_of(piece.original)
     return _stub(piece, f"[{piece.what} folded: {size}; ref={ref}]", ref, room, why)
 
@@ -152,9 +152,13 @@ def _clipped(text: str, keep: int, ref: str, head: float) -> str:
         first = first[: first.rindex("\n")]
     if "\n" in last[: len(last) // 2]:
         last = last[last.index("\n") + 1 :]
-    hidden = text[len(first) : len(text) - len(last)].strip("\n")
+    hidden = text[len(first) : len(text) - len(last)].removeprefix("\n").removesuffix("\n")
     note = f"[… {_size(hidden)} folded; ref={ref}]"
     return "\n".join(LONG_LINE.sub(_shorten, side) if side else "" for side in (first, note, last)).strip("\n")
+
+
+def _linked(data: str) -> str:
+    return "a link" if "://" in data[:16] else many(len(data), "character")
 
 
 def _size(text: str) -> str:
