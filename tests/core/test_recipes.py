@@ -6,7 +6,7 @@ from yohaku.core.budget import Budget
 from yohaku.core.engine import Fits, Folded, Outcome, TooBig, plan
 from yohaku.core.errors import UnknownRecipe
 from yohaku.core.fold import Gist, Stub, View
-from yohaku.core.model import Call, History, Result, Step, Text, Turn, Use
+from yohaku.core.model import Call, History, Opaque, Result, Step, Text, Turn, Use
 from yohaku.core.recipes import AUTO, CHAT, RECIPES, recipe_named
 from yohaku.core.scribe import history_of
 from yohaku.drive import drive
@@ -128,3 +128,17 @@ def test_chat_leaves_everything_alone_until_it_does_not_fit() -> None:
 def test_chat_refuses_a_newest_prompt_that_is_too_big_by_itself() -> None:
     verdict = folded(chatting(5, 400, last=5_000), 4_096, "chat").verdict
     assert isinstance(verdict, TooBig) and (verdict.what, verdict.limit) == ("the newest prompt", 3_584)
+
+
+def test_where_even_the_newest_step_goes_the_gist_tells_what_it_did() -> None:
+    """A loop that thought only at its beginning may not be cut inside, so all of it goes when it must."""
+    thought = Opaque("thought", '{"type":"thinking","thinking":"hm","signature":"s"}')
+    steps = [
+        Step((Use(Call(str(n), "bash", '{"command":"ls"}'), Result((Text(f"result {n}\n" * 9),))),)) for n in range(80)
+    ]
+    steps[0] = Step((thought, *steps[0].items))
+    history = history_of([Turn((Text("Find it."),), tuple(steps))])
+    shown = folded(history, 4_096, "auto").view.shown
+    assert shown.steps == ()
+    gist = shown.turns[0].prompt[0]
+    assert isinstance(gist, Text) and "The last step was:\n## call bash" in gist.text and "result 79" in gist.text

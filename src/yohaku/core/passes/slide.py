@@ -6,13 +6,14 @@ The cut is made at steps, never inside one, and the prompt that is still being a
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Literal
 
 from yohaku.core.engine import Pass, Room
 from yohaku.core.fold import Cut, Fold, Gist, View, ref_of, told
 from yohaku.core.meter import Meter
 from yohaku.core.model import Opaque, Text, Turn
-from yohaku.core.passes.pieces import many
+from yohaku.core.passes.pieces import SMALL, clip, many
 
 
 def slide(
@@ -30,7 +31,7 @@ def slide(
         share = int(room.budget.limit * asked)
         enough = room.excess + room.scales.frame.message + NOTICE
         cut, removed = next((found for found in cuts if found[1] >= enough + share * bool(found[0].turn)), cuts[-1])
-        gist = _gist(view, room, cut, removed, share)
+        gist = _with_last_step(_gist(view, room, cut, removed, share), view, room, cut)
         saved, limit = gist.before - gist.after, room.budget.limit
         if room.ledger.total > limit:
             # Where even this would not do it, something else is too big, and history would be hidden for nothing.
@@ -76,6 +77,21 @@ def _beginnings(turn: Turn, newest: bool) -> set[int]:
 
 def _is_thought(item: object) -> bool:
     return isinstance(item, Opaque) and item.kind == "thought"
+
+
+def _with_last_step(gist: Gist, view: View, room: Room, cut: Cut) -> Gist:
+    """Where even the newest step goes, what it did is told: the model would only do it again."""
+    hidden = view.hidden(cut)
+    newest = next((turn.steps[-1] for turn in reversed(view.history.turns) if turn.steps), None)
+    if newest is None or not hidden or hidden[-1].steps[-1:] != (newest,):
+        return gist
+    free = room.goal - (room.ledger.total - gist.before + gist.after) - SMALL
+    step, tokens = told([Turn((), (newest,))]), min(free, room.budget.limit // 4)
+    shown = step if room.meter.count(step) <= tokens else clip(step, tokens, room.meter.count, gist.ref, head=0.6)
+    if tokens < SMALL or shown is None:
+        return gist
+    text = f"{gist.text}\nThe last step was:\n{shown}"
+    return replace(gist, text=text, after=room.scales.entries((Text(text),)))
 
 
 def _gist(view: View, room: Room, cut: Cut, removed: int, share: int) -> Gist:
