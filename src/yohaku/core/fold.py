@@ -142,7 +142,7 @@ class View:
         turns = [self._shown_turn(turn) for turn in self.visible()]
         if self.gist:
             turns[0] = replace(turns[0], prompt=(Text(self.gist.text), *turns[0].prompt))
-        return History(self.history.system, self.history.tools, tuple(turns))
+        return History(self.history.system, self.history.tools, tuple(turns), forced=self.history.forced)
 
     def originals(self, fold: Fold) -> Iterator[tuple[str, str | bytes]]:
         """What a fold hides, each original with the ref that opens it."""

@@ -48,18 +48,18 @@ class Scales:
         newest = next((turn.steps[-1] for turn in reversed(shown.turns) if turn.steps), Step(()))
         return Ledger(
             system=self.entries(shown.system),
-            tools=self.tools(shown.tools),
+            tools=self.tools(shown.tools, shown.forced),
             turns=self.turns(shown.turns),
             last=sum(self.parts(use.result.parts) for use in newest.uses),
             request=self.frame.request,
         )
 
-    def tools(self, tools: tuple[Tool, ...]) -> int:
+    def tools(self, tools: tuple[Tool, ...], forced: bool = False) -> int:
         if not tools:
             return 0
         texts = [self.frame.describe(tool.definition) for tool in tools]
         definitions = sum(math.ceil(self.frame.definition * self.meter.count(text)) for text in texts)
-        return self.frame.tools + self.frame.tool * len(tools) + definitions
+        return self.frame.tools + self.frame.forced * forced + self.frame.tool * len(tools) + definitions
 
     def turns(self, turns: Iterable[Turn]) -> int:
         return sum(map(self.turn, turns))

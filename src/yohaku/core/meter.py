@@ -38,6 +38,8 @@ class Frame:
     """Per result, beside its content."""
     tools: int = 0
     """Once, when there are tools at all."""
+    forced: int = 0
+    """Once more, when one of them must be called."""
     tool: int = 0
     """Per tool definition."""
     definition: float = 1.0

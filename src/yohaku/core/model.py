@@ -143,6 +143,8 @@ class History:
     turns: tuple[Turn, ...] = ()
     pending: Reply | None = None
     """The one reply whose calls have no results yet, at the very end. Never sent."""
+    forced: bool = field(default=False, compare=False)
+    """Whether the model is told that it must call a tool: some providers say that to it at length."""
 
     @property
     def steps(self) -> tuple[Step, ...]:

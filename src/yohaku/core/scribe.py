@@ -21,6 +21,8 @@ class Scribe:
     def __init__(self) -> None:
         self.system: list[Part] = []
         self.tools: list[Tool] = []
+        self.forced = False
+        """Whether the model must call a tool."""
         self.where = ""
         """The entry being read, for error messages."""
         self.partial = False
@@ -93,7 +95,7 @@ class Scribe:
         if not steps:
             turn_key = _chained(self._chain, b"prompt", self._prompt).hex()
         newest = (Turn(tuple(self._prompt), steps, turn_key),) if self._prompt or steps else ()
-        return History(tuple(self.system), tuple(self.tools), (*self._turns, *newest), pending)
+        return History(tuple(self.system), tuple(self.tools), (*self._turns, *newest), pending, self.forced)
 
     def _close_step(self) -> None:
         if not self._reply:

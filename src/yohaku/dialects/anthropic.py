@@ -40,6 +40,8 @@ class Anthropic(Dialect):
 
     def open(self, scribe: Scribe, body: dict[str, Json]) -> None:
         scribe.system += _content(body.get("system"), ("system",), "system")
+        choice = body.get("tool_choice")
+        scribe.forced = isinstance(choice, dict) and choice.get("type") in ("any", "tool")
         for number, tool in enumerate(objects(body.get("tools"), "tools", "tools")):
             scribe.tools.append(Tool(str(tool.get("name", "")), dump(_unmarked(tool)), ("tools", number)))
 

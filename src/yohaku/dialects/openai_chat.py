@@ -38,6 +38,7 @@ class OpenAIChat(Dialect):
     entries = "messages"
 
     def open(self, scribe: Scribe, body: dict[str, Json]) -> None:
+        scribe.forced = body.get("tool_choice") not in (None, "auto", "none")
         for index, tool in enumerate(objects(body.get("tools"), "tools", "this")):
             function = object_or_empty(tool.get("function")) or object_or_empty(tool.get("custom")) or tool
             scribe.tools.append(Tool(str(function.get("name", "")), dump(tool), ("tools", index)))
