@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from yohaku.core.engine import Question
-from yohaku.core.errors import BadSetting, Unanswered
-from yohaku.drive import Summarise, adrive, drive
+from yohaku.core.engine import Effect, Folding, Look, Question
+from yohaku.core.errors import BadSetting, Refused, Unanswered
+from yohaku.drive import Answers, Summarise, adrive, drive
 from yohaku.testing import ScriptedModel
 
 Planning = Generator[Question, str, str]
@@ -34,11 +34,11 @@ def making_do() -> Planning:
 
 
 def driven(planning: Planning, summarise: Summarise | None = None) -> str:
-    return drive(planning, summarise)
+    return drive(planning, Answers(summarise))
 
 
 def adriven(planning: Planning, summarise: Summarise | None = None) -> str:
-    return asyncio.run(adrive(planning, summarise))
+    return asyncio.run(adrive(planning, Answers(summarise)))
 
 
 both = pytest.mark.parametrize("driver", [driven, adriven])
@@ -84,12 +84,47 @@ def test_a_planning_may_go_on_asking_after_a_question_without_an_answer(driver: 
 
 
 @both
-def test_what_a_model_raises_comes_out(driver: Driver) -> None:
+def test_a_model_that_fails_is_one_that_does_not_answer(driver: Driver) -> None:
     def broken(question: Question) -> str:
-        raise TimeoutError(question.purpose)
+        raise TimeoutError("too slow")
 
-    with pytest.raises(TimeoutError, match="purpose 0"):
-        driver(making_do(), broken)
+    assert driver(making_do(), broken) == "made without a model"
+    with pytest.raises(Unanswered, match="the question for purpose 0 failed: too slow"):
+        driver(asking(1), broken)
+
+
+@both
+def test_a_file_is_looked_at_through_the_reader_given_and_empty_where_there_is_none(driver: Driver) -> None:
+    def looking() -> Generator[Effect, str, str]:
+        return (yield Look("a.py")) + "|" + (yield Look("gone.py"))
+
+    def run(answers: Answers) -> str:
+        return drive(looking(), answers) if driver is driven else asyncio.run(adrive(looking(), answers))
+
+    assert run(Answers(look={"a.py": "x = 1"}.get)) == "x = 1|"
+    assert run(Answers()) == "|"
+
+
+@both
+@pytest.mark.parametrize(
+    ("said", "heard"), [(None, "go on: "), ("keep the paths", "go on: keep the paths"), (False, "refused")]
+)
+def test_before_a_folding_the_surface_may_add_words_or_refuse(driver: Driver, said: Any, heard: str) -> None:
+    told: list[Folding] = []
+
+    def before(folding: Folding) -> Any:
+        told.append(folding)
+        return said
+
+    def folding() -> Generator[Effect, str, str]:
+        try:
+            return "go on: " + (yield Folding(manual=False, weight=9, limit=8))
+        except Refused:
+            return "refused"
+
+    answers = Answers(before=before)
+    assert (drive(folding(), answers) if driver is driven else asyncio.run(adrive(folding(), answers))) == heard
+    assert told == [Folding(manual=False, weight=9, limit=8)]
 
 
 async def slowly(question: Question) -> str:

@@ -4,58 +4,102 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Awaitable, Callable, Generator
+from dataclasses import dataclass
 from typing import TypeAlias, TypeVar
 
-from yohaku.core.engine import Question
-from yohaku.core.errors import BadSetting, Unanswered
+from yohaku.core.engine import Effect, Folding, Look, Question
+from yohaku.core.errors import BadSetting, Refused, Unanswered
 
 T = TypeVar("T")
-Summarise: TypeAlias = Callable[[Question], str | Awaitable[str]]
+Summarise: TypeAlias = Callable[[Question], "str | Awaitable[str]"]
 
 
-def drive(planning: Generator[Question, str, T], summarise: Summarise | None = None) -> T:
-    def answer(question: Question) -> str:
-        answer = summarise(question) if summarise else None
-        if inspect.isawaitable(answer):
-            if inspect.iscoroutine(answer):
-                answer.close()
-            raise BadSetting("summarise is async here: call afit instead of fit", code="async_summarise")
-        return _said(answer, question)
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """Who answers what a planning yields. Nobody need be there."""
+
+    summarise: Summarise | None = None
+    look: Callable[[str], str | None] | None = None
+    """A file as it is now, or None where there is none to read."""
+    before: Callable[[Folding], str | bool | None] | None = None
+    """Told of a folding before it begins; may return words for it, or False to have none."""
+
+    def to(self, effect: Effect) -> str | Awaitable[str]:
+        """The answer; raises `Unanswered` where there is none, `Refused` where a folding is not wanted."""
+        match effect:
+            case Question():
+                try:
+                    answer = self.summarise(effect) if self.summarise else None
+                except (Unanswered, BadSetting):
+                    raise
+                except Exception as failed:  # whatever a summariser does, the conversation goes on without it
+                    raise Unanswered(f"the question for {effect.purpose} failed: {failed}") from failed
+                return answer if inspect.isawaitable(answer) else _said(answer, effect)
+            case Look():
+                return (self.look(effect.path) if self.look else None) or ""
+            case Folding():
+                said = self.before(effect) if self.before else None
+                if said is False:
+                    raise Refused
+                return said if isinstance(said, str) else ""
+
+
+NOBODY = Answers()
+
+
+def drive(planning: Generator[Effect, str, T], answers: Answers = NOBODY) -> T:
+    def answer(effect: Effect) -> str:
+        answer = answers.to(effect)
+        if isinstance(answer, str):
+            return answer
+        if inspect.iscoroutine(answer):
+            answer.close()
+        raise BadSetting("summarise is async here: call afit instead of fit", code="async_summarise")
 
     try:
-        question = next(planning)
+        effect = next(planning)
         while True:
             try:
-                reply = answer(question)
-            except Unanswered as nobody:
-                question = planning.throw(nobody)
+                reply = answer(effect)
+            except (Unanswered, Refused) as nobody:
+                effect = planning.throw(nobody)
             else:
-                question = planning.send(reply)
+                effect = planning.send(reply)
     except StopIteration as stop:
         outcome: T = stop.value
         return outcome
 
 
-async def adrive(planning: Generator[Question, str, T], summarise: Summarise | None = None) -> T:
-    async def answer(question: Question) -> str:
-        answer = summarise(question) if summarise else None
-        return _said(await answer if inspect.isawaitable(answer) else answer, question)
+async def adrive(planning: Generator[Effect, str, T], answers: Answers = NOBODY) -> T:
+    async def answer(effect: Effect) -> str:
+        answer = answers.to(effect)
+        if isinstance(answer, str):
+            return answer
+        assert isinstance(effect, Question)
+        try:
+            return _said(await answer, effect)
+        except Unanswered:
+            raise
+        except Exception as failed:
+            raise Unanswered(f"the question for {effect.purpose} failed: {failed}") from failed
 
     try:
-        question = next(planning)
+        effect = next(planning)
         while True:
             try:
-                reply = await answer(question)
-            except Unanswered as nobody:
-                question = planning.throw(nobody)
+                reply = await answer(effect)
+            except (Unanswered, Refused) as nobody:
+                effect = planning.throw(nobody)
             else:
-                question = planning.send(reply)
+                effect = planning.send(reply)
     except StopIteration as stop:
         outcome: T = stop.value
         return outcome
 
 
-def _said(answer: str | None, question: Question) -> str:
+def _said(answer: object, effect: Question) -> str:
     if answer is None:
-        raise Unanswered(f"nobody is there to answer a question for {question.purpose}")
+        raise Unanswered(f"nobody is there to answer a question for {effect.purpose}")
+    if not isinstance(answer, str):
+        raise Unanswered(f"the answer is not a text but a Python {type(answer).__name__}")
     return answer

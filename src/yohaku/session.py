@@ -6,25 +6,26 @@ A body that only adds to the last one costs what it adds.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
 from yohaku import dialects, meters
 from yohaku import settings as setting
 from yohaku.core.budget import Budget
-from yohaku.core.engine import Fits, Outcome, Question, Recipe, TooBig, plan
+from yohaku.core.engine import Effect, Fits, Folding, Outcome, Recipe, TooBig, Wish, plan
 from yohaku.core.errors import BadSetting, DoesNotFit, Malformed, Unreadable
 from yohaku.core.fold import Cut, View
 from yohaku.core.ledger import Scales
 from yohaku.core.meter import Meter
 from yohaku.core.model import History, Turn
+from yohaku.core.payback import Prices
 from yohaku.core.receipt import Receipt
 from yohaku.core.recipes import recipe_named
 from yohaku.dialects.detect import detect
 from yohaku.dialects.dialect import Dialect, Reading, Sent, Usage
 from yohaku.dialects.usage import prompt_tokens
-from yohaku.drive import Summarise, adrive, drive
+from yohaku.drive import Answers, Summarise, adrive, drive
 from yohaku.meters.scale import Scale
 from yohaku.settings import Settings
 from yohaku.stores import Store
@@ -63,9 +64,17 @@ class Session:
         meter: Meter | None = None,
         store: Store | None = None,
         summarise: Summarise | None = None,
+        look: Callable[[str], str | None] | None = None,
+        before: Callable[[Folding], str | bool | None] | None = None,
+        after: Callable[[Receipt], None] | None = None,
+        prices: Prices | None = None,
         settings: Settings | None = None,
     ) -> None:
-        """`window` or `model` is needed; everything else has a default that is a function of them."""
+        """`window` or `model` is needed; everything else has a default that is a function of them.
+
+        `look` reads a file as it is now; `before` is told of a folding, and may add words to it or refuse it by
+        returning False; `after` is given the receipt of each.
+        """
         for name, given in (("window", window), ("reserve", reserve)):
             if given is not None and (not isinstance(given, int) or isinstance(given, bool)):
                 raise BadSetting(f"{name} must be a whole number of tokens, not {given!r}")
@@ -82,18 +91,21 @@ class Session:
         self._dialect = dialect
         self._meter = meter
         self._meters: dict[str, Meter] = {}
-        self._summarise = summarise
+        self._answers = Answers(summarise, look, before)
+        self._after = after
+        self._prices = prices or Prices()
         self._last: _Last | None = None
 
-    def fit(self, body: Any) -> Any:
+    def fit(self, body: Any, *, fold: bool = False, words: str = "") -> Any:
         """The same conversation, in the same shape, within the limit; raises `DoesNotFit` when there is no way.
 
+        `fold` folds now, whatever the weight, and `words` say what the user wants kept.
         What comes out shares its entries with what went in and with the session: copy before you edit.
         """
-        return drive(self._fitting(body), self._summarise)
+        return drive(self._fitting(body, self._wish(fold, words)), self._answers)
 
-    async def afit(self, body: Any) -> Any:
-        return await adrive(self._fitting(body), self._summarise)
+    async def afit(self, body: Any, *, fold: bool = False, words: str = "") -> Any:
+        return await adrive(self._fitting(body, self._wish(fold, words)), self._answers)
 
     def learn(self, usage: Any) -> None:
         """What the provider reported for the request handed out last: its prompt tokens, or its usage in any dialect.
@@ -119,7 +131,10 @@ class Session:
         """What a body says, in our language."""
         return self._dialect_of(body).read(body).history()
 
-    def _fitting(self, body: Any) -> Generator[Question, str, Any]:
+    def _wish(self, fold: bool, words: str) -> Wish:
+        return Wish(manual=fold, words=words, prices=self._prices)
+
+    def _fitting(self, body: Any, wish: Wish) -> Generator[Effect, str, Any]:
         last, self._last, self.receipt = self._last, None, None
         if last and last.reading.extends_to(body, last.sent) and self._still_speaks(last, body):
             reading = last.reading
@@ -132,14 +147,17 @@ class Session:
             call = history.pending.calls[0]
             raise Malformed(f"call {call.id!r} has no result; send its result with it", "the last reply")
         meter = self.meter_for(reading.dialect.name)
-        outcome = self._still_calm(last, history, meter) if last else None
+        outcome = self._still_calm(last, history, meter) if last and not wish.manual else None
         if outcome is None:
-            outcome = yield from plan(self._view(last, history), self._weighable, self.recipe, meter)
+            outcome = yield from plan(self._view(last, history), self._weighable, self.recipe, meter, wish)
         self.receipt = Receipt(outcome, self.budget.limit, meter.exact, meter.name, self.scale.total)
         if isinstance(outcome.verdict, TooBig):
             raise DoesNotFit(outcome.verdict)
         self._keep(outcome)
-        return self._write(last, reading, outcome)
+        written = self._write(last, reading, outcome)
+        if outcome.folds and self._after:
+            self._after(self.receipt)
+        return written
 
     @property
     def _weighable(self) -> Budget:

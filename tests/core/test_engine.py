@@ -11,6 +11,7 @@ from yohaku.core.engine import (
     Asking,
     Fits,
     Folded,
+    Folding,
     Inflated,
     Outcome,
     Pass,
@@ -19,6 +20,7 @@ from yohaku.core.engine import (
     Room,
     Rung,
     TooBig,
+    Wish,
     plan,
     too_big,
 )
@@ -26,9 +28,10 @@ from yohaku.core.errors import Unanswered
 from yohaku.core.fold import Fold, Gist, Slot, Stub, View
 from yohaku.core.ledger import weigh
 from yohaku.core.model import History, Step, Text, Tool, Turn
+from yohaku.core.payback import Payback
 from yohaku.core.recipes import RECIPES
 from yohaku.core.scribe import history_of
-from yohaku.drive import drive
+from yohaku.drive import Answers, drive
 from yohaku.testing import ByteMeter, ScriptedModel, conversation
 
 METER = ByteMeter()
@@ -64,7 +67,7 @@ def always(propose: Pass) -> Rung:
 
 
 def planned(view: View, limit: int, *rungs: Rung, answers: tuple[str, ...] = ()) -> Outcome:
-    return drive(plan(view, Budget(limit, 0), recipe(*rungs), METER), ScriptedModel(*answers))
+    return drive(plan(view, Budget(limit, 0), recipe(*rungs), METER), Answers(ScriptedModel(*answers)))
 
 
 # Rungs
@@ -104,9 +107,9 @@ def test_a_folding_says_what_it_did() -> None:
     v = view(100, reply=50)
     outcome = planned(v, 150, Rung("hot", proposing("[short]")))
     folded = v.with_([stub(v, "[short]")])
-    assert outcome == Outcome(
-        folded, weigh(v.shown, METER), weigh(folded.shown, METER), Folded(), (stub(v, "[short]"),), 0
-    )
+    ledgers = weigh(v.shown, METER), weigh(folded.shown, METER)
+    back = Payback(93, 65, 65 * 1.15 / 9.3)
+    assert outcome == Outcome(folded, *ledgers, Folded(), (stub(v, "[short]"),), 0, (), back)
     assert (outcome.before.total, outcome.after.total) == (161, 68)
 
 
@@ -243,7 +246,8 @@ def asking(view: View, room: Room) -> Asking:
 def test_a_pass_that_needs_a_model_yields_its_questions_and_is_sent_the_answers() -> None:
     v = view(100)
     planning = plan(v, Budget(100, 0), recipe(Rung("over", asking)), METER)
-    assert next(planning) == Question("gist", "what was said?", 50)
+    assert next(planning) == Folding(manual=False, weight=107, limit=100)
+    assert planning.send("") == Question("gist", "what was said?", 50)
     assert planning.send("a tale") == Question("check", "is this true: a tale", 5)
     with pytest.raises(StopIteration) as stopped:
         planning.send("")
@@ -285,6 +289,7 @@ def test_a_pass_may_ask_something_else_where_nobody_answers() -> None:
     v = view(100)
     planning = plan(v, Budget(100, 0), recipe(Rung("over", stubborn)), METER)
     next(planning)
+    planning.send("")
     assert planning.throw(Unanswered("nobody")) == Question("title", "what is it about?", 5)
     with pytest.raises(StopIteration) as stopped:
         planning.send("[logs]")
@@ -365,3 +370,55 @@ def test_planning_again_on_the_outcome_makes_no_new_fold(name: str, seed: int) -
 
 def test_an_empty_conversation_fits() -> None:
     assert drive(plan(View(History()), Budget.of(2_048), RECIPES["auto"], METER)).verdict == Fits()
+
+
+# What the surface may wish for
+
+
+def test_a_folding_the_surface_refuses_changes_nothing() -> None:
+    v = view(100)
+    outcome = drive(
+        plan(v, Budget(120, 0), recipe(Rung("hot", proposing("[short]"))), METER), Answers(before=lambda folding: False)
+    )
+    assert (outcome.view, outcome.folds, outcome.verdict) == (v, (), Fits())
+
+
+def test_what_does_not_fit_unfolded_is_not_sent_when_the_surface_refuses_to_fold() -> None:
+    planning = plan(view(100), Budget(100, 0), recipe(Rung("over", proposing("[short]"))), METER)
+    outcome = drive(planning, Answers(before=lambda folding: False))
+    assert outcome.verdict == TooBig("the conversation, which was not to be folded,", 107, 100)
+
+
+def test_the_user_may_have_it_folded_below_any_level_and_say_what_to_keep() -> None:
+    heard: list[Wish] = []
+
+    def listening(view: View, room: Room) -> list[Fold]:
+        heard.append(room.wish)
+        return [stub(view, "[short]")]
+
+    planning = plan(view(100), Budget(10_000, 0), recipe(Rung("full", listening)), METER, Wish(manual=True, words="a"))
+    outcome = drive(planning, Answers(before=lambda folding: "b"))
+    assert outcome.verdict == Folded() and [(wish.manual, wish.words) for wish in heard] == [(True, "a\nb")]
+
+
+def test_a_rung_that_must_pay_back_waits_until_it_does() -> None:
+    rung = Rung("calm", proposing("[short]"), goal="calm", pays=True)
+    v = view(100, reply=50)
+    assert drive(plan(v, Budget(200, 0), recipe(rung), METER, Wish(ahead=8))).verdict == Fits()
+    assert drive(plan(v, Budget(200, 0), recipe(rung), METER, Wish(ahead=9))).verdict == Folded()
+    assert drive(plan(v, Budget(150, 0), recipe(rung), METER, Wish(ahead=8))).verdict == Folded()  # it must
+
+
+def test_why_a_question_had_no_answer_is_told() -> None:
+    def frugal(view: View, room: Room) -> Asking:
+        try:
+            text = yield Question("gist", "what was said?", 50)
+        except Unanswered:
+            text = "[no model]"
+        return [stub(view, text)]
+
+    def broken(question: Question) -> str:
+        raise TimeoutError("too slow")
+
+    outcome = drive(plan(view(100), Budget(100, 0), recipe(Rung("over", frugal)), METER), Answers(broken))
+    assert (outcome.verdict, outcome.failed) == (Folded(), ("the question for gist failed: too slow",))

@@ -27,6 +27,7 @@ from yohaku.core.recipes import RECIPES
 from yohaku.core.scribe import history_of
 from yohaku.dialects.anthropic import MAX_TOKENS, OPENING, Anthropic
 from yohaku.dialects.dialect import RAW, Usage, dig
+from yohaku.drive import drive
 
 DIALECT = Anthropic()
 MARK = {"type": "ephemeral"}
@@ -88,13 +89,7 @@ def recordings(shared: Path) -> Iterator[dict[str, Any]]:
 
 
 def folded(view: View, window: int, recipe: str) -> Outcome:
-    planning = plan(view, Budget.of(window), RECIPES[recipe], METER)
-    try:
-        next(planning)
-    except StopIteration as stop:
-        outcome: Outcome = stop.value
-        return outcome
-    raise AssertionError("asked a question")
+    return drive(plan(view, Budget.of(window), RECIPES[recipe], METER))
 
 
 # --- reading ---------------------------------------------------------------------------------------------------------

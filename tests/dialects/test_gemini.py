@@ -28,6 +28,7 @@ from yohaku.core.recipes import RECIPES
 from yohaku.core.scribe import history_of
 from yohaku.dialects.dialect import Usage, dig
 from yohaku.dialects.gemini import FEW, OPENING, Gemini
+from yohaku.drive import drive
 
 DIALECT = Gemini()
 IMAGE = {"inlineData": {"mimeType": "image/png", "data": "-_-_"}}
@@ -104,13 +105,7 @@ def recordings(shared: Path) -> Iterator[dict[str, Any]]:
 
 
 def folded(view: View, window: int, recipe: str) -> Outcome:
-    planning = plan(view, Budget.of(window), RECIPES[recipe], METER)
-    try:
-        next(planning)
-    except StopIteration as stop:
-        outcome: Outcome = stop.value
-        return outcome
-    raise AssertionError("asked a question")
+    return drive(plan(view, Budget.of(window), RECIPES[recipe], METER))
 
 
 # --- reading ---------------------------------------------------------------------------------------------------------

@@ -6,15 +6,16 @@ serves sync, async and tests. It touches nothing outside its arguments.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
-from dataclasses import dataclass
+from collections.abc import Callable, Generator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from yohaku.core.budget import Budget, Level
-from yohaku.core.errors import Unanswered
-from yohaku.core.fold import Fold, View
+from yohaku.core.errors import Refused, Unanswered
+from yohaku.core.fold import Fold, Gist, View
 from yohaku.core.ledger import Ledger, Scales
 from yohaku.core.meter import Meter
+from yohaku.core.payback import Payback, Prices, payback
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,8 +24,52 @@ class Question:
 
     purpose: str
     text: str
+    """The whole prompt, complete in itself."""
     limit: int
     """Tokens the answer may have."""
+    prefill: str = ""
+    """What the answer may be made to begin with, by a server that can."""
+    stop: tuple[str, ...] = ()
+    schema: str = ""
+    """JSON schema of an answer that is understood as well, for a server that can hold a model to one."""
+    model: str = ""
+    """Which model to ask, where the recipe names one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What a pass asks the surface: a file as it is now."""
+
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class Folding:
+    """Said once before a folding: the surface may add words for it, or refuse it."""
+
+    manual: bool
+    """Asked for by the user, or started by the weight."""
+    weight: int
+    limit: int
+
+
+Effect: TypeAlias = Question | Look | Folding
+"""What a planning yields. It is sent a text: the answer, the file (none: empty), words to add."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What the surface wants of a planning beyond the recipe."""
+
+    manual: bool = False
+    """Fold now, whatever the weight."""
+    words: str = ""
+    """What the user wants kept, in their words."""
+    drafts: Mapping[str, Gist] = field(default_factory=dict)
+    """Gists prepared earlier, by key: a pass that would ask takes one of these instead."""
+    ahead: int | None = None
+    """Steps that are expected to follow; as many as there were so far, where nobody knows."""
+    prices: Prices = field(default_factory=Prices)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +82,7 @@ class Room:
     """Of the view as it stands."""
     goal: int
     """Tokens to come down to."""
+    wish: Wish = field(default_factory=Wish)
 
     @property
     def meter(self) -> Meter:
@@ -48,13 +94,13 @@ class Room:
 
     def newest_is_too_big(self, view: View) -> bool:
         """Whether the newest prompt and step alone are over the limit, whatever is done about the rest."""
-        turns = view.shown.turns
+        turns = view.stubbed
         step = next((turn.steps[-1] for turn in reversed(turns) if turn.steps), None)
         newest = self.scales.entries(turns[-1].prompt) if turns else 0
         return self.ledger.fixed + newest + (self.scales.step(step) if step else 0) > self.budget.limit
 
 
-Asking: TypeAlias = Generator[Question, str, "list[Fold]"]
+Asking: TypeAlias = Generator[Effect, str, "list[Fold]"]
 Pass: TypeAlias = Callable[[View, Room], "list[Fold] | Asking"]
 
 
@@ -65,6 +111,8 @@ class Rung:
     propose: Pass
     goal: Level | float = "warm"
     """Folds down to this, well below its level, so that nothing changes again for many turns."""
+    pays: bool = False
+    """Only where what it saves is worth the part of the prompt cache it breaks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,66 +167,93 @@ class Outcome:
     """The folds made by this planning, in order."""
     asks: int = 0
     """Questions put to a model."""
+    failed: tuple[str, ...] = ()
+    """Why questions had no answer."""
+    payback: Payback | None = None
 
 
 ROUNDS = 8
 """A later rung may leave an earlier one something to do. It is done at once, not at the next turn."""
 
 
-def plan(view: View, budget: Budget, recipe: Recipe, meter: Meter) -> Generator[Question, str, Outcome]:
-    scales = Scales(meter)
-    before = after = scales.ledger(view.shown)
+def plan(
+    view: View, budget: Budget, recipe: Recipe, meter: Meter, wish: Wish | None = None
+) -> Generator[Effect, str, Outcome]:
+    scales, wish = Scales(meter), wish or Wish()
+    first, before = view, scales.ledger(view.shown)
+    after = before
     if not budget.feasible(before):
         return Outcome(view, before, before, too_big(view, before, budget))
     made: list[Fold] = []
-    asks, inflated = 0, False
+    asks, failed = 0, list[str]()
+    inflated = begun = False
     for _ in range(ROUNDS):
         start, settled = after.total, True
         for rung in recipe.rungs:
-            if not _fires(rung, budget, start, after.total):
+            if not _fires(rung, budget, start, after.total, wish.manual):
                 continue
-            room = Room(budget, scales, after, budget.at(rung.goal))
-            proposed, asked = yield from _propose(rung.propose, view, room)
+            if not begun:
+                begun = True
+                try:
+                    words = yield Folding(wish.manual, before.total, budget.limit)
+                except Refused:
+                    return Outcome(view, before, before, _unfolded(before, budget))
+                wish = replace(wish, words="\n".join(filter(None, (wish.words, words))))
+            room = Room(budget, scales, after, budget.at(rung.goal), wish)
+            proposed, asked = yield from _propose(rung.propose, view, room, failed)
             asks += asked
             folds = [fold for fold in proposed if fold.after < fold.before]
             candidate = view.with_(folds)
             weight = scales.ledger(candidate.shown) if folds else after
-            if weight.total < after.total:
+            if weight.total >= after.total:
+                inflated |= bool(proposed)
+            elif (
+                not rung.pays
+                or after.total > budget.limit
+                or payback(view, candidate, scales, wish.prices).steps <= _ahead(wish, view)
+            ):
                 view, after, settled = candidate, weight, False
                 made += folds
-            elif proposed:
-                inflated = True
-        if settled:
+        if settled or wish.manual:
             break
     verdict = _verdict(view, after, budget, bool(made), inflated)
-    return Outcome(view, before, after, verdict, _standing(made, view), asks)
+    back = payback(first, view, scales, wish.prices) if made else None
+    return Outcome(view, before, after, verdict, _standing(made, view), asks, tuple(failed), back)
 
 
-def _fires(rung: Rung, budget: Budget, start: int, now: int) -> bool:
+def _fires(rung: Rung, budget: Budget, start: int, now: int, manual: bool) -> bool:
     """Once folding begins it goes on down to the goal, so that the next time is many turns away.
 
     Only what is for emergencies looks at what the weight is by now, not at what it was at the start.
     """
     if rung.level == "over":
         return now >= budget.at("over")
-    return start >= budget.at(rung.level) and now > budget.at(rung.goal)
+    return manual or (start >= budget.at(rung.level) and now > budget.at(rung.goal))
 
 
-def _propose(propose: Pass, view: View, room: Room) -> Generator[Question, str, tuple[list[Fold], int]]:
+def _ahead(wish: Wish, view: View) -> int:
+    """How many steps to expect. What has lasted long lasts long."""
+    return len(view.history.steps) if wish.ahead is None else wish.ahead
+
+
+def _propose(
+    propose: Pass, view: View, room: Room, failed: list[str]
+) -> Generator[Effect, str, tuple[list[Fold], int]]:
     proposed = propose(view, room)
     if isinstance(proposed, list):
         return proposed, 0
     asks = 0
     try:
-        question = next(proposed)
+        effect = next(proposed)
         while True:
-            asks += 1
+            asks += isinstance(effect, Question)
             try:
-                answer = yield question
+                answer = yield effect
             except Unanswered as nobody:
-                question = proposed.throw(nobody)
+                failed.append(str(nobody))
+                effect = proposed.throw(nobody)
             else:
-                question = proposed.send(answer)
+                effect = proposed.send(answer)
     except StopIteration as stop:
         return stop.value, asks
 
@@ -195,6 +270,12 @@ def _verdict(view: View, after: Ledger, budget: Budget, folded: bool, inflated: 
     if folded:
         return Folded()
     return Inflated() if inflated else Fits()
+
+
+def _unfolded(before: Ledger, budget: Budget) -> Verdict:
+    if before.total <= budget.limit:
+        return Fits()
+    return TooBig("the conversation, which was not to be folded,", before.total, budget.limit)
 
 
 def too_big(view: View, after: Ledger, budget: Budget) -> TooBig:

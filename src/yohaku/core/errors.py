@@ -8,7 +8,8 @@ YohakuError
 ├── UnknownRecipe
 ├── BadSetting         a window, reserve or option that cannot be meant
 ├── UnknownRef
-└── Unanswered         a pass asked a question and nobody is there to answer
+├── Unanswered         a pass asked a question and nobody is there to answer
+└── Refused            the surface wants no folding now (thrown into a planning, never out of one)
 """
 
 from __future__ import annotations
@@ -81,3 +82,10 @@ class BadSetting(YohakuError):
 
 class Unanswered(YohakuError):
     code = "unanswered"
+
+
+class Refused(YohakuError):
+    code = "refused"
+
+    def __init__(self) -> None:
+        super().__init__("no folding is wanted now")

@@ -55,6 +55,12 @@ class Gist:
     before: int
     after: int
     kind: str = "gist"
+    ack: str = ""
+    """What the model says to it, for recipes that show the gist as a turn of its own."""
+
+    @property
+    def turn(self) -> Turn:
+        return Turn((Text(self.text),), (Step((Text(self.ack),)),) if self.ack else ())
 
 
 Fold: TypeAlias = Stub | Gist
@@ -137,12 +143,19 @@ class View:
         return (*whole, Turn((), self.history.turns[cut.turn].steps[: cut.steps])) if cut.steps else whole
 
     @cached_property
+    def stubbed(self) -> tuple[Turn, ...]:
+        """The turns after the cut, as they are shown."""
+        return tuple([self._stubbed_turn(turn) for turn in self.visible()])
+
+    @cached_property
     def shown(self) -> History:
         """What will be sent. An open reply never is."""
-        turns = [self._shown_turn(turn) for turn in self.visible()]
-        if self.gist:
-            turns[0] = replace(turns[0], prompt=(Text(self.gist.text), *turns[0].prompt))
-        return History(self.history.system, self.history.tools, tuple(turns), forced=self.history.forced)
+        turns, gist = self.stubbed, self.gist
+        if gist and gist.ack:
+            turns = (gist.turn, *turns)
+        elif gist:
+            turns = (replace(turns[0], prompt=(*gist.turn.prompt, *turns[0].prompt)), *turns[1:])
+        return History(self.history.system, self.history.tools, turns, forced=self.history.forced)
 
     def originals(self, fold: Fold) -> Iterator[tuple[str, str | bytes]]:
         """What a fold hides, each original with the ref that opens it."""
@@ -166,7 +179,7 @@ class View:
         cuts = (Cut(n, count) for n, turn in enumerate(self.history.turns) for count in range(len(turn.steps) + 1))
         return {self.key_at(cut): cut for cut in cuts}
 
-    def _shown_turn(self, turn: Turn) -> Turn:
+    def _stubbed_turn(self, turn: Turn) -> Turn:
         stubs = self.stubs
         prompt = _stubbed_parts(turn.prompt, stubs.get(turn.key))
         if stubs and any(step.key in stubs for step in turn.steps):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -10,6 +11,7 @@ from typing import Any
 from yohaku.core.engine import Inflated, Outcome, TooBig, Verdict
 from yohaku.core.fold import Fold
 from yohaku.core.model import Turn, Use
+from yohaku.core.payback import Payback
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,11 @@ class Receipt:
         return self.billed(self.outcome.after.total)
 
     @property
+    def payback(self) -> Payback | None:
+        """What this folding saves and costs; None when nothing was folded now."""
+        return self.outcome.payback
+
+    @property
     def asks(self) -> int:
         return self.outcome.asks
 
@@ -77,6 +84,9 @@ class Receipt:
             "asks": self.asks,
             "survived": {"kept": self.survived.kept, "by_ref": self.survived.by_ref, "lost": self.survived.lost},
         }
+        if self.payback:
+            steps = round(self.payback.steps, 1) if math.isfinite(self.payback.steps) else None
+            report["payback"] = {"saved": self.payback.saved, "again": self.payback.again, "steps": steps}
         if isinstance(self.verdict, TooBig):
             report["too_big"] = {"what": self.verdict.what, "needs": self.verdict.needs}
         return report

@@ -21,6 +21,8 @@ def shape(view: View, meter: Meter | None = None) -> Iterator[str]:
         yield f"tool       {tool.name}"
     if view.gist:
         yield _line("gist", Text(view.gist.text), meter, view.gist.ref)
+        if view.gist.ack:
+            yield _line("assistant", Text(view.gist.ack), meter)
     for turn in view.visible():
         stubs = view.stubs.get(turn.key, {})
         for index, part in enumerate(turn.prompt):

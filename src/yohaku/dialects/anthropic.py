@@ -94,6 +94,9 @@ class Anthropic(Dialect):
     def user_entry(self, text: str) -> dict[str, Json]:
         return {"role": "user", "content": text}
 
+    def model_entry(self, text: str) -> dict[str, Json]:
+        return {"role": "assistant", "content": text}
+
     def text_block(self, text: str, instead: Json) -> Json:
         mark = {"cache_control": instead["cache_control"]} if "cache_control" in instead else {}
         return {"type": "text", "text": text, **mark}

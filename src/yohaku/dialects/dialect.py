@@ -15,7 +15,7 @@ from typing import Any, ClassVar, NamedTuple
 import msgspec
 
 from yohaku.core.errors import Malformed, Unreadable
-from yohaku.core.fold import Cut, Stub, View, stub_argument
+from yohaku.core.fold import Cut, Gist, Stub, View, stub_argument
 from yohaku.core.model import History, Opaque, Path, Reply, Step, Turn, Use
 from yohaku.core.scribe import Scribe
 
@@ -81,6 +81,10 @@ class Dialect(ABC):
         """An entry in which the user says `text`."""
 
     @abstractmethod
+    def model_entry(self, text: str) -> dict[str, Json]:
+        """An entry in which the model says `text`."""
+
+    @abstractmethod
     def text_block(self, text: str, instead: Json) -> Json:
         """What stands where an image or document stood, or where a whole result that is not text stood."""
 
@@ -117,7 +121,7 @@ class Dialect(ABC):
         for stub in view.live:
             self._put(entries, stub, steps.get(stub.key) or owners[stub.key])
         if gist:
-            entries = self._cut(entries, view, gist.text)
+            entries = self._cut(entries, view, gist)
         return self.with_entries(body, entries)
 
     def sent(self, view: View, count: int) -> Sent:
@@ -148,7 +152,7 @@ class Dialect(ABC):
             new = self.text_block(stub.text, old)
         entries[index] = put(entries[index], part.at[1:], new)
 
-    def _cut(self, entries: list[Json], view: View, text: str) -> list[Json]:
+    def _cut(self, entries: list[Json], view: View, gist: Gist) -> list[Json]:
         """Without what the gist hides, and with the gist before the prompt that is still being answered."""
         sent = self.sent(view, len(entries))
         stays = [*sent.kept, *range(sent.since, len(entries))]
@@ -157,7 +161,8 @@ class Dialect(ABC):
         prompt = next(view.visible()).prompt
         first = min((int(part.at[0]) for part in prompt if part.at), default=sent.since)
         written = [entries[i] for i in stays if i < first]
-        return [*written, self.user_entry(text), *(entries[i] for i in stays if i >= first)]
+        written += [self.user_entry(gist.text), *([self.model_entry(gist.ack)] if gist.ack else [])]
+        return [*written, *(entries[i] for i in stays if i >= first)]
 
     def _shared(self, history: History, cut: Cut, kept: set[int | str]) -> list[Path]:
         """Hidden results in one entry with a prompt that stays; last first, so that dropping one moves no other."""

@@ -102,6 +102,9 @@ class Gemini(Dialect):
     def user_entry(self, text: str) -> dict[str, Json]:
         return {"role": "user", "parts": [{"text": text}]}
 
+    def model_entry(self, text: str) -> dict[str, Json]:
+        return {"role": "model", "parts": [{"text": text}]}
+
     def text_block(self, text: str, instead: Json) -> Json:
         if not any(isinstance(_field(instead, name)[1], dict) for name in ("inlineData", "fileData")):
             return {"output": text}

@@ -75,6 +75,9 @@ class Ollama(Dialect):
     def user_entry(self, text: str) -> dict[str, Json]:
         return {"role": "user", "content": text}
 
+    def model_entry(self, text: str) -> dict[str, Json]:
+        return {"role": "assistant", "content": text}
+
     def text_block(self, text: str, instead: Json) -> Json:
         return {"told": text}
 

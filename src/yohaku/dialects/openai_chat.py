@@ -106,6 +106,9 @@ class OpenAIChat(Dialect):
     def user_entry(self, text: str) -> dict[str, Json]:
         return {"role": "user", "content": text}
 
+    def model_entry(self, text: str) -> dict[str, Json]:
+        return {"role": "assistant", "content": text}
+
     def text_block(self, text: str, instead: Json) -> Json:
         return {"type": "text", "text": text}
 

@@ -126,6 +126,9 @@ class OpenAIResponses(Dialect):
     def user_entry(self, text: str) -> dict[str, Json]:
         return {"role": "user", "content": text}
 
+    def model_entry(self, text: str) -> dict[str, Json]:
+        return {"role": "assistant", "content": text}
+
     def text_block(self, text: str, instead: Json) -> Json:
         return {"type": "input_text", "text": text}
 

@@ -25,12 +25,12 @@ def slide(
     """
 
     def propose(view: View, room: Room) -> list[Fold]:
-        cuts = list(_cuts(view, room, by, newest))
-        if not cuts:
+        found = list(cuts(view, room, by, newest))
+        if not found:
             return []
         share = int(room.budget.limit * asked)
         enough = room.excess + room.scales.frame.message + NOTICE
-        cut, removed = next((found for found in cuts if found[1] >= enough + share * bool(found[0].turn)), cuts[-1])
+        cut, removed = next((cut for cut in found if cut[1] >= enough + share * bool(cut[0].turn)), found[-1])
         gist = _with_last_step(_gist(view, room, cut, removed, share), view, room, cut)
         saved, limit = gist.before - gist.after, room.budget.limit
         if room.ledger.total > limit:
@@ -41,13 +41,12 @@ def slide(
     return propose
 
 
-def _cuts(view: View, room: Room, by: str, newest: bool) -> Iterator[tuple[Cut, int]]:
+def cuts(view: View, room: Room, by: str, newest: bool) -> Iterator[tuple[Cut, int]]:
     """Each place to cut, oldest first, with the tokens that go."""
-    shown = view.shown.turns
+    shown = view.stubbed
     if not shown:
         return
-    gist = room.scales.entries((Text(view.gist.text),)) if view.gist else 0
-    gone = gist
+    gone = room.scales.turn(view.gist.turn) if view.gist else 0
     left = sum(len(turn.steps) for turn in shown)
     for index, turn in enumerate(shown):
         number = view.cut.turn + index
@@ -61,7 +60,7 @@ def _cuts(view: View, room: Room, by: str, newest: bool) -> Iterator[tuple[Cut, 
             inside += room.scales.step(step)
             if by == "steps" and (left or newest) and count in beginnings:
                 yield Cut(number, before + count), inside
-        gone += room.scales.turn(turn) - (gist if index == 0 else 0)
+        gone += room.scales.turn(turn)
 
 
 def _beginnings(turn: Turn, newest: bool) -> set[int]:
