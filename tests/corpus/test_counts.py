@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -60,55 +61,113 @@ def over(group: list[Row]) -> float:
     return sum(row.ours for row in group) / sum(row.billed for row in group) - 1
 
 
+def thought_beside_a_call(row: Row) -> bool:
+    """gpt-oss: what a reply thinks in its text before it calls a tool is taken out by the server."""
+    replies = row.exchange.request["messages"] if row.family == "gpt_oss" else ()
+    return any("<think>" in (reply.get("content") or "") for reply in replies if reply.get("tool_calls"))
+
+
+def thought_of_an_earlier_turn(row: Row) -> bool:
+    """By the bills, Gemini 3 reads only what it thought since the last prompt, and a page is 560 in a prompt but 1,120
+    in a result. A weight is a sum that knows no place, so we count every thought that is sent, and the dearer page."""
+    if row.exchange.dialect != "gemini" or not row.exchange.model.startswith("gemini-3"):
+        return False
+    entries = row.exchange.request["contents"]
+    prompts = [at for at, entry in enumerate(entries) if entry["role"] == "user" and not answers(entry)]
+    return any("thoughtSignature" in part for entry in entries[: prompts[-1]] for part in entry["parts"])
+
+
+def answers(entry: dict[str, Any]) -> bool:
+    return any("functionResponse" in part for part in entry["parts"])
+
+
+def document_left_out(row: Row) -> bool:
+    """The Responses API billed less than the picture of one page where a document was sent."""
+    return row.exchange.dialect == "openai_responses" and row.kind == "documents" and row.billed < 225
+
+
+EXCEPTIONS = (thought_beside_a_call, thought_of_an_earlier_turn, document_left_out)
+"""Each says why a bill is lower than what was sent. They excuse a count that is over, never one that is under."""
+
+
+def families(found: tuple[Row, ...], kind: str) -> dict[tuple[str, str], list[Row]]:
+    groups: dict[tuple[str, str], list[Row]] = {}
+    for row in found:
+        if row.kind == kind:
+            groups.setdefault((row.exchange.dialect, row.family), []).append(row)
+    return groups
+
+
+@pytest.mark.parametrize(("kind", "least"), [("tools", 12), ("images", 2), ("documents", 6)])
+def test_tools_images_and_documents_are_never_under_and_at_most_ten_percent_over(
+    shared: Path, kind: str, least: int
+) -> None:
+    groups = families(counted(shared), kind)
+    assert len(groups) >= least
+    for family, group in groups.items():
+        plain = [row for row in group if not any(excuse(row) for excuse in EXCEPTIONS)]
+        assert gaps(group)[0] >= 0, family
+        if plain and (available() or family[0] != "anthropic"):
+            assert over(plain) <= 0.10, family
+
+
+def test_each_exception_is_needed_and_rare(shared: Path) -> None:
+    found = [row for row in counted(shared) if row.kind in ("tools", "images", "documents")]
+    excused = [[row.exchange.number for row in found if excuse(row)] for excuse in EXCEPTIONS]
+    assert [len(rows) for rows in excused] == [2, 5, 2]
+    assert all(over([row]) > 0.10 for row in found if any(excuse(row) for excuse in EXCEPTIONS))
+
+
 def test_text_to_openai_is_counted_to_the_token(shared: Path) -> None:
-    chat = chosen(counted(shared), "openai_chat", "text", "o200k", lambda model: model != "o1-mini")
+    chat = chosen(counted(shared), "openai_chat", "text", "o200k")
     responses = chosen(counted(shared), "openai_responses", "text", "o200k")
-    assert len(chat) >= 14 and len(responses) >= 12
+    assert len(chat) >= 15 and len(responses) >= 12
     assert set(gaps(chat)) == set(gaps(responses)) == {0}
 
 
-def test_tools_and_calls_to_openai_are_never_under_and_two_percent_over(shared: Path) -> None:
+def test_tools_and_calls_to_openai_are_two_percent_over(shared: Path) -> None:
     chat = chosen(counted(shared), "openai_chat", "tools", "o200k")
     responses = chosen(counted(shared), "openai_responses", "tools", "o200k")
     assert len(chat) >= 58 and len(responses) >= 20
-    assert gaps(chat)[0] >= 0 and gaps(chat)[-1] <= 9 and over(chat) < 0.01
-    assert gaps(responses)[0] >= 0 and gaps(responses)[-1] <= 4 and over(responses) < 0.025
+    assert gaps(chat)[-1] <= 9 and over(chat) < 0.01
+    assert gaps(responses)[-1] <= 4 and over(responses) < 0.025
 
 
 def test_text_to_gemini_is_counted_within_two_tokens_and_not_under(shared: Path) -> None:
     group = chosen(counted(shared), "gemini", "text")
-    newer = chosen(counted(shared), "gemini", "text", like=lambda model: not model.startswith("gemini-2.0"))
-    assert len(group) >= 12 and len(newer) >= 8
-    assert gaps(newer)[0] >= 0 and gaps(newer)[-1] <= 2
-    assert gaps(group)[0] >= 0 and gaps(group)[-1] <= 5
+    assert len(group) >= 12
+    assert gaps(group)[0] >= 0 and gaps(group)[-1] <= 2
 
 
-def test_tools_to_gemini_are_five_percent_over_and_hardly_ever_under(shared: Path) -> None:
+def test_tools_to_gemini_are_three_percent_over(shared: Path) -> None:
     group = chosen(counted(shared), "gemini", "tools")
-    under = [row.exchange.number for row in group if row.ours < row.billed]
-    assert len(group) >= 24 and over(group) < 0.05
-    assert len(under) <= 1 and gaps(group)[0] >= -18, under  # an object whose default is null
+    assert len(group) >= 24 and over(group) < 0.03 and gaps(group)[-1] <= 35
 
 
-def test_calls_with_signed_thoughts_to_gemini_are_five_percent_over(shared: Path) -> None:
+def test_calls_with_signed_thoughts_to_gemini_are_never_under_and_seven_percent_over(shared: Path) -> None:
     group = chosen(counted(shared), "gemini", "thoughts")
-    assert len(group) >= 47 and over(group) < 0.05 and gaps(group)[0] >= -8 and gaps(group)[-1] <= 98
+    assert len(group) >= 47 and gaps(group)[0] >= 0 and over(group) < 0.07
 
 
 @with_ctok
-def test_text_to_claude_is_counted_to_the_token_for_one_prompt_and_within_four_for_more(shared: Path) -> None:
+def test_text_to_claude_is_counted_to_the_token(shared: Path) -> None:
     group = chosen(counted(shared), "anthropic", "text")
     single = [row for row in group if len(row.exchange.request["messages"]) == 1]
-    assert len(group) >= 16 and len(single) >= 7
-    assert sum(row.ours == row.billed for row in single) >= len(single) - 1
+    assert len(group) >= 16 and len(single) >= 8
+    assert set(gaps(single)) == {0}
+    # A reply's frame is two tokens shorter than a prompt's, a prompt after a prompt has none: a Frame has one number.
     assert gaps(group)[0] >= 0 and gaps(group)[-1] <= 4
 
 
-def test_text_to_claude_is_estimated_in_the_middle_and_never_under_on_the_safe_side(shared: Path) -> None:
+def test_text_to_claude_is_estimated_within_five_percent_in_the_middle_and_never_under(shared: Path) -> None:
     group = chosen(estimated(shared), "anthropic", "text")
     middle = chosen(tuple(rows(shared, middling)), "anthropic", "text")
+    older = [row for row in middle if "4-8" not in row.exchange.model]
     assert gaps(group)[0] >= 0 and over(group) < 0.13
-    assert abs(over(middle)) < 0.06 and all(abs(over([row])) < 0.05 for row in middle if row.billed > 200)
+    assert len(older) >= 10 and abs(over(older)) < 0.05
+    assert all(abs(over([row])) < 0.05 for row in middle if row.billed > 200)
+    # The others are six takes of one conversation of about 70 tokens, a third of the gap in the frames of its replies.
+    assert gaps([row for row in middle if row not in older])[-1] <= 12
 
 
 class Middle(Estimate):
@@ -136,30 +195,13 @@ def test_tools_to_claude_are_counted_with_the_prompt_that_a_forced_choice_makes_
     assert forced and free
     assert gaps(forced)[0] >= 0 and gaps(forced)[-1] <= 13 and over(forced) < 0.01
     assert gaps(free)[0] >= 0 and gaps(free)[-1] <= 17 and over(free) < 0.03
-    every = chosen(counted(shared), "anthropic", "tools")
-    assert gaps(every)[0] >= 0 and over(every) < 0.08
+    newer = chosen(counted(shared), "anthropic", "tools", "claude-4.8")
+    assert len(newer) == 3 and over(newer) < 0.03
 
 
-def test_tools_to_claude_are_never_under_without_ctok(shared: Path) -> None:
-    assert gaps(chosen(estimated(shared), "anthropic", "tools"))[0] >= 0
-
-
-@pytest.mark.parametrize(
-    ("dialect", "family", "least", "most", "share"),
-    [
-        ("openai_chat", "mistral", 0, 2, 0.02),
-        ("openai_chat", "deepseek", 0, 40, 0.08),
-        ("openai_responses", "deepseek", 0, 9, 0.03),
-        ("openai_chat", "llama3 × 1.1", 0, 64, 0.08),
-        ("openai_chat", "gpt_oss", 0, 152, 0.22),  # two of four hold a thought as text, which the server takes out
-    ],
-)
-def test_tools_of_others_are_never_under(
-    shared: Path, dialect: str, family: str, least: int, most: int, share: float
-) -> None:
-    group = chosen(counted(shared), dialect, "tools", family)
-    assert group
-    assert least <= gaps(group)[0] and gaps(group)[-1] <= most and over(group) <= share
+@pytest.mark.parametrize("kind", ["tools", "images", "documents"])
+def test_what_claude_reads_is_never_under_without_ctok(shared: Path, kind: str) -> None:
+    assert gaps(chosen(estimated(shared), "anthropic", kind))[0] >= 0
 
 
 def test_text_of_others_is_never_under(shared: Path) -> None:
@@ -169,15 +211,7 @@ def test_text_of_others_is_never_under(shared: Path) -> None:
 
 def test_pictures_are_counted_within_two_tokens(shared: Path) -> None:
     group = [row for row in counted(shared) if row.kind == "images"]
-    assert len(group) >= 2 and gaps(group)[0] >= 0 and gaps(group)[-1] <= 2
-
-
-def test_documents_are_never_under_and_an_empty_page_is_not_a_full_one(shared: Path) -> None:
-    group = [row for row in counted(shared) if row.kind == "documents"]
-    assert gaps(group)[0] >= 0
-    chat = chosen(counted(shared), "openai_chat", "documents", "o200k")
-    responses = chosen(counted(shared), "openai_responses", "documents", "o200k")
-    assert over(chat) < 0.15 and gaps(responses)[-1] <= 264
+    assert len(group) >= 2 and gaps(group)[-1] <= 2
 
 
 def test_the_table_has_a_line_for_each_family_and_kind(shared: Path) -> None:

@@ -7,11 +7,16 @@ from hypothesis import strategies as st
 from yohaku.core.ledger import Scales
 from yohaku.core.model import Call, Result, Step, Text, Use
 from yohaku.meters import for_model
-from yohaku.meters.calls import CALLS, MARK, elements, plain, twice
+from yohaku.meters.calls import CALLS, MARK, elements, loose, plain, twice
 
 
 def test_openai_says_the_name_again_with_the_result() -> None:
     assert (plain("bash", "{}"), twice("bash", "{}")) == (("bash", "{}"), ("bash", "bash", "{}"))
+
+
+def test_gemini_reads_arguments_apart_from_each_other() -> None:
+    assert loose("f", '{"a":{"b":["é",1]}}') == ("f", '{"a": {"b": ["é", 1]}}')
+    assert [loose("f", said)[1] for said in ("", "[" * 100_000)] == ["", "[" * 100_000]
 
 
 def test_claude_reads_an_element_for_each_argument() -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from yohaku.core.ledger import Scales
 from yohaku.core.model import Tool
 from yohaku.meters import for_model
-from yohaku.meters.definitions import DEFINITIONS, inlined, spaced, tagged, typescript, words
+from yohaku.meters.definitions import DEFINITIONS, inlined, noted, spaced, tagged, typescript, words
 
 CITY = {"type": "string", "description": "The city."}
 WEATHER: dict[str, Any] = {
@@ -84,14 +84,35 @@ def test_a_tool_that_claude_loads_on_demand_weighs_nothing_until_then() -> None:
     assert tagged(definition(defer_loading=True)) == ""
 
 
+def test_newer_claudes_are_told_of_a_tool_that_waits() -> None:
+    waits = noted(definition(defer_loading=True))
+    assert noted(definition()) == tagged(definition())
+    assert "get_weather" in waits and "city" not in waits and len(waits) > 80
+
+
 def test_gemini_reads_references_written_out() -> None:
     read = inlined(definition(parameters=TREE))
     assert "$" not in read and read.count('"label"') == 8
     assert inlined(definition()).count("\n\t") == 2 + 4  # a description, a default
 
 
+def test_gemini_reads_no_field_it_does_not_know_but_every_name() -> None:
+    field = {"type": "string", "pattern": "a+", "minLength": 2}
+    said = {"type": "object", "properties": {"pattern": field}, "additionalProperties": False}
+    read = inlined(definition(description="", parameters=said))
+    assert json.loads(read)["parameters"] == {"type": "object", "properties": {"pattern": {"type": "string"}}}
+    assert "number" in inlined(definition(parameters={**said, "additionalProperties": {"type": "number"}}))
+
+
+def test_for_gemini_a_default_costs_more_where_it_stands_for_an_object() -> None:
+    plain, whole = {"type": "object", "default": None}, {"type": "object", "properties": {}, "default": None}
+    assert [inlined(definition(description="", parameters=said)).count("\n\t") for said in (plain, whole)] == [4, 14]
+
+
 def test_gemini_up_to_2_reads_names_and_descriptions() -> None:
     assert words(definition()).split() == ["get_weather", *"Get the weather.".split(), "city", "unit", "The", "city."]
+    foreign = json.dumps({"name": "get_weather", "parametersJsonSchema": WEATHER["parameters"]})
+    assert words(foreign).split() == ["get_weather"]
 
 
 def test_mistral_reads_spaced_json() -> None:

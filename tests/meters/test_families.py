@@ -33,7 +33,7 @@ NAMES = {
     "claude-sonnet-5": "claude_v48",
     "claude-fable-5": "claude_v48",
     "models/gemini-2.5-flash": "gemini_2",
-    "google/gemini-2.0-flash-exp:free": "gemini_2",
+    "google/gemini-2.0-flash-exp:free": "gemini_1",
     "gemini-3-pro-preview": "gemini_3",
     "gemini-3.6-flash": "gemini_31",
     "gemma3:4b": "gemma3",
@@ -121,3 +121,10 @@ def test_every_row_of_the_table_can_be_built() -> None:
         assert build(row["family"], row, None).name == row["family"]
     for name in (*table["family"], *table["dialect"].values()):
         assert build(name, {}, "openai_responses").name == name
+
+
+def test_what_claudes_tools_cost_once_depends_on_the_model() -> None:
+    names = ("claude-opus-4-6", "claude-opus-4-7", "anthropic.claude-opus-4-8-v1:0", "claude-opus-5-20260724",
+             "claude-fable-5", "claude-sonnet-5", "claude-opus-5-5", "claude-sonnet-4-0")  # fmt: skip
+    frames = [family_of(name, "anthropic").frame for name in names]
+    assert [frame.tools for frame in frames] == [508, 687, 302, 302, 302, 366, 366, 320]

@@ -45,11 +45,20 @@ def test_a_document_weighs_its_pages() -> None:
     assert weigh(Opaque("document", "https://x.org/a.pdf", "url"), CLAUDE, by_words) == 8 * 3000
 
 
-def test_a_page_with_little_on_it_weighs_little_more_than_its_picture() -> None:
-    said = zlib.compress(b"BT (Dummy PDF file) Tj ET")
-    sheet = b64encode(b"%PDF-1.4\n<</Type/Page>>\nstream\n" + said + b"\nendstream").decode()
-    part = Opaque("document", sheet, "base64", "application/pdf")
-    assert [weigh(part, each, by_words) for each in (CLAUDE, OPENAI, GEMINI)] == [1500 + 7, 225 + 7, 1120]
+def sheet(content: bytes) -> Opaque:
+    said = b"%PDF-1.4\n<</Type/Page>>\nstream\n" + zlib.compress(content) + b"\nendstream"
+    return Opaque("document", b64encode(said).decode(), "base64", "application/pdf")
+
+
+def test_a_page_weighs_its_picture_and_its_text_with_the_ends_of_its_lines() -> None:
+    little, much = sheet(b"BT (Dummy PDF file) Tj ET"), sheet(b"BT (" + b"word " * 2000 + b") Tj ET")
+    assert [weigh(little, each, by_words) for each in (CLAUDE, OPENAI, GEMINI)] == [1660 + 4, 225 + 4, 1120]
+    assert [weigh(much, each, by_words) for each in (CLAUDE, OPENAI, GEMINI)] == [1660 + 2140, 225 + 2140, 1120]
+
+
+def test_a_page_whose_text_cannot_be_read_weighs_by_its_bytes_and_not_more_than_a_full_one() -> None:
+    few, many = sheet(b"BT <0102030405> Tj ET"), sheet(b"BT <" + b"01" * 20_000 + b"> Tj ET")
+    assert [weigh(each, CLAUDE, by_words) for each in (few, many)] == [1660 + 3, 1660 + 3000]
 
 
 def test_a_block_that_loads_a_tool_weighs_more_than_its_words() -> None:
@@ -76,7 +85,7 @@ def test_a_thought_whose_text_is_withheld_weighs_by_the_length_of_its_seal() -> 
     sealed = block("thought", data="QUJD" * 250)
     assert weigh(sealed, CLAUDE, by_words) == (1000 - 230) * 0.2
     signed = block("thought", thoughtSignature="QUJD" * 250)
-    assert [weigh(signed, each, by_words) for each in (GEMINI, rule("gemini_2"))] == [194, 0]
+    assert [weigh(signed, each, by_words) for each in (GEMINI, rule("gemini_2"))] == [203, 0]
 
 
 def test_an_unknown_block_weighs_its_words_without_its_base64() -> None:

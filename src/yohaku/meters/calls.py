@@ -21,6 +21,14 @@ def twice(name: str, arguments: str) -> tuple[str, ...]:
     return name, name, arguments
 
 
+def loose(name: str, arguments: str) -> tuple[str, ...]:
+    """Gemini: the arguments as values inside values, each apart from its neighbours."""
+    try:
+        return name, json.dumps(json.loads(arguments), ensure_ascii=False)
+    except (ValueError, RecursionError):
+        return name, arguments
+
+
 def elements(name: str, arguments: str) -> tuple[str, ...]:
     """Claude: an element for each argument, strings as they are and everything else as JSON."""
     try:
@@ -39,4 +47,6 @@ def text(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-CALLS: dict[str, Callable[[str, str], tuple[str, ...]]] = {"plain": plain, "twice": twice, "elements": elements}
+CALLS: dict[str, Callable[[str, str], tuple[str, ...]]] = {
+    "plain": plain, "twice": twice, "loose": loose, "elements": elements,
+}  # fmt: skip

@@ -1,4 +1,4 @@
-"""How long a document, a recording or a film is, from its bytes: pages, seconds.
+"""How long a document, a recording or a film is, from its bytes: pages and their text, seconds.
 
 Law: an answer that cannot be had is None, and a wrong file costs time in proportion to its bytes, never more.
 """
@@ -15,13 +15,20 @@ INFLATED = 32 << 20
 """Bytes of packed objects unpacked at most."""
 STREAM = re.compile(rb"(?<!end)stream\r?\n")
 FILTERED = re.compile(rb"/(?:LZW|ASCII85|ASCIIHex|RunLength)Decode|/Crypt\b")
-SHOWN = re.compile(rb"\((?:[^()\\]|\\.)*\)|<[0-9A-Fa-f\s]*>", re.DOTALL)
+SHOWN = re.compile(rb"\(((?:[^()\\]|\\.)*)\)?|<([0-9A-Fa-f\s]*)>|-[2-9]\d\d|\bT[jJdDm*]", re.DOTALL)
+"""A text in one of two forms, ended or not (to look for its end again from each bracket takes forever), or what may
+stand for a space: a gap inside a line, a step to somewhere else."""
+ESCAPED = re.compile(rb"\\(?:([0-7]{1,3})|(.))", re.DOTALL)
+GLYPH = re.compile(rb"[\0-\x08\x0e-\x1f]")
+"""In a text: its bytes are numbers of glyphs, not letters."""
 DRAWS = re.compile(rb"\bBT\b|\bre\b|\bcm\b")
 """What a page does that has anything on it: without one, its content has not been found."""
 SHOWS = re.compile(rb"\bT[jJ]\b|['\"]\s")
 
 KBPS = (0, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320)
 """Bit rates of MPEG-1 layer III, the usual ones; lower layers and rates sound shorter files longer, which is safe."""
+HERTZ = ((11_025, 12_000, 8_000), (1, 1, 1), (22_050, 24_000, 16_000), (44_100, 48_000, 32_000))
+"""Samples a second by version (2.5, none, 2, 1) and step."""
 KBPS_LOW = (0, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160)
 
 
@@ -50,11 +57,12 @@ def unpacked(pdf: bytes) -> list[bytes]:
     return objects
 
 
-def letters(pdf: bytes) -> int | None:
-    """Bytes of text shown on its pages, at least one for a letter; None where they are sealed or packed unusually."""
+def shown(pdf: bytes) -> tuple[str, int] | None:
+    """The text on its pages as far as it can be read, and the bytes of what cannot; None where all is sealed or packed
+    unusually."""
     if b"/Encrypt" in pdf or FILTERED.search(pdf):
         return None
-    room, shown, drawn, at = INFLATED, 0, False, 0
+    room, texts, glyphs, drawn, at = INFLATED, [], 0, False, 0
     while match := STREAM.search(pdf, at):
         at = pdf.find(b"endstream", match.end())
         if at < 0:
@@ -69,10 +77,37 @@ def letters(pdf: bytes) -> int | None:
             return None
         drawn = drawn or DRAWS.search(content) is not None
         if b"BT" in content and SHOWS.search(content):
-            texts = (match[0] for match in SHOWN.finditer(content))
-            shown += sum(len(text) - 2 if text[:1] == b"(" else len(text) // 2 for text in texts)
+            text, unread = texts_in(content)
+            texts.append(text)
+            glyphs += unread
         at += len(b"endstream")
-    return shown if drawn else None
+    return ("\n".join(texts), glyphs) if drawn else None
+
+
+def texts_in(content: bytes) -> tuple[str, int]:
+    pieces, glyphs = [], 0
+    for match in SHOWN.finditer(content):
+        said = match[1] if match[1] is not None else match[2]
+        if said is None:
+            pieces.append(" ")
+            continue
+        text = ESCAPED.sub(unescaped, said) if match[1] is not None else from_hex(said)
+        if GLYPH.search(text):
+            glyphs += len(text)
+        else:
+            pieces.append(text.decode("latin-1"))
+    return " ".join("".join(pieces).split()), glyphs
+
+
+def unescaped(match: re.Match[bytes]) -> bytes:
+    if match[1]:
+        return bytes([int(match[1], 8) & 0xFF])
+    return {b"n": b"\n", b"r": b"\n", b"t": b"\t", b"\n": b""}.get(match[2], match[2])
+
+
+def from_hex(said: bytes) -> bytes:
+    digits = b"".join(said.split()).decode("ascii")
+    return bytes.fromhex(digits + "0" * (len(digits) % 2))
 
 
 def seconds(media: bytes) -> float | None:
@@ -105,7 +140,18 @@ def mp3(media: bytes) -> float | None:
         if media[start] == 0xFF and media[start + 1] & 0xE0 == 0xE0:
             first = media[start + 1] >> 3 & 3 == 3
             step = media[start + 2] >> 4
+            told = frames(media[start : start + 64])
+            if told and media[start + 2] >> 2 & 3 < 3:
+                return told * (1152 if first else 576) / HERTZ[media[start + 1] >> 3 & 3][media[start + 2] >> 2 & 3]
             rate = (KBPS if first else KBPS_LOW)[step] if step < 15 else 0
             if rate:
                 return (len(media) - start) * 8 / (rate * 1000)
     return None
+
+
+def frames(head: bytes) -> int | None:
+    """How many frames follow, where the first holds a table in place of sound: its bit rate then says nothing."""
+    at = max(head.find(b"Xing"), head.find(b"Info"))
+    if at < 0 or len(head) < at + 12 or not head[at + 7] & 1:
+        return None
+    return int.from_bytes(head[at + 8 : at + 12], "big")

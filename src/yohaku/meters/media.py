@@ -14,7 +14,7 @@ from typing import Any
 
 from yohaku.core.model import Opaque
 from yohaku.meters.images import LARGE, RULES, bytes_of, size
-from yohaku.meters.lengths import letters, pages, seconds
+from yohaku.meters.lengths import pages, seconds, shown
 
 Count = Callable[[str], int]
 
@@ -25,7 +25,9 @@ SEALED = frozenset({"signature", "thoughtSignature", "thought_signature", "encry
 ENVELOPE = 30
 """Tokens around a document that is text, on Claude's wire."""
 LETTER = 0.5
-"""Tokens for a byte of text in a PDF: two bytes where a letter is not Latin."""
+"""Tokens for a byte of text in a PDF that cannot be read: two bytes where a letter is not Latin."""
+LINES = 1.07
+"""Times the tokens of a PDF's text: where a line ends there is a token more, and a line has about fifteen."""
 LOADED = {"tool_reference": 150, "tool_addition": 150, "additional_tools": 60}
 """Tokens for what such a block makes the provider add: a tool's definition that was held back until then."""
 UNSAID = frozenset({"id", "status", "cache_control", "tool_use_id", "call_id"})
@@ -69,7 +71,7 @@ def weigh(part: Opaque, rule: Rule, count: Count) -> int:
         case "text":
             return count(bytes_of(part.data, WHOLE).decode("utf-8", "replace")) if not named else rule.page
         case "document":
-            return rule.page * rule.file_pages if named else document(bytes_of(part.data, WHOLE), rule)
+            return rule.page * rule.file_pages if named else document(bytes_of(part.data, WHOLE), rule, count)
         case "audio" | "video":
             each = rule.audio if kind == "audio" else rule.video
             return ceil(each * (rule.film_seconds if named else length(bytes_of(part.data, WHOLE), kind)))
@@ -92,13 +94,14 @@ def image(head: bytes, hint: str, rule: Rule) -> int:
     return max(RULES[rule.image](each, hint, *rule.numbers) for each in ((found,) if found else LARGE))
 
 
-def document(data: bytes, rule: Rule) -> int:
+def document(data: bytes, rule: Rule, count: Count) -> int:
     """By its pages, or one for every 50 KB where none can be counted; and by the text on them, where it can be."""
     number = pages(data) or ceil(len(data) / 50_000) or 1
-    shown = None if rule.sheet is None else letters(data)
-    if rule.sheet is None or shown is None:
+    found = None if rule.sheet is None else shown(data)
+    if rule.sheet is None or found is None:
         return rule.page * number
-    return min(rule.page * number, rule.sheet * number + ceil(shown * LETTER))
+    text, glyphs = found
+    return rule.sheet * number + ceil(count(text) * LINES) + min(ceil(glyphs * LETTER), rule.page * number)
 
 
 def length(data: bytes, kind: str) -> float:
@@ -157,15 +160,15 @@ class Inside:
         elif key in SEALED or (self.thought and ENCODED.fullmatch(value)):
             self.sealed += max(0, len(value) - self.rule.seal)
         elif ENCODED.fullmatch(value):
-            self.weight += nested(value, self.rule)
+            self.weight += nested(value, self.rule, self.count)
         else:
             self.said += () if key == "type" else (value,)
             return value
         return ""
 
 
-def nested(value: str, rule: Rule) -> int:
+def nested(value: str, rule: Rule, count: Count) -> int:
     """Base64 inside a block of unknown kind: a document or a picture if its first bytes say so, else the ceiling."""
     if bytes_of(value, 64).startswith(b"%PDF"):
-        return document(bytes_of(value, WHOLE), rule)
+        return document(bytes_of(value, WHOLE), rule, count)
     return image(bytes_of(value), "", rule)
