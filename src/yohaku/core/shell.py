@@ -1,0 +1,164 @@
+"""A shell command taken apart into simple commands: words, and the files it writes to or reads from.
+
+Not a shell: quotes, heredocs, pipes, redirections and `sh -c` are understood, expansions are left as they stand.
+Whatever the text is, the answer comes in linear time.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Literal, NamedTuple
+
+
+class Simple(NamedTuple):
+    words: tuple[str, ...]
+    writes: tuple[str, ...] = ()
+    appends: tuple[str, ...] = ()
+    reads: tuple[str, ...] = ()
+    """The files after `>`, `>>` and `<`."""
+    piped: bool = False
+    """Whether its input is what the command before it says."""
+
+
+SHELLS = frozenset("bash sh zsh dash ash ksh fish pwsh powershell".split())
+
+BEFORE = frozenset("sudo time nohup env command exec builtin then do else if while until ! { (".split())
+"""What may stand before the command that matters."""
+
+LONGEST = 100_000
+"""Characters of a command, without its heredocs, that are looked at."""
+
+_HEREDOC = re.compile(r"<<-?[ \t]?(['\"]?)([A-Za-z_]\w*)\1")
+_PIECE = re.compile(
+    r"(?P<space>[ \t\r]+|\\\r?\n)"
+    r"|(?P<quoted>'[^']*'|\"[^\"\\]*(?:\\.[^\"\\]*)*\")"
+    r"|(?P<escaped>\\.)"
+    r"|(?P<heredoc><<<|<<-?[ \t]?['\"]?\w+['\"]?)"
+    r"|(?P<redirect>(?:[0-9]|&)?>>?[|&]?|<&?)"
+    r"|(?P<op>&&|\|\|?&?|;;?|&|\n|[()])"
+    r"|(?P<plain>[^\s'\"\\;&|<>()]+|.)",
+    re.DOTALL,
+)
+_ASSIGNED = re.compile(r"\w+=")
+_DURATION = re.compile(r"-|\d+[smhd]?$")
+
+
+@lru_cache(16)
+def simple(command: str, depth: int = 2) -> tuple[Simple, ...]:
+    """The simple commands, in order; those inside `bash -c '…'` in its place."""
+    found: list[Simple] = []
+    for one in _split(without_heredocs(command)[:LONGEST]):
+        words = _meant(one.words)
+        inner = _inner(words) if depth else None
+        found += simple(inner, depth - 1) if inner is not None else [one._replace(words=words)]
+    return tuple(found)
+
+
+def without_heredocs(command: str, most: int = 32) -> str:
+    """The command without the bodies of its heredocs, also of those inside a `$(…)`."""
+    kept: list[str] = []
+    at = 0
+    for _ in range(most):
+        opener = _HEREDOC.search(command, at)
+        if not opener:
+            break
+        line = command.find("\n", opener.end())
+        ends = re.compile(rf"^[ \t]*{opener[2]}(?=[ \t\r]*$|\))", re.MULTILINE)
+        close = ends.search(command, line) if line > 0 else None
+        if not close:
+            kept.append(command[at : opener.end()])
+            at = opener.end()
+            continue
+        kept.append(command[at:line])
+        at = close.end()
+    return "".join((*kept, command[at:]))
+
+
+def _split(command: str) -> Iterator[Simple]:
+    words: list[str] = []
+    files: dict[str, list[str]] = {"w": [], "a": [], "r": []}
+    word: str | None = None
+    target: Literal["w", "a", "r", "skip", ""] = ""
+    piped = False
+
+    def end_word() -> None:
+        nonlocal word, target
+        if word is None:
+            return
+        if not target:
+            words.append(word)
+        elif target != "skip":
+            files[target].append(word)
+        word, target = None, ""
+
+    comment = False
+    for piece in _PIECE.finditer(command):
+        kind, text = piece.lastgroup, piece[0]
+        if comment and text != "\n":
+            continue
+        comment = False
+        if kind == "space":
+            end_word()
+        elif kind == "heredoc":
+            end_word()
+            target = "skip" if text == "<<<" else ""
+        elif kind == "redirect":
+            end_word()
+            target = _target(text)
+        elif kind == "op":
+            end_word()
+            target = ""
+            if words or any(files.values()):
+                yield Simple(tuple(words), tuple(files["w"]), tuple(files["a"]), tuple(files["r"]), piped)
+                words, files = [], {"w": [], "a": [], "r": []}
+            piped = text in ("|", "|&")
+        elif kind == "plain" and word is None and text.startswith("#"):
+            comment = True
+        else:
+            word = (word or "") + _bare(kind, text)
+    end_word()
+    if words or any(files.values()):
+        yield Simple(tuple(words), tuple(files["w"]), tuple(files["a"]), tuple(files["r"]), piped)
+
+
+def _target(redirect: str) -> Literal["w", "a", "r", "skip"]:
+    if redirect.endswith("&"):
+        return "skip"
+    if redirect.startswith("<"):
+        return "r"
+    return "a" if ">>" in redirect else "w"
+
+
+def _bare(kind: str | None, text: str) -> str:
+    if kind == "quoted":
+        return text[1:-1].replace('\\"', '"') if text[0] == '"' else text[1:-1]
+    return text[1:] if kind == "escaped" else text
+
+
+def _meant(words: tuple[str, ...]) -> tuple[str, ...]:
+    """Without assignments and what merely runs a command: `X=1 sudo timeout 5 cat f` means `cat f`."""
+    at = 0
+    while at < len(words):
+        if words[at] in BEFORE or _ASSIGNED.match(words[at]):
+            at += 1
+        elif words[at] == "timeout":
+            at += 1
+            while at < len(words) and _DURATION.match(words[at]):
+                at += 1
+        else:
+            break
+    return words[at:]
+
+
+def _inner(words: tuple[str, ...]) -> str | None:
+    """The command that a shell is told to run."""
+    if not words or words[0].rsplit("/", 1)[-1] not in SHELLS:
+        return None
+    for at, word in enumerate(words[1:-1], 1):
+        if re.fullmatch(r"-\w{0,3}c|-Command", word):
+            return words[at + 1]
+        if not word.startswith("-"):
+            return None
+    return None
