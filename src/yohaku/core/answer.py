@@ -1,0 +1,297 @@
+"""Reading what a model answered: what can be used of it, and why the rest cannot.
+
+Law: what is handed on has content, is within its tokens, and names no path, number, command, address or hash that
+the conversation does not hold. The shape of the answer is never trusted; what it says is only ever text.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from yohaku.core.prompts.form import FORMS
+from yohaku.core.prompts.merge import MERGE
+from yohaku.core.prompts.repair import REPAIR
+from yohaku.core.prompts.retain import RETAIN
+from yohaku.core.prompts.snapshot import SNAPSHOT
+from yohaku.core.prompts.summary import SUMMARY
+from yohaku.core.prose import SENTENCE
+from yohaku.core.telling import Saying
+
+FIELDS = ("overall_goal", "key_knowledge", "file_system_state", "recent_actions", "current_plan")
+TAGS = ("retain", "summary", "state_snapshot", *FIELDS)
+THOUGHTS = ("think", "thinking", "thought", "scratchpad", "analysis", "reasoning")
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """An answer that may be used."""
+
+    text: str
+    retain: str = ""
+    """What it wants kept to the letter."""
+    dropped: int = 0
+    """Lines and sentences left out, because the conversation does not bear them out."""
+
+    @property
+    def whole(self) -> str:
+        return f"{self.retain}\n\n{self.text}" if self.retain else self.text
+
+
+@dataclass(frozen=True, slots=True)
+class Bad:
+    """An answer that may not."""
+
+    reason: str
+    """In words that can be said to the model."""
+
+
+class Evidence(NamedTuple):
+    """What an answer may speak of."""
+
+    text: str
+    """Case and spaces evened out."""
+    numbers: frozenset[str]
+
+    @classmethod
+    def of(cls, said: Iterable[Saying], *more: str) -> Evidence:
+        text = _even("\n".join([*more, *(f"{saying.who} {saying.text}" for saying in said)]))
+        return cls(text, frozenset(NUMBER.findall(GROUPED.sub("", text))))
+
+
+def _even(text: str) -> str:
+    return " ".join(text.split()).casefold()
+
+
+def read(answer: str, kind: str, evidence: Evidence, tokens: int, count: Callable[[str], int]) -> Checked | Bad:
+    if len(answer) > 24 * tokens + 20_000:
+        return Bad("it was far too long")
+    text = _unfenced(CONTROL.sub("", _without_thoughts(answer)))
+    if REFUSES.match(text) and len(text) < 600:
+        return Bad("it did not do what was asked")
+    fields = _snapshot(text) if kind == "snapshot" else _summary(text)
+    cleaned = {name: _cleaned(field) for name, field in fields.items()}
+    if sum(map(substance, cleaned.values())) < SUBSTANCE:
+        return Bad("it had no content")
+    cut_off = count(answer) > 0.9 * tokens
+    checked = {name: _borne_out(_without_end(field) if cut_off else field, evidence) for name, field in cleaned.items()}
+    kept = {name: field for name, (field, _, _) in checked.items() if substance(field)}
+    units = sum(units for _, units, _ in checked.values())
+    dropped = sum(dropped for _, _, dropped in checked.values())
+    if 2 * dropped > units or sum(map(substance, kept.values())) < SUBSTANCE:
+        return Bad("most of it named files, numbers or commands that are not in the record")
+    found = _put_together(kept, kind, dropped)
+    return found if count(found.whole) <= tokens else Bad("it was too long")
+
+
+def _put_together(kept: dict[str, str], kind: str, dropped: int) -> Checked:
+    if kind == "summary":
+        text = kept.get("summary", "")
+        return Checked(text or kept["retain"], kept.get("retain", "") if text else "", dropped)
+    if set(kept) <= {""}:
+        return Checked(kept[""], "", dropped)
+    body = "\n".join(f"<{name}>\n{kept[name]}\n</{name}>" for name in FIELDS if name in kept)
+    return Checked(f"<state_snapshot>\n{body}\n</state_snapshot>", "", dropped)
+
+
+# The shape
+
+CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
+FENCED = re.compile(r"^[ \t]*```\w*[ \t]*$\n?", re.M)
+ANY_TAG = re.compile(rf"</?(?:{'|'.join(TAGS + THOUGHTS)})\b[^<>\n]{{0,80}}>", re.I)
+STRING = re.compile(r'"(\w{3,20})"\s*:\s*"((?:[^"\\]|\\.)*)')
+
+
+def _without_thoughts(answer: str) -> str:
+    """Behind the last thought that ends; without one that does not."""
+    for name in THOUGHTS:
+        ends = list(re.finditer(rf"</{name}\s*>", answer, re.I))
+        if ends:
+            # A server that was given the beginning of a thought sends only its end.
+            first = re.search(rf"<{name}\s*>", answer, re.I)
+            before = answer[: first.start()] if first and first.start() < ends[0].start() else ""
+            answer = before + answer[ends[-1].end() :]
+        elif begun := re.search(rf"<{name}\s*>", answer, re.I):
+            behind = re.search(r"<(?:summary|retain|state_snapshot)\s*>", answer[begun.end() :], re.I)
+            answer = answer[: begun.start()] + (answer[begun.end() + behind.start() :] if behind else "")
+    return answer
+
+
+def _unfenced(text: str) -> str:
+    return FENCED.sub("", text).strip()
+
+
+def _summary(text: str) -> dict[str, str]:
+    values = _json(text) or {
+        name: found for name in ("retain", "summary") if (found := _tagged(text, name)) is not None
+    }
+    if "summary" not in values:
+        rest = text.replace(values.get("retain", "\0"), "") if values else text
+        values = {**values, "summary": rest}
+    return {name: values[name] for name in ("retain", "summary") if name in values}
+
+
+def _snapshot(text: str) -> dict[str, str]:
+    values = _json(text)
+    inner = _tagged(text, "state_snapshot") or text
+    values = values or {name: found for name in FIELDS if (found := _tagged(inner, name)) is not None}
+    return {name: values[name] for name in FIELDS if name in values} or {"": inner}
+
+
+def _tagged(text: str, name: str) -> str | None:
+    """What stands between the tags; from the front or to the end where one of them is missing."""
+    opened = re.search(rf"<{name}\b[^<>\n]{{0,80}}>", text, re.I)
+    start = opened.end() if opened else 0
+    closed = re.compile(rf"</{name}\s*>", re.I).search(text, start)
+    if not opened and not closed:
+        return None
+    inside = text[start : closed.start()] if closed else text[start:]
+    if not closed or not opened:
+        # Up to, or from, the nearest other tag of ours: the ones inside belong to this one.
+        others = [tag for tag in ANY_TAG.finditer(inside) if name != "state_snapshot" and tag[0]]
+        if others:
+            inside = inside[others[-1].end() :] if not opened else inside[: others[0].start()]
+    return inside
+
+
+def _json(text: str) -> dict[str, str]:
+    """The fields of an answer in JSON, also of one that breaks off."""
+    if not text.startswith("{"):
+        return {}
+    try:
+        value = json.loads(text, strict=False)
+    except (ValueError, RecursionError):
+        return {name: _unescaped(found) for name, found in STRING.findall(text) if name in TAGS}
+    value = value.get("state_snapshot", value) if isinstance(value, dict) else {}
+    return {name: _flat(found) for name, found in value.items() if name in TAGS} if isinstance(value, dict) else {}
+
+
+def _unescaped(text: str) -> str:
+    try:
+        return str(json.loads(f'"{text}"', strict=False))
+    except ValueError:
+        return text
+
+
+def _flat(value: object) -> str:
+    if isinstance(value, list):
+        return "\n".join(f"- {_flat(item)}" for item in value)
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False) if value is not None else ""
+
+
+# The content
+
+REFUSES = re.compile(
+    r"\s*(?:i['’]?m\s+(?:very\s+)?sorry|sorry,|i\s+(?:can\s?not|can['’]t|am\s+(?:not\s+able|unable))|as\s+an?\s+(?:ai|language)"
+    r"|i\s+(?:won['’]t|do\s+not\s+have\s+access)|unfortunately,?\s+i\b"
+    r"|申し訳|すみません|ごめん|恐れ入りますが|残念ながら|私は(?:AI|言語モデル)|お(?:答|手伝)\S{0,6}でき)",
+    re.I,
+)
+HOLLOW = re.compile(
+    r"\[(?:done|todo|in progress)\]|\b(?:todo|tbd|n/a|none|null|placeholder|your text here|content"
+    rf"|{'|'.join(name.replace('_', '[_ ]') for name in TAGS + THOUGHTS)})\b",
+    re.I,
+)
+SIGNS = re.compile(r"[\W_]+")
+WIDE = re.compile(r"[ぁ-んァ-ヶ一-龯]")
+SUBSTANCE = 16
+"""Letters. A sign of Japanese counts for two."""
+OURS = frozenset(
+    " ".join(line.split())
+    for text in (SUMMARY, RETAIN, SNAPSHOT, MERGE, REPAIR, *FORMS.values())
+    for line in (*text.splitlines(), *SENTENCE.split(text))
+    if len(line) > 8
+)
+
+
+def substance(text: str) -> int:
+    """How much of a text is more than frame, placeholder and punctuation."""
+    left = SIGNS.sub("", HOLLOW.sub("", text))
+    return len(left) + len(WIDE.findall(left))
+
+
+def _cleaned(field: str) -> str:
+    """Without tags, lines that only repeat the instruction or one another, and blank ones in a row."""
+    lines: list[str] = []
+    seen: set[str] = set()
+    for line in ANY_TAG.sub("", field).strip().splitlines():
+        plain = " ".join(line.split())
+        ours = plain in OURS or (len(plain) > 80 and all(part.strip() in OURS for part in SENTENCE.split(plain)))
+        if ours or (plain and (plain in seen or not substance(plain))) or (not plain and lines[-1:] == [""]):
+            continue
+        seen.add(plain)
+        lines.append(line.rstrip())
+    return "\n".join(lines).strip()
+
+
+def _without_end(field: str) -> str:
+    """Without a last line that breaks off."""
+    before, _, last = field.rpartition("\n")
+    return before if before and last[-1:] not in ".!?。！？)]`" else field
+
+
+NUMBER = re.compile(r"\d{3,}")
+GROUPED = re.compile(r"(?<=\d),(?=\d{3})")
+TICKED = re.compile(r"`([^`\n]{2,300})`")
+NAMED = re.compile(
+    r"https?://[^\s<>()\[\]\"'`、。]{3,300}"
+    r"|(?<![\w/.~-])(?:~|\.{1,2})?/?[\w@.+-]{1,80}(?:/[\w@.+-]{1,80}){1,20}"
+    r"|(?<![\w/.@-])[\w-]{1,60}\.(?:py|pyi|js|jsx|ts|tsx|mjs|json|jsonl|toml|ya?ml|md|rst|txt|csv|sql|html?|css|scss|go|rs"
+    r"|java|kt|rb|php|cs?|cpp|h|hpp|sh|bash|ps1|cfg|ini|env|lock|xml|log|vue|swift|lua|ipynb|gz|zip|png|jpe?g|svg|pdf)\b"
+    r"|\bref=[\w-]+"
+    r"|\b(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,64}\b",
+    re.I,
+)
+
+
+def _borne_out(field: str, evidence: Evidence) -> tuple[str, int, int]:
+    """What the conversation bears out; how many lines and sentences there were, and how many went."""
+    lines: list[str] = []
+    units = dropped = 0
+    for line in field.split("\n"):
+        parts = _parts(line)
+        kept = [part for part in parts if not _made_up(part, evidence)]
+        units += len(parts)
+        dropped += len(parts) - len(kept)
+        if kept or not parts:
+            lines.append("".join(kept).rstrip())
+    return "\n".join(lines).strip(), units, dropped
+
+
+def _parts(line: str) -> list[str]:
+    """The sentences of a long line, or the line, with the spaces behind them."""
+    if len(line) < 160:
+        return [line] if line.strip() else []
+    ends = [found.end() for found in SENTENCE.finditer(line)]
+    return [
+        line[start:end] for start, end in zip([0, *ends], [*ends, len(line)], strict=True) if line[start:end].strip()
+    ]
+
+
+def _made_up(part: str, evidence: Evidence) -> bool:
+    if any(number not in evidence.numbers for number in NUMBER.findall(GROUPED.sub("", part))):
+        return True
+    if any(not _quoted(ticked, evidence.text) for ticked in TICKED.findall(part)):
+        return True
+    return any(not _known(name.rstrip(".,:;+-"), evidence.text) for name in NAMED.findall(TICKED.sub("", part)))
+
+
+def _quoted(ticked: str, text: str) -> bool:
+    plain = _even(ticked).removeprefix("$ ").removeprefix("./").removesuffix("()").strip(" ;,")
+    if plain in text:
+        return True
+    return " " not in plain and all(part in text for part in re.split(r"[^\w-]+", plain))
+
+
+def _known(name: str, text: str) -> bool:
+    """A path may be put together from what was said, but each of its names must have been said."""
+    name = name.casefold()
+    if name in text or name.startswith(("http", "ref=")):
+        return name in text
+    parts = [part for part in name.split("/") if part not in ("", ".", "..", "~")]
+    if len(parts) == 2 and not name.startswith(("/", ".", "~")) and not re.search(r"[._\d]", name):
+        return True  # as in `and/or`
+    return "/" in name and all(part in text for part in parts)

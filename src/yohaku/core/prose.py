@@ -1,0 +1,119 @@
+"""What of a prompt is the user's own prose, sentence by sentence, and what was only pasted into it.
+
+Law: a sentence is a slice of the text, list marks taken off the front. Fenced code, logs, quotes and what stands
+between tags that say it is someone else's are not prose.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+
+PASTE = 40
+"""Lines. A longer prompt is mostly pasted, and a line in it has to look like a sentence to be taken for one."""
+
+FENCE = re.compile(r"[ \t>]*(?:```|~~~)")
+TAG = re.compile(r"<(/?)([A-Za-z][\w:-]{0,40})(?:\s[^<>\n]{0,200})?>")
+PASTED = re.compile(
+    r"stdout|stderr|output|result|log|trace|code|file|document|diff|patch|reminder|caveat|example|description|issue"
+    r"|problem|report|transcript|snapshot|summary|command-",
+    re.I,
+)
+"""Names of tags around what is not the user's own word."""
+
+NOISE = re.compile(
+    r"""\s*(?:
+        [>|$%➜❯│┃⎿⏺●✗✓✔✘+@{}\[\]<\\]                              # quotes, prompts of shells, diffs, data
+      | \d{1,4}[-/:.]\d\d[-/:.T\d]*\s | \d+\s*[:|→+]                 # times, line numbers
+      | (?:error|warn(?:ing)?|info|debug|fatal|hint|fail(?:ed|ure)?|traceback|exception|note)\b\s*[:\[(]
+      | (?:at\s+\S+\s*\(|File\s+"|import\s|from\s+\S+\s+import|def\s|class\s|function\s|const\s|let\s|var\s|return\b)
+      | \#\s*(?:include|define|!) | // | /\*
+      | [\w.]{1,80}(?:Error|Exception|Warning)\b
+    )""",
+    re.X | re.I,
+)
+ENDS_AS_CODE = re.compile(r"(?:[;{}\\]|\)\s*:|=>|\[|\()\s*$")
+COMMIT = re.compile(r"(?:^|\s)[0-9a-f]{7,40}\s+\w+(?:\([^()\n]{0,40}\))?!?:\s")
+HEADING = re.compile(r"\s*#{1,6}\s")
+LINE = 20_000
+"""Characters. A longer line is data."""
+SENTENCE = re.compile(
+    r"(?<=[.!?…])(?<!\be\.g\.)(?<!\bi\.e\.)(?<!\bvs\.)[\"'”’)*_]{0,3}\s+(?=\S)|(?<=[。！？!?])[」』）)]?"
+)
+MARK = re.compile(r"\s*(?:(?:[-*+•・‣◦–—]|\d{1,3}[.)）]|\(?[a-zA-Z]\)|#{1,6}|\[[ xX]?\]|[①-⑳])\s+|[・※●○■□◆◇]\s*)*")
+QUOTED = re.compile(r"`[^`\n]{1,200}`|\"[^\"\n]{12,300}\"|“[^”\n]{1,300}”|「[^」\n]{1,300}」|『[^』\n]{1,300}』")
+JAPANESE = re.compile(r"[ぁ-んァ-ヶ一-龯]")
+WORD = re.compile(r"[A-Za-z']{2,}")
+
+
+def sentences(text: str, worth: Callable[[str], object] = bool) -> Iterator[str]:
+    """The sentences of the prose in lines that are `worth` a look."""
+    lines = own(text).split("\n")
+    pasted = len(lines) > PASTE
+    for line in _joined(lines):
+        if len(line) > LINE or not worth(line) or (pasted and HEADING.match(line)) or _is_noise(line, pasted):
+            continue
+        for sentence in SENTENCE.split(line):
+            bare = sentence[_end(MARK, sentence) :].strip()
+            if 3 < len(bare) < 2_000:
+                yield bare
+
+
+def bare(sentence: str) -> str:
+    """With every quote blotted out: what is quoted is not said."""
+    return QUOTED.sub(lambda quote: "`" + "x" * (len(quote[0]) - 2) + "`", sentence)
+
+
+def own(text: str) -> str:
+    """Without fenced code, and without what stands between tags that say it is pasted."""
+    kept, fenced = [], False
+    for line in text.split("\n"):
+        if FENCE.match(line):
+            fenced = not fenced
+        elif not fenced:
+            kept.append(line)
+    text = "\n".join(kept)
+    last = {tag[2]: tag.start() for tag in TAG.finditer(text) if tag[1]}
+    out, at, within = [], 0, ""
+    for tag in TAG.finditer(text):
+        if within:
+            if tag[1] and tag[2] == within:
+                at, within = tag.end(), ""
+        elif not tag[1] and PASTED.search(tag[2]) and last.get(tag[2], -1) > tag.start():
+            out.append(text[at : tag.start()])
+            within = tag[2]
+    return "\n".join([*out, text[at:]])
+
+
+def _joined(lines: list[str]) -> Iterator[str]:
+    """Lines, those of a paragraph with hard ends put together again."""
+    held = ""
+    for line in lines:
+        wraps = 50 < len(held.rpartition("\n")[2]) < 200 and held.rstrip()[-1:] not in ".!?:;。！？"
+        if held and wraps and line.lstrip()[:1].islower() and len(held) < 2_000:
+            held += "\n" + line
+            continue
+        if held.strip():
+            yield held
+        held = line
+    if held.strip():
+        yield held
+
+
+def _is_noise(line: str, pasted: bool) -> bool:
+    return bool(NOISE.match(line) or ENDS_AS_CODE.search(line) or COMMIT.search(line)) or _is_code(line, pasted)
+
+
+def _is_code(line: str, pasted: bool) -> bool:
+    """Too little of it is words. Inside a paste it has to look like a sentence as well."""
+    words = QUOTED.sub("", line)
+    if JAPANESE.search(words):
+        return False
+    letters = sum(map(len, WORD.findall(words)))
+    dense = len(words) - words.count(" ")
+    return letters < dense * (0.8 if pasted else 0.6) or (pasted and len(WORD.findall(words)) < 4)
+
+
+def _end(pattern: re.Pattern[str], text: str) -> int:
+    found = pattern.match(text)
+    return found.end() if found else 0
