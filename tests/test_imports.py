@@ -22,13 +22,14 @@ MAY_IMPORT = {
     "testing": {"core"},
     "session": {"core", "catalog", "settings", "meters", "dialects", "stores", "drive"},
     "demo": {"core", "meters", "dialects", "session", "phrases", "settings"},
-    "cli": {"core", "meters", "dialects", "stores", "session", "phrases", "settings", "demo", "catalog"},
+    "lab": {"core", "meters", "dialects", "stores", "session", "drive", "settings", "catalog", "lab"},
+    "cli": {"core", "meters", "dialects", "stores", "session", "phrases", "settings", "demo", "lab", "catalog"},
 }
 """Who may know whom. What is not listed may import everything but the surfaces."""
 
 CORE_MAY_USE = {
-    "__future__", "base64", "collections", "dataclasses", "functools", "hashlib", "json", "math", "msgspec", "re",
-    "typing", "unicodedata",
+    "__future__", "base64", "collections", "dataclasses", "functools", "hashlib", "heapq", "json", "math", "msgspec",
+    "re", "typing", "unicodedata",
 }  # fmt: skip
 """No I/O, clock, environment, logging, randomness or async."""
 

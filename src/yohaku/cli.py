@@ -1,4 +1,4 @@
-"""The command line: `yohaku fit`, `show`, `count`, `demo`.
+"""The command line: `yohaku fit`, `show`, `count`, `demo`, `lab`.
 
 Law: exit 0 done, 2 misuse or bad input, 3 does not fit. What goes wrong is one plain line on standard error, and then
 nothing has been written. Heavy parts load when a command needs them.
@@ -151,6 +151,12 @@ def demo(arguments: argparse.Namespace, settings: setting.Settings) -> int:
     from yohaku.demo import play
 
     return play(arguments.window or 16_384, settings.lang, fast=arguments.fast)
+
+
+def lab(arguments: argparse.Namespace, settings: setting.Settings) -> int:
+    from yohaku.lab.run import main as run
+
+    return run(arguments.rest)
 
 
 class Given:
@@ -325,6 +331,9 @@ def _parser() -> argparse.ArgumentParser:
     command = _command(commands, "demo", demo, "fold a long recorded session, live in the terminal", ["yohaku demo"])
     command.add_argument("--window", type=_positive, metavar="N", help="tokens the model can hold (default 16384)")
     command.add_argument("--fast", action="store_true", help="without pauses")
+    examples = ["yohaku lab run sessions/ --windows 8192 --recipes auto,sliding", "yohaku lab run --help"]
+    command = _command(commands, "lab", lab, "replay recorded sessions, and score what recipes keep", examples)
+    command.add_argument("rest", nargs=argparse.REMAINDER, metavar="run PATH…", help="see yohaku lab run --help")
     return parser
 
 

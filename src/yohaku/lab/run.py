@@ -1,0 +1,201 @@
+"""`yohaku lab run`: recorded sessions through the engine, window by window and recipe by recipe.
+
+Law: the report depends on the sessions and the options, not on the order in which the work was done.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import signal
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any, NamedTuple, NoReturn
+
+from yohaku import meters
+from yohaku.core.errors import BadSetting, Unreadable, YohakuError
+from yohaku.core.recipes import recipe_named
+from yohaku.lab.controls import CONTROLS
+from yohaku.lab.recorded import read
+from yohaku.lab.replay import replay
+from yohaku.lab.report import Row, summary, table
+from yohaku.lab.sources import files, held_out, source_of
+
+
+class Job(NamedTuple):
+    """One session, with all that is to be tried on it."""
+
+    path: Path
+    name: str
+    source: str
+    windows: tuple[int, ...]
+    recipes: tuple[str, ...]
+    model: str
+    sample: int | None
+
+
+def main(argv: list[str], prog: str = "yohaku lab") -> int:
+    arguments = _parser(prog).parse_args(argv)
+    jobs = _jobs(arguments)
+    out = Path(arguments.out) if arguments.out else None
+    if out and not out.resolve().parent.is_dir():
+        raise BadSetting(f"--out {arguments.out}: there is no such folder")
+    rows = gather(work(jobs, arguments.jobs), len(jobs))
+    if rows is None:
+        return 130
+    if not rows:
+        raise Unreadable("none of these files is a recorded session")
+    rows = ordered(rows, jobs[0])
+    windows = summary(rows)
+    print(table(windows), end="", flush=True)
+    if out:
+        _write(out, {"model": arguments.model, "sample": arguments.sample, "windows": windows}, rows)
+    return 0
+
+
+def gather(found: Iterable[list[Row]], of: int) -> list[Row] | None:
+    """All rows of so many sessions, as they come; None where somebody stopped it."""
+    start = time.monotonic()
+    rows: list[Row] = []
+    done = 0
+    try:
+        for done, some in enumerate(found, 1):
+            rows += some
+            _progress(done, of, time.monotonic() - start)
+    except KeyboardInterrupt:
+        print(f"\nlab: stopped after {done} of {of} sessions; nothing was written", file=sys.stderr)
+        return None
+    return rows
+
+
+def _jobs(arguments: argparse.Namespace) -> list[Job]:
+    windows, recipes = _numbers(arguments.windows), _words(arguments.recipes)
+    for name in recipes:
+        if name not in CONTROLS:
+            recipe_named(name)
+    wanted = set(_words(arguments.sources or ""))
+    jobs: list[Job] = []
+    names: Counter[str] = Counter()
+    for path in files(arguments.paths):
+        source = source_of(path)
+        apart = (arguments.held_out or arguments.tuning) and held_out(source) != arguments.held_out
+        if apart or (wanted and source not in wanted):
+            continue
+        name = f"{source}/{path.name.partition('.')[0]}"
+        names[name] += 1
+        unique = name if names[name] == 1 else f"{name} ({names[name]})"
+        jobs.append(Job(path, unique, source, windows, recipes, arguments.model, arguments.sample))
+    if not jobs:
+        raise Unreadable("there is no recorded session of the sources asked for")
+    return jobs
+
+
+def work(jobs: list[Job], processes: int = 1) -> Iterator[list[Row]]:
+    """The biggest files first, so that no process is left alone with one at the end."""
+    jobs = sorted(jobs, key=lambda job: (-job.path.stat().st_size, job.path))
+    if processes <= 1 or len(jobs) == 1:
+        yield from map(session, jobs)
+        return
+    with get_context("spawn").Pool(min(processes, len(jobs)), _quiet) as pool:
+        yield from pool.imap_unordered(session, jobs)
+
+
+def _quiet() -> None:
+    """Ctrl-C is for the one who waits, not for those who work."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def session(job: Job) -> list[Row]:
+    """All windows and recipes over one session; none where it cannot be read."""
+    meter = meters.for_model(job.model, "openai_chat")
+    try:
+        recorded = read(job.path.read_bytes(), job.name, job.source, meter, job.sample)
+    except (YohakuError, OSError) as wrong:
+        print(f"lab: left out {job.path}: {wrong}", file=sys.stderr)
+        return []
+    rows: list[Row] = []
+    for window in job.windows:
+        for recipe in job.recipes:
+            tally = replay(recorded, window, recipe, meter, job.model)
+            unsent = dict(sorted(tally.unsent.items())) if tally else {}
+            scores = tally.scores() if tally else None
+            rows.append(Row(job.name, job.source, window, recipe, len(recorded.targets), unsent, scores))
+    return rows
+
+
+def ordered(rows: list[Row], job: Job) -> list[Row]:
+    return sorted(rows, key=lambda row: (job.windows.index(row.window), row.session, job.recipes.index(row.recipe)))
+
+
+def _progress(done: int, of: int, seconds: float) -> None:
+    told = f"lab: {done}/{of} sessions, {seconds:.0f} s"
+    if sys.stderr.isatty():
+        print(f"\r{told}", end="\n" if done == of else "", file=sys.stderr, flush=True)
+    elif done == of or done % max(1, of // 10) == 0:
+        print(told, file=sys.stderr, flush=True)
+
+
+def _write(out: Path, report: dict[str, Any], rows: list[Row]) -> None:
+    report = {**report, "sessions": [row._asdict() for row in rows]}
+    try:
+        out.write_text(json.dumps(report, ensure_ascii=False, indent=1) + "\n", "utf-8")
+    except OSError as wrong:
+        raise BadSetting(f"--out {out}: {wrong.strerror}") from None
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(word.strip() for word in text.split(",") if word.strip()))
+
+
+def _numbers(text: str) -> tuple[int, ...]:
+    try:
+        return tuple(map(_positive, _words(text)))
+    except ValueError:
+        raise BadSetting(f"--windows {text}: give numbers of tokens, with commas between them") from None
+
+
+def _positive(text: str) -> int:
+    number = int(text.replace("_", ""))
+    if number < 1:
+        raise ValueError
+    return number
+
+
+_positive.__name__ = "positive number"
+
+
+class _Parser(argparse.ArgumentParser):
+    """Says what is wrong in one line."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"{self.prog}: {message}; see {self.prog} --help\n")
+
+
+def _parser(prog: str) -> argparse.ArgumentParser:
+    parser = _Parser(prog=prog, description="Replay recorded sessions and score what recipes keep.")
+    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+    run = commands.add_parser(
+        "run",
+        help="replay recorded sessions",
+        description="Replay recorded sessions through the engine, and score what recipes keep of what is needed next.",
+        epilog="examples:\n  yohaku lab run sessions/ --windows 8192 --recipes auto,sliding --sample 20\n"
+        "  yohaku lab run sessions/ --held-out --out report.json --jobs 2\n"
+        f"recipes: those of the package, and the controls {', '.join(CONTROLS)}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    run.add_argument("paths", nargs="+", metavar="PATH", help="recorded sessions, or folders of them")
+    run.add_argument("--windows", default="4096,8192,16384,32768", metavar="N,N", help="tokens (default %(default)s)")
+    run.add_argument("--recipes", default="auto,sliding", metavar="R,R", help="the first is compared (%(default)s)")
+    run.add_argument("--model", default="gpt-4o", metavar="NAME", help="whose tokens are counted (default %(default)s)")
+    run.add_argument("--sample", type=_positive, metavar="N", help="score so many steps a session (default: all)")
+    run.add_argument("--sources", metavar="A,B", help="only sessions from these sources")
+    side = run.add_mutually_exclusive_group()
+    side.add_argument("--held-out", action="store_true", help="only the sources kept for final measurement")
+    side.add_argument("--tuning", action="store_true", help="only the sources that may be tuned on")
+    run.add_argument("--jobs", type=_positive, default=1, metavar="N", help="processes (default 1)")
+    run.add_argument("--out", metavar="FILE", help="write every score as JSON")
+    return parser
