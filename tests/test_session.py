@@ -5,6 +5,7 @@ import copy
 import json
 from collections.abc import Awaitable, Iterable, Iterator
 from dataclasses import replace
+from pathlib import Path
 from random import Random
 from types import SimpleNamespace
 from typing import Any
@@ -14,13 +15,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.checkers import openai_chat as checker
+from yohaku.core import documents
 from yohaku.core.budget import Budget
-from yohaku.core.engine import Asking, Fits, Folded, Question, Recipe, Room, Rung, TooBig
+from yohaku.core.engine import Asking, Fits, Folded, Folding, Question, Recipe, Room, Rung, TooBig
 from yohaku.core.errors import (
     BadSetting,
     DoesNotFit,
     Malformed,
     Unanswered,
+    Uncountable,
     UnknownModel,
     UnknownRecipe,
     UnknownRef,
@@ -29,9 +32,11 @@ from yohaku.core.errors import (
 from yohaku.core.fold import Fold, Gist, View, ref_of
 from yohaku.core.ledger import weigh
 from yohaku.core.model import Text, Turn
-from yohaku.core.recipes import AUTO
+from yohaku.core.receipt import Receipt
+from yohaku.core.recipes import AUTO, RECIPES
 from yohaku.core.scribe import history_of
 from yohaku.dialects import dialect_named
+from yohaku.dialects.dialect import Usage
 from yohaku.session import Session
 from yohaku.settings import Settings
 from yohaku.stores.memory import MemoryStore
@@ -563,8 +568,164 @@ def test_what_is_no_usage_is_refused() -> None:
 
 
 def test_growth_that_shows_no_sign_of_its_dialect_is_read_on() -> None:
-    s, body = session(4_000), {"input": [{"role": "user", "content": "hi"}]}
+    s = session(4_000)
+    body: dict[str, Body] = {"input": [{"role": "user", "content": "hi"}]}
     s.fit(body)
     asks = {"type": "mcp_approval_request", "id": "r", "name": "f", "arguments": "{}", "server_label": "x"}
     body["input"] += [asks, {"type": "mcp_approval_response", "approval_request_id": "r", "approve": True}]
     assert s.fit(body) is body
+
+
+# When to fold (K4, K9)
+
+
+def first_level(recipe: str, window: int = 10_000) -> int:
+    """The least number of tokens reported at which a session says that it should fold."""
+    s = session(window, recipe=recipe)
+    return next(total for total in range(window + 2) if s.should_fold(total))
+
+
+@pytest.mark.parametrize(
+    ("recipe", "first"), [("cache", 8_000), ("auto", 9_700), ("local", 9_000), ("snapshot", 9_500), ("chat", 10_001)]
+)
+def test_it_is_time_to_fold_from_the_first_level_of_the_recipe_on(recipe: str, first: int) -> None:
+    assert first_level(recipe) == first
+
+
+def test_what_is_not_to_fold_by_itself_is_never_due() -> None:
+    for recipe in (documents.cache(auto=False), documents.cache(compaction=False), Recipe("none", ())):
+        s = session(10_000, recipe=recipe)
+        assert not s.should_fold(10_000)
+
+
+def test_the_usage_counts_with_what_the_model_answered_in_the_words_of_any_provider() -> None:
+    s = session(10_000, recipe="cache")
+    assert s.should_fold({"prompt_tokens": 7_000, "completion_tokens": 1_000})
+    assert not s.should_fold({"prompt_tokens": 7_000, "completion_tokens": 999})
+    assert s.should_fold(Usage(input=1_000, cache_read=6_000, output=1_000))
+    assert not s.should_fold(Usage(input=1_000, cache_read=6_000, output=999))
+    with pytest.raises(BadSetting, match="no prompt tokens"):
+        s.should_fold({"cost": 1})
+
+
+def test_without_a_usage_our_own_weight_decides_as_the_provider_taught_it() -> None:
+    s = session(4_000)
+    assert not s.should_fold()
+    s.fit(agent(7))
+    assert s.receipt and 2_000 < s.receipt.after < 3_800 and not s.should_fold()
+    s.learn(s.receipt.after * 2)
+    assert s.should_fold()
+
+
+def test_after_a_folding_it_is_no_longer_time() -> None:
+    s = session(4_000)
+    s.fit(agent(20))
+    assert s.receipt and s.receipt.folds and not s.should_fold()
+
+
+# A meter that fails (S5)
+
+
+class Failing(ByteMeter):
+    name = "failing"
+
+    def count(self, text: str) -> int:
+        if "unspeakable" in text:
+            raise LookupError("no such token")
+        return super().count(text)
+
+
+@pytest.mark.parametrize("recipe", RECIPES)
+def test_a_meter_that_fails_is_named_and_nothing_is_kept(recipe: str) -> None:
+    store = MemoryStore()
+    s = session(meter=Failing(), store=store, recipe=recipe)
+    with pytest.raises(Uncountable) as raised:
+        s.fit([*agent(20), *used(20, "unspeakable")])
+    assert raised.value.facts == {"meter": "failing", "why": "no such token"}
+    assert vars(store) == vars(MemoryStore(store._clock)) and s.receipt is None
+    assert s.fit(agent(1)) == agent(1)
+
+
+# Hooks (S6)
+
+
+def test_the_hook_is_told_whether_the_user_or_the_weight_folds() -> None:
+    told: list[Folding] = []
+    s = session(before=told.append)
+    s.fit(agent(3))
+    assert told == []
+    s.fit(agent(20))
+    assert s.receipt and told == [Folding(False, s.receipt.outcome.before.total, 4_000)]
+    other = session(before=told.append, recipe="cache")
+    other.fit(agent(3), fold=True)
+    assert other.receipt and told[1:] == [Folding(True, other.receipt.outcome.before.total, 4_000)]
+
+
+def test_the_hook_comes_before_anything_is_stored_so_that_it_can_make_a_copy() -> None:
+    def back_up(folding: Folding) -> None:
+        copies.append(copy.deepcopy(store))
+
+    copies, store = list[MemoryStore](), MemoryStore()
+    session(before=back_up, store=store).fit(agent(20))
+    (before,) = copies
+    assert before.version == 0 < store.version
+
+
+def test_a_hook_that_says_no_is_obeyed_where_it_fits_and_refused_where_it_does_not() -> None:
+    s, store = session(before=lambda folding: False), MemoryStore()
+    body = agent(10)
+    assert s.fit(body, fold=True) is body and s.receipt and s.receipt.verdict == Fits()
+    s = session(before=lambda folding: False, store=store)
+    with pytest.raises(DoesNotFit, match="not to be folded"):
+        s.fit(agent(20))
+    assert store.version == 0
+
+
+def test_words_of_the_hook_and_of_the_user_reach_the_question() -> None:
+    model = ScriptedModel("The user wants it fixed, and it was looked at.")
+    s = session(20_000, recipe="snapshot", summarise=model, before=lambda folding: "keep the paths")
+    s.fit(agent(20), fold=True, words="keep the numbers")
+    assert "keep the numbers\nkeep the paths" in model.asked[0].text
+
+
+def test_the_hook_behind_is_given_the_receipt_of_each_folding_with_its_weights() -> None:
+    given: list[Receipt] = []
+    s = session(after=given.append)
+    s.fit(agent(3))
+    s.fit(agent(20))
+    s.fit([*agent(20), *used(20, "short")])
+    (receipt,) = given
+    assert (receipt.verdict, receipt.before > 4_000 >= receipt.after) == (Folded(), True)
+
+
+def test_words_bring_what_they_name_without_a_model_too() -> None:
+    lines = "".join(f"def handle_event_{number}(payload_{number}): ...\n" for number in range(200))
+    named = lines + "def parse_invoice(total_amount): ...\n" + lines.replace("event", "other")
+    messages = [*agent(0), *used(1, named), *agent(12)[2:]]
+    plain, kept = (
+        session(9_000).fit(messages, fold=True),
+        session(9_000).fit(messages, fold=True, words="parse invoice"),
+    )
+    assert "parse_invoice" in json.dumps(kept) and "parse_invoice" not in json.dumps(plain)
+
+
+# Recipes of one's own
+
+
+def test_a_recipe_of_the_config_file_is_known_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "config.toml"
+    file.write_text('[recipes.mine]\nrungs = [{level = 0.5, pass = "clear", args = ["result"], goal = 0.3}]\n')
+    monkeypatch.setenv("YOHAKU_CONFIG", str(file))
+    s = session(4_000, recipe="mine")
+    assert s.recipe.name == "mine" and first_level("mine") == 5_000
+    s.fit(agent(8))
+    assert s.receipt and s.receipt.verdict == Folded()
+    with pytest.raises(UnknownRecipe, match=r"snapshot, mine$"):
+        session(recipe="yours")
+
+
+def test_recipes_may_come_with_the_settings() -> None:
+    mine = Settings(recipes={"mine": {"like": "cache", "options": {"threshold_ratio": 0.5}}})
+    assert Session(10_000, 0, "mine", settings=mine).should_fold(5_000)
+    with pytest.raises(BadSetting, match="recipe 'broken'"):
+        Session(10_000, 0, "broken", settings=Settings(recipes={"broken": {"like": "nothing"}}))

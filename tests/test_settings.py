@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from yohaku import catalog
-from yohaku.core.errors import BadSetting, UnknownModel
-from yohaku.settings import KEYS, Endpoint, Notice, Settings, Window, endpoint, read, window_for
+from yohaku import catalog, cli, phrases
+from yohaku.core.engine import Question
+from yohaku.core.errors import BadSetting, UnknownModel, UnknownRecipe
+from yohaku.core.recipes import RECIPES
+from yohaku.session import Session
+from yohaku.settings import KEYS, Endpoint, Notice, Settings, Window, endpoint, read, recipe_for, window_for
+from yohaku.testing import ByteMeter
 
 HOME = {"HOME": "/home/hana"}
 
@@ -98,7 +104,7 @@ def test_a_mistake_in_the_file_is_said_and_the_rest_is_used(tmp_path: Path) -> N
     assert texts(settings) == [
         f"{file}: modle is no setting; did you mean model?",
         f"{file}: window is 'True', which is not a positive whole number of tokens; going on as if it were not set",
-        f"{file}: colour is no setting; known are {', '.join(KEYS)} and [max_context_length]",
+        f"{file}: colour is no setting; known are {', '.join(KEYS)}, [max_context_length] and [recipes.NAME]",
     ]
 
 
@@ -298,3 +304,176 @@ def test_a_window_that_holds_nothing_is_misuse() -> None:
 def test_importing_settings_reads_no_catalogue() -> None:
     program = "import sys, yohaku.settings; print('yohaku.catalog' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program], capture_output=True, text=True).stdout == "False\n"
+
+
+# Recipes of one's own (K1, O7)
+
+OWN = """
+recipe = "careful"
+
+[recipes.careful]
+like = "cache"
+
+[recipes.careful.options]
+threshold_ratio = 0.7
+max_line_length = 500
+model = "gpt-4o-mini"
+summary_directives = ["Name every file.", "数字は残すこと。"]
+
+[recipes.quick]
+rungs = [
+    {level = "hot", pass = "clear", args = ["result"], options = {keep = 0.2}, goal = 0.5},
+    {level = "full", pass = "passes_of_hana:nothing", options = {share = 0.5}},
+]
+"""
+
+PASSES = """
+def nothing(share=1.0):
+    def propose(view, room):
+        return []
+    return propose
+number = 3
+"""
+
+
+@pytest.fixture
+def theirs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Somebody's module where Python finds it."""
+    (tmp_path / "passes_of_hana.py").write_text(PASSES, encoding="utf-8")
+    (tmp_path / "breaks.py").write_text("import sys\nraise RuntimeError('not today')\n", encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    yield tmp_path
+    sys.modules.pop("passes_of_hana", None)
+
+
+def test_recipes_of_the_file_are_kept_as_they_are_written_and_made_when_wanted(tmp_path: Path) -> None:
+    settings = read(HOME, config(tmp_path, OWN))
+    assert (settings.recipe, list(settings.recipes), settings.warnings) == ("careful", ["careful", "quick"], ())
+    assert settings.recipes["careful"]["like"] == "cache"
+
+
+def test_a_recipe_like_another_has_its_rungs_with_other_options(tmp_path: Path) -> None:
+    settings = read(HOME, config(tmp_path, OWN))
+    recipe = recipe_for(settings.recipe, settings)
+    usual = RECIPES["cache"]
+    assert recipe.name == "careful" and len(recipe.rungs) == len(usual.rungs)
+    assert [rung.level for rung in recipe.rungs if rung.level == 0.7] == [0.7]
+
+
+def test_directives_and_the_model_of_the_file_reach_the_question(tmp_path: Path) -> None:
+    asked: list[Question] = []
+
+    def model(question: Question) -> str:
+        asked.append(question)
+        return "The user counts."
+
+    settings = read(HOME, config(tmp_path, OWN))
+    s = Session(20_000, 0, "careful", meter=ByteMeter(), summarise=model, settings=settings)
+    said = [{"role": role, "content": "one, two, three. " * 60} for role in ("user", "assistant") * 5]
+    s.fit([*said, {"role": "user", "content": "And on?"}], fold=True)
+    assert asked[0].model == "gpt-4o-mini"
+    assert "- Name every file.\n- 数字は残すこと。" in asked[0].text
+
+
+def test_passes_of_other_packages_are_imported(theirs: Path) -> None:
+    recipe = recipe_for("quick", read(HOME, config(theirs, OWN)))
+    assert [(rung.level, rung.goal) for rung in recipe.rungs[:2]] == [("hot", 0.5), ("full", "warm")]
+    assert recipe.rungs[1].propose.__module__ == "passes_of_hana"
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("no_such_package.passes:fold", "No module named 'no_such_package'; install it where yohaku is installed"),
+        ("passes_of_hana:missing", "module 'passes_of_hana' has no attribute 'missing'"),
+        ("breaks:anything", "not today"),
+        ("passes_of_hana:number", "there is no pass 'passes_of_hana:number'"),
+        (":x", "cannot be loaded"),
+        ("passes_of_hana:", "cannot be loaded"),
+    ],
+)
+def test_what_cannot_be_imported_is_one_clear_error(theirs: Path, name: str, said: str) -> None:
+    settings = Settings(recipes={"mine": {"rungs": [{"level": "full", "pass": name}]}})
+    with pytest.raises(BadSetting) as raised:
+        recipe_for("mine", settings)
+    assert str(raised.value).startswith("recipe 'mine', rung 1: ") and said in str(raised.value)
+    assert said in phrases.explain(raised.value, "ja")
+
+
+def test_our_own_names_are_taken_and_what_is_no_table_is_said(tmp_path: Path) -> None:
+    file = config(tmp_path, '[recipes]\nmine = 3\nauto = {like = "chat"}\nyours = {like = "chat"}\n')
+    settings = read(HOME, file)
+    assert list(settings.recipes) == ["yours"] and recipe_for("auto", settings) is RECIPES["auto"]
+    assert texts(settings) == [
+        f"{file}: recipes.mine is '3', which is not a table [recipes.mine]; going on as if it were not set",
+        (
+            f"{file}: recipes.auto is 'auto', which is not a name that is free: ours are {', '.join(RECIPES)}; "
+            "going on as if it were not set"
+        ),
+    ]
+    (told,) = texts(read(HOME, config(tmp_path, "recipes = 3\n")))
+    assert "which is not a table [recipes]" in told
+
+
+def test_an_unknown_recipe_is_told_with_those_there_are(tmp_path: Path) -> None:
+    with pytest.raises(UnknownRecipe) as raised:
+        recipe_for("carefull", read(HOME, config(tmp_path, OWN)))
+    assert raised.value.facts == {"name": "carefull", "known": ", ".join([*RECIPES, "careful", "quick"])}
+
+
+def test_reading_settings_loads_no_recipes_unless_there_are_some() -> None:
+    code = "import sys; from yohaku import settings; settings.read({'HOME': '/nowhere'}); print(sorted(sys.modules))"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert "yohaku.settings" in loaded and "yohaku.core.recipes" not in loaded
+
+
+# On the command line
+
+
+def test_the_help_names_every_recipe(capsys: pytest.CaptureFixture[str]) -> None:
+    assert tuple(RECIPES) == cli.RECIPES
+    for command in ("fit", "show"):
+        with pytest.raises(SystemExit):
+            cli.main([command, "--help"])
+        told = " ".join(capsys.readouterr().out.split())
+        assert f"(default auto): {', '.join(RECIPES)}, or one of your own" in told
+
+
+def test_folding_by_hand_on_the_command_line_keeps_what_the_words_name(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = "".join(f"def handle_event_{number}(payload_{number}): ...\n" for number in range(400))
+    named = lines + "def parse_invoice(total_amount): ...\n" + lines.replace("event", "other")
+    said: list[dict[str, object]] = [{"role": "user", "content": "Look around."}]
+    for number, text in enumerate([named, *["ok\n" * 200] * 9]):
+        call = {"id": f"c{number}", "type": "function", "function": {"name": "bash", "arguments": "{}"}}
+        said.append({"role": "assistant", "content": "I look.", "tool_calls": [call]})
+        said.append({"role": "tool", "tool_call_id": f"c{number}", "content": text})
+    given = tmp_path / "given.json"
+    given.write_text(json.dumps({"messages": said}))
+    fit = ["fit", str(given), "--window", "15000", "--model", "gpt-4o"]
+    assert cli.main(fit) == 0 and json.loads(capsys.readouterr().out)["messages"] == said
+    assert cli.main([*fit, "--fold"]) == 0
+    out, told = capsys.readouterr()
+    assert json.loads(out)["messages"] != said and told.startswith("yohaku: folded: ")
+    fit[3] = "7000"
+    assert cli.main([*fit, "--fold"]) == 0
+    assert "parse_invoice" not in capsys.readouterr().out
+    assert cli.main([*fit, "--fold", "--words", "parse the invoice"]) == 0
+    assert "parse_invoice" in capsys.readouterr().out
+    assert cli.main(["show", *fit[1:], "--fold"]) == 0
+    assert "-- after" in capsys.readouterr().out
+
+
+def test_a_recipe_of_the_file_is_known_on_the_command_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("YOHAKU_CONFIG", str(config(tmp_path, OWN)))
+    monkeypatch.setenv("YOHAKU_LANG", "en")
+    given = tmp_path / "given.json"
+    given.write_text('[{"role": "user", "content": "hi"}]')
+    assert cli.main(["fit", str(given), "--window", "8192", "--recipe", "careful"]) == 0
+    assert cli.main(["fit", str(given), "--window", "8192", "--recipe", "quick"]) == 2
+    assert "cannot be loaded: No module named 'passes_of_hana'" in capsys.readouterr().err
+    assert cli.main(["fit", str(given), "--window", "8192", "--recipe", "nobody"]) == 2
+    assert "unknown recipe 'nobody': take one of auto, " in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""The command line: `yohaku fit`, `show`, `count`, `demo`, `lab`.
+"""The command line: `yohaku fit`, `show`, `count`, `demo`, `doctor`, `export`, `lab`.
 
 Law: exit 0 done, 2 misuse or bad input, 3 does not fit. What goes wrong is one plain line on standard error, and then
 nothing has been written. Heavy parts load when a command needs them.
@@ -23,6 +23,8 @@ from yohaku.core.errors import DoesNotFit, YohakuError
 
 MOST = 256 * 1024 * 1024
 """Bytes of input that are read at most."""
+RECIPES = ("auto", "local", "chat", "chat-summary", "chat-hybrid", "cache", "layers", "snapshot")
+"""As in core.recipes, which is too much to load for a page of help."""
 
 
 class Trouble(Exception):
@@ -73,7 +75,7 @@ def fit(arguments: argparse.Namespace, settings: setting.Settings) -> int:
     )
     _warn(session.warnings, settings.lang)
     try:
-        body = session.fit(given.body)
+        body = session.fit(given.body, fold=arguments.fold, words=arguments.words)
     except DoesNotFit:
         _write_report(arguments, session, settings)
         raise
@@ -109,7 +111,7 @@ def show(arguments: argparse.Namespace, settings: setting.Settings) -> int:
     if not known:
         return 0
     try:
-        session.fit(given.body)
+        session.fit(given.body, fold=arguments.fold, words=arguments.words)
     finally:
         if session.receipt and session.receipt.folds:
             receipt = session.receipt
@@ -151,6 +153,45 @@ def demo(arguments: argparse.Namespace, settings: setting.Settings) -> int:
     from yohaku.demo import play
 
     return play(arguments.window or 16_384, settings.lang, fast=arguments.fast)
+
+
+def doctor(arguments: argparse.Namespace, settings: setting.Settings) -> int:
+    if arguments.file is None:
+        from yohaku.doctor.setup import report
+
+        page, code = report(settings)
+        print(page)
+        return code
+    from yohaku.doctor import repair
+    from yohaku.doctor.files import beside, same
+
+    repaired = repair(_read(arguments, settings, "doctor"))
+    name = _name(arguments.file)
+    if repaired.data is None:
+        print(phrases.say("doctor_healthy", settings.lang, name=name))
+        return 0
+    piped = arguments.file == "-"
+    out = arguments.out or ("-" if piped else str(beside(Path(arguments.file))))
+    if not piped and out != "-" and same(Path(arguments.file), Path(out)):
+        raise Trouble(phrases.say("doctor_same_file", settings.lang, name=name))
+    told = sys.stderr if out == "-" else sys.stdout
+    for note in repaired.notes:
+        print(note.told(settings.lang), file=told)
+    _write(out, repaired.data, settings)
+    print(phrases.say("doctor_written", settings.lang, name=name, count=len(repaired.notes), about=out), file=told)
+    return 0
+
+
+def export(arguments: argparse.Namespace, settings: setting.Settings) -> int:
+    from yohaku import transcript
+
+    if arguments.to == "transcript":
+        if not arguments.out:
+            raise Trouble(phrases.say("export_out", settings.lang))
+        transcript.bring(arguments.file, arguments.out)
+    else:
+        _write(arguments.out, _json(transcript.export(arguments.file, arguments.to)), settings)
+    return 0
 
 
 def lab(arguments: argparse.Namespace, settings: setting.Settings) -> int:
@@ -331,6 +372,7 @@ def _parser() -> argparse.ArgumentParser:
     command = _command(commands, "demo", demo, "fold a long recorded session, live in the terminal", ["yohaku demo"])
     command.add_argument("--window", type=_positive, metavar="N", help="tokens the model can hold (default 16384)")
     command.add_argument("--fast", action="store_true", help="without pauses")
+    _add_doctor(commands)
     examples = ["yohaku lab run sessions/ --windows 8192 --recipes auto,sliding", "yohaku lab run --help"]
     command = _command(commands, "lab", lab, "replay recorded sessions, and score what recipes keep", examples)
     command.add_argument("rest", nargs=argparse.REMAINDER, metavar="run PATH…", help="see yohaku lab run --help")
@@ -342,6 +384,7 @@ def _add_fit(commands: Any) -> None:
         "yohaku fit request.json --window 8192",
         "yohaku fit session.jsonl.gz --window 32768 --dialect anthropic --out request.json --report report.json",
         "cat request.json | yohaku fit - --model gpt-4o --recipe chat",
+        'yohaku fit request.json --window 8192 --fold --words "keep what concerns the parser"',
     ]
     command = _command(commands, "fit", fit, "give back the same conversation, within the window", examples)
     _conversation(command)
@@ -363,6 +406,22 @@ def _add_count(commands: Any) -> None:
     command = _command(commands, "count", count, "count the tokens of a conversation or a text", examples)
     _conversation(command)
     command.add_argument("--text", action="store_true", help="the input is plain text, not a conversation")
+
+
+def _add_doctor(commands: Any) -> None:
+    examples = ["yohaku doctor", "yohaku doctor session.jsonl", "yohaku doctor request.json --out mended.json"]
+    command = _command(commands, "doctor", doctor, "check a set-up, or repair a broken session file", examples)
+    command.add_argument("file", nargs="?", metavar="FILE", help="a session file or request body; none: the set-up")
+    command.add_argument("--out", metavar="FILE", help="write here instead of beside the original")
+    examples = [
+        "yohaku export session.jsonl --to anthropic",
+        "yohaku export claude.jsonl --to transcript --out mine.jsonl",
+    ]
+    command = _command(commands, "export", export, "write a session in any dialect, or as our transcript", examples)
+    command.add_argument("file", metavar="FILE", help="a recorded session, transcript or request body")
+    names = ["openai_chat", "openai_responses", "anthropic", "gemini", "ollama", "transcript"]
+    command.add_argument("--to", choices=names, default="openai_chat", metavar="D", help=", ".join(names))
+    command.add_argument("--out", metavar="FILE", help="write here instead of standard output")
 
 
 def _command(commands: Any, name: str, run: Callable[..., int], what: str, examples: list[str]) -> Any:
@@ -394,7 +453,10 @@ def _conversation(command: Any) -> None:
 def _folding(command: Any) -> None:
     command.add_argument("--window", type=_positive, metavar="N", help="tokens the model can hold, prompt and reply")
     command.add_argument("--reserve", type=int, metavar="N", help="tokens kept free for the reply (default: an eighth)")
-    command.add_argument("--recipe", metavar="R", help="how to fold: auto (default), chat")
+    names = f"{', '.join(RECIPES)}, or one of your own from [recipes.NAME] of the config file"
+    command.add_argument("--recipe", metavar="R", help=f"how to fold (default auto): {names}")
+    command.add_argument("--fold", action="store_true", help="fold now, whatever the weight, as /compact does")
+    command.add_argument("--words", metavar="TEXT", default="", help="what a folding is to keep, in your words")
 
 
 if __name__ == "__main__":

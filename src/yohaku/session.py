@@ -8,28 +8,31 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 from yohaku import dialects, meters
 from yohaku import settings as setting
 from yohaku.core.budget import Budget
 from yohaku.core.engine import Effect, Fits, Folding, Outcome, Recipe, TooBig, Wish, plan
 from yohaku.core.errors import BadSetting, DoesNotFit, Malformed, Unreadable
-from yohaku.core.fold import Cut, View
+from yohaku.core.fold import Cut, Gist, View
 from yohaku.core.ledger import Scales
 from yohaku.core.meter import Meter
-from yohaku.core.model import History, Turn
+from yohaku.core.model import History, Step, Turn
 from yohaku.core.payback import Prices
 from yohaku.core.receipt import Receipt
-from yohaku.core.recipes import recipe_named
+from yohaku.core.recipes import RECIPES
 from yohaku.dialects.detect import detect
 from yohaku.dialects.dialect import Dialect, Reading, Sent, Usage
-from yohaku.dialects.usage import prompt_tokens
+from yohaku.dialects.usage import prompt_tokens, total_tokens
+from yohaku.drafts import Drafts
 from yohaku.drive import Answers, Summarise, adrive, drive
+from yohaku.meters.guarded import Guarded
 from yohaku.meters.scale import Scale
 from yohaku.settings import Settings
 from yohaku.stores import Store
 from yohaku.stores.memory import MemoryStore
+from yohaku.watch import Watch
 
 
 @dataclass(slots=True)
@@ -47,6 +50,8 @@ class _Last:
     sent: Sent
     """Which entries it sent."""
 
+
+Drafting: TypeAlias = Generator[Effect, str, Outcome]
 
 PLAIN = "openai_chat"
 """What a conversation of plain texts is taken for."""
@@ -68,33 +73,39 @@ class Session:
         before: Callable[[Folding], str | bool | None] | None = None,
         after: Callable[[Receipt], None] | None = None,
         prices: Prices | None = None,
+        background: bool = False,
         settings: Settings | None = None,
     ) -> None:
         """`window` or `model` is needed; everything else has a default that is a function of them.
 
         `look` reads a file as it is now; `before` is told of a folding, and may add words to it or refuse it by
-        returning False; `after` is given the receipt of each.
+        returning False; `after` is given the receipt of each. With `background` a gist is prepared, from "warm" on,
+        beside the conversation, and what goes wrong with that is in `troubles`.
         """
         for name, given in (("window", window), ("reserve", reserve)):
             if given is not None and (not isinstance(given, int) or isinstance(given, bool)):
                 raise BadSetting(f"{name} must be a whole number of tokens, not {given!r}")
         if settings is None:
-            settings = Settings() if window else setting.read()
+            ours = not isinstance(recipe, str) or recipe in RECIPES
+            settings = Settings() if window and ours else setting.read()
         found = setting.window_for(model, settings, dialect=dialect, window=window)
         self.budget = Budget.of(found.tokens, reserve, found.output_limit)
         self.warnings = found.warnings
-        self.recipe = recipe_named(recipe) if isinstance(recipe, str) else recipe
+        self.recipe = setting.recipe_for(recipe, settings) if isinstance(recipe, str) else recipe
         self.model = model
         self.store: Store = store if store is not None else MemoryStore()
         self.receipt: Receipt | None = None
         self.scale = Scale()
         self._dialect = dialect
-        self._meter = meter
         self._meters: dict[str, Meter] = {}
+        self._meter = Guarded(meter) if meter is not None else None
         self._answers = Answers(summarise, look, before)
         self._after = after
         self._prices = prices or Prices()
         self._last: _Last | None = None
+        self._background = background
+        self._drafts = Drafts(summarise)
+        self._watch = Watch(look) if look else None
 
     def fit(self, body: Any, *, fold: bool = False, words: str = "") -> Any:
         """The same conversation, in the same shape, within the limit; raises `DoesNotFit` when there is no way.
@@ -102,10 +113,55 @@ class Session:
         `fold` folds now, whatever the weight, and `words` say what the user wants kept.
         What comes out shares its entries with what went in and with the session: copy before you edit.
         """
-        return drive(self._fitting(body, self._wish(fold, words)), self._answers)
+        out = drive(self._drafts.by_turns(self._fitting(body, self._wish(fold, words))), self._answers)
+        if drafting := self._due():
+            self._drafts.in_thread(drafting)
+        return out
 
     async def afit(self, body: Any, *, fold: bool = False, words: str = "") -> Any:
-        return await adrive(self._fitting(body, self._wish(fold, words)), self._answers)
+        out = await adrive(self._drafts.by_turns(self._fitting(body, self._wish(fold, words))), self._answers)
+        if drafting := self._due():
+            self._drafts.in_task(drafting)
+        return out
+
+    def draft(self, body: Any) -> Gist | None:
+        """Prepares a gist of this conversation without folding it; a later fit takes it instead of asking.
+
+        None where the model gave nothing that can be used, or nobody is there to ask.
+        """
+        drafting = self._drafting_of(body)
+        return self._drafts.make(drafting) if drafting else None
+
+    async def adraft(self, body: Any) -> Gist | None:
+        drafting = self._drafting_of(body)
+        return await self._drafts.amake(drafting) if drafting else None
+
+    @property
+    def drafting(self) -> bool:
+        """Whether a gist is being prepared in the background."""
+        return self._drafts.busy
+
+    @property
+    def troubles(self) -> tuple[Exception, ...]:
+        """What went wrong with the last drafts, none of which the conversation needed."""
+        return tuple(self._drafts.troubles)
+
+    def should_fold(self, usage: Any = None) -> bool:
+        """Whether the conversation is so large that the recipe folds: by what the provider reports, or by our weight.
+
+        With `usage` what the model answered counts too: it is part of the next request.
+        """
+        if usage is not None:
+            total = usage.total if isinstance(usage, Usage) else total_tokens(usage)
+        elif self.receipt is not None:
+            total = self.scale.total(self.receipt.outcome.after.total)  # as taught since
+        else:
+            return False
+        return total >= self._first(self.budget)
+
+    def changed(self) -> tuple[str, ...]:
+        """Files the conversation has read that are something else now, or gone; none where nobody can `look`."""
+        return self._watch.changed() if self._watch else ()
 
     def learn(self, usage: Any) -> None:
         """What the provider reported for the request handed out last: its prompt tokens, or its usage in any dialect.
@@ -124,7 +180,7 @@ class Session:
         if self._meter is not None:
             return self._meter
         if dialect not in self._meters:
-            self._meters[dialect] = meters.for_model(self.model, dialect)
+            self._meters[dialect] = Guarded(meters.for_model(self.model, dialect))
         return self._meters[dialect]
 
     def read(self, body: Any) -> History:
@@ -132,7 +188,7 @@ class Session:
         return self._dialect_of(body).read(body).history()
 
     def _wish(self, fold: bool, words: str) -> Wish:
-        return Wish(manual=fold, words=words, prices=self._prices)
+        return Wish(manual=fold, words=words, model=self._answers.summarise is not None, prices=self._prices)
 
     def _fitting(self, body: Any, wish: Wish) -> Generator[Effect, str, Any]:
         last, self._last, self.receipt = self._last, None, None
@@ -148,8 +204,12 @@ class Session:
             raise Malformed(f"call {call.id!r} has no result; send its result with it", "the last reply")
         meter = self.meter_for(reading.dialect.name)
         outcome = self._still_calm(last, history, meter) if last and not wish.manual else None
+        if self._watch:
+            self._watch.see(_steps(history, _settled(last.outcome.view.history) if last else Cut(0, 0)))
         if outcome is None:
-            outcome = yield from plan(self._view(last, history), self._weighable, self.recipe, meter, wish)
+            view = self._view(last, history)
+            wish = replace(wish, drafts=self._drafts.standing(view))
+            outcome = yield from plan(view, self._weighable, self.recipe, meter, wish)
         self.receipt = Receipt(outcome, self.budget.limit, meter.exact, meter.name, self.scale.total)
         if isinstance(outcome.verdict, TooBig):
             raise DoesNotFit(outcome.verdict)
@@ -166,6 +226,29 @@ class Session:
             return self.budget
         limit = max(1, self.scale.weight(self.budget.limit))
         return Budget(limit + self.budget.reserve, self.budget.reserve)
+
+    def _first(self, budget: Budget) -> int:
+        """The weight at which the recipe begins to fold; what it does at every turn is not meant."""
+        return min((budget.at(rung.level) for rung in self.recipe.rungs if not rung.quiet), default=1 << 62)
+
+    def _due(self) -> Drafting | None:
+        """The draft to be made beside the conversation as the last fit left it, if it is time for one."""
+        last = self._last
+        if not (self._background and self._answers.summarise and last):
+            return None
+        budget = self._weighable
+        if not self._drafts.due(last.outcome, budget, self._first(budget)):
+            return None
+        return self._drafting(last.outcome.view, self.meter_for(last.reading.dialect.name))
+
+    def _drafting_of(self, body: Any) -> Drafting | None:
+        if self._answers.summarise is None:
+            return None
+        dialect = self._dialect_of(body)
+        return self._drafting(self._view(None, dialect.read(body).history()), self.meter_for(dialect.name))
+
+    def _drafting(self, view: View, meter: Meter) -> Drafting:
+        return plan(view, self._weighable, self.recipe, meter, Wish(manual=True, prices=self._prices))
 
     def _dialect_of(self, body: Any) -> Dialect:
         return dialects.dialect_named(self._dialect or detect(body))
@@ -213,7 +296,7 @@ class Session:
     def _keep(self, outcome: Outcome) -> None:
         if outcome.folds:
             for fold in outcome.folds:
-                for ref, original in outcome.view.originals(fold):
+                for ref, original in self._drafts.origin(fold, outcome.view).originals(fold):
                     self.store.put(ref, original)
             self.store.keep(outcome.folds)
 
@@ -245,6 +328,11 @@ def _since(history: History, mark: Cut) -> Iterator[Turn]:
     first = history.turns[mark.turn]
     yield replace(first, prompt=() if mark.steps else first.prompt, steps=first.steps[mark.steps :])
     yield from history.turns[mark.turn + 1 :]
+
+
+def _steps(history: History, mark: Cut) -> Iterator[Step]:
+    for number in range(mark.turn, len(history.turns)):
+        yield from history.turns[number].steps[mark.steps if number == mark.turn else 0 :]
 
 
 def _keys(history: History, mark: Cut) -> Iterator[str]:

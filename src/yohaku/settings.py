@@ -1,14 +1,15 @@
 """What the user set, and where: the one reader of the environment and of the config file.
 
 Law: a value that cannot be used is skipped as if it were not set, and said once. Flags beat variables, variables beat
-the file, the file beats defaults. Each key here is `YOHAKU_<KEY>` in the environment and `key = …` in config.toml.
+the file, the file beats defaults. Each key here is `YOHAKU_<KEY>` in the environment and `key = …` in config.toml,
+which may also have `[max_context_length]` and `[recipes.NAME]`.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,7 @@ from yohaku.core.errors import BadSetting, UnknownModel
 
 if TYPE_CHECKING:
     from yohaku import catalog
+    from yohaku.core.engine import Recipe
 
 SAFE_WINDOW = 4096
 """Tokens that any model of today takes: for when nothing is known."""
@@ -52,6 +54,8 @@ class Settings:
     """The user's own rows of models and providers."""
     maxima: Mapping[str, int] = field(default_factory=dict)
     """Tokens by what stands before `_MAX_CONTEXT_LENGTH`, as in CLAUDE or DEFAULT."""
+    recipes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """The user's own, by name, as the tables they are written as: `recipe_for` makes them."""
     origin: Mapping[str, str] = field(default_factory=dict)
     """Where each value came from: a variable's name, or the config file and its key. Defaults have none."""
     warnings: tuple[Notice, ...] = ()
@@ -95,6 +99,7 @@ def read(environ: Mapping[str, str] | None = None, config: Path | None = None) -
     return Settings(
         **values,
         maxima=reading.maxima,
+        recipes=reading.recipes,
         origin=reading.origin,
         warnings=tuple(reading.warnings),
         environ=environ,
@@ -139,6 +144,33 @@ def window_for(
     return Window(tokens, source, output, (_unknown(model, tokens, variable, local),))
 
 
+def recipe_for(name: str, settings: Settings) -> Recipe:
+    """One of ours, or one of the user's own, made now, so that a mistake in it is said to who wants it."""
+    from yohaku.core.cookbook import recipe_of
+    from yohaku.core.errors import UnknownRecipe
+    from yohaku.core.recipes import RECIPES
+
+    if name in RECIPES:
+        return RECIPES[name]
+    if name not in settings.recipes:
+        raise UnknownRecipe(name, (*RECIPES, *settings.recipes))
+    return recipe_of(name, settings.recipes[name], imported)
+
+
+def imported(name: str) -> Any:
+    """What "package.module:function" names, wherever Python finds it."""
+    from importlib import import_module
+
+    module, _, path = name.partition(":")
+    try:
+        found: Any = import_module(module)
+    except ModuleNotFoundError as missing:
+        raise ImportError(f"{missing}; install it where yohaku is installed, or set PYTHONPATH") from missing
+    for part in path.split("."):
+        found = getattr(found, part)
+    return found
+
+
 def endpoint(provider: catalog.Provider, settings: Settings, dialect: catalog.Dialect | None = None) -> Endpoint:
     """Where to send, and with which key. An address the user set is taken for the provider's main dialect."""
     url = provider.url_of(dialect) if dialect else provider.url
@@ -157,6 +189,7 @@ class _Reading:
         self.environ = environ
         self.values: dict[str, Any] = {}
         self.maxima: dict[str, int] = {}
+        self.recipes: dict[str, Mapping[str, Any]] = {}
         self.origin: dict[str, str] = {}
         self.warnings: list[Notice] = []
 
@@ -171,17 +204,32 @@ class _Reading:
             text = f"{path}: {why}; going on without it"
             self.warn("bad_config", text, file=str(path), why=str(why))
             return
-        maxima = table.pop("max_context_length", {})
+        maxima, recipes = table.pop("max_context_length", {}), table.pop("recipes", {})
         for name, value in table.items():
             if name in KEYS:
                 self.take(name, value, f"{path}: {name}")
             else:
                 self.unknown(name, path)
-        if not isinstance(maxima, dict):
-            self.unknown("max_context_length", path)
-            return
-        for name, value in maxima.items():
+        for name, value in self.tables("max_context_length", maxima, path):
             self.maximum(_prefix(name), value, f"{path}: max_context_length.{name}")
+        for name, value in self.tables("recipes", recipes, path):
+            self.recipe(name, value, f"{path}: recipes.{name}")
+
+    def tables(self, name: str, value: object, path: Path) -> Iterable[tuple[str, Any]]:
+        if isinstance(value, dict):
+            return value.items()
+        self.bad(f"{path}: {name}", value, f"a table [{name}]")
+        return ()
+
+    def recipe(self, name: str, value: object, where: str) -> None:
+        from yohaku.core.recipes import RECIPES
+
+        if name in RECIPES:
+            self.bad(where, name, f"a name that is free: ours are {', '.join(RECIPES)}")
+        elif not isinstance(value, dict):
+            self.bad(where, value, f"a table [recipes.{name}]")
+        else:
+            self.recipes[name] = value
 
     def variables(self) -> None:
         for name in KEYS:
@@ -217,7 +265,7 @@ class _Reading:
         from difflib import get_close_matches  # only for a mistake, so not at every start
 
         near = get_close_matches(name, KEYS, n=1)
-        hint = f"; did you mean {near[0]}?" if near else f"; known are {', '.join(KEYS)} and [max_context_length]"
+        hint = f"; did you mean {near[0]}?" if near else f"; known are {', '.join(KEYS)}, {TABLES}"
         self.warn("unknown_key", f"{path}: {name} is no setting{hint}", file=str(path), key=name)
 
     def warn(self, code: str, text: str, **facts: str) -> None:
@@ -325,3 +373,6 @@ KEYS: Mapping[str, tuple[Callable[[object], Any], str]] = {
     "catalog": (_path, "the path of a JSON file"),
 }
 """Every setting, how it is read, and what it must be."""
+
+TABLES = "[max_context_length] and [recipes.NAME]"
+"""What else a config file may have."""

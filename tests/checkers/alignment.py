@@ -139,6 +139,9 @@ def _gaps(
         inserted, removed = range(j0 + 1, j1), range(i0 + 1, i1)
         for j in inserted:
             reason = _insertable(after[j], need_ref)
+            told_by = matches[j - 1].gist if j - 1 in matches else j > 0 and not _insertable(after[j - 1], need_ref)
+            if told_by and _acknowledges(after[j]):
+                continue
             if reason:
                 near = [match(before[i], after[j], need_ref) for i in removed if before[i].role == after[j].role]
                 hints = [why for why in near if isinstance(why, str)]
@@ -270,6 +273,15 @@ def _insertable(message: Message, need_ref: bool) -> str:
     if need_ref and not any(_has_ref(atom.shown) for atom in message.atoms):
         return f"no {REF}"
     return ""
+
+
+def _acknowledges(message: Message) -> bool:
+    """A few plain words of the model to the text that was put in before them."""
+    return (
+        message.role in MODEL_ROLES
+        and message.plain
+        and all(a.kind == "text" and a.frame in _PLAIN_TEXT and len(a.shown) < 200 for a in message.atoms)
+    )
 
 
 def fold_error(b: Atom, a: Atom, need_ref: bool) -> str | None:

@@ -110,6 +110,7 @@ def test_a_snapshot_without_fields_is_taken_as_a_text() -> None:
         "<state_snapshot><overall_goal>..</overall_goal></state_snapshot>",
         "overall_goal: ...\nkey_knowledge: ...\ncurrent_plan: [TODO]",
         "N/A",
+        "<answer></answer><summery></summery><output/>",
     ],
 )
 def test_an_answer_without_content_is_bad(answer: str, kind: str) -> None:
@@ -147,10 +148,59 @@ def test_an_endless_line_counts_once() -> None:
     assert found(f"{GOOD}\n" * 20) == Checked(GOOD)
 
 
+def test_a_sentence_said_again_and_again_counts_once() -> None:
+    loop = "The assistant then looked at the login once more. Then it looked at the tests. "
+    assert found(f"<summary>\n{GOOD} {loop * 20}") == Checked(f"{GOOD} {loop}".rstrip())
+
+
+def test_what_was_written_inside_the_parentheses_of_the_form_is_taken_out_of_them() -> None:
+    assert found(f"<summary>\n({GOOD})\n</summary>") == Checked(GOOD)
+    assert found("<summary>\nwhat happened, what holds now, what comes next\n</summary>") == Bad("it had no content")
+
+
+def test_what_is_retained_need_not_be_said_again_in_the_summary() -> None:
+    both = "(大人は2名)\n(部屋は海沿い)"
+    answer = f"<retain>\n{both}\n</retain>\n<summary>\n{both}\n{GOOD}\n</summary>"
+    assert found(answer) == Checked(GOOD, "大人は2名\n部屋は海沿い")
+    assert found(f"<retain>\n{GOOD}\n</retain>\n<summary>\n{GOOD}\n</summary>") == Checked(GOOD)
+
+
+def test_a_line_that_says_only_what_was_asked_for_is_left_out() -> None:
+    echo = "The user's requirements, preferences, decisions, names and values are kept to the letter."
+    assert found(f"<retain>\n{echo}\n</retain>\n<summary>\n{GOOD}\n</summary>") == Checked(GOOD)
+    said = "The requirements of the user are kept in docs/a.md to the letter."
+    assert found(f"<retain>\n{said}\n</retain>\n<summary>\n{GOOD}\n</summary>").dropped == 1, "which names something"
+
+
+def test_signs_that_could_not_be_sent_on_are_left_out() -> None:
+    assert found(f"<summary>\n\ud83d{GOOD}\x00\udc00\n</summary>") == Checked(GOOD)
+
+
+def test_of_a_long_line_that_breaks_off_the_last_sentence_goes() -> None:
+    long = f"{GOOD} After that the user asked for more tests of the login, and for a note in the log of changes."
+    assert found(f"<summary>\n{long} The next step is to look", tokens=50) == Checked(long)
+
+
 def test_of_an_answer_that_breaks_off_the_last_line_goes() -> None:
     answer = f"<summary>\n{GOOD}\nThe next step is to look at the"
     assert found(answer, tokens=27) == Checked(GOOD)
     assert found(answer, tokens=500) == Checked(f"{GOOD}\nThe next step is to look at the")
+
+
+def test_only_what_breaks_off_loses_its_end() -> None:
+    goal = "The login of every user works again, and the tests of the login show it"
+    fields = f"<overall_goal>\n{goal}\n</overall_goal>\n<current_plan>\nFix the login.\nRun both of the tests"
+    whole = f"<state_snapshot>\n{fields}\n</current_plan>\n</state_snapshot>"
+    assert found(whole, "snapshot", count(whole)) == Checked(whole)
+    broken = f"<state_snapshot>\n{fields}"
+    assert found(broken, "snapshot", count(broken) + 4) == Checked(whole.replace("\nRun both of the tests", ""))
+
+
+def test_what_is_a_little_too_long_loses_its_last_lines() -> None:
+    lines = [f"{GOOD} That is the {nth} time." for nth in ("first", "second", "third", "fourth", "fifth")]
+    answer = "<summary>\n{}\n</summary>".format("\n".join(lines))
+    assert found(answer, tokens=count("\n".join(lines)) - 3) == Checked("\n".join(lines[:-1]))
+    assert found(answer, tokens=count("\n".join(lines[:3]))) == Bad("it was too long")
 
 
 @pytest.mark.parametrize(

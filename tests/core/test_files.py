@@ -127,17 +127,17 @@ def test_aider_says_what_it_edited() -> None:
         ("sed -i '' 's/x/y/' a.py", [Touch("a.py", "modified")]),
         ("sed -i -e 's/x/y/' a.py", [Touch("a.py", "modified")]),
         ("rm -rf a b", [Touch("a", "deleted"), Touch("b", "deleted")]),
-        ("mv a.py b/", [Touch("a.py", "deleted"), Touch("b/a.py", "created")]),
+        ("mv a.py b/", [Touch("a.py", "deleted")]),
         ("cp a b", [Touch("a", "read"), Touch("b", "created")]),
         ("touch a; mkdir -p b/c", [Touch("a", "created"), Touch("b/c", "created")]),
         ("echo x > a; echo y >> b", [Touch("a", "created"), Touch("b", "modified")]),
         ("cat > a.py <<'EOF'\ncat b.py > c\nEOF", [Touch("a.py", "created")]),
         ("make | tee -a log.txt", [Touch("log.txt", "modified")]),
         ("git rm a && git mv b c", [Touch("a", "deleted"), Touch("b", "deleted"), Touch("c", "created")]),
-        ("git -C /x mv b c", [Touch("/x/b", "deleted"), Touch("/x/c", "created")]),
+        ("git -C /x mv b c", [Touch("b", "deleted"), Touch("c", "created")]),
         ("git rm --cached a", []),
         ("git checkout -- a.py", [Touch("a.py", "modified")]),
-        ("cd /x/y && cat ../a.py ./b.py", [Touch("/x/a.py", "read"), Touch("/x/y/b.py", "read")]),
+        ("cd /x/y && cat ../a.py ./b.py", [Touch("../a.py", "read"), Touch("b.py", "read")]),
         ("ls src", [Touch("src", "read")]),
         ("ls *.py; cat $F", []),
         ("grep x a.py 2>/dev/null", []),
@@ -149,8 +149,8 @@ def test_a_shell_command_says_what_it_does(command: str, touched: list[Touch]) -
     assert list(touches(shell(command))) == touched
 
 
-def test_a_working_folder_is_part_of_the_path() -> None:
-    assert touches(use("exec_command", {"cmd": "cat a.py", "workdir": "/x"})) == (Touch("/x/a.py", "read"),)
+def test_a_path_is_told_as_it_was_said() -> None:
+    assert touches(use("exec_command", {"cmd": "cat a.py", "workdir": "/x"})) == (Touch("a.py", "read"),)
 
 
 def test_of_a_failed_command_the_last_part_failed() -> None:

@@ -101,7 +101,7 @@ def test_a_small_gist_is_the_header_and_what_fits_of_the_rules() -> None:
 
 
 def test_with_no_room_for_the_header_the_ref_stays_and_then_nothing() -> None:
-    assert gist(turns(), ref=REF, tokens=8, count=count) == "[ref=abcdefabcdef]"
+    assert gist(turns(), ref=REF, tokens=8, count=count) == "[folded; ref=abcdefabcdef]"
     assert gist(turns(), ref=REF, tokens=2, count=count) == ""
 
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from random import Random
 
+import pytest
 from hypothesis import given, settings
 
 from yohaku.core.ledger import Ledger, Scales, weigh
@@ -15,6 +16,10 @@ METER = ByteMeter()  # a token a byte; request 3, message 4, result 4; 100 for w
 
 class Framed(ByteMeter):
     frame = Frame(request=1_000, message=100, call=20, result=10, tools=5_000, tool=500, definition=1.5, system=7)
+
+
+class Joined(ByteMeter):
+    frame = Frame(message=100, reply=30, joint=1, system=7)
 
 
 class Counting(ByteMeter):
@@ -76,6 +81,31 @@ def test_parts_of_one_entry_share_its_frame_and_a_field_of_its_own_has_another()
     assert scales.step(Step((Text("a", at=(1,)), Text("b", at=(2,))))) == 4 + 4 + 2
 
 
+def test_what_the_model_said_may_have_a_frame_of_its_own() -> None:
+    said = Step((Text("ab", at=(1,)),))
+    turn = Turn((Text("a", at=(0,)),), (said,))
+    assert [Scales(meter).step(said) for meter in (METER, Joined())] == [4 + 2, 30 + 2]
+    assert Scales(Joined()).turn(turn) == 100 + 1 + 30 + 2
+
+
+def test_texts_of_the_user_that_follow_each_other_share_a_frame_where_the_provider_joins_them() -> None:
+    entries = Scales(Joined()).entries
+    one, two = Text("a", at=(1, "content", 0)), Text("b", at=(1, "content", 1))
+    other, system = Text("c", at=(2, "content")), Text("d", "system", at=(3, "content"))
+    picture = Opaque("image", "x", "base64", at=(1, "content", 2))
+    assert entries((one, two)) == 100 + 1 + 2
+    assert entries((one, two, other)) == 100 + 1 + 1 + 3
+    assert entries((one, other, system)) == 100 + 1 + 100 + 3
+    assert entries((one, picture)) == 100 + 1 + 100
+    assert entries((one, picture, other)) == 100 + 100 + 2 + 100
+    assert entries((Text("a", at=("system", 0)), Text("b", at=("system", 1)))) == 7 + 1 + 2
+
+
+def test_a_gist_is_joined_to_the_prompt_after_it_as_it_will_be_when_it_is_sent() -> None:
+    entries, prompt = Scales(Joined()).entries, Text("b", at=(1, "content"))
+    assert entries((Text("gist"), prompt)) == entries((Text("gist", at=(0, "content")), prompt)) == 100 + 1 + 5
+
+
 def test_what_is_not_text_weighs_what_the_meter_says() -> None:
     assert Scales(METER).parts((Text("abc"), Opaque("image", "x" * 10_000, "base64"))) == 103
 
@@ -94,16 +124,17 @@ def test_equal_steps_that_stood_elsewhere_are_weighed_each_for_itself() -> None:
     assert one == two and [scales.step(one), scales.step(two)] == [6, 10]
 
 
-@given(histories(max_turns=3, max_steps=3, interleaved=True))
+@pytest.mark.parametrize("meter", [METER, Joined()])
+@given(history=histories(max_turns=3, max_steps=3, interleaved=True))
 @settings(max_examples=50)
-def test_a_weight_is_a_sum_over_what_was_said(history: History) -> None:
-    scales = Scales(METER)
+def test_a_weight_is_a_sum_over_what_was_said(meter: ByteMeter, history: History) -> None:
+    scales = Scales(meter)
     ledger = scales.ledger(history)
     assert ledger.turns == sum(scales.turn(turn) for turn in history.turns)
     assert ledger.turns == sum(scales.entries(turn.prompt) for turn in history.turns) + sum(
         scales.step(step) for step in history.steps
     )
-    assert ledger == weigh(history, METER)
+    assert ledger == weigh(history, meter)
 
 
 def test_a_longer_conversation_weighs_what_was_added_more() -> None:

@@ -366,7 +366,8 @@ def test_a_body_is_read_or_refused(sent: Any) -> None:
         read = DIALECT.read(sent).history()
     except YohakuError:
         return
-    DIALECT.read(DIALECT.compose(read)).history()
+    if read.turns:  # else nothing was said, and there is nothing to send
+        DIALECT.read(DIALECT.compose(read)).history()
 
 
 @given(st.dictionaries(st.sampled_from(KEYS), JSON), st.lists(st.sampled_from(EVENTS) | JSON, max_size=6))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -16,10 +16,15 @@ from yohaku.core.fold import Gist, View, ref_of
 from yohaku.core.ledger import weigh
 from yohaku.core.meter import Meter
 from yohaku.core.model import History, Step, Text, Turn
+from yohaku.core.passes.arrive import ARRIVED
 from yohaku.core.scribe import history_of
 from yohaku.dialects.dialect import Dialect
 from yohaku.drive import drive
 
+AT_ARRIVAL = ("local", "cache", "layers")
+"""Recipes of documents that cut a result when it comes in, before it was ever shown."""
+HONEST = ("folded", "折りたたみました", "tool output trimmed", "tool result content cleared")
+"""Ours, and the documents' own words."""
 SHOWN_REF = re.compile(r"ref=([a-z2-7]{12})")
 
 
@@ -102,7 +107,7 @@ def law_4_never_bigger(f: Folding) -> None:
 def law_5_calm(f: Folding) -> None:
     if f.outcome.before.total < min(f.budget.at(rung.level) for rung in f.recipe.rungs):
         assert f.outcome.verdict == Fits() and f.out is f.body
-    found = [] if f.untouched else checkers.DIALECTS[f.dialect.name].intact(f.body, f.out)
+    found = [] if f.untouched else checkers.DIALECTS[f.dialect.name].intact(f.body, _without_ack(f))
     assert found == [], found
 
 
@@ -140,7 +145,8 @@ def law_9_recent_is_sacred(f: Folding) -> None:
     steps = f.read.steps
     sacred = {newest.key, *([steps[-1].key] if steps else [])}
     touched = [stub for stub in view.live if stub.key in sacred]
-    assert all(stub.why == "over the limit" for stub in touched), "touched before the last rung"
+    allowed = {"over the limit"} | ({ARRIVED} if f.recipe.name in AT_ARRIVAL else set())
+    assert {stub.why for stub in touched} <= allowed, "touched before the last rung"
     last_rung = f.recipe.rungs[-2:] if f.recipe.name == "auto" else f.recipe.rungs[-1:]
     hidden = {step.key for turn in view.hidden(view.cut) for step in turn.steps} if view.gist else set()
     if hidden & sacred:
@@ -153,7 +159,7 @@ def law_9_recent_is_sacred(f: Folding) -> None:
 def law_10_honest(f: Folding) -> None:
     sent = json.dumps(f.out, ensure_ascii=False)
     for fold in f.outcome.folds:
-        assert f"ref={fold.ref}" in fold.text and "folded" in fold.text
+        assert f"ref={fold.ref}" in fold.text and any(word in fold.text for word in HONEST)
         assert json.dumps(fold.text, ensure_ascii=False)[1:-1] in sent or _twice(fold.text) in sent
         assert fold.what and fold.why
     if f.outcome.folds and not f.refused:
@@ -170,6 +176,16 @@ LAWS = (
 def _twice(text: str) -> str:
     """As it stands in arguments, which are JSON inside JSON."""
     return json.dumps(json.dumps(text, ensure_ascii=False)[1:-1], ensure_ascii=False)[1:-1]
+
+
+def _without_ack(f: Folding) -> dict[str, Any]:
+    """What is sent, without the words the model is shown to have said to a gist: they are nobody's."""
+    gist = f.outcome.view.gist
+    if gist is None or not gist.ack:
+        return f.out
+    entries, ack = f.dialect.entries_of(f.out), json.dumps(gist.ack, ensure_ascii=False)
+    assert [ack in json.dumps(entry, ensure_ascii=False) for entry in entries].count(True) == 1
+    return f.dialect.write(f.body, f.outcome.view.with_([replace(gist, ack="")]))
 
 
 def _with_a_step(history: History) -> History:

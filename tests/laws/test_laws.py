@@ -33,7 +33,7 @@ def check(history: History, name: str, recipe: str, window: int, meter: object) 
         law(folding)
 
 
-@pytest.mark.parametrize("recipe", ("auto", "chat"))
+@pytest.mark.parametrize("recipe", RECIPES)
 @pytest.mark.parametrize("name", DIALECTS)
 def test_the_ten_laws_hold(name: str, recipe: str) -> None:
     meter = meters.for_model("gpt-4o")
@@ -48,9 +48,10 @@ def test_the_ten_laws_hold(name: str, recipe: str) -> None:
 
 @pytest.mark.parametrize("chunk", range(CHUNKS))
 def test_the_ten_laws_hold_for_many(chunk: int) -> None:
+    names = ("auto", *RECIPES)  # ours twice as often as the others
     for seed in range(chunk * CHUNK, (chunk + 1) * CHUNK):
         chance = Random(seed)
-        name, recipe = DIALECTS[seed % 5], ("auto", "chat")[seed // 5 % 2]
+        name, recipe = DIALECTS[seed % 5], names[seed // 5 % len(names)]
         window = chance.choice((chance.randint(200, 4_000), *WINDOWS))
         history = conversation(chance, max_turns=3, max_steps=3, interleaved=name in MIXED)
         try:

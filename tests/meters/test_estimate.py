@@ -42,6 +42,13 @@ def test_features_tell_what_a_text_is_made_of() -> None:
     assert said == {"a": 8, "A": 1, "aA": 1, "H": 2, "0": 2, "n": 1, "s": 1}
 
 
+@pytest.mark.parametrize("target", [*TARGETS, "any"])
+def test_the_middle_has_no_constant_part_and_the_safe_side_a_token(target: str) -> None:
+    meter = Estimate("x", target)
+    assert meter.raw("") == 0
+    assert meter.raw("hello") + 1 <= meter.count("hello") <= meter.raw("hello") * 1.1 + 2
+
+
 def test_nothing_costs_nothing_and_anything_costs_something() -> None:
     meter = Estimate("x", "claude_v48")
     assert (meter.count(""), meter.exact) == (0, False)

@@ -96,6 +96,28 @@ def test_one_prompt_to_claude_is_weighed_to_the_token(shared: Path) -> None:
 
 
 @pytest.mark.shared
+@pytest.mark.skipif(not available(), reason="ctok, the exact counter for Claude, is not installed")
+def test_from_one_bill_to_the_next_claude_adds_the_frames_of_a_reply_and_a_prompt(shared: Path) -> None:
+    meter, added = for_model("claude-opus-4-6", "anthropic"), []
+    for said in sessions(shared, "cipher-box"):
+        for reply, prompt, following in zip(said, said[1:], said[2:], strict=False):
+            roles = [entry["role"] for entry in (reply, prompt, following)]
+            plain = roles == ["assistant", "user", "assistant"] and "usage" in reply and "usage" in following
+            if plain and not reply.get("tool_calls") and not reply.get("reasoning"):
+                more = following["usage"]["prompt"] - reply["usage"]["prompt"]
+                added.append(more - meter.count(reply["content"]) - meter.count(prompt["content"]))
+    assert meter.frame.reply is not None
+    frames = meter.frame.reply + meter.frame.message
+    assert added.count(frames) >= 35 and frames == min(added)  # a client may add what is not in the record
+
+
+def sessions(shared: Path, source: str) -> Iterator[list[dict[str, Any]]]:
+    for path in sorted((shared / "data" / source).glob("*.gz")):
+        with gzip.open(path, "rt", encoding="utf-8") as lines:
+            yield [json.loads(line) for line in lines][1:]
+
+
+@pytest.mark.shared
 def test_long_prompts_to_claude_are_estimated_within_five_percent_and_not_under_on_the_safe_side(shared: Path) -> None:
     rows = [row for row in exchanges(shared, "anthropic", "api.anthropic.com") if row[3] > 200]
     assert rows

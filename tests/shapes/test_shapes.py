@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
@@ -23,9 +23,9 @@ from yohaku.core.receipt import Receipt
 from yohaku.core.recipes import RECIPES
 from yohaku.core.scribe import history_of
 from yohaku.core.shape import shape
-from yohaku.drive import drive
+from yohaku.drive import Answers, drive
 from yohaku.phrases import LANGUAGES, explain
-from yohaku.testing import PNG
+from yohaku.testing import PNG, ScriptedModel
 
 GOLDEN = Path(__file__).parent / "golden"
 METER = meters.for_model("gpt-4o")
@@ -42,6 +42,10 @@ class Scenario:
     recipe: str = "auto"
     system: str = SYSTEM
     tools: tuple[Tool, ...] = (BASH,)
+    answers: tuple[str, ...] = ()
+    """What a model says when it is asked; nobody is there without."""
+    files: Mapping[str, str] = field(default_factory=dict)
+    """What is on disk now."""
 
 
 # What is said in the scenarios
@@ -174,9 +178,134 @@ def chat_by_turns() -> Scenario:
     return Scenario([*turns, turn("And what was the first?")], window=2_048, recipe="chat")
 
 
+# The recipes of the documents
+
+
+def read(number: int, path: str, result: str, **arguments: object) -> Step:
+    return Step((use(number, "read", result, path=path, **arguments),))
+
+
+def questions(count: int, sentences: int = 20) -> list[Turn]:
+    return [
+        turn(
+            f"Question {n}: what is {n} times {n}?",
+            say(f"{n} times {n} is {n * n}. " + "It is easy to check. " * sentences),
+        )
+        for n in range(1, count + 1)
+    ]
+
+
+def local_shows_a_result_once() -> Scenario:
+    """The recipe `local` below 16K: each result is whole for one step, then one line says what it was (L8)."""
+    steps = [
+        read(1, "src/table.go", code(40)),
+        bash(2, "go build ./...", log(30)),
+        Step((use(3, "grep", "src/table.go:42: init_table()\n" * 12, pattern="init_table", path="src"),)),
+        bash(4, "go test ./...", log(12) + "\n[exit code: 1]"),
+        read(5, "src/main.go", code(30, "main")),
+    ]
+    return Scenario([turn("なぜテストが失敗しますか。", *steps)], recipe="local")
+
+
+def local_shows_a_big_file_by_its_structure() -> Scenario:
+    """The recipe `local`: a file of 900 lines comes in, more than there is room for (L2, L5, L7, L10)."""
+    text = "\n".join(f"def part_{n}(value: int) -> int:\n" + "    value += 1\n" * 28 for n in range(30))
+    return Scenario([turn("Explain this module.", read(1, "src/parts.py", text))], recipe="local")
+
+
+def local_at_ninety_percent() -> Scenario:
+    """The recipe `local` in a window of 16K, 95 % full: old results go first, and that is enough (L6)."""
+    steps = [bash(n, f"make part_{n}", log(45, f"part{n}")) for n in range(1, 20)]
+    return Scenario([turn("Build all parts.", *steps)], window=16_384, recipe="local")
+
+
+def cache_of_tool_outputs() -> Scenario:
+    """The recipe `cache`: an output over 50 KB is seen in part; of the others the newest quarter stays (O2-O4)."""
+    steps = [bash(n, f"make part_{n}", log(90, f"part{n}")) for n in range(1, 13)]
+    last = bash(13, "make", log(1_400))
+    return Scenario([turn("Build all parts.", *steps, last)], window=131_072, recipe="cache")
+
+
+def cache_sums_up() -> Scenario:
+    """The recipe `cache` at 80 %: what the model wants to retain, its summary, and the last turn as it was (K4-K7)."""
+    said = (
+        "<retain>\n- The user's rule: Never touch the database.\n</retain>\n"
+        "<summary>\nThe user asks for squares one by one; all answers so far were right.\n</summary>"
+    )
+    turns = [turn("Never touch the database. What can you do?", say("I multiply.")), *questions(10)]
+    return Scenario([*turns, turn("And 31?")], window=2_048, recipe="cache", answers=(said,))
+
+
+def layers_clear_old_results() -> Scenario:
+    """The recipe `layers`, first layer: big results older than the newest three are cleared; calls stay (P1)."""
+    steps = [bash(n, f"make part_{n}", log(80, f"part{n}")) for n in range(1, 8)]
+    return Scenario([turn("Build all parts.", *steps)], window=32_768, recipe="layers")
+
+
+def layers_sum_up_and_restore() -> Scenario:
+    """The recipe `layers` near the limit: one summary of everything, and the files read last come back (P2, P4, P5)."""
+    steps = [
+        read(1, "src/table.py", code(30)),
+        read(2, "src/main.py", code(30, "main"), offset=1, limit=3),
+        *(Step((Text(f"Step {n}: " + "I think about the table. " * 40),)) for n in range(1)),
+    ]
+    more = [turn(f"Go on ({n}).", say(f"Part {n}: " + "the table is built row by row. " * 60)) for n in range(7)]
+    said = "<summary>\nThe table in src/table.py is built row by row; seven parts were explained.\n</summary>"
+    files = {"src/table.py": code(3, "changed"), "src/main.py": code(9, "main")}
+    return Scenario(
+        [turn("Explain the table.", *steps), *more, turn("Continue.")],
+        window=6_144, recipe="layers", answers=(said,), files=files,
+    )  # fmt: skip
+
+
+def layers_preview_a_huge_output() -> Scenario:
+    """The recipe `layers`: a single output over half the limit is kept outside, with a preview (P6)."""
+    return Scenario([turn("Build it.", bash(1, "make", log(600)))], window=16_384, recipe="layers")
+
+
+SNAPSHOT = """<scratchpad>They multiply.</scratchpad>
+<state_snapshot>
+<overall_goal>Answer questions about squares.</overall_goal>
+<key_knowledge>- Each answer is the product of the number with itself.</key_knowledge>
+<file_system_state>- No files.</file_system_state>
+<recent_actions>- Questions were answered in order.</recent_actions>
+<current_plan>1. [DONE] The first questions\n2. [TODO] The question asked now</current_plan>
+</state_snapshot>"""
+
+
+def snapshot_of_the_older_part() -> Scenario:
+    """The recipe `snapshot`: the newest 30 % stay, the rest is a snapshot and a word of acknowledgement (S1-S4)."""
+    return Scenario([*questions(12), turn("And 31?")], window=2_048, recipe="snapshot", answers=(SNAPSHOT,))
+
+
+def snapshot_not_yet() -> Scenario:
+    """The recipe `snapshot` leaves 90 % alone where what comes in still fits into what remains (S1)."""
+    return Scenario([*questions(11), turn("And 31?")], window=2_048, recipe="snapshot", answers=(SNAPSHOT,))
+
+
+def chat_by_summary() -> Scenario:
+    """The recipe `chat-summary`: a summary by a model stands for all that is old (C7, method B)."""
+    said = "<summary>\nThe user asks for squares one by one and was answered rightly each time.\n</summary>"
+    return Scenario([*questions(16), turn("And 31?")], window=2_048, recipe="chat-summary", answers=(said,) * 3)
+
+
+def chat_hybrid() -> Scenario:
+    """The recipe `chat-hybrid`: a summary of the older half, and the newer half as it was (C7, method C)."""
+    said = "<summary>\nThe user asks for squares one by one and was answered rightly each time.\n</summary>"
+    return Scenario([*questions(16), turn("And 31?")], window=2_048, recipe="chat-hybrid", answers=(said,))
+
+
+def chat_refuses_a_paste() -> Scenario:
+    """The recipe `chat`: the newest prompt alone is over the maximum; the user is told and nothing is sent (C5)."""
+    return Scenario([*questions(3), turn(f"Why?\n{log(300)}")], window=2_048, recipe="chat")
+
+
 SCENARIOS: tuple[Callable[[], Scenario], ...] = (
     calm, one_huge_result, many_results_in_a_small_window, long_paste_in_the_newest_prompt, huge_newest_result,
     one_prompt_with_sixty_steps, parallel_calls, written_files, japanese, images, system_prompt_too_big, chat_by_turns,
+    local_shows_a_result_once, local_shows_a_big_file_by_its_structure, local_at_ninety_percent, cache_of_tool_outputs,
+    cache_sums_up, layers_clear_old_results, layers_sum_up_and_restore, layers_preview_a_huge_output,
+    snapshot_of_the_older_part, snapshot_not_yet, chat_by_summary, chat_hybrid, chat_refuses_a_paste,
 )  # fmt: skip
 
 
@@ -187,7 +316,10 @@ def told(make: Callable[[], Scenario]) -> str:
     scenario = make()
     budget = Budget.of(scenario.window)
     view = View(history_of(scenario.turns, [Text(scenario.system)], scenario.tools))
-    outcome = drive(plan(view, budget, RECIPES[scenario.recipe], METER))
+    outcome = drive(
+        plan(view, budget, RECIPES[scenario.recipe], METER),
+        Answers(ScriptedModel(*scenario.answers) if scenario.answers else None, scenario.files.get),
+    )
     lines = [
         str(make.__doc__),
         f"Recipe {scenario.recipe}, window {budget.window:,}, limit {budget.limit:,}, counted by {METER.name}.",
@@ -233,6 +365,8 @@ def after(outcome: Outcome, budget: Budget) -> Iterator[str]:
 
 def around_the_note(lines: list[str]) -> list[str]:
     """Both ends of a long text, and what stands around the note that says what is hidden."""
+    if len(lines) <= LONGEST:
+        return lines
     note = next(index for index, line in enumerate(lines) if "ref=" in line)
     shown = [index for index in range(len(lines)) if min(index, abs(index - note), len(lines) - 1 - index) <= 2]
     told: list[str] = []

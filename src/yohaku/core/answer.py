@@ -73,18 +73,38 @@ def read(answer: str, kind: str, evidence: Evidence, tokens: int, count: Callabl
     if REFUSES.match(text) and len(text) < 600:
         return Bad("it did not do what was asked")
     fields = _snapshot(text) if kind == "snapshot" else _summary(text)
-    cleaned = {name: _cleaned(field) for name, field in fields.items()}
+    seen: set[str] = set()  # what is retained need not be said again; each field of a snapshot is for itself
+    cleaned = {name: _cleaned(field, seen if kind == "summary" else set()) for name, field in fields.items()}
     if sum(map(substance, cleaned.values())) < SUBSTANCE:
         return Bad("it had no content")
-    cut_off = count(answer) > 0.9 * tokens
-    checked = {name: _borne_out(_without_end(field) if cut_off else field, evidence) for name, field in cleaned.items()}
+    if count(answer) > 0.9 * tokens and not text.endswith((">", "}")):  # it breaks off, in the last of its fields
+        last = next(reversed(cleaned))
+        cleaned[last] = _without_end(cleaned[last])
+    checked = {name: _borne_out(field, evidence) for name, field in cleaned.items()}
     kept = {name: field for name, (field, _, _) in checked.items() if substance(field)}
     units = sum(units for _, units, _ in checked.values())
     dropped = sum(dropped for _, _, dropped in checked.values())
     if 2 * dropped > units or sum(map(substance, kept.values())) < SUBSTANCE:
         return Bad("most of it named files, numbers or commands that are not in the record")
+    return _within(kept, kind, dropped, tokens, count)
+
+
+def _within(kept: dict[str, str], kind: str, dropped: int, tokens: int, count: Callable[[str], int]) -> Checked | Bad:
+    """Put together; without its last lines where it is a little too long, as what was cut off becomes by its tags."""
     found = _put_together(kept, kind, dropped)
-    return found if count(found.whole) <= tokens else Bad("it was too long")
+    weight = count(found.whole)
+    if weight > 1.25 * tokens:
+        return Bad("it was too long")
+    while weight > tokens:
+        last = next(reversed(kept))
+        lines = kept[last].split("\n")
+        left = "\n".join(lines[: -max(1, len(lines) // 10)])
+        kept = {name: left if name == last else field for name, field in kept.items() if name != last or left}
+        if sum(map(substance, kept.values())) < SUBSTANCE:
+            return Bad("it was too long")
+        found = _put_together(kept, kind, dropped)
+        weight = count(found.whole)
+    return found
 
 
 def _put_together(kept: dict[str, str], kind: str, dropped: int) -> Checked:
@@ -99,7 +119,8 @@ def _put_together(kept: dict[str, str], kind: str, dropped: int) -> Checked:
 
 # The shape
 
-CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
+CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
+"""Signs no answer needs; a lone surrogate could not even be sent on."""
 FENCED = re.compile(r"^[ \t]*```\w*[ \t]*$\n?", re.M)
 ANY_TAG = re.compile(rf"</?(?:{'|'.join(TAGS + THOUGHTS)})\b[^<>\n]{{0,80}}>", re.I)
 STRING = re.compile(r'"(\w{3,20})"\s*:\s*"((?:[^"\\]|\\.)*)')
@@ -195,31 +216,37 @@ HOLLOW = re.compile(
     rf"|{'|'.join(name.replace('_', '[_ ]') for name in TAGS + THOUGHTS)})\b",
     re.I,
 )
+MARKUP = re.compile(r"</?[A-Za-z_][\w-]{0,40}\s?/?>")
 SIGNS = re.compile(r"[\W_]+")
 WIDE = re.compile(r"[ぁ-んァ-ヶ一-龯]")
 SUBSTANCE = 16
 """Letters. A sign of Japanese counts for two."""
 OURS = frozenset(
-    " ".join(line.split())
+    " ".join(line.split()).strip("()")
     for text in (SUMMARY, RETAIN, SNAPSHOT, MERGE, REPAIR, *FORMS.values())
     for line in (*text.splitlines(), *SENTENCE.split(text))
     if len(line) > 8
 )
 
+WORD = re.compile(r"[a-z\d_]{4,}")
+OUR_WORDS = tuple(
+    frozenset(WORD.findall(text.casefold())) for text in (SUMMARY, RETAIN, SNAPSHOT, MERGE, *FORMS.values())
+)
+
 
 def substance(text: str) -> int:
     """How much of a text is more than frame, placeholder and punctuation."""
-    left = SIGNS.sub("", HOLLOW.sub("", text))
+    left = SIGNS.sub("", HOLLOW.sub("", MARKUP.sub("", text)))
     return len(left) + len(WIDE.findall(left))
 
 
-def _cleaned(field: str) -> str:
-    """Without tags, lines that only repeat the instruction or one another, and blank ones in a row."""
+def _cleaned(field: str, seen: set[str]) -> str:
+    """Without tags, lines and sentences that only repeat the instruction or what was seen, and blank ones in a row."""
     lines: list[str] = []
-    seen: set[str] = set()
     for line in ANY_TAG.sub("", field).strip().splitlines():
+        line = _once(_unwrapped(line), seen)
         plain = " ".join(line.split())
-        ours = plain in OURS or (len(plain) > 80 and all(part.strip() in OURS for part in SENTENCE.split(plain)))
+        ours = plain.strip("()") in OURS or _echoes(plain)
         if ours or (plain and (plain in seen or not substance(plain))) or (not plain and lines[-1:] == [""]):
             continue
         seen.add(plain)
@@ -227,10 +254,44 @@ def _cleaned(field: str) -> str:
     return "\n".join(lines).strip()
 
 
+def _echoes(line: str) -> bool:
+    """Whether a line only says what was asked for: all its words are our own."""
+    if len(line) > 80 and all(part.strip() in OURS for part in SENTENCE.split(line)):
+        return True
+    words = set(WORD.findall(line.casefold()))
+    return len(words) >= 5 and line.isascii() and any(words <= own for own in OUR_WORDS)
+
+
+def _unwrapped(line: str) -> str:
+    """Without the parentheses of our form, where the model wrote inside them."""
+    return found[1] if (found := WRAPPED.fullmatch(line)) else line
+
+
+WRAPPED = re.compile(r"\s*[(（]([^()（）]{4,})[)）]\s*")
+
+
+def _once(line: str, seen: set[str]) -> str:
+    """A long line without the sentences that were said before: small models fall into saying the same again."""
+    kept: list[str] = []
+    for part in (parts := _parts(line)):
+        plain = part.strip()
+        if len(parts) == 1 or plain not in seen:
+            kept.append(part)
+        if len(parts) > 1:
+            seen.add(plain)
+    return "".join(kept)
+
+
 def _without_end(field: str) -> str:
-    """Without a last line that breaks off."""
-    before, _, last = field.rpartition("\n")
-    return before if before and last[-1:] not in ".!?。！？)]`" else field
+    """Without a last line, or in a long line a last sentence, that breaks off."""
+    before, newline, last = field.rpartition("\n")
+    if last[-1:] in ENDS:
+        return field
+    whole = "".join(_parts(last)[:-1]).rstrip()
+    return f"{before}{newline}{whole}" if whole else before or field
+
+
+ENDS = tuple(".!?。！？)]`")
 
 
 NUMBER = re.compile(r"\d{3,}")

@@ -5,6 +5,7 @@ Law: every number is a function of the window, so the same code is right from 2K
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
     from yohaku.core.ledger import Ledger
 
 Level: TypeAlias = Literal["calm", "warm", "hot", "full", "over"]
+
+At: TypeAlias = "Level | float | Callable[[Budget], int]"
+"""A weight: by the name of its level, as a share of the limit, or as whatever function of the budget."""
 
 SHARES: dict[str, float] = {"calm": 0.0, "warm": 0.6, "hot": 0.8, "full": 0.9}
 
@@ -53,8 +57,10 @@ class Budget:
         """Tokens left free for safety when deciding how much more may come in."""
         return self.window // 10
 
-    def at(self, level: Level | float) -> int:
+    def at(self, level: At) -> int:
         """The weight at which a level begins."""
+        if callable(level):
+            return level(self)
         if level == "over":
             return self.limit + 1
         share = SHARES[level] if isinstance(level, str) else level

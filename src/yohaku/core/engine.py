@@ -10,7 +10,7 @@ from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
-from yohaku.core.budget import Budget, Level
+from yohaku.core.budget import At, Budget
 from yohaku.core.errors import Refused, Unanswered
 from yohaku.core.fold import Fold, Gist, View
 from yohaku.core.ledger import Ledger, Scales
@@ -67,6 +67,8 @@ class Wish:
     """What the user wants kept, in their words."""
     drafts: Mapping[str, Gist] = field(default_factory=dict)
     """Gists prepared earlier, by key: a pass that would ask takes one of these instead."""
+    model: bool = True
+    """Whether somebody is there to answer questions; where nobody is, none need be put together."""
     ahead: int | None = None
     """Steps that are expected to follow; as many as there were so far, where nobody knows."""
     prices: Prices = field(default_factory=Prices)
@@ -106,13 +108,19 @@ Pass: TypeAlias = Callable[[View, Room], "list[Fold] | Asking"]
 
 @dataclass(frozen=True, slots=True)
 class Rung:
-    level: Level | float
+    level: At
     """Fires when the view weighs this much or more."""
     propose: Pass
-    goal: Level | float = "warm"
+    goal: At = "warm"
     """Folds down to this, well below its level, so that nothing changes again for many turns."""
     pays: bool = False
     """Only where what it saves is worth the part of the prompt cache it breaks."""
+    last: bool = False
+    """Fires by what the weight is by now, not by what it was when folding began, as all rungs at "over" do."""
+    quiet: bool = False
+    """Upkeep that is done at every turn: it is not announced, and so cannot be refused."""
+    when: Callable[[View, Room], bool] | None = None
+    """Fires only where this holds too, unless the user asks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,21 +200,25 @@ def plan(
         for rung in recipe.rungs:
             if not _fires(rung, budget, start, after.total, wish.manual):
                 continue
-            if not begun:
+            room = Room(budget, scales, after, budget.at(rung.goal), wish)
+            if not (rung.when is None or wish.manual or rung.when(view, room)):
+                continue
+            if not (begun or rung.quiet):
                 begun = True
                 try:
-                    words = yield Folding(wish.manual, before.total, budget.limit)
+                    words = yield Folding(wish.manual, after.total, budget.limit)
                 except Refused:
-                    return Outcome(view, before, before, _unfolded(before, budget))
+                    kept = _standing(made, view)
+                    return Outcome(view, before, after, _unfolded(after, budget, bool(kept)), kept)
                 wish = replace(wish, words="\n".join(filter(None, (wish.words, words))))
-            room = Room(budget, scales, after, budget.at(rung.goal), wish)
+                room = replace(room, wish=wish)
             proposed, asked = yield from _propose(rung.propose, view, room, failed)
             asks += asked
             folds = [fold for fold in proposed if fold.after < fold.before]
             candidate = view.with_(folds)
             weight = scales.ledger(candidate.shown) if folds else after
             if weight.total >= after.total:
-                inflated |= bool(proposed)
+                inflated |= bool(proposed) and not rung.quiet
             elif (
                 not rung.pays
                 or after.total > budget.limit
@@ -226,8 +238,8 @@ def _fires(rung: Rung, budget: Budget, start: int, now: int, manual: bool) -> bo
 
     Only what is for emergencies looks at what the weight is by now, not at what it was at the start.
     """
-    if rung.level == "over":
-        return now >= budget.at("over")
+    if rung.level == "over" or rung.last:
+        return now >= budget.at(rung.level)
     return manual or (start >= budget.at(rung.level) and now > budget.at(rung.goal))
 
 
@@ -272,10 +284,10 @@ def _verdict(view: View, after: Ledger, budget: Budget, folded: bool, inflated: 
     return Inflated() if inflated else Fits()
 
 
-def _unfolded(before: Ledger, budget: Budget) -> Verdict:
-    if before.total <= budget.limit:
-        return Fits()
-    return TooBig("the conversation, which was not to be folded,", before.total, budget.limit)
+def _unfolded(after: Ledger, budget: Budget, folded: bool) -> Verdict:
+    if after.total <= budget.limit:
+        return Folded() if folded else Fits()
+    return TooBig("the conversation, which was not to be folded,", after.total, budget.limit)
 
 
 def too_big(view: View, after: Ledger, budget: Budget) -> TooBig:

@@ -8,6 +8,8 @@ YohakuError
 ├── UnknownRecipe
 ├── BadSetting         a window, reserve or option that cannot be meant
 ├── UnknownRef
+├── StoreFailed        the store cannot keep or give what it should (says where, why, what to do)
+├── Uncountable        a counter of tokens failed (says which, and nothing is kept)
 ├── Unanswered         a pass asked a question and nobody is there to answer
 └── Refused            the surface wants no folding now (thrown into a planning, never out of one)
 """
@@ -72,12 +74,31 @@ class UnknownRef(YohakuError):
         super().__init__(f"unknown ref {ref!r}", ref=ref)
 
 
+class StoreFailed(YohakuError):
+    code = "store_failed"
+
+    def __init__(self, where: str, why: str, remedy: str) -> None:
+        super().__init__(f"the store {where}: {why}; {remedy}", where=where, why=why)
+
+
 class BadSetting(YohakuError):
     code = "bad_setting"
 
     def __init__(self, message: str, code: str = "bad_setting", **facts: object) -> None:
         super().__init__(message, **facts)
         self.code = code
+
+
+class Uncountable(YohakuError):
+    code = "uncountable"
+
+    def __init__(self, meter: str, failed: Exception) -> None:
+        why = str(failed) or type(failed).__name__
+        super().__init__(
+            f"the meter {meter!r} cannot count this: {why}; nothing was folded, take another meter",
+            meter=meter,
+            why=why,
+        )
 
 
 class Unanswered(YohakuError):

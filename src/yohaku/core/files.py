@@ -1,7 +1,7 @@
 """What the calls of a conversation did to which files.
 
 Law: a tool is known by the words in its name and the names of its arguments, not by whose it is; what a failed call
-was about to do is not done (`ok` is False), and no ledger tells of it.
+was about to do is not done (`ok` is False), and no ledger tells of it. A path is told as it was said, never put together.
 """
 
 from __future__ import annotations
@@ -61,7 +61,6 @@ PATHS = (
 
 SOURCES = "source sourcepath src oldpath from frompath".split()
 TARGETS = "destination destinationpath dest dst newpath to topath".split()
-FOLDERS = ("workdir", "cwd", "workingdirectory", "dir")
 
 
 def touches(use: Use) -> tuple[Touch, ...]:
@@ -75,8 +74,7 @@ def touches(use: Use) -> tuple[Touch, ...]:
     if ran is not None and _EDITS.match(ran):
         return tuple(_announced(use, ran, ok))  # what follows is text, not a command
     if ran is not None:
-        folder = next((given[name] for name in FOLDERS if isinstance(given.get(name), str)), "")
-        return (*_by_shell(ran, folder, use.result.text, ok), *_announced(use, ran, ok))
+        return (*_by_shell(ran, use.result.text, ok), *_announced(use, ran, ok))
     return tuple(_by_tool(use, given, ok)) or tuple(_announced(use, use.call.name, ok))
 
 
@@ -212,20 +210,18 @@ _COUNT = re.compile(r"-n?(\d{1,9})$|--lines=(\d{1,9})$")
 _NO_FILE = re.compile(r"[*?\[\]{}$`]|^-|^/dev/(?!shm)|^&|^\d$")
 
 
-def _by_shell(ran: str, folder: str, said: str, ok: bool) -> Iterator[Touch]:
+def _by_shell(ran: str, said: str, ok: bool) -> Iterator[Touch]:
     """Where the result names files that are missing, those failed; else the last part of a command that failed."""
     parts = simple(ran)
     missing = _missing(said) if "No such file" in said or "cannot " in said else frozenset()
     for number, part in enumerate(parts):
         if part.words and part.words[0] == "cd":
-            folder = _join(folder, part.words[1]) if len(part.words) > 1 and not _NO_FILE.search(part.words[1]) else ""
             continue
         after = parts[number + 1] if number + 1 < len(parts) and parts[number + 1].piped else None
         done = ok or any(not later.piped for later in parts[number + 1 :])
         for touch in _by_command(part, after):
             if not _NO_FILE.search(touch.path):
-                path = _join(folder, touch.path)
-                yield Touch(path, touch.how, touch.lines, touch.path not in missing if missing else done)
+                yield Touch(_clean(touch.path), touch.how, touch.lines, touch.path not in missing if missing else done)
 
 
 def _missing(said: str) -> frozenset[str]:
@@ -235,19 +231,6 @@ def _missing(said: str) -> frozenset[str]:
 
 
 _APART = re.compile(r"[\s'\"‘’`:]+")
-
-
-def _join(folder: str, path: str) -> str:
-    path = _clean(path)
-    if not folder or path.startswith(("/", "~")) or path[1:3] in (":\\", ":/"):
-        return path
-    parts: list[str] = _clean(folder).split("/") if _clean(folder) != "." else []
-    for part in path.split("/"):
-        if part == ".." and parts and parts[-1] not in ("..", ""):
-            parts.pop()
-        elif part != ".":
-            parts.append(part)
-    return "/".join(parts) or "."
 
 
 def _by_command(part: Simple, after: Simple | None) -> Iterator[Touch]:
@@ -260,8 +243,8 @@ def _by_command(part: Simple, after: Simple | None) -> Iterator[Touch]:
 def _by_words(words: tuple[str, ...], after: Simple | None) -> Iterator[Touch]:
     name, rest = words[0].rsplit("/", 1)[-1].lower(), words[1:]
     if name == "git" and rest:
-        folder, verb, rest = _git(rest)
-        yield from (touch._replace(path=_join(folder, touch.path)) for touch in _by_git(verb, rest))
+        verb, rest = _git(rest)
+        yield from _by_git(verb, rest)
         return
     files = _operands(rest)
     if name in READERS:
@@ -284,14 +267,12 @@ def _by_words(words: tuple[str, ...], after: Simple | None) -> Iterator[Touch]:
         yield from (Touch(path, "created") for path in saved if "://" not in path and path != "-")
 
 
-def _git(rest: tuple[str, ...]) -> tuple[str, str, tuple[str, ...]]:
-    """Where git works, what it does, and with what."""
-    at, folder = 0, ""
+def _git(rest: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
+    """What git does, and with what."""
+    at = 0
     while at < len(rest) and rest[at].startswith("-"):
-        if rest[at] == "-C" and at + 1 < len(rest):
-            folder = rest[at + 1]
         at += 2 if rest[at] in ("-C", "-c") else 1
-    return (folder, rest[at], rest[at + 1 :]) if at < len(rest) else (folder, "", ())
+    return (rest[at], rest[at + 1 :]) if at < len(rest) else ("", ())
 
 
 def _by_git(verb: str, rest: tuple[str, ...]) -> Iterator[Touch]:
@@ -310,7 +291,8 @@ def _by_move(files: list[str], fate: str) -> Iterator[Touch]:
     for path in old:
         yield Touch(path, "deleted" if fate == "deleted" else "read")
         into = new.endswith("/") or len(old) > 1 or new in (".", "..")
-        yield Touch(f"{new.rstrip('/')}/{path.rstrip('/').rsplit('/', 1)[-1]}" if into else new, "created")
+        if not into:  # else its new path was never said
+            yield Touch(new, "created")
 
 
 def _by_sed(rest: tuple[str, ...]) -> Iterator[Touch]:

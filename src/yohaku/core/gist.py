@@ -102,7 +102,7 @@ def gist(
     """A text of at most `tokens` for everything in `turns`; empty where not even the ref has room."""
     words = words or language(turns)
     page = Page(tokens, count)
-    if not page.open(_header(turns, ref, words), f"[ref={ref}]"):
+    if not page.open(_header(turns, ref, words), f"[folded; ref={ref}]"):
         return ""
     page.section(words.rules, [f"- {rule}" for rule in rules])
     if page.left >= ROOMS:
@@ -113,6 +113,13 @@ def gist(
     elif page.left >= ROOM:
         _asked(page, page.left, words, turns, Story((), ()))
     return page.text()
+
+
+def opening(turns: Sequence[Turn], ref: str, rules: tuple[str, ...] = ()) -> str:
+    """What was folded, and the rules that stand: what every gist begins with."""
+    words = language(turns)
+    lines = [words.rules, *(f"- {rule}" for rule in rules)] if rules else []
+    return "\n".join([_header(turns, ref, words), *lines])
 
 
 ROOM = 40
@@ -200,7 +207,7 @@ class Page:
 def cut(text: str, tokens: int, count: Count) -> str:
     """The text, or as much of its beginning as weighs that little, with a sign that it goes on."""
     text = text.strip()
-    if len(text) <= tokens or count(text) <= tokens:
+    if len(text.encode("utf-8", "surrogatepass")) <= tokens or count(text) <= tokens:
         return text
     keep = min(len(text) - 1, tokens * 6)
     while keep > 0:

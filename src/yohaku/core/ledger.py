@@ -41,6 +41,7 @@ class Scales:
     def __init__(self, meter: Meter) -> None:
         self.meter = meter
         self.frame = meter.frame
+        self.reply = meter.frame.message if meter.frame.reply is None else meter.frame.reply
         self._known: dict[int, tuple[Step, int]] = {}
         """By identity; the step is kept beside its weight so that no other can take its place."""
 
@@ -80,7 +81,7 @@ class Scales:
             else:
                 entries.add(item.at[:1])
                 total += self.part(item)
-        total += self.frame.message * len(entries)
+        total += self.reply * len(entries)
         if self.frame.parallel and len(step.uses) > 1:
             total += self.frame.parallel * len(step.uses)
         self._known[id(step)] = step, total
@@ -92,9 +93,17 @@ class Scales:
 
     def entries(self, parts: tuple[Part, ...]) -> int:
         """Parts with the frame of each entry they stand in; parts of one entry share it."""
-        framed = {part.at[:1] or at for at, part in enumerate(parts) if not part.at or isinstance(part.at[0], int)}
-        fields = {part.at[0] for part in parts if part.at and isinstance(part.at[0], str)}
-        return self.frame.message * len(framed) + self.frame.system * len(fields) + self.parts(parts)
+        return self.parts(parts) + sum(map(self.opening, (None, *parts), parts))
+
+    def opening(self, before: Part | None, part: Part) -> int:
+        """What a part brings with it: the frame of its entry, or less where that stands already."""
+        together = before is not None and bool(part.at) and before.at[:1] == part.at[:1]
+        alike = isinstance(before, Text) and isinstance(part, Text) and (together or before.by == part.by == "")
+        if alike and self.frame.joint is not None:
+            return self.frame.joint
+        if together:
+            return 0
+        return self.frame.system if part.at and isinstance(part.at[0], str) else self.frame.message
 
     def parts(self, parts: Iterable[Part]) -> int:
         return sum(map(self.part, parts))

@@ -28,6 +28,11 @@ class Frame:
     """Once per request."""
     message: int = 4
     """Per entry on the wire with its role: a prompt, a reply, a system text."""
+    reply: int | None = None
+    """Per entry that the model said; None where it has the frame of any other."""
+    joint: int | None = None
+    """Between texts of the user that follow each other: they share one frame, whatever entries they stand in.
+    None where each entry has its own, and nothing stands between the texts of one."""
     system: int = 0
     """Per system text that stands in a field of its own."""
     call: int = 0

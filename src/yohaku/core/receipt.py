@@ -12,6 +12,8 @@ from yohaku.core.engine import Inflated, Outcome, TooBig, Verdict
 from yohaku.core.fold import Fold
 from yohaku.core.model import Turn, Use
 from yohaku.core.payback import Payback
+from yohaku.core.rules import standing
+from yohaku.core.survive import Facts, survey, tally
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +71,16 @@ class Receipt:
         hidden = _pieces(view.hidden(view.cut)) if view.gist else 0
         folded = len({(stub.key, stub.slot.where, stub.slot.item) for stub in view.live})
         return Survived(_pieces(view.visible()) - folded, hidden + folded)
+
+    @cached_property
+    def rules(self) -> tuple[str, ...]:
+        """The user's rules that stand, word for word, to be shown."""
+        return standing(self.outcome.view.history.turns)
+
+    @cached_property
+    def facts(self) -> Facts:
+        """What became of the facts in what is hidden, now or before: those that matter most."""
+        return tally(survey(self.outcome.view))
 
     def report(self) -> dict[str, Any]:
         """As JSON for others to script against."""

@@ -2,38 +2,32 @@
 
 from __future__ import annotations
 
+from yohaku.core.documents import LAST_RESORT, cache, chat, layers, local, snapshot
 from yohaku.core.engine import Recipe, Rung
 from yohaku.core.errors import UnknownRecipe
 from yohaku.core.passes.clear import clear
-from yohaku.core.passes.clip import clip_results
+from yohaku.core.passes.digest import digest
 from yohaku.core.passes.slide import slide
-from yohaku.core.passes.squeeze import squeeze
+
+HIGH, LOW = 0.97, 0.6
+"""High and low water. Folding a little at every step would break the prompt cache each time."""
 
 AUTO = Recipe(
     "auto",
     (
-        Rung("full", clip_results()),
-        Rung("full", clear("result")),
-        Rung("full", clear("argument", "prompt")),
-        Rung("full", slide()),
-        Rung("over", squeeze(prompts=False), goal="hot"),
-        Rung("over", slide(newest=True, asked=0), goal="hot"),
-        Rung("over", squeeze(), goal="hot"),
+        Rung(HIGH, digest(), goal=LOW),
+        Rung("over", clear("argument", "prompt"), goal="hot"),
+        Rung("over", slide(), goal="hot"),
+        *LAST_RESORT,
     ),
 )
-"""Ours. The huge first, then the old and big, then the oldest steps; what is newest only when nothing else is left."""
+"""Ours. What is newest stays whole, what is older is told by its lines; only when nothing else is left it is cut."""
 
-CHAT = Recipe(
-    "chat",
-    (
-        Rung("over", slide(by="turns"), goal="hot"),
-        Rung("over", slide(by="steps"), goal="hot"),
-        Rung("over", slide(by="turns", newest=True, asked=0), goal="hot"),
-    ),
-)
-"""Whole old turns go until it fits, then old steps of the newest turn; what is still too big by itself is refused."""
+LOCAL, CHAT, CACHE, LAYERS, SNAPSHOT = local(), chat(), cache(), layers(), snapshot()
 
-RECIPES = {recipe.name: recipe for recipe in (AUTO, CHAT)}
+RECIPES = {
+    recipe.name: recipe for recipe in (AUTO, LOCAL, CHAT, chat("summary"), chat("hybrid"), CACHE, LAYERS, SNAPSHOT)
+}
 
 
 def recipe_named(name: str) -> Recipe:

@@ -23,6 +23,8 @@ from yohaku.core.prompts.snapshot import SNAPSHOT
 from yohaku.core.prompts.summary import SUMMARY
 from yohaku.core.telling import Saying, stretches, within
 
+BY_MODEL = "summed up by a model"
+"""Why a gist is what it is, where an answer passed."""
 Kind: TypeAlias = Literal["summary", "snapshot"]
 Count: TypeAlias = Callable[[str], int]
 

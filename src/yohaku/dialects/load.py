@@ -22,7 +22,7 @@ from yohaku.dialects.recordings.lines import decode, first_rows, is_lines
 LIMIT = 256 * 2**20
 """Bytes of JSON text; decoded it takes several times as much memory."""
 
-FORMATS = ("trajectory", "claude_code", "codex", "gemini_cli")
+FORMATS = ("trajectory", "transcript", "claude_code", "codex", "gemini_cli")
 
 
 @dataclass(frozen=True, slots=True)

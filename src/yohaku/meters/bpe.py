@@ -57,7 +57,8 @@ def encoder(vocabulary: str) -> Encode:
     if vocabulary.startswith("gemma"):
         return in_pieces(tokenizer.encode_raw)
     encode: Encode = tokenizer.encode_ordinary
-    return encode
+    around = len(encode(""))  # ModernBERT puts a marker at each end of any text
+    return (lambda text: encode(text)[around:]) if around else encode
 
 
 def in_pieces(encode: Encode) -> Encode:

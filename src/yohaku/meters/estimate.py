@@ -20,6 +20,8 @@ from yohaku.meters.media import Rule, weigh
 
 BASES = ("o200k_base", "modernbert")
 """A large vocabulary and a small one: where they part, words are rare, and a third one pays for rare words too."""
+RARE = 1.0
+"""Tokens added to a text on the safe side: a short one may hold a rare word, and has no others to make up for it."""
 
 
 def class_table() -> bytes:
@@ -91,7 +93,7 @@ class Estimate:
         return float(sum(map(mul, known.each, features(text, known.bases, known.classes))))
 
     def count(self, text: str) -> int:
-        return ceil(self.raw(text) * weights(self.target).safety) if text else 0
+        return ceil(self.raw(text) * weights(self.target).safety + RARE) if text else 0
 
     def weigh(self, part: Opaque) -> int:
         return weigh(part, self.rule, self.count)

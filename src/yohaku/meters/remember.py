@@ -29,7 +29,7 @@ class Memory:
         self.held += charge(key)
         if self.held > self.room:
             for old in list(self.counts)[: (len(self.counts) + 1) // 2]:  # a dict keeps the order of arrival
-                del self.counts[old]
+                self.counts.pop(old, None)  # another thread may have been here
             self.held = sum(map(charge, list(self.counts)))
         return tokens
 

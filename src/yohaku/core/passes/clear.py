@@ -5,6 +5,7 @@ from __future__ import annotations
 from yohaku.core.engine import Pass, Room
 from yohaku.core.fold import Fold, View
 from yohaku.core.passes.pieces import Piece, fold_whole, pieces
+from yohaku.core.survive import laid_down
 
 
 def clear(*where: str, keep: float = 0.25, least: float = 0.1) -> Pass:
@@ -18,12 +19,13 @@ def clear(*where: str, keep: float = 0.25, least: float = 0.1) -> Pass:
         if room.newest_is_too_big(view):
             return []  # what is old would go for nothing
         old = _older(list(pieces(view, room, *where)), int(room.goal * keep))
+        rules = laid_down(view.history.turns) if any(piece.slot.where == "prompt" for piece in old) else ()
         folds: list[Fold] = []
         saved = 0
         for piece in sorted(old, key=lambda piece: -piece.weight):
             if saved >= room.excess:
                 break
-            fold = fold_whole(piece, room, "old and big")
+            fold = fold_whole(piece, room, "old and big", rules)
             if fold.after < fold.before:
                 folds.append(fold)
                 saved += fold.before - fold.after

@@ -6,7 +6,7 @@ Law: a stub says what it hides, how much of it, and the ref that opens it.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from yohaku.core.engine import Room
@@ -93,24 +93,55 @@ def _arguments(view: View, room: Room, key: str, index: int, use: Use, turn: int
             yield Piece(key, slot, original, f"{use.call.name} argument {name}", use.call.name, weight, turn, age)
 
 
-def fold_whole(piece: Piece, room: Room, why: str) -> Stub:
-    """One line in place of the piece."""
+def fold_whole(piece: Piece, room: Room, why: str, rules: Sequence[str] = ()) -> Stub:
+    """One line in place of the piece, and the rules given that it states."""
     if isinstance(piece.original, str) and not piece.media:
         size = _size(piece.original)
     else:
         size = many(len(piece.original), "byte") if isinstance(piece.original, bytes) else _linked(piece.original)
     ref = ref_of(piece.original)
-    return _stub(piece, f"[{piece.what} folded: {size}; ref={ref}]", ref, room, why)
+    stated = _stated(piece, rules)
+    return _stub(piece, f"[{piece.what} folded: {size}; ref={ref}]{_listed(stated)}", ref, room, why)
 
 
-def fold_part(piece: Piece, room: Room, why: str, tokens: int, head: float = 0.6) -> Stub:
-    """The beginning and the end in at most `tokens`, or one line where that is too little; `head=1` keeps no end."""
+def fold_part(piece: Piece, room: Room, why: str, tokens: int, head: float = 0.6, rules: Sequence[str] = ()) -> Stub:
+    """The beginning and the end in at most `tokens`, or one line where that is too little; `head=1` keeps no end.
+
+    Of the rules given, those that it states stay in it, as many as there is room for beside that line.
+    """
+    count = room.meter.count
+    stated = _within(_stated(piece, rules), tokens - SMALL, count)
     if isinstance(piece.original, str) and not piece.media and tokens > SMALL:
         ref = ref_of(piece.original)
-        text = clip(piece.original, tokens, room.meter.count, ref, head)
+        text = clip(piece.original, tokens - (count(_listed(stated)) if stated else 0), count, ref, head)
         if text is not None:
-            return _stub(piece, text, ref, room, why)
-    return fold_whole(piece, room, why)
+            return _stub(piece, text + _listed([rule for rule in stated if rule not in text]), ref, room, why)
+    return fold_whole(piece, room, why, stated)
+
+
+def floor(piece: Piece, room: Room, rules: Sequence[str]) -> int:
+    """Tokens below which a part of the piece would not show all of the rules that it states; 0 where it states none."""
+    stated = _stated(piece, rules)
+    return SMALL + room.meter.count(_listed(stated)) if stated else 0
+
+
+def _stated(piece: Piece, rules: Sequence[str]) -> list[str]:
+    prompt = piece.slot.where == "prompt" and isinstance(piece.original, str)
+    return [rule for rule in rules if rule in piece.original] if prompt else []  # type: ignore[operator]
+
+
+def _listed(rules: Sequence[str]) -> str:
+    return "".join([f"\n{STATED}", *(f"\n- {rule}" for rule in rules)]) if rules else ""
+
+
+def _within(rules: list[str], tokens: int, count: Callable[[str], int]) -> list[str]:
+    while rules and count(_listed(rules)) > tokens:
+        rules = rules[:-1]
+    return rules
+
+
+STATED = "In it the user said:"
+"""What the user laid down is shown word for word, whatever else of a prompt is not."""
 
 
 def fold_bytes(piece: Piece, room: Room, why: str, most: int, head: float = 1.0) -> Stub:

@@ -14,6 +14,7 @@ from yohaku.core.fold import Cut, Fold, Gist, View, ref_of, told
 from yohaku.core.meter import Meter
 from yohaku.core.model import Opaque, Text, Turn
 from yohaku.core.passes.pieces import SMALL, clip, many
+from yohaku.core.rules import standing
 
 
 def slide(
@@ -29,8 +30,9 @@ def slide(
         if not found:
             return []
         share = int(room.budget.limit * asked)
+        ruled = room.meter.count(_listed(standing(view.history.turns[:-1])))
         enough = room.excess + room.scales.frame.message + NOTICE
-        cut, removed = next((cut for cut in found if cut[1] >= enough + share * bool(cut[0].turn)), found[-1])
+        cut, removed = next((cut for cut in found if cut[1] >= enough + (share + ruled) * bool(cut[0].turn)), found[-1])
         gist = _with_last_step(_gist(view, room, cut, removed, share), view, room, cut)
         saved, limit = gist.before - gist.after, room.budget.limit
         if room.ledger.total > limit:
@@ -96,23 +98,47 @@ def _with_last_step(gist: Gist, view: View, room: Room, cut: Cut) -> Gist:
 def _gist(view: View, room: Room, cut: Cut, removed: int, share: int) -> Gist:
     hidden = view.hidden(cut)
     ref = ref_of(told(hidden))
-    text = notice(hidden, ref, room.meter, share)
+    rules = _within(standing(hidden, then=view.history.turns[cut.turn :]), _spare(room, removed), room.meter)
+    text = notice(hidden, ref, room.meter, share, rules)
     weight = room.scales.entries((Text(text),))
     steps = sum(len(turn.steps) for turn in hidden)
     what = f"the conversation before this {'step' if cut.steps else 'prompt'} ({many(steps, 'step')})"
     return Gist(view.key_at(cut), text, ref, what, "the window is full", removed, weight)
 
 
+def _spare(room: Room, removed: int) -> int:
+    """Tokens for the rules of what is hidden: all that the limit leaves, as nothing told here matters more.
+
+    Where it leaves none, something else must be cut after this; beside that they get a small part.
+    """
+    limit = room.budget.limit
+    free = limit - (room.ledger.total - removed + room.scales.frame.message + NOTICE)
+    return free if free >= 0 else min(limit // 10, (limit - room.ledger.fixed) // 4)
+
+
+def _within(rules: tuple[str, ...], tokens: int, meter: Meter) -> tuple[str, ...]:
+    """The newest of them that there is room for."""
+    while rules and meter.count(_listed(rules)) > tokens:
+        rules = rules[1:]
+    return rules
+
+
+def _listed(rules: tuple[str, ...]) -> str:
+    return "".join([f"\n{RULED}", *(f"\n- {rule}" for rule in rules)]) if rules else ""
+
+
+RULED = "Rules the user set, which still hold:"
+
 NOTICE = 48
 """Tokens; more than a notice weighs without what the user had asked."""
 
 
-def notice(hidden: tuple[Turn, ...], ref: str, meter: Meter, share: int) -> str:
-    """What was hidden, and the beginnings of what the user asked, the newest of them within `share` tokens."""
+def notice(hidden: tuple[Turn, ...], ref: str, meter: Meter, share: int, rules: tuple[str, ...] = ()) -> str:
+    """What was hidden, the rules, and the beginnings of the newest things the user asked, within `share` tokens."""
     prompts = [part.text for turn in hidden for part in turn.prompt if isinstance(part, Text) and not part.by]
     steps = sum(len(turn.steps) for turn in hidden)
     asked = f"{many(len(prompts), 'prompt')}, " if prompts else ""
-    text = f"[Earlier conversation folded: {asked}{many(steps, 'step')}; ref={ref}]"
+    text = f"[Earlier conversation folded: {asked}{many(steps, 'step')}; ref={ref}]{_listed(rules)}"
     lines: list[str] = []
     left = share
     for prompt in reversed(prompts):

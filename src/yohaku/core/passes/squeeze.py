@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from yohaku.core.engine import Pass, Room
 from yohaku.core.fold import Fold, View
-from yohaku.core.passes.pieces import Piece, fold_part, pieces
+from yohaku.core.passes.pieces import SMALL, Piece, floor, fold_part, pieces
+from yohaku.core.survive import laid_down
 
 
 def squeeze(prompts: bool = True) -> Pass:
@@ -14,13 +15,36 @@ def squeeze(prompts: bool = True) -> Pass:
         found = [piece for piece in pieces(view, room) if prompts or not _newest_prompt(piece)]
         allowed = room.goal - (room.ledger.total - sum(piece.weight for piece in found))
         cap = level([piece.weight for piece in found], allowed)
-        return [fold_part(piece, room, "over the limit", cap) for piece in found if piece.weight > cap]
+        rules: tuple[str, ...] = ()
+        if any(piece.slot.where == "prompt" and piece.weight > cap for piece in found):
+            rules = laid_down(view.history.turns)
+        floors = [floor(piece, room, rules) for piece in found]
+        caps = sparing([piece.weight for piece in found], floors, allowed)
+        return [
+            fold_part(piece, room, "over the limit", most, rules=rules)
+            for piece, most in zip(found, caps, strict=True)
+            if piece.weight > most
+        ]
 
     return propose
 
 
 def _newest_prompt(piece: Piece) -> bool:
     return piece.slot.where == "prompt" and piece.turn == 0
+
+
+def sparing(weights: list[int], floors: list[int], allowed: int) -> list[int]:
+    """A cap for each: the highest that fits, but none below its floor, as long as that leaves the others something."""
+    cap = level(weights, allowed)
+    held: set[int] = set()
+    while more := {n for n, least in enumerate(floors) if cap < least} - held:
+        held |= more
+        left = allowed - sum(min(weights[n], floors[n]) for n in held)
+        lower = level([weight for n, weight in enumerate(weights) if n not in held], left)
+        if left < 0 or (len(held) < len(weights) and lower < SMALL):
+            return [level(weights, allowed)] * len(weights)
+        cap = lower
+    return [floors[n] if n in held else cap for n in range(len(weights))]
 
 
 def level(weights: list[int], allowed: int) -> int:

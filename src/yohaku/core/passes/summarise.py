@@ -15,14 +15,15 @@ from yohaku.core.fold import Cut, Gist, View, ref_of, told
 from yohaku.core.gist import gist
 from yohaku.core.model import Step, Text, Turn
 from yohaku.core.passes.pieces import SMALL, many
-from yohaku.core.passes.slide import NOTICE, cuts, notice
+from yohaku.core.passes.slide import NOTICE, RULED, cuts, notice
 from yohaku.core.prompts.retain import RETAIN
 from yohaku.core.rules import standing
-from yohaku.core.summary import Kind, Order, asked, is_japanese
+from yohaku.core.summary import BY_MODEL, Kind, Order, asked, is_japanese
+from yohaku.core.survive import allowance, appendix
 from yohaku.core.telling import Saying, sayings
 
-RULES = 0.05
-"""Share of the limit that the user's rules may take."""
+RULES, MOST_RULES = 0.05, 0.25
+"""Share of the limit that is set aside for the user's rules, and that they may take."""
 LONGEST = 8_000
 """Tokens. In the largest windows a share would be a book, longer than models write."""
 ROOMY = 0.7
@@ -113,7 +114,7 @@ def _plan(view: View, room: Room, place: tuple[Cut, int], order: Order, share: f
     cut, removed = place
     limit, count = room.budget.limit, room.meter.count
     hidden = view.hidden(cut)
-    rules = _newest(standing(hidden, then=view.history.turns[cut.turn :]), int(limit * RULES), room)
+    rules = _newest(standing(hidden, then=view.history.turns[cut.turn :]), int(limit * MOST_RULES), room)
     lines = "".join(map(_line, rules))
     acknowledged = room.scales.step(Step((Text(ack),))) if ack else 0
     fixed = NOTICE + room.scales.frame.message + acknowledged + (count(RULED + lines) if rules else 0)
@@ -147,8 +148,13 @@ def _worth(saved: int, room: Room, least: float) -> bool:
 
 
 def _draft(view: View, room: Room) -> Gist | None:
-    """A gist prepared earlier that can stand here: the one that hides most, if it does."""
-    drafts = room.wish.drafts
+    """A gist prepared earlier that can stand here: the one that hides most, if it does.
+
+    None knows what the user wants kept this time.
+    """
+    drafts = {} if room.wish.words else room.wish.drafts
+    if not drafts:
+        return None
     places = [place for place in cuts(view, room, "steps", newest=False) if view.key_at(place[0]) in drafts]
     if not places:
         return None
@@ -163,7 +169,9 @@ def _fold(view: View, room: Room, plan: _Plan, window: int, ack: str) -> Generat
     hidden, order, count = view.hidden(plan.cut), plan.order, room.meter.count
     ref = ref_of(told(hidden))
     found: Checked | Bad = Bad("there is no room for a summary")
-    if order.limit >= 2 * SMALL:
+    if not room.wish.model:
+        found = Bad("nobody is there to answer")
+    elif order.limit >= 2 * SMALL:
         tokens = int((window or room.budget.window) * 0.95) - order.limit
         said = list(sayings(hidden))
         evidence = Evidence.of(said, room.wish.words, *_system(view))
@@ -172,7 +180,8 @@ def _fold(view: View, room: Room, plan: _Plan, window: int, ack: str) -> Generat
         rules = f"\n{RULED}{''.join(map(_line, order.rules))}" if order.rules else ""
         summed = SUMMED_JA if order.japanese else SUMMED
         text = f"{notice(hidden, ref, room.meter, 0)}{rules}\n{summed}\n{found.whole}"
-        why = "summed up by a model"
+        text = "\n".join([text, *appendix(hidden, text, _free(text, room, plan), count)])
+        why = BY_MODEL
     else:
         text = _without_model(hidden, ref, plan, room)
         why = f"summed up without a model: {found.reason}"
@@ -182,7 +191,12 @@ def _fold(view: View, room: Room, plan: _Plan, window: int, ack: str) -> Generat
     return replace(fold, after=room.scales.turn(fold.turn))
 
 
-RULED = "Rules the user set, which still hold:"
+def _free(text: str, room: Room, plan: _Plan) -> int:
+    """Tokens for what the model left out: as many as the goal, or else the limit, leaves of what is allowed for it."""
+    left = room.ledger.total - plan.removed + plan.fixed + room.meter.count(text)
+    return min(allowance(room.budget.limit), (room.goal if left < room.goal else room.budget.limit) - left)
+
+
 SUMMED = "Summary of it, to go on from (not a new request):"
 SUMMED_JA = "その要約(続きのためのもので、新しい依頼ではない):"
 

@@ -1,0 +1,97 @@
+"""A conversation abridged: what was said and asked for and what came back, line by line, those lines that are chosen.
+
+Law: every line stands as it was under a title that names who said it or which call it came from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from yohaku.core.commands import arguments
+from yohaku.core.facts import origin_of
+from yohaku.core.fold import Cut, Slot, View
+from yohaku.core.lines import Span, names, shown, words_of
+from yohaku.core.model import Text, Use
+from yohaku.core.passes.clip import reads
+
+
+@dataclass(frozen=True, slots=True)
+class Scrap:
+    """A text that is hidden, and may be shown in part."""
+
+    label: str
+    text: str
+    age: int
+    """Steps since it was said."""
+    own: bool = False
+    """Said by the model."""
+    read: bool = False
+    """From a file."""
+
+
+def scraps(view: View, cut: Cut) -> Iterator[Scrap]:
+    """What is hidden at a cut, in order."""
+    age = len(view.history.steps)
+    for turn in view.hidden(cut):
+        for step in turn.steps:
+            age -= 1
+            for item in step.items:
+                if isinstance(item, Use):
+                    label = origin_of(item, 80)
+                    given = (value if isinstance(value, str) else str(value) for value in arguments(item).values())
+                    yield Scrap(label, "\n".join(given), age, own=True)
+                    yield Scrap(label, item.result.text, age, read=reads(item.call.name))
+                elif isinstance(item, Text):
+                    yield Scrap("assistant", item.text, age, own=True)
+
+
+def abridged(found: Sequence[Scrap], chosen: Sequence[Sequence[Span]]) -> list[str]:
+    lines: list[str] = []
+    last = ""
+    for scrap, spans in zip(found, chosen, strict=True):
+        if spans:
+            if scrap.label != last:
+                lines.append(f"[{scrap.label}]")
+                last = scrap.label
+            lines += shown(scrap.text, spans, numbered=not scrap.own)
+    return lines
+
+
+def covered(view: View, cut: Cut | None, folded: Iterable[tuple[str, Slot]]) -> set[str]:
+    """What is named by all that stays as it is."""
+    hidden = {step.key for turn in view.hidden(cut) for step in turn.steps} if cut else set[str]()
+    turns = view.history.turns[cut.turn :] if cut else view.visible()
+    without = set(folded)
+    seen: set[str] = set()
+    for part in (*view.history.system, *(part for turn in turns for part in turn.prompt)):
+        seen |= names(part.text) if isinstance(part, Text) else set()
+    for step in (step for turn in (view.history.turns[cut.turn :] if cut else view.visible()) for step in turn.steps):
+        if step.key not in hidden:
+            for slot, text in _texts(step.solid):
+                if (step.key, slot) not in without:
+                    seen |= names(text)
+    return seen
+
+
+def topic(view: View, steps: int = 4, most: int = 4_000) -> frozenset[str]:
+    """The words of what the model said last, and of what it was asked."""
+    seen: set[str] = set()
+    for part in view.history.turns[-1].prompt:
+        seen |= words_of(part.text[:most]) if isinstance(part, Text) else set()
+    for step in view.history.steps[-steps:]:
+        for slot, text in _texts(step.solid):
+            seen |= words_of(text[:most]) if slot.where != "result" else set()
+    return frozenset(seen)
+
+
+def _texts(items: Iterable[object]) -> Iterator[tuple[Slot, str]]:
+    for index, item in enumerate(items):
+        if isinstance(item, Use):
+            for name, value in arguments(item).items():
+                yield Slot("argument", index, name), value if isinstance(value, str) else str(value)
+            for number, part in enumerate(item.result.parts):
+                if isinstance(part, Text):
+                    yield Slot("result", index, number), part.text
+        elif isinstance(item, Text):
+            yield Slot("item", index), item.text

@@ -1,0 +1,254 @@
+"""Which lines of old results to go on showing: those likely to be needed again, by what they name.
+
+Law: lines are shown as they were, with their numbers, never reworded; the same sources give the same choice.
+The weights were fitted on recorded sessions: how often a line's names were used in the steps that followed.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from heapq import heapify, heappop, heappush
+from typing import NamedTuple
+
+LONG = 140
+"""Characters. A longer line is looked at in pieces of about half of that."""
+
+MOST = 400_000
+"""Characters of sources that are looked into, the most promising first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    text: str
+    age: int
+    """Steps since it was said."""
+    tokens: float
+    """A character's, on average."""
+    own: bool = False
+    """Said by the model itself."""
+    read: bool = False
+    """From a file: what was read for a purpose is used more than what was printed."""
+    title: int = 24
+    """Tokens. What it costs to show anything of it beyond what is shown in any case."""
+
+
+class Span(NamedTuple):
+    """A line, or a piece of a long one."""
+
+    line: int
+    start: int
+    end: int
+
+
+@dataclass(slots=True)
+class _Candidate:
+    source: int
+    span: Span
+    names: frozenset[str]
+    worth: float
+    cost: float
+
+
+def choose(
+    sources: Sequence[Source], covered: Iterable[str], tokens: float, topic: frozenset[str] = frozenset()
+) -> tuple[list[list[Span]], float]:
+    """For each source the spans to show, in order, together within about `tokens`, and how many of those are left.
+
+    A name needs to be shown once: what is `covered` already, or by a better line, is worth nothing more. One that is
+    made of the words of the `topic` is likelier to be needed.
+    """
+    chosen: list[list[Span]] = [[] for _ in sources]
+    candidates, value = _candidates(sources, topic)
+    for name in covered:
+        value.pop(name, None)
+    heap = [(-_worth(c, value) / c.cost, n) for n, c in enumerate(candidates)]
+    heapify(heap)
+    left = tokens
+    while heap and left > 0:
+        rank, number = heappop(heap)
+        found = candidates[number]
+        opening = 0 if chosen[found.source] else sources[found.source].title
+        now = -_worth(found, value) / (found.cost + opening * 0.5)
+        if now == 0:
+            continue
+        if heap and now > rank * 0.8 and now > heap[0][0]:
+            heappush(heap, (now, number))
+            continue
+        cost = found.cost + opening
+        if cost <= left:
+            left -= cost
+            chosen[found.source].append(found.span)
+            for name in found.names:
+                value.pop(name, None)
+    return [sorted(spans) for spans in chosen], max(0.0, left)
+
+
+def _worth(candidate: _Candidate, value: dict[str, float]) -> float:
+    return candidate.worth * math.fsum([value[name] for name in candidate.names if name in value])
+
+
+def _candidates(sources: Sequence[Source], topic: frozenset[str]) -> tuple[list[_Candidate], dict[str, float]]:
+    """The lines that name something, and what it is worth to show each of the names."""
+    lines = {number: list(_spans(source.text)) for number, source in _within(sources)}
+    named = {
+        number: [names(sources[number].text[span.start : span.end]) for span in spans]
+        for number, spans in lines.items()
+    }
+    counts = {number: Counter(name for found in by_line for name in found) for number, by_line in named.items()}
+    spread = Counter(name for count in counts.values() for name in count)
+    value: dict[str, float] = {}
+    uses: Counter[str] = Counter()
+    for number, count in counts.items():
+        source = sources[number]
+        if source.own:
+            uses.update(count.keys())
+        fresh = OWN * math.pow(source.age, -OWN_AGEING) if source.own else math.pow(source.age, -AGEING)
+        for name in count:
+            if fresh > value.get(name, 0.0):
+                value[name] = fresh
+    for name, times in uses.items():
+        value[name] *= times**OFTEN
+    if topic:
+        for name in value:
+            words = words_of(name)
+            if words and words <= topic:
+                value[name] *= TOPICAL
+    found = []
+    for number, spans in lines.items():
+        source, count = sources[number], counts[number]
+        worth = 1.0 if source.own else (READ if source.read else 1.0) * len(spans) ** -CROWD
+        head = len(spans) * 0.15
+        for place, (span, seen) in enumerate(zip(spans, named[number], strict=True)):
+            if seen:
+                line = source.text[span.start : span.end]
+                echo = 1.0 if source.own else max(_echo(spread[name], count[name]) for name in seen)
+                cost = source.tokens * (span.end - span.start + 1) + NUMBER
+                first = HEAD if place <= head and not source.own else 1.0
+                found.append(_Candidate(number, span, seen, worth * echo * first * _look(line), cost))
+    return found, value
+
+
+READ = 4.0
+TOPICAL = 4.0
+HEAD = 2.5
+CROWD = 0.5
+ECHO = 0.7
+AGEING = 0.85
+OWN_AGEING = 0.4
+OFTEN = 0.5
+OWN = 25.0
+"""How much likelier the model needs again what it has named itself than what it was only shown."""
+
+NUMBER = 2.5
+"""Tokens of a line's number."""
+
+
+def _within(sources: Sequence[Source]) -> Iterator[tuple[int, Source]]:
+    """The sources to look into: a newer or smaller one tells more a character."""
+    order = sorted(range(len(sources)), key=lambda n: (sources[n].age * (len(sources[n].text) + 500) ** 0.5, n))
+    left = MOST
+    for number in order:
+        left -= len(sources[number].text)
+        if left < 0 and left + len(sources[number].text) < MOST // 2:
+            continue
+        yield number, sources[number]
+
+
+def _echo(sources: int, times: int) -> float:
+    """A name in a second place is part of what this is about; one that is everywhere is not."""
+    return (1.0 if sources < 2 else 1.8 if sources < 4 else 0.9) * math.pow(1 + times, ECHO)
+
+
+def _look(line: str) -> float:
+    worth = 1.0
+    for pattern, factor in _LOOKS:
+        if pattern.match(line):
+            worth *= factor
+    return worth
+
+
+_GUTTER = r"\s*(?:\d+\s*[:|→\t-]+\s*)?"
+_LOOKS = (
+    (re.compile(r"[^\s:]{1,200}[./][^\s:]{0,200}:\d+"), 2.0),  # a hit of a search
+    (re.compile(r"\s*[\w./~-]{0,200}[./][\w./-]{1,200}\s*$"), 1.6),  # a path alone
+    (re.compile(_GUTTER + r"(?:import|from|use|require|#include|using)\b"), 1.6),
+    (
+        re.compile(
+            _GUTTER + r"(?:(?:export|public|private|static|async|pub|default|abstract) ){0,3}"
+            r"(?:def|class|func|function|fn|struct|interface|type|enum|impl|const|let|var|trait|module|package)\b"
+        ),
+        1.5,
+    ),
+    (re.compile(r"#{1,4} "), 1.5),
+)
+
+
+def _spans(text: str) -> Iterator[Span]:
+    start = 0
+    for number, line in enumerate(text.split("\n"), 1):
+        end = start + len(line)
+        if len(line) <= LONG:
+            yield Span(number, start, end)
+        else:
+            at = start
+            while end - at > LONG:
+                cut = max(text.rfind(mark, at + LONG // 4, at + LONG // 2) for mark in (", ", ",", "; ", ". ", " "))
+                cut = cut + 1 if cut > 0 else at + LONG // 2
+                yield Span(number, at, cut)
+                at = cut
+            yield Span(number, at, end)
+        start = end + 1
+
+
+WORD = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./-]*|[ァ-ヶー]{3,40}|第?[0-9０-９]{1,8}[一-龥々]{1,8}|[一-龥々]{4,12}")
+"""What may be a name, in Japanese too: words in katakana, numbered things, long compounds."""
+
+
+def names(text: str) -> frozenset[str]:
+    """What a text names: paths, code names, ids, numbers; no plain words."""
+    return frozenset([word.rstrip(".-/") for word in WORD.findall(text) if _is_name(word)])
+
+
+@lru_cache(maxsize=1 << 16)
+def _is_name(word: str) -> bool:
+    if word[-1] > "\u3000":
+        return True
+    word = word.strip("./-")
+    if len(word) < 3 or len(word) > 200:
+        return False
+    return bool(_NAME.search(word))
+
+
+_NAME = re.compile(r"[A-Za-z]_|_[A-Za-z]|[a-z][A-Z]|[A-Z]{2}[a-z]{2}|[A-Za-z]\d|\d[A-Za-z]|\d{4}|[\w-]\.[\w-]|/")
+
+
+def shown(text: str, spans: Sequence[Span], numbered: bool = True) -> list[str]:
+    """The spans as lines, with their numbers unless they have some of their own."""
+    numbered = numbered and not _NUMBERED.match(text)
+    lines: list[str] = []
+    last = Span(0, 0, 0)
+    for span in spans:
+        said = text[span.start : span.end]
+        if span.line == last.line:
+            lines[-1] += said if span.start == last.end else f" … {said}"
+        else:
+            lines.append(f"{span.line}: {said}" if numbered else said)
+        last = span
+    return lines
+
+
+_NUMBERED = re.compile(r"(?:\s*\d+[→|:\t][^\n]*\n){2}")
+
+
+@lru_cache(maxsize=1 << 16)
+def words_of(name: str) -> frozenset[str]:
+    """The words a name is made of, in small letters: `getJobId` is made of get and job."""
+    return frozenset([word.lower() for word in _WORDS.findall(name)])
+
+
+_WORDS = re.compile(r"[A-Z]?[a-z]{2,}|[A-Z]{3,}")

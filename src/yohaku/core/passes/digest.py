@@ -1,0 +1,178 @@
+"""The digest: the newest steps stay whole, older ones keep their calls and some lines, the oldest are told.
+
+Lines are shown as they were, with their numbers and under their call: a few that name things tell more than the ends
+of everything. All that is folded is chosen at once, for one budget, so that the next folding is many steps away.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import dataclass, replace
+
+from yohaku.core.abridge import Scrap, abridged, covered, scraps, topic
+from yohaku.core.answer import Checked, Evidence
+from yohaku.core.engine import Asking, Effect, Pass, Room
+from yohaku.core.fold import Cut, Fold, Gist, View, ref_of, told
+from yohaku.core.gist import gist as tell
+from yohaku.core.gist import opening
+from yohaku.core.lines import Source, Span, choose, words_of
+from yohaku.core.model import Text
+from yohaku.core.passes.distil import TITLE, by_lines, source_of
+from yohaku.core.passes.pieces import SMALL, Piece, many, pieces
+from yohaku.core.passes.slide import cuts
+from yohaku.core.rules import standing
+from yohaku.core.summary import BY_MODEL, Order, asked, is_japanese
+from yohaku.core.survive import allowance, appendix
+from yohaku.core.telling import sayings
+
+LABEL = 10
+"""Tokens of a title in the gist."""
+ROOM = 0.3
+LINES = 0.15
+"""Shares of the limit that the conversation, and the lines in it, have at least, however long the prompt is."""
+
+
+def digest(recent: float = 0.35, old: float = 0.05, gist: float = 0.12, least: float = 0.1) -> Pass:
+    """Of what the goal leaves for the conversation, the newest steps take `recent` whole, the skeletons of older ones
+    `old`, and what is told of the rest `gist`; the lines chosen take what is left.
+
+    Nothing is done for less than `least` of the limit, unless the conversation is over it.
+    """
+
+    def propose(view: View, room: Room) -> Asking:
+        if not view.history.steps or room.newest_is_too_big(view):
+            return []  # what is old would go for nothing
+        layout = _layout(view, room, recent, old)
+        hidden, chosen, spare = _choose(view, room, layout, gist)
+        if spare > room.budget.limit * LINES:  # few lines name anything, so more steps stay whole
+            layout = _layout(view, room, recent + spare / max(1, _share(view, room)), old)
+            hidden, chosen, _ = _choose(view, room, layout, gist)
+        folds: list[Fold] = [by_lines(piece, room, spans) for piece, spans in zip(layout.folded, chosen, strict=False)]
+        if layout.cut:
+            lines = abridged(hidden, chosen[len(layout.folded) :])
+            share = int(_share(view, room) * gist)
+            folds.append((yield from _gist(view, room, layout.cut, layout.removed, share, lines)))
+        saved = sum(max(0, fold.before - fold.after) for fold in folds)
+        worth = saved >= room.budget.limit * least or room.ledger.total > room.budget.limit
+        return folds if worth else []
+
+    return propose
+
+
+@dataclass(frozen=True, slots=True)
+class _Layout:
+    cut: Cut | None
+    removed: int
+    """Tokens of what is hidden."""
+    folded: list[Piece]
+    """What is to be shown by its lines, oldest first."""
+    left: int
+    """Tokens for lines."""
+
+
+def _layout(view: View, room: Room, recent: float, old: float) -> _Layout:
+    """What stays whole, what stays by its lines, and from where on all is hidden."""
+    share = _share(view, room)
+    by_step: dict[int, list[Piece]] = {}
+    for piece in pieces(view, room, "result", "argument"):
+        if piece.weight > TITLE + SMALL:
+            by_step.setdefault(piece.step, []).append(piece)
+    weights = [room.scales.step(step) for turn in view.stubbed for step in turn.steps]
+    whole, lean = share * recent, share * old
+    folded: list[Piece] = []
+    used, hidden = 0, 0
+    for age, weight in enumerate(reversed(weights)):
+        if age == 0 or weight <= whole:
+            whole -= weight
+            used += weight
+            continue
+        mine = by_step.get(age, [])
+        skeleton = weight - sum(piece.weight - TITLE for piece in mine)
+        if skeleton > lean:
+            hidden = len(weights) - age
+            break
+        lean -= skeleton
+        used += skeleton
+        folded += mine
+    cut, removed = _cut_at(view, room, hidden) if hidden else (None, 0)
+    gone = {step.key for turn in view.hidden(cut) for step in turn.steps} if cut else set()
+    stay = view.stubbed[cut.turn - view.cut.turn : -1] if cut else view.stubbed[:-1]
+    used += sum(room.scales.entries(turn.prompt) for turn in stay)
+    spare = min(int(room.budget.limit * LINES), room.budget.at("full") - _sticky(view, room) - used)
+    return _Layout(cut, removed, [p for p in reversed(folded) if p.key not in gone], max(share - used, spare))
+
+
+def _choose(view: View, room: Room, layout: _Layout, gist: float) -> tuple[list[Scrap], list[list[Span]], float]:
+    """What is hidden, the lines chosen of what is folded and of what is hidden, and the tokens left over."""
+    hidden = list(scraps(view, layout.cut)) if layout.cut else []
+    sources = [source_of(piece, room) for piece in layout.folded] + [_shred(scrap, room) for scrap in hidden]
+    seen = covered(view, layout.cut, {(piece.key, piece.slot) for piece in layout.folded})
+    allowed = layout.left - (int(_share(view, room) * gist) if layout.cut else 0)
+    chosen, spare = choose(sources, seen, max(0, allowed), topic(view) | words_of(room.wish.words))
+    return hidden, chosen, spare
+
+
+def _share(view: View, room: Room) -> int:
+    """Tokens for the conversation beside the prompt that is being answered."""
+    sticky = _sticky(view, room)
+    least = min(int(room.budget.limit * ROOM), room.budget.at("full") - sticky)
+    return max(0, room.goal - sticky, least)
+
+
+def _sticky(view: View, room: Room) -> int:
+    return room.ledger.fixed + room.scales.entries(view.stubbed[-1].prompt)
+
+
+def _cut_at(view: View, room: Room, steps: int) -> tuple[Cut | None, int]:
+    """The first place that hides so many of the oldest visible steps, or the last there is."""
+    before = [0]
+    for turn in view.history.turns:
+        before.append(before[-1] + len(turn.steps))
+    steps += before[view.cut.turn] + view.cut.steps
+    last: tuple[Cut | None, int] = None, 0
+    for cut, removed in cuts(view, room, "steps", newest=False):
+        last = cut, removed
+        if before[cut.turn] + cut.steps >= steps:
+            break
+    return last
+
+
+def _shred(scrap: Scrap, room: Room) -> Source:
+    rate = _rate(scrap.text, room)
+    return Source(scrap.text, scrap.age, rate, own=scrap.own, read=scrap.read, title=LABEL)
+
+
+def _rate(text: str, room: Room) -> float:
+    return room.meter.count(text) / max(1, len(text))
+
+
+def _gist(view: View, room: Room, cut: Cut, removed: int, share: int, lines: list[str]) -> Generator[Effect, str, Gist]:
+    draft = room.wish.drafts.get(view.key_at(cut))
+    if draft and not room.wish.words:  # which it does not know of
+        return replace(draft, before=removed, after=room.scales.turn(draft.turn))
+    hidden = view.hidden(cut)
+    ref = ref_of(told(hidden))
+    rules = standing(hidden, then=view.history.turns[cut.turn :])
+    count = room.meter.count
+    tokens = share + (sum(count(f"- {rule}\n") for rule in rules) + SMALL // 2 if rules else 0)
+    text, why = tell(hidden, ref=ref, tokens=tokens, count=count, rules=rules), "the window is full"
+    if room.wish.model and share >= 2 * SMALL:
+        said = list(sayings(hidden))
+        order = Order("summary", share, words=room.wish.words, rules=rules, japanese=_speaks_japanese(view))
+        window = int(room.budget.window * 0.95) - share
+        found = yield from asked(order, said, Evidence.of(said, room.wish.words), window, count)
+        if isinstance(found, Checked):
+            text, why = "\n".join([opening(hidden, ref, rules), found.whole]), BY_MODEL
+            dropped = appendix(hidden, "\n".join([text, *lines]), allowance(room.budget.limit), count)
+            text = "\n".join([text, *dropped])
+        else:
+            why = f"summed up without a model: {found.reason}"
+    text = "\n".join([text or opening(hidden, ref, rules), *lines])
+    steps = sum(len(turn.steps) for turn in hidden)
+    what = f"the conversation before this {'step' if cut.steps else 'prompt'} ({many(steps, 'step')})"
+    gist = Gist(view.key_at(cut), text, ref, what, why, removed, 0)
+    return replace(gist, after=room.scales.turn(gist.turn))
+
+
+def _speaks_japanese(view: View) -> bool:
+    return is_japanese([part.text for turn in view.history.turns for part in turn.prompt if isinstance(part, Text)])

@@ -1,0 +1,105 @@
+"""A big file by its structure: both ends as they are, and between them which lines hold what.
+
+Law: line numbers are those of the file, so that the model can ask for a part by them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+TITLE = 72
+"""Characters of a title."""
+
+_DECLARED = re.compile(
+    r"[ \t]{0,8}(?:(?:export|default|pub(?:\([a-z]{1,9}\))?|public|private|protected|internal|static|abstract|async"
+    r"|final|unsafe|sealed|data|declare|extern|virtual|override)[ \t]{1,4}){0,5}"
+    r"(?:(?:def|class|func|fn|function|struct|interface|enum|trait|impl|module|namespace|protocol|extension|object)\b"
+    r"[ \t*<(&\w]|(?:type|record|typedef)[ \t]{1,4}[A-Za-z_])"
+    r"|(?:export[ \t])?(?:const|let|var)[ \t]\w{1,80} ?= ?(?:async ?)?(?:\(|function\b)"
+)
+_METHOD = re.compile(r"[ \t]{0,8}(?:public|private|protected|internal|static)[ \t][^;={}\n]{1,200}\(")
+_HEADING = re.compile(r"#{1,4}[ \t]{1,4}\S")
+_IMPORT = re.compile(r"(?:import|from|#include|using|use|require|package|const \w{1,60} = require)\b")
+_BLOCK = ("if", "for", "while", "switch", "else", "}", "return", "do", "try", "catch")
+_NUMBERED = re.compile(r"[ \t]{0,8}(\d{1,7})(?:\t|→|: ?|\| ?)")
+
+
+def sections(text: str, first: int = 1, most: int = 40) -> list[tuple[int, int, str]]:
+    """First line, last line and title of each part; none where no structure can be seen.
+
+    Numbers that stand before the lines, as reading tools write them, are taken at their word.
+    """
+    numbers, lines = _numbered(text.splitlines(), first)
+    found = [at for at, line in enumerate(lines) if _declares(line)]
+    if not found:
+        found = [at for at, line in enumerate(lines) if _HEADING.match(line)]
+    if len(found) > most:
+        outer = [at for at in found if lines[at][:1] not in (" ", "\t")]
+        found = outer if len(outer) > 1 else found
+    if len(found) < 2:
+        return []
+    every = -(-len(found) // most)  # what is still too many is told in groups
+    starts = found[::every]
+    if starts[0] > 0:
+        starts = [0, *starts]
+    ends = [*(start - 1 for start in starts[1:]), len(lines) - 1]
+    spans = zip(starts, ends, strict=True)
+    return [(numbers[start], numbers[end], _title(lines, start, end, found)) for start, end in spans]
+
+
+def sketch(text: str, ref: str, ends: int = 50, most: int = 40, first: int = 1) -> str | None:
+    """The first and last lines of a file and its structure; None where it has none, or is hardly longer than that."""
+    lines = text.splitlines()
+    parts = sections(text, first, most)
+    if not parts or len(lines) <= 2 * ends + len(parts) + 4:
+        return None
+    numbers, _ = _numbered(lines, first)
+    hidden = f"lines {numbers[ends]:,}-{numbers[-ends - 1]:,} of {numbers[-1]:,}"
+    structure = [f"  {start}-{end}: {title}" for start, end, title in parts]
+    return "\n".join(
+        [
+            *lines[:ends],
+            f"[{hidden} folded; ref={ref}]",
+            "Structure:",
+            *structure,
+            "Give offset and limit for details.",
+            f"[the last {ends} lines]",
+            *lines[-ends:],
+        ]
+    )
+
+
+def _declares(line: str) -> bool:
+    if _DECLARED.match(line):
+        return True
+    if "(" not in line:
+        return False
+    if _METHOD.match(line):
+        return True
+    return line[0].isalpha() and line.rstrip().endswith("{") and not line.startswith(_BLOCK)  # as in C
+
+
+def _title(lines: list[str], start: int, end: int, found: list[int]) -> str:
+    if start == 0 and found[0] > 0:
+        return "imports" if any(_IMPORT.match(line) for line in lines[: end + 1]) else "beginning"
+    title = " ".join(lines[start][: 4 * TITLE].split()).rstrip("{: ")
+    more = sum(start < at <= end for at in found)
+    title = title if len(title) <= TITLE else title[: TITLE - 1] + "…"
+    return f"{title} and {more} more" if more else title
+
+
+def _numbered(lines: list[str], first: int) -> tuple[list[int], list[str]]:
+    """The number of each line, and the lines without numbers before them."""
+    marks = [_NUMBERED.match(line) for line in lines]
+    told = [int(mark[1]) for mark in marks if mark]
+    if len(told) < 3 or len(told) < len(lines) * 0.8 or told != list(range(told[0], told[0] + len(told))):
+        return list(range(first, first + len(lines))), lines
+    bare = [line[mark.end() :] if mark else line for line, mark in zip(lines, marks, strict=True)]
+    return list(_counted(marks, told[0])), bare
+
+
+def _counted(marks: list[re.Match[str] | None], number: int) -> Iterator[int]:
+    for mark in marks:
+        number = int(mark[1]) if mark else number
+        yield number

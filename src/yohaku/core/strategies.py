@@ -1,0 +1,28 @@
+"""What an agent does about a small window, chosen by its size alone: the user sets nothing."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple, TypeAlias
+
+Use: TypeAlias = Literal["full", "on", "when needed", "off"]
+
+
+class Strategies(NamedTuple):
+    folding: Use
+    """Results become one line after they were read once."""
+    split_reading: Use
+    """A big file is shown by its structure, to be read part by part."""
+    light_prompt: Use
+    """The short system prompt and the few tools; "on" is a part of that."""
+    propose_split: Use
+    """The agent splits work that is too big for the window, and says so."""
+
+
+def strategies(window: int) -> Strategies:
+    if window < 8_192:
+        return Strategies("full", "full", "full", "when needed")
+    if window < 16_384:
+        return Strategies("on", "on", "on", "when needed")
+    if window < 32_768:
+        return Strategies("when needed", "when needed", "off", "when needed")
+    return Strategies("when needed", "off", "off", "off")

@@ -1,0 +1,45 @@
+"""A counter of anybody's, whose failures are ours to explain.
+
+Law: whatever goes wrong while counting is `Uncountable`, and says which counter it was.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from yohaku.core.errors import Uncountable, YohakuError
+from yohaku.core.meter import Frame, Meter
+from yohaku.core.model import Opaque
+
+
+@dataclass(frozen=True, slots=True)
+class Guarded:
+    meter: Meter
+
+    @property
+    def name(self) -> str:
+        return self.meter.name
+
+    @property
+    def exact(self) -> bool:
+        return self.meter.exact
+
+    @property
+    def frame(self) -> Frame:
+        return self.meter.frame
+
+    def count(self, text: str) -> int:
+        try:
+            return self.meter.count(text)
+        except Exception as failed:
+            raise self._explained(failed) from failed
+
+    def weigh(self, part: Opaque) -> int:
+        try:
+            return self.meter.weigh(part)
+        except Exception as failed:
+            raise self._explained(failed) from failed
+
+    def _explained(self, failed: Exception) -> YohakuError:
+        """What is explained already stays as it is."""
+        return failed if isinstance(failed, YohakuError) else Uncountable(self.name, failed)

@@ -1,0 +1,180 @@
+"""A conversation that grows and is folded ten times: what the user laid down, and what was done, is still there."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import pytest
+
+from yohaku.core.budget import Budget
+from yohaku.core.engine import Folded, Outcome, TooBig, Wish, plan
+from yohaku.core.fold import Gist, View, told
+from yohaku.core.model import Call, Result, Step, Text, Turn, Use
+from yohaku.core.receipt import Receipt
+from yohaku.core.recipes import RECIPES
+from yohaku.core.scribe import history_of
+from yohaku.drive import Answers, drive
+from yohaku.testing import ByteMeter, ScriptedModel
+
+FOLDINGS = 10
+SHOWN = ("auto", "layers", "snapshot", "cache", "chat-hybrid", "local")
+
+
+class Quarters(ByteMeter):
+    """Four bytes a token: about what a vocabulary makes of English, a little under what it makes of Japanese."""
+
+    name = "quarters"
+
+    def count(self, text: str) -> int:
+        return math.ceil(len(text.encode("utf-8", "surrogatepass")) / 4)
+
+
+METER = Quarters()
+
+
+class Talk(NamedTuple):
+    """What a user says, turn after turn."""
+
+    first: str
+    rules: tuple[str, ...]
+    """In the first prompt."""
+    later: dict[int, str]
+    """By the number of the turn."""
+    later_rules: dict[int, str]
+    go_on: str
+    withdrawal: str
+    withdrawn: str
+    forgets: str
+    """A summary that keeps nothing."""
+
+
+ENGLISH = Talk(
+    "Please make the importer faster. Never touch the files under legacy/. Always answer in English. "
+    "Do not add new dependencies.",
+    ("Never touch the files under legacy/.", "Always answer in English.", "Do not add new dependencies."),
+    {
+        2: "Good. From now on, run the linter before each commit.",
+        4: "Here is what the build said:\n\n```\n"
+        + "".join(f"[{n:03}] compiling module number {n} of the importer, nothing to see\n" for n in range(30))
+        + "```\n\nSee what is slow there, and only edit files in src/importer.",
+    },
+    {
+        2: "From now on, run the linter before each commit.",
+        4: "See what is slow there, and only edit files in src/importer.",
+    },
+    "Go on with the next module, number {n}.",
+    "You may add new dependencies now, forget that rule.",
+    "Do not add new dependencies.",
+    "The work went on as before and some of it is done, while the rest of it is still left to do.",
+)
+JAPANESE = Talk(
+    "インポーターを速くしてください。legacy/以下のファイルには絶対に触らないでください。必ず日本語で答えること。"
+    "新しい依存ライブラリの追加は禁止です。",
+    (
+        "legacy/以下のファイルには絶対に触らないでください。",
+        "必ず日本語で答えること。",
+        "新しい依存ライブラリの追加は禁止です。",
+    ),
+    {
+        2: "いいですね。今後はコミットの前に必ずリンターを実行してください。",
+        4: "ビルドの出力です:\n\n```\n"
+        + "".join(f"[{n:03}] インポーターのモジュール {n} をコンパイル中、特に問題なし\n" for n in range(30))
+        + "```\n\n遅い所を調べて、src/importerのファイルだけを編集してください。",
+    },
+    {
+        2: "今後はコミットの前に必ずリンターを実行してください。",
+        4: "遅い所を調べて、src/importerのファイルだけを編集してください。",
+    },
+    "次のモジュール {n} に進んでください。",
+    "依存ライブラリの追加の禁止は解除します。",
+    "新しい依存ライブラリの追加は禁止です。",
+    "作業はこれまでどおり進み、一部は終わりましたが、残りはまだこれからです。",
+)
+TALKS = {"english": ENGLISH, "japanese": JAPANESE}
+
+
+def growing(talk: Talk, limit: int, withdraw_at: int = 0) -> Iterator[list[Turn]]:
+    """The turns so far, one step more each time: reads, edits and test runs, some of them failing, some of them big."""
+    turns: list[Turn] = []
+    number = 0
+    while True:
+        said = talk.withdrawal if withdraw_at and len(turns) == withdraw_at else talk.go_on.format(n=len(turns))
+        turns.append(Turn((Text(talk.first if not turns else talk.later.get(len(turns), said)),)))
+        yield turns
+        for _ in range(6):
+            number += 1
+            turns[-1] = Turn(turns[-1].prompt, (*turns[-1].steps, Step(tuple(items(number, limit)))))
+            yield turns
+
+
+def items(number: int, limit: int) -> Iterator[Text | Use]:
+    path = f"src/importer/module_{number}.py"
+    lines = "".join(f"def handle_{number}_{n}(row): return parse_{n % 7}(row)  # {n * 13} bytes\n" for n in range(9))
+    yield Text(f"I look at {path} because the profile points to it. " + "It is slow in the loop. " * (limit // 400))
+    if number % 3 == 0:
+        yield use(number, "read_file", {"path": path}, lines * max(1, limit // 4_000))
+    elif number % 3 == 1:
+        edit = {"path": path, "old_string": "parse_1", "new_string": f"parse_fast_{number}"}
+        yield use(number, "edit_file", edit, f"The file {path} has been updated.")
+    else:
+        log = f"tests/test_{number}.py::test_rows FAILED\nE   ValueError: row {number * 1_001} is 12 ms late\n"
+        end = f"{number} passed, 1 failed in 0.{number}s\nexit code: 1"
+        yield use(number, "bash", {"command": f"pytest -x tests/test_{number}.py"}, log + "." * (limit // 40) + end)
+
+
+def use(number: int, name: str, given: dict[str, str], result: str) -> Use:
+    return Use(Call(f"c{number}", name, json.dumps(given)), Result((Text(result),)))
+
+
+class Fold(NamedTuple):
+    turns: list[Turn]
+    outcome: Outcome
+    receipt: Receipt
+
+
+def folded(talk: Talk, recipe: str, window: int, model: ScriptedModel | None, withdraw_at: int = 0) -> Iterator[Fold]:
+    """Each of the foldings that hide something anew, ten of them."""
+    budget, wish = Budget.of(window), Wish(model=model is not None)
+    view, count = View(history_of([])), 0
+    for turns in growing(talk, budget.limit, withdraw_at):
+        history = history_of(turns)
+        planning = plan(View(history, view.stubs, view.gists), budget, RECIPES[recipe], METER, wish)
+        outcome = drive(planning, Answers(model))
+        assert not isinstance(outcome.verdict, TooBig), outcome.verdict
+        if any(isinstance(fold, Gist) for fold in outcome.folds):
+            count += 1
+            yield Fold(list(turns), outcome, Receipt(outcome, budget.limit, True, METER.name))
+            if count == FOLDINGS:
+                return
+        view = outcome.view
+
+
+def shown(outcome: Outcome) -> str:
+    return told(outcome.view.shown.turns)
+
+
+def expected(talk: Talk, turns: list[Turn]) -> set[str]:
+    return {*talk.rules, *(rule for at, rule in talk.later_rules.items() if at < len(turns))}
+
+
+def forgetful(talk: Talk, on: bool) -> ScriptedModel | None:
+    return ScriptedModel(*[talk.forgets] * 1_000) if on else None
+
+
+@pytest.mark.parametrize("model", [False, True], ids=["no_model", "forgetful_model"])
+@pytest.mark.parametrize("language", TALKS)
+@pytest.mark.parametrize("window", [4_096, 8_192, 32_768])
+@pytest.mark.parametrize("recipe", SHOWN)
+def test_rules_and_facts_survive_ten_foldings(recipe: str, window: int, language: str, model: bool) -> None:
+    talk = TALKS[language]
+    asks = 0
+    for turns, outcome, receipt in folded(talk, recipe, window, forgetful(talk, model)):
+        asks += outcome.asks
+        assert outcome.verdict == Folded()
+        assert set(receipt.rules) == expected(talk, turns)
+        assert [rule for rule in receipt.rules if rule not in shown(outcome)] == []
+        assert receipt.facts.lost == 0 and receipt.facts.by_ref > 0 and receipt.facts.kept > 0
+    assert bool(asks) == model
