@@ -127,7 +127,7 @@ class OpenAIResponses(Dialect):
         return {"role": "user", "content": text}
 
     def model_entry(self, text: str) -> dict[str, Json]:
-        return {"role": "assistant", "content": text}
+        return {"type": "message", "role": "assistant", "content": text}
 
     def text_block(self, text: str, instead: Json) -> Json:
         return {"type": "input_text", "text": text}

@@ -1,0 +1,85 @@
+"""Codex's rollout files: items of the Responses API, each in an envelope, and in the oldest files without."""
+
+from __future__ import annotations
+
+from yohaku.dialects.recordings.codex import ENVELOPES, NOT_SENT, recognise
+from yohaku.doctor.kit import Ask, Json, text_of
+from yohaku.doctor.kits.openai_responses import OpenAIResponsesKit
+from yohaku.doctor.notes import Notes
+from yohaku.doctor.salvage import Row
+from yohaku.doctor.sessions import in_line
+
+
+class CodexKit(OpenAIResponsesKit):
+    """Codex answers every kind of call with the output of a function, and wrote some in an object."""
+
+    def fitted(self, answer: Json, ask: Ask) -> Json:
+        return answer if answer.get("call_id") == ask.id else {**answer, "call_id": ask.id}
+
+    def answer(self, ask: Ask) -> Json:
+        return {**super().answer(ask), **({"type": "function_call_output"} if ask.kind == "local_shell_call" else {})}
+
+    def output(self, entry: dict[str, Json], kind: str, notes: Notes) -> dict[str, Json]:
+        match entry:
+            case {"type": "function_call_output", "call_id": str(), "output": {"content": str() | list() as content}}:
+                plain = super().output({**entry, "output": content}, kind, notes)
+                return entry if plain["output"] == content else plain
+        return super().output(entry, kind, notes)
+
+
+def knows(values: list[Json]) -> bool:
+    return any(recognise([value]) for value in values)
+
+
+def mended(rows: list[Row], notes: Notes) -> list[Row]:
+    kept = [_enveloped(row, notes) for row in rows if isinstance(row.value, dict) and not _hollow(row, notes)]
+    plain = not any("payload" in row.value for row in kept)
+    made = in_line(CodexKit(), kept, notes, _entry, lambda value, entry: _row(value, entry, plain))
+    return made if recognise([made[0].value] if made else []) else _headed(made, plain, notes)
+
+
+def eased(value: Json) -> Json:
+    entry = _entry(value)
+    return None if entry is None else _row(value, {"role": "user", "content": text_of(entry)}, "payload" not in value)
+
+
+def _headed(rows: list[Row], plain: bool, notes: Notes) -> list[Row]:
+    notes.where = ""
+    notes.add("header")
+    header = {"id": "repaired", "timestamp": "", "instructions": None}
+    return [Row(0, header if plain else {"timestamp": "", "type": "session_meta", "payload": header}), *rows]
+
+
+def _hollow(row: Row, notes: Notes) -> bool:
+    """An envelope with nothing in it would be taken for something the model said."""
+    if row.value.get("type") not in ENVELOPES or "payload" in row.value:
+        return False
+    notes.where = f"line {row.number}"
+    notes.add("lost_line")
+    return True
+
+
+def _enveloped(row: Row, notes: Notes) -> Row:
+    match row.value:
+        case {"payload": dict(item), "type": kind} if kind not in ENVELOPES and ("role" in item or "call_id" in item):
+            notes.where = f"line {row.number}"
+            notes.add("block", kind, "response_item")
+            return Row(row.number, {**row.value, "type": "response_item"})
+    return row
+
+
+def _entry(value: Json) -> Json:
+    match value:
+        case {"type": "response_item", "payload": dict(item)}:
+            return item if item.get("type") not in NOT_SENT else None
+        case {"type": str(kind)} if "payload" not in value and kind not in ENVELOPES and kind not in NOT_SENT:
+            return value
+    return None
+
+
+def _row(value: Json, entry: Json, plain: bool) -> Json:
+    if value is None:
+        return {"type": "message", **entry} if plain else {"timestamp": "", "type": "response_item", "payload": entry}
+    if "payload" in value:
+        return {**value, "type": "response_item", "payload": entry}
+    return {"type": "message", **entry}
