@@ -22,6 +22,7 @@ MAY_IMPORT = {
     "testing": {"core"},
     "drafts": {"core", "drive"},
     "watch": {"core"},
+    "summariser": {"core", "dialects"},
     "session": {"core", "catalog", "settings", "meters", "dialects", "stores", "drive", "drafts", "watch"},
     "demo": {"core", "meters", "dialects", "session", "phrases", "settings"},
     "lab": {"core", "meters", "dialects", "stores", "session", "drive", "settings", "catalog", "lab"},

@@ -6,6 +6,7 @@ import argparse
 import contextlib
 import io
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -40,7 +41,7 @@ def commands_shown(text: str) -> list[list[str]]:
 
 def examples(command: argparse.ArgumentParser) -> list[list[str]]:
     _, _, told = command.format_help().partition("examples:\n")
-    return [line.partition("yohaku ")[2].split() for line in told.splitlines() if line.strip()]
+    return [shlex.split(line.partition("yohaku ")[2]) for line in told.splitlines() if line.strip()]
 
 
 @pytest.mark.parametrize("code", blocks(README, "python"), ids=["first"])

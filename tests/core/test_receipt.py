@@ -13,6 +13,7 @@ from yohaku.core.model import Call, History, Result, Step, Text, Turn, Use
 from yohaku.core.receipt import Receipt, Survived
 from yohaku.core.recipes import RECIPES
 from yohaku.core.scribe import history_of
+from yohaku.core.survive import Facts
 from yohaku.drive import drive
 from yohaku.testing import ByteMeter
 
@@ -128,3 +129,20 @@ def test_a_call_with_several_folded_arguments_is_one_piece() -> None:
 
 def test_a_receipt_shown_to_a_person_leaves_the_whole_conversation_out() -> None:
     assert repr(receipt()) == "Receipt(limit=1000, exact=True, meter='bytes')"
+
+
+def test_the_rules_that_stand_and_what_became_of_the_facts_are_told() -> None:
+    said = "Never touch the database. Look at src/rows.py."
+    h = history_of([Turn((Text(said),), (Step((use(1),)),)), Turn((Text("Go on."),), (Step((Text("ok"),)),))])
+    view = View(h)
+    gist = Gist(h.turns[1].key, "[folded; ref=bbb] Never touch the database.", "bbb", "before", "full", 100, 10)
+    ledger = weigh(view.shown, METER)
+    told = Receipt(Outcome(view.with_([gist]), ledger, ledger, Folded()), 1_000, True, "bytes")
+    assert told.rules == ("Never touch the database.",)
+    assert told.facts == Facts(kept=0, by_ref=1, lost=0)
+
+
+def test_rules_and_facts_are_not_looked_for_before_they_are_asked_for() -> None:
+    told = receipt()
+    told.report()
+    assert not {"rules", "facts"} & told.__dict__.keys()

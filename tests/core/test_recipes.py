@@ -5,7 +5,7 @@ import pytest
 from yohaku.core.budget import Budget
 from yohaku.core.engine import Fits, Folded, Outcome, TooBig, plan
 from yohaku.core.errors import UnknownRecipe
-from yohaku.core.fold import Gist, Stub, View
+from yohaku.core.fold import Gist, View
 from yohaku.core.model import Call, History, Opaque, Result, Step, Text, Turn, Use
 from yohaku.core.recipes import AUTO, CHAT, HIGH, LOW, RECIPES, recipe_named
 from yohaku.core.scribe import history_of
@@ -17,7 +17,7 @@ METER = ByteMeter()
 
 def step(number: int, size: int) -> Step:
     text = f"line {number} of a log\n" * (size // 16)
-    return Step((Use(Call(f"c{number}", "bash", '{"command":"ls"}'), Result((Text(text),))),))
+    return Step((Use(Call(f"c{number}", "bash", f'{{"command":"ls {number}"}}'), Result((Text(text),))),))
 
 
 def one_prompt(sizes: list[int]) -> History:
@@ -48,7 +48,7 @@ def test_an_unknown_recipe_says_which_there_are() -> None:
 
 
 def test_the_rungs_are_a_table_to_be_read() -> None:
-    assert [(rung.level, rung.goal) for rung in AUTO.rungs] == [(HIGH, LOW), *[("over", "hot")] * 5]
+    assert [(rung.level, rung.goal) for rung in AUTO.rungs] == [*[(HIGH, LOW)] * 2, *[("over", "hot")] * 5]
     assert [(rung.level, rung.goal) for rung in CHAT.rungs] == [("over", "hot")] * 3
 
 
@@ -72,7 +72,7 @@ def test_auto_keeps_the_newest_steps_whole(window: int) -> None:
     history = one_prompt([Budget.of(window).limit // 20] * 24)
     shown = folded(history, window, "auto").view.stubbed[-1].steps
     whole = [step for step in shown if step in history.steps]
-    assert whole == list(shown[-len(whole) :]) and 3 <= len(whole) <= 8
+    assert whole == list(shown[-len(whole) :]) and len(whole) >= 3
 
 
 @pytest.mark.parametrize("window", [2_048, 8_192, 65_536])

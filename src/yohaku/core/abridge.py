@@ -20,7 +20,8 @@ from yohaku.core.passes.clip import reads
 class Scrap:
     """A text that is hidden, and may be shown in part."""
 
-    label: str
+    by: Use | None
+    """The call it was given to or came from; None where the model said it."""
     text: str
     age: int
     """Steps since it was said."""
@@ -38,12 +39,11 @@ def scraps(view: View, cut: Cut) -> Iterator[Scrap]:
             age -= 1
             for item in step.items:
                 if isinstance(item, Use):
-                    label = origin_of(item, 80)
                     given = (value if isinstance(value, str) else str(value) for value in arguments(item).values())
-                    yield Scrap(label, "\n".join(given), age, own=True)
-                    yield Scrap(label, item.result.text, age, read=reads(item.call.name))
+                    yield Scrap(item, "\n".join(given), age, own=True)
+                    yield Scrap(item, item.result.text, age, read=reads(item.call.name))
                 elif isinstance(item, Text):
-                    yield Scrap("assistant", item.text, age, own=True)
+                    yield Scrap(None, item.text, age, own=True)
 
 
 def abridged(found: Sequence[Scrap], chosen: Sequence[Sequence[Span]]) -> list[str]:
@@ -51,9 +51,10 @@ def abridged(found: Sequence[Scrap], chosen: Sequence[Sequence[Span]]) -> list[s
     last = ""
     for scrap, spans in zip(found, chosen, strict=True):
         if spans:
-            if scrap.label != last:
-                lines.append(f"[{scrap.label}]")
-                last = scrap.label
+            label = origin_of(scrap.by, 80) if scrap.by else "assistant"
+            if label != last:
+                lines.append(f"[{label}]")
+                last = label
             lines += shown(scrap.text, spans, numbered=not scrap.own)
     return lines
 

@@ -24,7 +24,9 @@ from yohaku.core.passes.preview import preview
 from yohaku.core.passes.slide import slide
 from yohaku.core.passes.squeeze import squeeze
 from yohaku.core.passes.summarise import summarise
+from yohaku.core.passes.supersede import supersede
 from yohaku.core.passes.trim import trim
+from yohaku.core.passes.unchanged import unchanged
 
 Factory: TypeAlias = Callable[..., Pass]
 Find: TypeAlias = Callable[[str], "Factory | None"]
@@ -34,7 +36,7 @@ PASSES: dict[str, Factory] = {
     function.__name__: function
     for function in (
         arrive, capped, clear, clear_old, clip_bytes, clip_results, digest, distil, once, preview, slide, squeeze,
-        summarise, trim,
+        summarise, supersede, trim, unchanged,
     )
 }  # fmt: skip
 

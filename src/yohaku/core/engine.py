@@ -200,7 +200,8 @@ def plan(
         for rung in recipe.rungs:
             if not _fires(rung, budget, start, after.total, wish.manual):
                 continue
-            room = Room(budget, scales, after, budget.at(rung.goal), wish)
+            goal = min(budget.at(rung.goal), after.total // 2) if wish.manual else budget.at(rung.goal)
+            room = Room(budget, scales, after, goal, wish)
             if not (rung.when is None or wish.manual or rung.when(view, room)):
                 continue
             if not (begun or rung.quiet):

@@ -1,7 +1,7 @@
 """What the calls of a conversation did to which files.
 
 Law: a tool is known by the words in its name and the names of its arguments, not by whose it is; what a failed call
-was about to do is not done (`ok` is False), and no ledger tells of it. A path is told as it was said, never put together.
+was about to do is not done (`ok` is False), and no ledger tells of it. A path is told as it was said.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from typing import NamedTuple
 LONG = 140
 """Characters. A longer line is looked at in pieces of about half of that."""
 
-MOST = 400_000
+MOST = 200_000
 """Characters of sources that are looked into, the most promising first."""
 
 
@@ -153,10 +153,10 @@ def _within(sources: Sequence[Source]) -> Iterator[tuple[int, Source]]:
     order = sorted(range(len(sources)), key=lambda n: (sources[n].age * (len(sources[n].text) + 500) ** 0.5, n))
     left = MOST
     for number in order:
-        left -= len(sources[number].text)
-        if left < 0 and left + len(sources[number].text) < MOST // 2:
-            continue
-        yield number, sources[number]
+        size = len(sources[number].text)
+        if size <= left or left > MOST // 2:
+            left -= size
+            yield number, sources[number]
 
 
 def _echo(sources: int, times: int) -> float:

@@ -8,6 +8,7 @@ from yohaku.core.errors import UnknownRecipe
 from yohaku.core.passes.clear import clear
 from yohaku.core.passes.digest import digest
 from yohaku.core.passes.slide import slide
+from yohaku.core.passes.supersede import supersede
 
 HIGH, LOW = 0.97, 0.6
 """High and low water. Folding a little at every step would break the prompt cache each time."""
@@ -15,6 +16,7 @@ HIGH, LOW = 0.97, 0.6
 AUTO = Recipe(
     "auto",
     (
+        Rung(HIGH, supersede(), goal=LOW),
         Rung(HIGH, digest(), goal=LOW),
         Rung("over", clear("argument", "prompt"), goal="hot"),
         Rung("over", slide(), goal="hot"),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 
 from yohaku.core.model import Text, Turn
 from yohaku.core.prose import JAPANESE, PASTE, SENTENCE, bare, own, sentences
@@ -44,6 +45,7 @@ MOST = 4_000
 SHORT = 160
 
 
+@lru_cache(maxsize=1 << 10)
 def rules(text: str) -> tuple[str, ...]:
     """The sentences that set a rule, in order."""
     pasted = text.count("\n") >= PASTE
@@ -91,7 +93,7 @@ def _same(rule: str) -> str:
 
 def _rule_at(sentence: str, pasted: bool) -> int | None:
     """Where the rule in a sentence begins, if it sets one."""
-    said = TAGGED_ON.sub("", bare(sentence))
+    said = TAGGED_ON.sub("", bare(sentence))[: 2 * LONGEST]
     if ONCE.search(said) or WITHDRAWS.search(said):
         return None
     if JAPANESE.search(said):

@@ -25,6 +25,8 @@ from yohaku.core.summary import BY_MODEL, Order, asked, is_japanese
 from yohaku.core.survive import allowance, appendix
 from yohaku.core.telling import sayings
 
+TOLD = 2_000
+"""Tokens that are told at most."""
 LABEL = 10
 """Tokens of a title in the gist."""
 ROOM = 0.3
@@ -50,7 +52,7 @@ def digest(recent: float = 0.35, old: float = 0.05, gist: float = 0.12, least: f
         folds: list[Fold] = [by_lines(piece, room, spans) for piece, spans in zip(layout.folded, chosen, strict=False)]
         if layout.cut:
             lines = abridged(hidden, chosen[len(layout.folded) :])
-            share = int(_share(view, room) * gist)
+            share = _told(view, room, gist)
             folds.append((yield from _gist(view, room, layout.cut, layout.removed, share, lines)))
         saved = sum(max(0, fold.before - fold.after) for fold in folds)
         worth = saved >= room.budget.limit * least or room.ledger.total > room.budget.limit
@@ -107,7 +109,7 @@ def _choose(view: View, room: Room, layout: _Layout, gist: float) -> tuple[list[
     hidden = list(scraps(view, layout.cut)) if layout.cut else []
     sources = [source_of(piece, room) for piece in layout.folded] + [_shred(scrap, room) for scrap in hidden]
     seen = covered(view, layout.cut, {(piece.key, piece.slot) for piece in layout.folded})
-    allowed = layout.left - (int(_share(view, room) * gist) if layout.cut else 0)
+    allowed = layout.left - (_told(view, room, gist) if layout.cut else 0)
     chosen, spare = choose(sources, seen, max(0, allowed), topic(view) | words_of(room.wish.words))
     return hidden, chosen, spare
 
@@ -117,6 +119,11 @@ def _share(view: View, room: Room) -> int:
     sticky = _sticky(view, room)
     least = min(int(room.budget.limit * ROOM), room.budget.at("full") - sticky)
     return max(0, room.goal - sticky, least)
+
+
+def _told(view: View, room: Room, gist: float) -> int:
+    """Tokens for what is told; in a large window lines say more than a longer telling would."""
+    return min(int(_share(view, room) * gist), TOLD)
 
 
 def _sticky(view: View, room: Room) -> int:

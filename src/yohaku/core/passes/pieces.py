@@ -110,7 +110,7 @@ def fold_part(piece: Piece, room: Room, why: str, tokens: int, head: float = 0.6
     Of the rules given, those that it states stay in it, as many as there is room for beside that line.
     """
     count = room.meter.count
-    stated = _within(_stated(piece, rules), tokens - SMALL, count)
+    stated = _within(_stated(piece, rules), tokens - SMALL // 2, count)
     if isinstance(piece.original, str) and not piece.media and tokens > SMALL:
         ref = ref_of(piece.original)
         text = clip(piece.original, tokens - (count(_listed(stated)) if stated else 0), count, ref, head)
@@ -122,12 +122,12 @@ def fold_part(piece: Piece, room: Room, why: str, tokens: int, head: float = 0.6
 def floor(piece: Piece, room: Room, rules: Sequence[str]) -> int:
     """Tokens below which a part of the piece would not show all of the rules that it states; 0 where it states none."""
     stated = _stated(piece, rules)
-    return SMALL + room.meter.count(_listed(stated)) if stated else 0
+    return SMALL // 2 + room.meter.count(_listed(stated)) if stated else 0
 
 
 def _stated(piece: Piece, rules: Sequence[str]) -> list[str]:
     prompt = piece.slot.where == "prompt" and isinstance(piece.original, str)
-    return [rule for rule in rules if rule in piece.original] if prompt else []  # type: ignore[operator]
+    return [rule for rule in rules if rule in piece.original] if prompt else []
 
 
 def _listed(rules: Sequence[str]) -> str:

@@ -13,13 +13,15 @@ def squeeze(prompts: bool = True) -> Pass:
 
     def propose(view: View, room: Room) -> list[Fold]:
         found = [piece for piece in pieces(view, room) if prompts or not _newest_prompt(piece)]
-        allowed = room.goal - (room.ledger.total - sum(piece.weight for piece in found))
-        cap = level([piece.weight for piece in found], allowed)
+        weights = [piece.weight for piece in found]
+        allowed = room.goal - (room.ledger.total - sum(weights))
+        cap = level(weights, allowed)
         rules: tuple[str, ...] = ()
         if any(piece.slot.where == "prompt" and piece.weight > cap for piece in found):
             rules = laid_down(view.history.turns)
         floors = [floor(piece, room, rules) for piece in found]
-        caps = sparing([piece.weight for piece in found], floors, allowed)
+        more = allowed + room.budget.limit - room.goal  # for rules the limit is near enough
+        caps = sparing(weights, floors, allowed) or sparing(weights, floors, more) or [cap] * len(found)
         return [
             fold_part(piece, room, "over the limit", most, rules=rules)
             for piece, most in zip(found, caps, strict=True)
@@ -33,16 +35,16 @@ def _newest_prompt(piece: Piece) -> bool:
     return piece.slot.where == "prompt" and piece.turn == 0
 
 
-def sparing(weights: list[int], floors: list[int], allowed: int) -> list[int]:
-    """A cap for each: the highest that fits, but none below its floor, as long as that leaves the others something."""
+def sparing(weights: list[int], floors: list[int], allowed: int) -> list[int] | None:
+    """A cap for each: the highest that fits, but none below its floor; None where that leaves the others nothing."""
     cap = level(weights, allowed)
     held: set[int] = set()
     while more := {n for n, least in enumerate(floors) if cap < least} - held:
         held |= more
         left = allowed - sum(min(weights[n], floors[n]) for n in held)
         lower = level([weight for n, weight in enumerate(weights) if n not in held], left)
-        if left < 0 or (len(held) < len(weights) and lower < SMALL):
-            return [level(weights, allowed)] * len(weights)
+        if left < 0 or (len(held) < len(weights) and lower < SMALL // 2):
+            return None
         cap = lower
     return [floors[n] if n in held else cap for n in range(len(weights))]
 

@@ -23,14 +23,15 @@ SHORT = 80
 """Characters of a path or command in a stub."""
 
 
-def supersede(least: float = 0.02) -> Pass:
+def supersede(least: float = 0.02, newest: int = 200) -> Pass:
     """All that is superseded becomes one line each, whatever the goal: it is free.
 
-    Nothing is done for less than `least` of the limit, unless the conversation is over it.
+    Only the `newest` steps are looked at: what is older is the first to go anyway. Nothing is done for less than
+    `least` of the limit, unless the conversation is over it.
     """
 
     def propose(view: View, room: Room) -> list[Fold]:
-        uses = list(places(view))
+        uses = list(places(view, newest))
         folds: list[Fold] = []
         gone: set[tuple[str, int]] = set()
         for again in (_shown_again, _ran_again, _said_again):
@@ -70,9 +71,10 @@ class Place(NamedTuple):
                 yield Slot("result", self.item, number)
 
 
-def places(view: View) -> Iterator[Place]:
-    """The visible uses, oldest first."""
+def places(view: View, newest: int | None = None) -> Iterator[Place]:
+    """The visible uses, or those of the newest steps, oldest first."""
     steps = [step for turn in view.visible() for step in turn.steps]
+    steps = steps[-newest:] if newest else steps
     for step in steps:
         stubs = view.stubs.get(step.key, ())
         for index, item in enumerate(step.solid):
