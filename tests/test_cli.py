@@ -156,7 +156,7 @@ def test_count_says_how_sure_it_is(write: Callable[..., str], capfd: pytest.Capt
 def test_show_tells_before_after_and_why(write: Callable[..., str], capfd: pytest.CaptureFixture[str]) -> None:
     assert main(["show", write(session_of(40)), "--window", "4096"]) == 0
     shown = capfd.readouterr().out
-    assert "-- before" in shown and "-- after" in shown and "ref=" in shown and "result: old; ref=" in shown
+    assert "-- before" in shown and "-- after" in shown and "ref=" in shown and "result: superseded; ref=" in shown
 
 
 def test_messages_are_in_the_language_of_the_user(

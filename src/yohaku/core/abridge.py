@@ -29,6 +29,12 @@ class Scrap:
     """Said by the model."""
     read: bool = False
     """From a file."""
+    quotes: frozenset[str] = frozenset()
+    """Of what a call was given, what is one short line."""
+
+
+LINE = 100
+"""Characters of what may be needed again as it is."""
 
 
 def scraps(view: View, cut: Cut) -> Iterator[Scrap]:
@@ -39,8 +45,9 @@ def scraps(view: View, cut: Cut) -> Iterator[Scrap]:
             age -= 1
             for item in step.items:
                 if isinstance(item, Use):
-                    given = (value if isinstance(value, str) else str(value) for value in arguments(item).values())
-                    yield Scrap(item, "\n".join(given), age, own=True)
+                    given = [value if isinstance(value, str) else str(value) for value in arguments(item).values()]
+                    short = frozenset(value for value in given if 4 <= len(value) <= LINE and "\n" not in value)
+                    yield Scrap(item, "\n".join(given), age, own=True, quotes=short)
                     yield Scrap(item, item.result.text, age, read=reads(item.call.name))
                 elif isinstance(item, Text):
                     yield Scrap(None, item.text, age, own=True)

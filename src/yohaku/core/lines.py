@@ -33,6 +33,8 @@ class Source:
     """Said by the model itself."""
     read: bool = False
     """From a file: what was read for a purpose is used more than what was printed."""
+    quotes: frozenset[str] = frozenset()
+    """Lines that are needed again, if at all, as they are: a command, a pattern."""
     title: int = 24
     """Tokens. What it costs to show anything of it beyond what is shown in any case."""
 
@@ -95,10 +97,7 @@ def _worth(candidate: _Candidate, value: dict[str, float]) -> float:
 def _candidates(sources: Sequence[Source], topic: frozenset[str]) -> tuple[list[_Candidate], dict[str, float]]:
     """The lines that name something, and what it is worth to show each of the names."""
     lines = {number: list(_spans(source.text)) for number, source in _within(sources)}
-    named = {
-        number: [names(sources[number].text[span.start : span.end]) for span in spans]
-        for number, spans in lines.items()
-    }
+    named = {number: [_named(sources[number], span) for span in spans] for number, spans in lines.items()}
     counts = {number: Counter(name for found in by_line for name in found) for number, by_line in named.items()}
     spread = Counter(name for count in counts.values() for name in count)
     value: dict[str, float] = {}
@@ -112,7 +111,7 @@ def _candidates(sources: Sequence[Source], topic: frozenset[str]) -> tuple[list[
             if fresh > value.get(name, 0.0):
                 value[name] = fresh
     for name, times in uses.items():
-        value[name] *= times**OFTEN
+        value[name] *= times**OFTEN * (QUOTED if " " in name else 1.0)
     if topic:
         for name in value:
             words = words_of(name)
@@ -133,6 +132,18 @@ def _candidates(sources: Sequence[Source], topic: frozenset[str]) -> tuple[list[
     return found, value
 
 
+def _named(source: Source, span: Span) -> frozenset[str]:
+    """What a line names. What the model itself put in quotes, or gave a tool as a whole, is a name too."""
+    line = source.text[span.start : span.end]
+    if not source.own:
+        return names(line)
+    quoted = [text for groups in _QUOTED.findall(line) for text in groups if text] if "`" in line or '"' in line else []
+    return names(line).union(quoted, (line,) if line in source.quotes else ())
+
+
+_QUOTED = re.compile(r"`([^`\n]{4,60})`|\"([^\"\n]{4,60})\"")
+
+
 READ = 4.0
 TOPICAL = 4.0
 HEAD = 2.5
@@ -141,6 +152,7 @@ ECHO = 0.7
 AGEING = 0.85
 OWN_AGEING = 0.4
 OFTEN = 0.5
+QUOTED = 0.4
 OWN = 25.0
 """How much likelier the model needs again what it has named itself than what it was only shown."""
 

@@ -146,7 +146,7 @@ def _cut_at(view: View, room: Room, steps: int) -> tuple[Cut | None, int]:
 
 def _shred(scrap: Scrap, room: Room) -> Source:
     rate = _rate(scrap.text, room)
-    return Source(scrap.text, scrap.age, rate, own=scrap.own, read=scrap.read, title=LABEL)
+    return Source(scrap.text, scrap.age, rate, scrap.own, scrap.read, scrap.quotes, LABEL)
 
 
 def _rate(text: str, room: Room) -> float:
