@@ -7,6 +7,8 @@
     python3 dev.py counts     our counts beside what providers billed, by family
     python3 dev.py corpus     every recorded session at every window, in every dialect
     python3 dev.py bench      the benchmark: ratios within one run
+    python3 dev.py servers    install Redis and PostgreSQL for the tests of stores (Debian, as root)
+    python3 dev.py stores     stores under load: 1,000 kills, 8 processes x 10,000, a gigabyte, and ratios
 
 Each installs what it needs into .venv, once.
 """
@@ -79,6 +81,15 @@ def main(name: str = "", *rest: str) -> None:
         case "corpus":
             set_up("test")
             run("-m", "pytest", "-n", str(os.cpu_count() or 1), "tests/corpus", *rest, YOHAKU_CORPUS="all")
+        case "servers":
+            set_up("test")
+            run("-m", "tests.stores.servers")
+        case "stores":
+            set_up("test")
+            run("-m", "tests.stores.servers")
+            run("-m", "tests.stores.loads", *rest)
+            if not rest:
+                run("benchmarks/stores.py")
         case "bench":
             set_up("test")
             run("benchmarks/fit.py", *rest)

@@ -1,34 +1,36 @@
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
+from tests.stores.conformance import Clock, Conformance, gist, stub
 
 from yohaku.core.errors import UnknownRef
-from yohaku.core.fold import Gist, Slot, Stub
 from yohaku.stores import Store
 from yohaku.stores.memory import MemoryStore
 
 
-def stub(key: str, item: int = 0, text: str = "[folded]") -> Stub:
-    return Stub(key, Slot("result", item, 0), text, "ref", "result", "why", 100, 10)
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
 
 
-def gist(key: str, text: str = "[gist]") -> Gist:
-    return Gist(key, text, "ref", "before", "why", 100, 10)
+@pytest.fixture
+def store(clock: Clock) -> MemoryStore:
+    return MemoryStore(clock)
 
 
-def test_it_is_a_store() -> None:
-    store: Store = MemoryStore()
-    assert store.folds(["key"]) == []
+@pytest.fixture
+def again(store: MemoryStore) -> Callable[[], Store]:
+    """It cannot be opened twice: what was opened is given again."""
+    return lambda: store
 
 
-def test_what_was_put_is_given_back_text_or_bytes() -> None:
-    store = MemoryStore()
-    store.put("aaa", "日本語\ud800")
-    store.put("bbb", b"\0\xff")
-    assert (store.get("aaa"), store.get("bbb")) == ("日本語\ud800", b"\0\xff")
+class TestMemory(Conformance):
+    pass
 
 
-def test_putting_the_same_again_changes_nothing() -> None:
+def test_it_gives_the_very_thing_that_was_put_first() -> None:
     store = MemoryStore()
     first = "".join(["orig", "inal"])
     store.put("aaa", first)
@@ -42,30 +44,11 @@ def test_an_unknown_ref_is_an_error_that_names_it() -> None:
     assert (str(raised.value), raised.value.facts) == ("unknown ref 'aaa'", {"ref": "aaa"})
 
 
-def test_folds_are_found_by_the_keys_they_stand_on_and_no_others() -> None:
-    store = MemoryStore()
-    store.keep([stub("a"), stub("b"), gist("b"), stub("a", 1)])
-    assert store.folds(iter(["b", "unknown", "a"])) == [stub("b"), gist("b"), stub("a"), stub("a", 1)]
-    assert store.folds([]) == []
-
-
-def test_a_later_fold_takes_the_place_of_an_earlier_one_in_the_same_slot() -> None:
+def test_folds_on_one_key_keep_their_order() -> None:
     store = MemoryStore()
     store.keep([stub("a"), gist("a"), stub("a", 1)])
-    store.keep([stub("a", text="[shorter]"), gist("a", "[newer]")])
-    assert store.folds(["a"]) == [stub("a", text="[shorter]"), gist("a", "[newer]"), stub("a", 1)]
-
-
-def test_its_version_grows_with_what_is_kept_and_not_with_what_is_put() -> None:
-    store = MemoryStore()
-    seen = [store.version]
-    for folds in ([stub("a")], [stub("a")], [gist("b")]):
-        store.put("aaa", "original")
-        store.folds(["a"])
-        assert store.version == seen[-1]
-        store.keep(folds)
-        seen.append(store.version)
-    assert seen == sorted(set(seen))
+    store.keep([gist("a", "[newer]")])
+    assert store.folds(["a"]) == [stub("a"), gist("a", "[newer]"), stub("a", 1)]
 
 
 def test_two_stores_share_nothing() -> None:

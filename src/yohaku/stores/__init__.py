@@ -1,29 +1,182 @@
-"""Where originals and folds are kept. One small protocol; one store a file."""
+"""Where originals, folds and receipts are kept. One small protocol; one store a file.
+
+Law: what was acknowledged is there, in every process and whatever dies next; what cannot be kept is said
+(`StoreFailed`), never swallowed. A ref opens within its own tenant only.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Protocol
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
+from urllib.parse import quote, unquote, urlsplit
 
-from yohaku.core.fold import Fold
+from yohaku.core.errors import BadSetting, UnknownRef
+
+if TYPE_CHECKING:
+    from yohaku.core.fold import Fold
+
+Source: TypeAlias = Iterable[bytes] | Iterable[str] | IO[bytes]
+
+
+class Original(NamedTuple):
+    """What is known of an original without opening it."""
+
+    ref: str
+    size: int
+    """Bytes, of a text in UTF-8."""
+    lines: int
+    """Parted by line feeds; the last may have none."""
+    binary: bool = False
+
+
+class Piece(NamedTuple):
+    """Some of an original's bytes. One that holds a line feed ends with one, unless it is the last."""
+
+    line: int
+    """How many lines end before it."""
+    data: bytes
+
+
+class Opened(NamedTuple):
+    original: Original
+    pieces: Iterator[Piece]
+
+
+class Kept(NamedTuple):
+    ref: str
+    stored: int
+    """Bytes it takes where it is kept."""
+    at: int
+    """When it was put last, in seconds since 1970; to within an hour."""
 
 
 class Store(Protocol):
     @property
     def version(self) -> int:
-        """Grows whenever folds were kept, by whomever."""
+        """Changes whenever folds were kept or forgotten, by whomever. Cheap."""
         ...
 
     def put(self, ref: str, original: str | bytes) -> None:
         """Keep an original under its ref. Putting the same again is free."""
         ...
 
+    def put_all(self, originals: Iterable[tuple[str, str | bytes]]) -> None:
+        """The same for many, at the price of one."""
+        ...
+
+    def put_stream(self, source: Source, *, binary: bool = False) -> Original:
+        """Keep what an open file or any iterable gives, without ever holding it whole. Its ref is known at the end."""
+        ...
+
     def get(self, ref: str) -> str | bytes:
         """The original, or `UnknownRef`."""
         ...
 
+    def about(self, ref: str) -> Original: ...
+
+    def open(self, ref: str, line: int = 0) -> Opened:
+        """The original's bytes piece by piece, from the one in which a line (counted from 0) begins."""
+        ...
+
     def keep(self, folds: Iterable[Fold]) -> None: ...
 
-    def folds(self, keys: Iterable[str]) -> list[Fold]:
-        """The folds that stand on any of these keys."""
+    def forget(self, folds: Iterable[Fold]) -> None:
+        """Undo folds: what they hid is shown again. Their originals stay."""
         ...
+
+    def folds(self, keys: Iterable[str]) -> list[Fold]:
+        """The folds that stand on any of these keys, in the order of the keys."""
+        ...
+
+    def record(self, conversation: str, row: str) -> None:
+        """Append a row, such as a receipt in JSON, to what is recorded of a conversation."""
+        ...
+
+    def recorded(self, conversation: str) -> list[str]:
+        """Its rows, in the order they were recorded."""
+        ...
+
+    def conversations(self) -> list[str]: ...
+
+    def kept(self) -> Iterator[Kept]:
+        """Every original, the one put last first."""
+        ...
+
+    def standing(self, since: int) -> Iterator[Fold]:
+        """The folds that were kept or found since then (seconds since 1970; noted once a day)."""
+        ...
+
+    def expire(self, before: int) -> int:
+        """Forget the folds not kept or found since then; how many."""
+        ...
+
+    def drop(self, refs: Iterable[str], before: int) -> int:
+        """Remove the originals among these that were not put again since then; how many. For `yohaku.collect`."""
+        ...
+
+    def of(self, tenant: str) -> Store:
+        """The same store for another tenant: nothing of one is seen by the other."""
+        ...
+
+    def close(self) -> None: ...
+
+
+KINDS: Mapping[str, tuple[str, str]] = {
+    "memory": ("memory", "MemoryStore"),
+    "sqlite": ("sqlite", "SQLiteStore"),
+    "redis": ("redis", "RedisStore"),
+    "rediss": ("redis", "RedisStore"),
+    "postgresql": ("postgres", "PostgresStore"),
+    "postgres": ("postgres", "PostgresStore"),
+}
+"""The file and class of each store, by how its URL begins."""
+
+HOUR = 3600
+DAY = 24 * HOUR
+_REF = re.compile(r"[a-z2-7]{12}")
+
+
+def open(url: str, tenant: str = "") -> Store:  # noqa: A001  (stores.open, as in gzip.open)
+    """The store at `memory:`, `sqlite:///path`, `redis://…` or `postgresql://…`."""
+    scheme = url.partition(":")[0].lower()
+    if ":" not in url or scheme not in KINDS:
+        known = "memory:, sqlite:///path, redis://host, postgresql://host/name"
+        raise BadSetting(f"unknown store {redacted(url)!r}: give {known}", "unknown_store", known=known)
+    module, name = KINDS[scheme]
+    store: Store = getattr(import_module(f"yohaku.stores.{module}"), name).at(url)
+    return store.of(tenant) if tenant else store
+
+
+def url_in(folder: Path) -> str:
+    """The store of a user who chose none: a file in the data folder of their settings."""
+    return "sqlite://" + quote((folder.expanduser().absolute() / "store.db").as_posix())
+
+
+def path_of(url: str) -> Path:
+    """The file an `sqlite:` URL names: `sqlite:///var/store.db`, or `sqlite:store.db` from where we are."""
+    path = unquote(url.partition(":")[2])
+    path = path[2:] if path.startswith("//") else path
+    if re.match(r"/+(~|[A-Za-z]:)", path):  # a home folder or a drive, which no slash stands before
+        path = path.lstrip("/")
+    if not path.strip("/"):
+        raise BadSetting("a store in SQLite needs a file: give sqlite:///path", "no_store_file")
+    return Path(re.sub("^/+", "/", path)).expanduser()
+
+
+def redacted(url: str) -> str:
+    """The URL without its password, to be shown."""
+    try:
+        secret = urlsplit(url).password
+    except ValueError:
+        return url.partition(":")[0] + ":"
+    return url.replace(f":{secret}@", ":…@", 1) if secret else url
+
+
+def address(ref: str) -> str:
+    """The ref, if it can be one: nothing else ever reaches a path, a key or a query."""
+    if not (isinstance(ref, str) and _REF.fullmatch(ref)):
+        raise UnknownRef(str(ref)[:80])
+    return ref

@@ -2,20 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import time
+from array import array
+from collections.abc import Callable, Iterable, Iterator
 
 from yohaku.core.errors import UnknownRef
 from yohaku.core.fold import Fold, Gist
+from yohaku.stores import Kept, Opened, Original, Piece, Source
+from yohaku.stores.chunks import Cutter, count_lines, cut, decoded, encoded, first_chunk
 
 
 class MemoryStore:
-    def __init__(self) -> None:
+    def __init__(self, clock: Callable[[], float] = time.time) -> None:
         self.version = 0
+        self._clock = clock
         self._originals: dict[str, str | bytes] = {}
+        self._put_at: dict[str, int] = {}
         self._folds: dict[str, dict[object, Fold]] = {}
+        self._seen: dict[str, int] = {}
+        self._rows: dict[str, list[str]] = {}
+        self._tenants: dict[str, MemoryStore] = {}
+
+    @classmethod
+    def at(cls, url: str) -> MemoryStore:
+        return cls()
 
     def put(self, ref: str, original: str | bytes) -> None:
         self._originals.setdefault(ref, original)
+        self._put_at[ref] = int(self._clock())
+
+    def put_all(self, originals: Iterable[tuple[str, str | bytes]]) -> None:
+        for ref, original in originals:
+            self.put(ref, original)
+
+    def put_stream(self, source: Source, *, binary: bool = False) -> Original:
+        cutter = Cutter(source, binary=binary)
+        data = b"".join(cutter)
+        self.put(cutter.original.ref, decoded(data, binary))
+        return cutter.original
 
     def get(self, ref: str) -> str | bytes:
         try:
@@ -23,13 +47,78 @@ class MemoryStore:
         except KeyError:
             raise UnknownRef(ref) from None
 
+    def about(self, ref: str) -> Original:
+        original = self.get(ref)
+        data = encoded(original)
+        return Original(ref, len(data), count_lines(data), isinstance(original, bytes))
+
+    def open(self, ref: str, line: int = 0) -> Opened:
+        chunks = list(cut([encoded(self.get(ref))]))
+        marks, feeds = array("Q"), 0
+        for chunk in chunks:
+            marks.append(feeds)
+            feeds += chunk.count(b"\n")
+        start = first_chunk(marks, line)
+        return Opened(self.about(ref), map(Piece, marks[start:], chunks[start:]))
+
     def keep(self, folds: Iterable[Fold]) -> None:
         self.version += 1
         for fold in folds:
-            slot = None if isinstance(fold, Gist) else fold.slot
-            self._folds.setdefault(fold.key, {})[slot] = fold
+            self._folds.setdefault(fold.key, {})[_slot(fold)] = fold
+            self._seen[fold.key] = int(self._clock())
+
+    def forget(self, folds: Iterable[Fold]) -> None:
+        self.version += 1
+        for fold in folds:
+            slots = self._folds.get(fold.key, {})
+            slots.pop(_slot(fold), None)
+            if not slots:
+                self._folds.pop(fold.key, None)
 
     def folds(self, keys: Iterable[str]) -> list[Fold]:
         if not self._folds:
             return []
-        return [fold for key in keys if key in self._folds for fold in self._folds[key].values()]
+        found = [key for key in keys if key in self._folds]
+        if found:
+            self._seen.update(dict.fromkeys(found, int(self._clock())))
+        return [fold for key in found for fold in self._folds[key].values()]
+
+    def record(self, conversation: str, row: str) -> None:
+        self._rows.setdefault(conversation, []).append(row)
+
+    def recorded(self, conversation: str) -> list[str]:
+        return list(self._rows.get(conversation, ()))
+
+    def conversations(self) -> list[str]:
+        return sorted(self._rows)
+
+    def kept(self) -> Iterator[Kept]:
+        for ref, at in sorted(self._put_at.items(), key=lambda put: put[1], reverse=True):
+            yield Kept(ref, len(encoded(self._originals[ref])), at)
+
+    def standing(self, since: int) -> Iterator[Fold]:
+        for key, slots in list(self._folds.items()):
+            if self._seen[key] >= since:
+                yield from slots.values()
+
+    def expire(self, before: int) -> int:
+        gone = [fold for key, slots in self._folds.items() if self._seen[key] < before for fold in slots.values()]
+        if gone:
+            self.forget(gone)
+        return len(gone)
+
+    def drop(self, refs: Iterable[str], before: int) -> int:
+        gone = [ref for ref in refs if ref in self._put_at and self._put_at[ref] < before]
+        for ref in gone:
+            del self._originals[ref], self._put_at[ref]
+        return len(gone)
+
+    def of(self, tenant: str) -> MemoryStore:
+        return self._tenants.setdefault(tenant, MemoryStore(self._clock)) if tenant else self
+
+    def close(self) -> None:
+        pass
+
+
+def _slot(fold: Fold) -> object:
+    return None if isinstance(fold, Gist) else fold.slot

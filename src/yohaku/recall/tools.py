@@ -1,0 +1,117 @@
+"""Recall as tools for the model: their definitions in every dialect, and what a call of one answers.
+
+Law: what a model got wrong is an error of ours whose sentence tells it what to do, never a traceback.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from yohaku.core.errors import BadSetting
+from yohaku.dialects import dialect_named
+from yohaku.dialects.tools import Signature
+from yohaku.recall.lines import grep, read
+from yohaku.stores import Store
+
+MOST_LINES = 2000
+
+_REF = {"type": "string", "description": "The ref shown as ref=… where something was folded."}
+_LINE = {"type": "integer", "minimum": 1, "description": "Line to begin at, counted from 1. Default 1."}
+
+
+def _limit(usual: int) -> dict[str, Any]:
+    return {"type": "integer", "minimum": 1, "description": f"How many lines at most. Default {usual}."}
+
+
+READ = Signature(
+    "tool_output_cache",
+    "Open what was folded away: gives numbered lines of the original behind a ref. "
+    "Use it when a shortened output, file or earlier part of the conversation holds something you need.",
+    {
+        "type": "object",
+        "properties": {"ref_id": _REF, "offset": _LINE, "limit": _limit(200)},
+        "required": ["ref_id"],
+        "additionalProperties": False,
+    },
+)
+GREP = Signature(
+    "tool_output_cache_grep",
+    "Search in what was folded away: gives the lines of the original behind a ref that match a regular expression.",
+    {
+        "type": "object",
+        "properties": {
+            "ref_id": _REF,
+            "pattern": {"type": "string", "description": "A regular expression; (?i) ignores case."},
+            "context": {"type": "integer", "minimum": 0, "description": "Lines around each match. Default 0."},
+            "limit": _limit(50),
+            "offset": _LINE,
+        },
+        "required": ["ref_id", "pattern"],
+        "additionalProperties": False,
+    },
+)
+TOOLS = {tool.name: tool for tool in (READ, GREP)}
+
+
+def definitions(dialect: str) -> list[dict[str, Any]]:
+    """What to add to the `tools` of a request in this dialect."""
+    described = [(tool.name, tool.description, tool.parameters) for tool in TOOLS.values()]
+    match dialect_named(dialect).name:
+        case "anthropic":
+            return [{"name": name, "description": says, "input_schema": schema} for name, says, schema in described]
+        case "gemini":
+            keys = ("name", "description", "parametersJsonSchema")
+            return [{"functionDeclarations": [dict(zip(keys, each, strict=True)) for each in described]}]
+        case "openai_responses":  # strict, its default, would make every argument required
+            keys = ("name", "description", "parameters")
+            return [{"type": "function", **dict(zip(keys, each, strict=True)), "strict": False} for each in described]
+        case _:
+            keys = ("name", "description", "parameters")
+            return [{"type": "function", "function": dict(zip(keys, each, strict=True))} for each in described]
+
+
+def call(store: Store, name: str, arguments: str | Mapping[str, Any]) -> str:
+    """What a call of one of the tools answers. A `YohakuError` is for the model to read, as the error of its call."""
+    if name not in TOOLS:
+        raise BadSetting(f"unknown tool {name!r}: take one of {', '.join(TOOLS)}")
+    given = _given(arguments)
+    unknown = given.keys() - TOOLS[name].parameters["properties"].keys()
+    if unknown:
+        known = ", ".join(TOOLS[name].parameters["properties"])
+        raise BadSetting(f"{name} has no argument {sorted(unknown)[0]!r}: it takes {known}")
+    ref = _text(given, "ref_id").strip().strip("[]'\"`").removeprefix("ref=")
+    offset = _number(given, "offset", 1, 1)
+    if name == READ.name:
+        return str(read(store, ref, offset, min(MOST_LINES, _number(given, "limit", 200, 1))))
+    limit = min(MOST_LINES, _number(given, "limit", 50, 1))
+    return str(grep(store, ref, _text(given, "pattern"), _number(given, "context", 0, 0), limit, offset=offset))
+
+
+def _given(arguments: str | Mapping[str, Any]) -> dict[str, Any]:
+    try:
+        given = json.loads(arguments) if isinstance(arguments, str) else dict(arguments)
+    except (ValueError, RecursionError):
+        raise BadSetting("the arguments are not JSON: give an object") from None
+    if not isinstance(given, dict):
+        raise BadSetting('the arguments are no object: give one, such as {"ref_id": "…"}')
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def _text(given: Mapping[str, Any], name: str) -> str:
+    if not isinstance(given.get(name), str) or not given[name]:
+        raise BadSetting(f"{name} is missing: give it as text")
+    return str(given[name])
+
+
+def _number(given: Mapping[str, Any], name: str, usual: int, least: int) -> int:
+    """A whole number, also one that a model put in quotes or gave a decimal point."""
+    value = given.get(name, usual)
+    try:
+        number = int(value) if not isinstance(value, float) or value.is_integer() else None
+    except (TypeError, ValueError, OverflowError):
+        number = None
+    if number is None or isinstance(value, bool) or number < least:
+        raise BadSetting(f"{name} is {str(value)[:40]!r}: give a whole number from {least} on")
+    return number

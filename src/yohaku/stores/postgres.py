@@ -1,0 +1,345 @@
+"""A store in a PostgreSQL database, for many machines.
+
+Law: what belongs together is one transaction, and whatever is done can be done again, so that a connection which
+broke is replaced once without a word. Its tables are made on first use; their names begin with `yohaku_`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from functools import partial
+from itertools import islice
+from typing import Any, TypeAlias, TypeVar
+
+from yohaku.core.errors import BadSetting, StoreFailed, UnknownRef
+from yohaku.core.fold import Fold
+from yohaku.stores import DAY, HOUR, Kept, Opened, Original, Piece, Source, address, redacted
+from yohaku.stores.chunks import (
+    BATCH,
+    CHUNK,
+    SOME,
+    Cutter,
+    count_lines,
+    decoded,
+    encoded,
+    first_chunk,
+    pack,
+    places,
+    unpack,
+)
+from yohaku.stores.rows import fold_from, fold_row, slot_of, spelled, unspelled
+
+try:
+    import psycopg
+except ImportError:
+    raise BadSetting(
+        "the client for PostgreSQL is not installed: pip install 'yohaku[postgres]'", "no_client"
+    ) from None
+
+T = TypeVar("T")
+Cursor: TypeAlias = "psycopg.Cursor[tuple[Any, ...]]"
+
+SCHEMA = """
+CREATE TABLE IF NOT EXISTS yohaku_originals (
+    id bigserial PRIMARY KEY, tenant text NOT NULL, ref text, at bigint NOT NULL, size bigint, lines bigint,
+    is_binary boolean, stored bigint, marks bytea, head bytea, UNIQUE (tenant, ref));
+CREATE TABLE IF NOT EXISTS yohaku_chunks (
+    original bigint NOT NULL REFERENCES yohaku_originals ON DELETE CASCADE, number integer NOT NULL,
+    data bytea NOT NULL, PRIMARY KEY (original, number));
+CREATE TABLE IF NOT EXISTS yohaku_folds (
+    id bigserial PRIMARY KEY, tenant text NOT NULL, key text NOT NULL, slot text NOT NULL, fold text NOT NULL,
+    seen bigint NOT NULL, UNIQUE (tenant, key, slot));
+CREATE TABLE IF NOT EXISTS yohaku_versions (tenant text PRIMARY KEY, number bigint NOT NULL);
+CREATE TABLE IF NOT EXISTS yohaku_records (
+    id bigserial PRIMARY KEY, tenant text NOT NULL, conversation text NOT NULL, written text NOT NULL);
+CREATE INDEX IF NOT EXISTS yohaku_records_of ON yohaku_records (tenant, conversation);
+ALTER TABLE yohaku_originals ALTER head SET STORAGE EXTERNAL;
+ALTER TABLE yohaku_chunks ALTER data SET STORAGE EXTERNAL;
+"""
+# An original has no ref while it arrives. Its first chunk lies beside it, so that most cost one row.
+
+PUT = """
+INSERT INTO yohaku_originals (tenant, ref, at, size, lines, is_binary, stored, head)
+VALUES (%s, %s, %s, %s, %s, %s, %s, %s)
+ON CONFLICT (tenant, ref) DO UPDATE SET at = excluded.at WHERE yohaku_originals.at < excluded.at - 3600
+"""
+PUT_AGAIN = "UPDATE yohaku_originals SET at = %s WHERE tenant = %s AND ref = %s"
+REMOVE = "DELETE FROM yohaku_originals WHERE id = %s"
+OPEN = """
+SELECT id, size, lines, is_binary, marks, CASE WHEN marks IS NULL OR %s = 0 THEN head END
+FROM yohaku_originals WHERE tenant = %s AND ref = %s
+"""
+KEEP = """
+INSERT INTO yohaku_folds (tenant, key, slot, fold, seen) VALUES (%s, %s, %s, %s, %s)
+ON CONFLICT (tenant, key, slot) DO UPDATE SET fold = excluded.fold, seen = excluded.seen
+"""
+NEWER = """
+INSERT INTO yohaku_versions VALUES (%s, 1) ON CONFLICT (tenant) DO UPDATE SET number = yohaku_versions.number + 1
+"""
+FIND = """
+SELECT slot, fold, seen, f.key FROM unnest(%s::text[]) WITH ORDINALITY AS wanted (key, place)
+JOIN yohaku_folds f ON f.tenant = %s AND f.key = wanted.key ORDER BY place, f.id
+"""
+CHUNKS = "SELECT data FROM yohaku_chunks WHERE original = %s AND number >= %s AND number < %s ORDER BY number"
+
+
+class PostgresStore:
+    def __init__(self, url: str, clock: Callable[[], float] = time.time) -> None:
+        self._server = _Server(url)
+        self._clock = clock
+        self._tenant = ""
+
+    @classmethod
+    def at(cls, url: str) -> PostgresStore:
+        return cls(url)
+
+    def of(self, tenant: str) -> PostgresStore:
+        other = PostgresStore.__new__(PostgresStore)
+        other._server, other._clock, other._tenant = self._server, self._clock, spelled(tenant)
+        return other
+
+    def close(self) -> None:
+        self._server.close()
+
+    @property
+    def version(self) -> int:
+        rows = self._server.rows("SELECT number FROM yohaku_versions WHERE tenant = %s", (self._tenant,))
+        return int(rows[0][0]) if rows else 0
+
+    def put(self, ref: str, original: str | bytes) -> None:
+        data = encoded(original)
+        if len(data) > CHUNK:
+            self.put_all([(ref, original)])
+            return
+        # To ask before would cost as much as to put; and one statement needs no transaction around it.
+        row = self._row(address(ref), data, isinstance(original, bytes), int(self._clock()))
+        self._server.write(lambda db: db.execute(PUT, row), alone=True)
+
+    def put_all(self, originals: Iterable[tuple[str, str | bytes]]) -> None:
+        now = int(self._clock())
+        given = [(address(ref), original) for ref, original in originals]
+        query = "SELECT ref, at FROM yohaku_originals WHERE tenant = %s AND ref = ANY(%s)"
+        known = dict(self._server.rows(query, (self._tenant, [ref for ref, _ in given])))
+        small: dict[str, tuple[Any, ...]] = {}
+        for ref, original in given:
+            if known.get(ref, 0) >= now - HOUR:
+                continue
+            data = encoded(original)
+            if len(data) > CHUNK:
+                self._take(Cutter([data], binary=isinstance(original, bytes), ref=ref))
+            elif ref not in small:
+                small[ref] = self._row(ref, data, isinstance(original, bytes), now)
+        if small:
+            rows = [small[ref] for ref in sorted(small)]  # all writers in one order, so that none waits in a circle
+            self._server.write(lambda db: db.executemany(PUT, rows))
+
+    def _row(self, ref: str, data: bytes, binary: bool, now: int) -> tuple[Any, ...]:
+        packed = pack(data)
+        return (self._tenant, ref, now, len(data), count_lines(data), binary, len(packed), packed)
+
+    def put_stream(self, source: Source, *, binary: bool = False) -> Original:
+        return self._take(Cutter(source, binary=binary))
+
+    def _take(self, cutter: Cutter) -> Original:
+        chunks = map(pack, cutter)
+        head = next(chunks, pack(b""))
+        row = (self._tenant, int(self._clock()), head)
+        query = "INSERT INTO yohaku_originals (tenant, at, head) VALUES (%s, %s, %s) RETURNING id"
+        number = int(self._server.write(lambda db: db.execute(query, row).fetchall())[0][0])
+        stored, at = len(head), 1
+        try:
+            while batch := list(islice(chunks, BATCH)):
+                self._server.write(partial(_copy, number, at, batch))
+                stored, at = stored + sum(map(len, batch)), at + len(batch)
+        except BaseException:
+            with suppress(StoreFailed):
+                self._server.write(lambda db: db.execute(REMOVE, (number,)))
+            raise
+        found = cutter.original
+        self._server.write(lambda db: self._publish(db, number, found, stored, cutter.marks))
+        return found
+
+    def _publish(self, db: Cursor, number: int, found: Original, stored: int, marks: bytes) -> None:
+        now = int(self._clock())
+        query = """UPDATE yohaku_originals SET ref = %s, at = %s, size = %s, lines = %s, is_binary = %s, stored = %s,
+            marks = %s WHERE id = %s"""
+        facts = (found.ref, now, found.size, found.lines, found.binary, stored, marks, number)
+        while not db.execute(PUT_AGAIN, (now, self._tenant, found.ref)).rowcount:
+            try:
+                with db.connection.transaction():
+                    db.execute(query, facts)
+                    return
+            except psycopg.errors.UniqueViolation:
+                continue  # another came first, just now
+        db.execute(REMOVE, (number,))
+
+    def get(self, ref: str) -> str | bytes:
+        original, pieces = self.open(ref)
+        return decoded(b"".join(piece.data for piece in pieces), original.binary)
+
+    def about(self, ref: str) -> Original:
+        return self.open(ref, 1).original
+
+    def open(self, ref: str, line: int = 0) -> Opened:
+        rows = self._server.rows(OPEN, (line, self._tenant, address(ref)))
+        if not rows:
+            raise UnknownRef(ref)
+        number, size, lines, binary, marks, head = rows[0]
+        return Opened(Original(ref, size, lines, binary), self._pieces(number, marks, head, line))
+
+    def _pieces(self, number: int, marks: bytes | None, head: bytes | None, line: int) -> Iterator[Piece]:
+        where = self._server.where
+        lines = places(marks, where) if marks else [0]
+        start = first_chunk(lines, line) if marks else 0
+        if start == 0:
+            if head is None:
+                head = self._server.rows("SELECT head FROM yohaku_originals WHERE id = %s", (number,))[0][0]
+            yield Piece(0, unpack(head, where))
+            start = 1
+        few = 1
+        while start < len(lines):
+            stop = min(start + few, len(lines))
+            rows = self._server.rows(CHUNKS, (number, start, stop))
+            if len(rows) != stop - start:
+                raise StoreFailed(where, "the original was removed while it was being read", "fold anew")
+            for chunk, (data,) in enumerate(rows, start):
+                yield Piece(lines[chunk], unpack(data, where))
+            start, few = stop, min(2 * few, SOME)
+
+    def keep(self, folds: Iterable[Fold]) -> None:
+        now = int(self._clock())
+        rows = [(self._tenant, fold.key, slot_of(fold), fold_row(fold), now) for fold in folds]
+
+        def work(db: Cursor) -> None:
+            db.execute(NEWER, (self._tenant,))  # first, as it makes writers of a tenant take turns
+            db.executemany(KEEP, rows)
+
+        self._server.write(work)
+
+    def forget(self, folds: Iterable[Fold]) -> None:
+        rows = [(self._tenant, fold.key, slot_of(fold)) for fold in folds]
+
+        def work(db: Cursor) -> None:
+            db.execute(NEWER, (self._tenant,))
+            db.executemany("DELETE FROM yohaku_folds WHERE tenant = %s AND key = %s AND slot = %s", rows)
+
+        self._server.write(work)
+
+    def folds(self, keys: Iterable[str]) -> list[Fold]:
+        rows = self._server.rows(FIND, (list(keys), self._tenant))
+        now = int(self._clock())
+        if stale := sorted({key for _, _, seen, key in rows if seen < now - DAY}):
+            query = "UPDATE yohaku_folds SET seen = %s WHERE tenant = %s AND key = ANY(%s)"
+            self._server.write(lambda db: db.execute(query, (now, self._tenant, stale)))
+        return [fold_from(slot, fold) for slot, fold, *_ in rows]
+
+    def record(self, conversation: str, row: str) -> None:
+        query = "INSERT INTO yohaku_records (tenant, conversation, written) VALUES (%s, %s, %s)"
+        values = (self._tenant, spelled(conversation), json.dumps(row))
+        self._server.write(lambda db: db.execute(query, values))
+
+    def recorded(self, conversation: str) -> list[str]:
+        query = "SELECT written FROM yohaku_records WHERE tenant = %s AND conversation = %s ORDER BY id"
+        return [json.loads(row) for (row,) in self._server.rows(query, (self._tenant, spelled(conversation)))]
+
+    def conversations(self) -> list[str]:
+        query = "SELECT DISTINCT conversation FROM yohaku_records WHERE tenant = %s"
+        return sorted(unspelled(name) for (name,) in self._server.rows(query, (self._tenant,)))
+
+    def kept(self) -> Iterator[Kept]:
+        query = "SELECT ref, stored, at FROM yohaku_originals WHERE tenant = %s AND ref IS NOT NULL ORDER BY at DESC"
+        return map(Kept._make, self._server.rows(query, (self._tenant,)))
+
+    def standing(self, since: int) -> Iterator[Fold]:
+        query = "SELECT slot, fold FROM yohaku_folds WHERE tenant = %s AND seen >= %s ORDER BY id"
+        return (fold_from(slot, fold) for slot, fold in self._server.rows(query, (self._tenant, since)))
+
+    def expire(self, before: int) -> int:
+        def work(db: Cursor) -> int:
+            gone = db.execute(
+                "DELETE FROM yohaku_folds WHERE tenant = %s AND seen < %s", (self._tenant, before)
+            ).rowcount
+            if gone:
+                db.execute(NEWER, (self._tenant,))
+            return gone
+
+        return self._server.write(work)
+
+    def drop(self, refs: Iterable[str], before: int) -> int:
+        """Also what never arrived: streams that broke off more than a day ago."""
+        late = (self._tenant, int(self._clock()) - DAY)
+        query = "DELETE FROM yohaku_originals WHERE tenant = %s AND ref IS NULL AND at < %s"
+        self._server.write(lambda db: db.execute(query, late))
+        query = "DELETE FROM yohaku_originals WHERE tenant = %s AND ref = ANY(%s) AND at < %s"
+        wanted = (self._tenant, sorted(map(address, refs)), before)
+        return self._server.write(lambda db: db.execute(query, wanted).rowcount)
+
+
+def _copy(number: int, at: int, batch: list[bytes], db: Cursor) -> None:
+    with db.copy("COPY yohaku_chunks FROM STDIN (FORMAT BINARY)") as copy:
+        copy.set_types(["int8", "int4", "bytea"])
+        for place, chunk in enumerate(batch, at):
+            copy.write_row((number, place, chunk))
+
+
+class _Server:
+    """One connection a process, shared by its threads, and its errors in our words."""
+
+    def __init__(self, url: str) -> None:
+        self.where = redacted(url)
+        self._url = url
+        self._lock = threading.RLock()
+        self._process = -1
+        self._db: psycopg.Connection[tuple[Any, ...]] | None = None
+
+    def rows(self, query: str, values: tuple[Any, ...]) -> list[tuple[Any, ...]]:
+        return self._do(lambda db: db.cursor(binary=True).execute(query, values).fetchall())
+
+    def write(self, work: Callable[[Cursor], T], *, alone: bool = False) -> T:
+        """A transaction; `alone` for a single statement, which is one by itself."""
+
+        def transaction(db: psycopg.Connection[tuple[Any, ...]]) -> T:
+            if alone:
+                return work(db.cursor(binary=True))
+            with db.transaction():
+                return work(db.cursor(binary=True))
+
+        return self._do(transaction)
+
+    def _do(self, work: Callable[[psycopg.Connection[tuple[Any, ...]]], T]) -> T:
+        with self._lock:
+            try:
+                fresh = self._db is None
+                try:
+                    return work(self._connection())
+                except psycopg.errors.DeadlockDetected:
+                    return work(self._connection())
+                except psycopg.OperationalError:
+                    if fresh or self._db is None or not self._db.closed:
+                        raise
+                    return work(self._connection())  # the server was started anew, or a connection at rest was cut
+            except psycopg.Error as why:
+                said = (str(why).strip() or type(why).__name__).splitlines()[0]
+                remedy = "see that the server runs and has room left, or choose another store"
+                raise StoreFailed(self.where, said, remedy) from why
+
+    def close(self) -> None:
+        with self._lock:
+            if self._db is not None and self._process == os.getpid():
+                self._db.close()
+            self._db = None
+
+    def _connection(self) -> psycopg.Connection[tuple[Any, ...]]:
+        if self._db is None or self._db.closed or self._process != os.getpid():
+            db = psycopg.connect(self._url, autocommit=True, connect_timeout=5)
+            with db.transaction():
+                db.execute("SELECT pg_advisory_xact_lock(hashtext('yohaku'))")  # two may make the tables at once
+                if db.execute("SELECT to_regclass('yohaku_records')").fetchall() == [(None,)]:
+                    db.execute(SCHEMA)
+            self._db, self._process = db, os.getpid()
+        return self._db

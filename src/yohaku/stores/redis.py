@@ -1,0 +1,286 @@
+"""A store on a Redis server, for many machines.
+
+Law: what belongs together is written in one transaction. How long it lasts is the server's matter: give it
+`appendonly yes` and no eviction. Needs Redis 6.2 or later.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import time
+from array import array
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from secrets import token_hex
+from typing import Any
+
+from yohaku.core.errors import BadSetting, StoreFailed, UnknownRef
+from yohaku.core.fold import Fold
+from yohaku.stores import DAY, HOUR, Kept, Opened, Original, Piece, Source, address, redacted
+from yohaku.stores.chunks import (
+    BATCH,
+    CHUNK,
+    SOME,
+    Cutter,
+    count_lines,
+    decoded,
+    encoded,
+    first_chunk,
+    pack,
+    places,
+    unpack,
+)
+from yohaku.stores.rows import fold_from, fold_row, slot_of, spelled, unspelled
+
+try:
+    import redis
+except ImportError:
+    raise BadSetting("the client for Redis is not installed: pip install 'yohaku[redis]'", "no_client") from None
+
+# Keys, each after yohaku:{tenant}: — o:REF a hash of facts and chunks by number; refs, when each was put; f:KEY a hash
+# of folds by slot; folds, when each key was seen; version; r:CONVERSATION a list; conversations; t:… while it arrives.
+FACTS = ("size", "lines", "binary", "marks")
+PUBLISH = """
+if redis.call('EXISTS', KEYS[1]) == 0 then
+    return redis.call('EXISTS', KEYS[2])
+end
+redis.call('HSET', KEYS[1], unpack(ARGV, 3))
+redis.call('PERSIST', KEYS[1])
+redis.call('RENAME', KEYS[1], KEYS[2])
+redis.call('ZADD', KEYS[3], ARGV[2], ARGV[1])
+return 1
+"""
+# A script, since the client asks again when an answer was lost: what was renamed must not be made anew from nothing.
+DROP = """
+local at = redis.call('ZSCORE', KEYS[1], ARGV[1])
+if at and tonumber(at) < tonumber(ARGV[2]) then
+    redis.call('ZREM', KEYS[1], ARGV[1])
+    return redis.call('UNLINK', KEYS[2])
+end
+return 0
+"""
+EXPIRE = """
+local seen = redis.call('ZSCORE', KEYS[1], ARGV[1])
+if seen and tonumber(seen) < tonumber(ARGV[2]) then
+    redis.call('ZREM', KEYS[1], ARGV[1])
+    local gone = redis.call('HLEN', KEYS[2])
+    redis.call('UNLINK', KEYS[2])
+    return gone
+end
+return 0
+"""
+
+
+class RedisStore:
+    def __init__(self, client: redis.Redis, where: str = "redis", clock: Callable[[], float] = time.time) -> None:
+        self._client: Any = client
+        self._where = where
+        self._clock = clock
+        self._tenant = ""
+
+    @classmethod
+    def at(cls, url: str) -> RedisStore:
+        return cls(redis.Redis.from_url(url, socket_connect_timeout=5, socket_timeout=30), redacted(url))
+
+    def of(self, tenant: str) -> RedisStore:
+        other = RedisStore(self._client, self._where, self._clock)
+        other._tenant = spelled(tenant)
+        return other
+
+    def close(self) -> None:
+        self._client.close()
+
+    def _key(self, *names: str) -> str:
+        return ":".join(("yohaku", f"{{{self._tenant}}}", *names))
+
+    @contextmanager
+    def _asking(self) -> Iterator[Any]:
+        try:
+            yield self._client
+        except redis.RedisError as why:
+            remedy = "see that the server runs, and has memory and disk left, or choose another store"
+            said = (str(why).strip() or type(why).__name__).splitlines()[0]
+            raise StoreFailed(self._where, said, remedy) from why
+
+    @contextmanager
+    def _together(self) -> Iterator[Any]:
+        """A transaction: all of it or nothing."""
+        with self._asking() as client, client.pipeline(transaction=True) as pipe:
+            yield pipe
+            pipe.execute()
+
+    @property
+    def version(self) -> int:
+        with self._asking() as client:
+            return int(client.get(self._key("version")) or 0)
+
+    def put(self, ref: str, original: str | bytes) -> None:
+        self.put_all([(ref, original)])
+
+    def put_all(self, originals: Iterable[tuple[str, str | bytes]]) -> None:
+        now = int(self._clock())
+        first: dict[str, bytes] = {}
+        binary = set()
+        for ref, original in originals:
+            if address(ref) not in first:
+                first[ref] = encoded(original)
+                binary |= {ref} if isinstance(original, bytes) else set()
+        large = [ref for ref, data in first.items() if len(data) > CHUNK]
+        for ref in self._unknown(large, now):
+            self._take(Cutter([first[ref]], binary=ref in binary, ref=ref))
+        small = [ref for ref in first if ref not in set(large)]
+        for start in range(0, len(small), BATCH):  # to ask before would cost as much as to put
+            with self._together() as pipe:
+                for ref in small[start : start + BATCH]:
+                    data = first[ref]
+                    facts = {"size": len(data), "lines": count_lines(data), "binary": int(ref in binary)}
+                    pipe.hset(self._key("o", ref), mapping={**facts, "0": pack(data)})
+                    pipe.zadd(self._key("refs"), {ref: now})
+
+    def _unknown(self, refs: list[str], now: int) -> list[str]:
+        with self._asking() as client:
+            put_at = client.zmscore(self._key("refs"), refs) if refs else []
+        return [ref for ref, at in zip(refs, put_at, strict=True) if at is None or at < now - HOUR]
+
+    def put_stream(self, source: Source, *, binary: bool = False) -> Original:
+        return self._take(Cutter(source, binary=binary))
+
+    def _take(self, cutter: Cutter) -> Original:
+        """Chunks are gathered under a name of their own, which a crash leaves to expire, and renamed in the end."""
+        arriving = self._key("t", token_hex(16))
+        chunks, numbers = map(pack, cutter), itertools.count(1)
+        batch = {"0": next(chunks, pack(b""))}
+        try:
+            while batch:
+                with self._together() as pipe:
+                    pipe.hset(arriving, mapping=batch)
+                    pipe.expire(arriving, DAY)
+                batch = {str(next(numbers)): chunk for chunk in itertools.islice(chunks, BATCH)}
+        except BaseException:
+            with suppress(StoreFailed), self._asking() as client:
+                client.unlink(arriving)
+            raise
+        found = cutter.original
+        facts = (found.size, found.lines, int(found.binary), cutter.marks)
+        with self._asking() as client:
+            keys = [arriving, self._key("o", found.ref), self._key("refs")]
+            given = [found.ref, int(self._clock()), *itertools.chain(*zip(FACTS, facts, strict=True))]
+            if not client.register_script(PUBLISH)(keys, given):
+                raise StoreFailed(self._where, "what was being put is gone", "put it again")
+        return found
+
+    def get(self, ref: str) -> str | bytes:
+        original, pieces = self.open(ref)
+        return decoded(b"".join(piece.data for piece in pieces), original.binary)
+
+    def about(self, ref: str) -> Original:
+        return self.open(ref, 1).original
+
+    def open(self, ref: str, line: int = 0) -> Opened:
+        """From a later line the first chunk is rarely needed."""
+        with self._asking() as client:
+            fields = FACTS if line else (*FACTS, "0")
+            size, lines, binary, marks, *head = client.hmget(self._key("o", address(ref)), fields)
+        if size is None:
+            raise UnknownRef(ref)
+        places_of = places(marks, self._where) if marks else array("Q", [0])
+        found = Original(ref, int(size), int(lines), binary == b"1")
+        return Opened(found, self._pieces(ref, places_of, head[0] if head else b"", line))
+
+    def _pieces(self, ref: str, marks: array[int], head: bytes, line: int) -> Iterator[Piece]:
+        start = first_chunk(marks, line)
+        if head and not start:
+            yield Piece(0, unpack(head, self._where))
+            start = 1
+        few = 1
+        while start < len(marks):
+            wanted = range(start, min(start + few, len(marks)))
+            with self._asking() as client:
+                chunks = client.hmget(self._key("o", ref), list(wanted))
+            for number, chunk in zip(wanted, chunks, strict=True):
+                if chunk is None:
+                    raise StoreFailed(self._where, "the original was removed while it was being read", "fold anew")
+                yield Piece(marks[number], unpack(chunk, self._where))
+            start, few = wanted[-1] + 1, min(2 * few, SOME)
+
+    def keep(self, folds: Iterable[Fold]) -> None:
+        now = int(self._clock())
+        with self._together() as pipe:
+            for fold in folds:
+                pipe.hset(self._key("f", fold.key), slot_of(fold), fold_row(fold))
+                pipe.zadd(self._key("folds"), {fold.key: now})
+            pipe.incr(self._key("version"))
+
+    def forget(self, folds: Iterable[Fold]) -> None:
+        with self._together() as pipe:
+            for fold in folds:
+                pipe.hdel(self._key("f", fold.key), slot_of(fold))
+            pipe.incr(self._key("version"))
+
+    def folds(self, keys: Iterable[str]) -> list[Fold]:
+        wanted = list(keys)
+        if not wanted:
+            return []
+        now = int(self._clock())
+        with self._asking() as client:
+            seen = client.zmscore(self._key("folds"), wanted)
+            there = [key for key, at in zip(wanted, seen, strict=True) if at is not None]
+            stale = [key for key, at in zip(wanted, seen, strict=True) if at is not None and at < now - DAY]
+            if stale:
+                client.zadd(self._key("folds"), dict.fromkeys(stale, now), xx=True)
+            return list(self._standing_on(client, there))
+
+    def _standing_on(self, client: Any, keys: list[str]) -> Iterator[Fold]:
+        for start in range(0, len(keys), 1000):
+            with client.pipeline(transaction=False) as pipe:
+                for key in keys[start : start + 1000]:
+                    pipe.hgetall(self._key("f", key))
+                for slots in pipe.execute():
+                    for slot in sorted(slots):
+                        yield fold_from(slot, slots[slot])
+
+    def record(self, conversation: str, row: str) -> None:
+        with self._together() as pipe:
+            pipe.rpush(self._key("r", spelled(conversation)), json.dumps(row))
+            pipe.sadd(self._key("conversations"), spelled(conversation))
+
+    def recorded(self, conversation: str) -> list[str]:
+        with self._asking() as client:
+            return [json.loads(row) for row in client.lrange(self._key("r", spelled(conversation)), 0, -1)]
+
+    def conversations(self) -> list[str]:
+        with self._asking() as client:
+            return sorted(unspelled(name.decode()) for name in client.smembers(self._key("conversations")))
+
+    def kept(self) -> Iterator[Kept]:
+        with self._asking() as client:
+            rows = client.zrevrange(self._key("refs"), 0, -1, withscores=True)
+            for start in range(0, len(rows), 1000):
+                some = rows[start : start + 1000]
+                with client.pipeline(transaction=False) as pipe:
+                    for ref, _ in some:
+                        pipe.memory_usage(self._key("o", ref.decode()), samples=0)
+                    for (ref, at), stored in zip(some, pipe.execute(), strict=True):
+                        yield Kept(ref.decode(), stored or 0, int(at))
+
+    def standing(self, since: int) -> Iterator[Fold]:
+        with self._asking() as client:
+            keys = [key.decode() for key in client.zrangebyscore(self._key("folds"), since, "+inf")]
+            yield from self._standing_on(client, keys)
+
+    def expire(self, before: int) -> int:
+        with self._asking() as client:
+            script = client.register_script(EXPIRE)
+            folds = self._key("folds")
+            keys = [key.decode() for key in client.zrangebyscore(folds, "-inf", f"({before}")]
+            gone = sum(script([folds, self._key("f", key)], [key, before]) for key in keys)
+            if gone:
+                client.incr(self._key("version"))
+            return int(gone)
+
+    def drop(self, refs: Iterable[str], before: int) -> int:
+        with self._asking() as client:
+            script = client.register_script(DROP)
+            wanted = [address(ref) for ref in refs]
+            return sum(script([self._key("refs"), self._key("o", ref)], [ref, before]) for ref in wanted)

@@ -1,0 +1,286 @@
+"""A store in one file, for one machine: every process and thread of it may use the file at once.
+
+Law: a call returns when what it was given is on the disk. Writers take turns and hold the file for milliseconds: what
+is long is packed before, and written in batches that become visible with the last.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from itertools import count, islice
+from pathlib import Path
+from typing import NoReturn
+
+from yohaku.core.errors import StoreFailed, UnknownRef
+from yohaku.core.fold import Fold
+from yohaku.stores import DAY, HOUR, Kept, Opened, Original, Piece, Source, address, path_of
+from yohaku.stores.chunks import (
+    BATCH,
+    CHUNK,
+    SOME,
+    Cutter,
+    count_lines,
+    decoded,
+    encoded,
+    first_chunk,
+    pack,
+    places,
+    unpack,
+)
+from yohaku.stores.rows import fold_from, fold_row, slot_of, spelled, unspelled
+from yohaku.stores.sqlite_file import File
+
+# An original has no ref while it arrives. Its first chunk lies beside it, so that most cost one row; the further ones
+# have ids that count on from `id << SHIFT`.
+SHIFT = 24
+
+PUT = """
+INSERT INTO originals (tenant, ref, at, size, lines, binary, stored, head) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (tenant, ref) DO UPDATE SET at = max(at, excluded.at)
+"""
+PUT_AT = "SELECT at FROM originals WHERE tenant = ? AND ref = ?"
+PUT_AGAIN = "UPDATE originals SET at = ? WHERE tenant = ? AND ref = ?"
+PUBLISH = """
+UPDATE originals SET ref = ?, at = ?, size = ?, lines = ?, binary = ?, stored = ?, marks = ? WHERE id = ?
+"""
+OPEN = """
+SELECT id, size, lines, binary, marks, CASE WHEN marks IS NULL OR ? = 0 THEN head END
+FROM originals WHERE tenant = ? AND ref = ?
+"""
+CHUNKS = "SELECT data FROM chunks WHERE id >= ? AND id < ? ORDER BY id"
+KEEP = """
+INSERT INTO folds (tenant, key, slot, fold, seen) VALUES (?, ?, ?, ?, ?)
+ON CONFLICT (tenant, key, slot) DO UPDATE SET fold = excluded.fold, seen = excluded.seen
+"""
+NEWER = "INSERT INTO versions VALUES (?, 1) ON CONFLICT (tenant) DO UPDATE SET number = number + 1"
+FIND = """
+SELECT slot, fold, seen, folds.key FROM json_each(?) AS wanted CROSS JOIN folds
+ON folds.tenant = ? AND folds.key = wanted.value ORDER BY wanted.key, folds.id
+"""
+
+
+class SQLiteStore:
+    def __init__(self, path: Path | str, *, patience: float = 30.0, clock: Callable[[], float] = time.time) -> None:
+        """`patience`: seconds to wait for another program that holds the file."""
+        self._file = File(Path(path), patience)
+        self._clock = clock
+        self._tenant = ""
+
+    @classmethod
+    def at(cls, url: str) -> SQLiteStore:
+        return cls(path_of(url))
+
+    def of(self, tenant: str) -> SQLiteStore:
+        other = SQLiteStore.__new__(SQLiteStore)
+        other._file, other._clock, other._tenant = self._file, self._clock, spelled(tenant)
+        return other
+
+    def close(self) -> None:
+        self._file.close()
+
+    @property
+    def version(self) -> int:
+        with self._file.reading() as db:
+            row = db.execute("SELECT number FROM versions WHERE tenant = ?", (self._tenant,)).fetchone()
+        return row[0] if row else 0
+
+    def put(self, ref: str, original: str | bytes) -> None:
+        self.put_all([(ref, original)])
+
+    def put_all(self, originals: Iterable[tuple[str, str | bytes]]) -> None:
+        small: list[tuple[object, ...]] = []
+        now = int(self._clock())
+        for ref, original in originals:
+            if self._known(address(ref), now):
+                continue
+            data = encoded(original)
+            if len(data) > CHUNK:
+                self._take(Cutter([data], binary=isinstance(original, bytes), ref=ref))
+                continue
+            packed = pack(data)
+            facts = (len(data), count_lines(data), isinstance(original, bytes), len(packed), packed)
+            small.append((self._tenant, ref, now, *facts))
+        if small:
+            with self._file.writing(alone=len(small) == 1) as db:
+                db.executemany(PUT, small)
+
+    def put_stream(self, source: Source, *, binary: bool = False) -> Original:
+        return self._take(Cutter(source, binary=binary))
+
+    def _known(self, ref: str, now: int) -> bool:
+        """Whether it is there already; then it is marked as put now, for what collects the old."""
+        with self._file.reading() as db:
+            row = db.execute(PUT_AT, (self._tenant, ref)).fetchone()
+        if row and row[0] < now - HOUR:
+            with self._file.writing(alone=True) as db:
+                return bool(db.execute(PUT_AGAIN, (now, self._tenant, ref)).rowcount)
+        return row is not None
+
+    def _take(self, cutter: Cutter) -> Original:
+        chunks = map(pack, cutter)
+        head = next(chunks, pack(b""))
+        stored, numbers = len(head), count(1)
+        arriving: list[tuple[int]] = []
+        try:
+            while True:
+                batch = list(islice(chunks, BATCH))
+                stored += sum(map(len, batch))
+                with self._file.writing() as db:
+                    arriving = arriving or self._begin(db, head)
+                    ((number,),) = arriving
+                    rows = ((number << SHIFT | next(numbers), chunk) for chunk in batch)
+                    db.executemany("INSERT INTO chunks VALUES (?, ?)", rows)
+                    if len(batch) < BATCH:
+                        return self._publish(db, number, cutter, stored)
+        except BaseException:
+            with suppress(StoreFailed), self._file.writing() as db:
+                _remove(db, arriving)
+            raise
+
+    def _begin(self, db: sqlite3.Connection, head: bytes) -> list[tuple[int]]:
+        row = (self._tenant, int(self._clock()), head)
+        return db.execute("INSERT INTO originals (tenant, at, head) VALUES (?, ?, ?) RETURNING id", row).fetchall()
+
+    def _publish(self, db: sqlite3.Connection, number: int, cutter: Cutter, stored: int) -> Original:
+        now, found = int(self._clock()), cutter.original
+        if db.execute(PUT_AGAIN, (now, self._tenant, found.ref)).rowcount:  # it was there all the time
+            _remove(db, [(number,)])
+        else:
+            facts = (found.ref, now, found.size, found.lines, found.binary, stored, cutter.marks, number)
+            db.execute(PUBLISH, facts)
+        return found
+
+    def get(self, ref: str) -> str | bytes:
+        original, pieces = self.open(ref)
+        return decoded(b"".join(piece.data for piece in pieces), original.binary)
+
+    def about(self, ref: str) -> Original:
+        return self.open(ref, 1).original
+
+    def open(self, ref: str, line: int = 0) -> Opened:
+        with self._file.reading() as db:
+            row = db.execute(OPEN, (line, self._tenant, address(ref))).fetchone()
+        if row is None:
+            raise UnknownRef(ref)
+        number, size, lines, binary, marks, head = row
+        return Opened(Original(ref, size, lines, bool(binary)), self._pieces(number, marks, head, line))
+
+    def _pieces(self, number: int, marks: bytes | None, head: bytes | None, line: int) -> Iterator[Piece]:
+        where = self._file.name
+        lines = places(marks, where) if marks else [0]
+        start = first_chunk(lines, line) if marks else 0
+        if start == 0:
+            if head is None:
+                ((head,),) = self._rows("SELECT head FROM originals WHERE id = ?", (number,)) or self._removed()
+            yield Piece(0, unpack(head, where))
+            start = 1
+        few = 1  # a reader of some lines rarely needs more, and a reader of all soon takes many
+        while start < len(lines):
+            stop = min(start + few, len(lines))
+            rows = self._rows(CHUNKS, (number << SHIFT | start, number << SHIFT | stop))
+            if len(rows) != stop - start:
+                self._removed()
+            for chunk, (data,) in enumerate(rows, start):
+                yield Piece(lines[chunk], unpack(data, where))
+            start, few = stop, min(2 * few, SOME)
+
+    def _rows(self, query: str, values: tuple[object, ...]) -> list[tuple[bytes]]:
+        with self._file.reading() as db:
+            return db.execute(query, values).fetchall()
+
+    def _removed(self) -> NoReturn:
+        raise StoreFailed(self._file.name, "the original was removed while it was being read", "fold anew")
+
+    def keep(self, folds: Iterable[Fold]) -> None:
+        now = int(self._clock())
+        rows = [(self._tenant, fold.key, slot_of(fold), fold_row(fold), now) for fold in folds]
+        with self._file.writing() as db:
+            db.executemany(KEEP, rows)
+            db.execute(NEWER, (self._tenant,))
+
+    def forget(self, folds: Iterable[Fold]) -> None:
+        rows = [(self._tenant, fold.key, slot_of(fold)) for fold in folds]
+        with self._file.writing() as db:
+            db.executemany("DELETE FROM folds WHERE tenant = ? AND key = ? AND slot = ?", rows)
+            db.execute(NEWER, (self._tenant,))
+
+    def folds(self, keys: Iterable[str]) -> list[Fold]:
+        wanted = json.dumps(list(keys))
+        with self._file.reading() as db:
+            rows = db.execute(FIND, (wanted, self._tenant)).fetchall()
+        now = int(self._clock())
+        if stale := sorted({key for _, _, seen, key in rows if seen < now - DAY}):
+            with self._file.writing() as db:
+                seen_now = ((now, self._tenant, key) for key in stale)
+                db.executemany("UPDATE folds SET seen = ? WHERE tenant = ? AND key = ?", seen_now)
+        return [fold_from(slot, fold) for slot, fold, *_ in rows]
+
+    def record(self, conversation: str, row: str) -> None:
+        with self._file.writing(alone=True) as db:
+            values = (self._tenant, spelled(conversation), json.dumps(row))
+            db.execute("INSERT INTO records (tenant, conversation, row) VALUES (?, ?, ?)", values)
+
+    def recorded(self, conversation: str) -> list[str]:
+        query = "SELECT row FROM records WHERE tenant = ? AND conversation = ? ORDER BY id"
+        with self._file.reading() as db:
+            return [json.loads(row) for (row,) in db.execute(query, (self._tenant, spelled(conversation)))]
+
+    def conversations(self) -> list[str]:
+        query = "SELECT DISTINCT conversation FROM records WHERE tenant = ?"
+        with self._file.reading() as db:
+            return sorted(unspelled(name) for (name,) in db.execute(query, (self._tenant,)))
+
+    def kept(self) -> Iterator[Kept]:
+        query = "SELECT ref, stored, at FROM originals WHERE tenant = ? AND ref IS NOT NULL ORDER BY at DESC"
+        with self._file.reading() as db:
+            rows = db.execute(query, (self._tenant,)).fetchall()
+        return map(Kept._make, rows)
+
+    def standing(self, since: int) -> Iterator[Fold]:
+        with self._file.reading() as db:
+            query = "SELECT slot, fold FROM folds WHERE tenant = ? AND seen >= ? ORDER BY id"
+            rows = db.execute(query, (self._tenant, since)).fetchall()
+        return (fold_from(slot, fold) for slot, fold in rows)
+
+    def expire(self, before: int) -> int:
+        with self._file.writing() as db:
+            gone = db.execute("DELETE FROM folds WHERE tenant = ? AND seen < ?", (self._tenant, before)).rowcount
+            if gone:
+                db.execute(NEWER, (self._tenant,))
+        return gone
+
+    def drop(self, refs: Iterable[str], before: int) -> int:
+        """Also what never arrived: streams that broke off more than a day ago."""
+        wanted = [address(ref) for ref in refs]
+        query = "SELECT id FROM originals WHERE tenant = ? AND at < ? AND ref"
+        gone = 0
+        with self._file.writing() as db:
+            _remove(db, db.execute(f"{query} IS NULL", (self._tenant, int(self._clock()) - DAY)).fetchall())
+        for start in range(0, len(wanted), 100):
+            some = json.dumps(wanted[start : start + 100])
+            with self._file.writing() as db:
+                found = f"{query} IN (SELECT value FROM json_each(?))"
+                gone += _remove(db, db.execute(found, (self._tenant, before, some)).fetchall())
+        self._shrink()
+        return gone
+
+    def _shrink(self) -> None:
+        """Give free pages back to the disk, some at a time, as others may want to write."""
+        before = -1
+        while True:
+            with self._file.reading() as db:
+                free = db.execute("PRAGMA freelist_count").fetchone()[0]
+                if free in (0, before):
+                    return
+                db.executescript("PRAGMA incremental_vacuum(2000)")  # execute would take one page
+            before = free
+
+
+def _remove(db: sqlite3.Connection, numbers: list[tuple[int]]) -> int:
+    db.executemany("DELETE FROM chunks WHERE id >= ? AND id < ?", ((n << SHIFT, n + 1 << SHIFT) for (n,) in numbers))
+    db.executemany("DELETE FROM originals WHERE id = ?", numbers)
+    return len(numbers)

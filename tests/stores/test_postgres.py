@@ -1,0 +1,128 @@
+from __future__ import annotations
+
+import multiprocessing
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+
+import psycopg
+import pytest
+from tests.stores import servers
+from tests.stores.conformance import LONG, Clock, Conformance, put, stub
+from tests.stores.loads import hammer
+
+from yohaku.core.errors import StoreFailed
+from yohaku.stores import DAY, Store
+from yohaku.stores import open as open_store
+from yohaku.stores.postgres import PostgresStore
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[str]:
+    with servers.postgres() as url:
+        yield url
+
+
+@pytest.fixture
+def url(server: str) -> str:
+    with psycopg.connect(server, autocommit=True) as db:
+        db.execute("DROP SCHEMA public CASCADE; CREATE SCHEMA public")
+    return server
+
+
+@pytest.fixture
+def again(url: str, clock: Clock) -> Iterator[Callable[[], Store]]:
+    opened: list[PostgresStore] = []
+
+    def opens() -> PostgresStore:
+        opened.append(PostgresStore(url, clock))
+        return opened[-1]
+
+    yield opens
+    for each in opened:
+        each.close()
+
+
+@pytest.fixture
+def store(again: Callable[[], Store]) -> Store:
+    return again()
+
+
+class TestPostgres(Conformance):
+    pass
+
+
+def test_what_processes_put_at_once_is_all_there(url: str) -> None:
+    assert hammer(url, processes=3, puts=100) == []
+
+
+def test_a_server_that_is_not_there_is_said_without_its_password() -> None:
+    store = open_store(f"postgresql://user:secret@127.0.0.1:{servers.free_port()}/name")
+    for ask in (lambda: store.version, lambda: store.folds(["a"]), lambda: put(store, "text")):
+        with pytest.raises(StoreFailed, match=r"the store postgresql://user:…@127.*see that the server runs") as raised:
+            ask()
+        assert "secret" not in str(raised.value)
+
+
+def test_a_connection_that_was_cut_is_replaced(store: Store, url: str) -> None:
+    ref = put(store, LONG)
+    for ask in (lambda: store.get(ref), lambda: store.keep([stub("a")])):
+        with psycopg.connect(url, autocommit=True) as db:
+            db.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()")
+        ask()
+    assert (store.get(ref), store.folds(["a"]), store.version) == (LONG, [stub("a")], 1)
+
+
+def test_a_database_that_takes_nothing_more_is_said_and_can_still_be_read(store: Store, url: str) -> None:
+    ref = put(store, LONG)
+    with psycopg.connect(url, autocommit=True) as db:
+        db.execute("ALTER DATABASE postgres SET default_transaction_read_only = on")
+    try:
+        other = PostgresStore(url)
+        with pytest.raises(StoreFailed, match="read-only"):
+            put(other, "more")
+        assert other.get(ref) == LONG
+        other.close()
+    finally:
+        with psycopg.connect(url, autocommit=True) as db:
+            db.execute("SET default_transaction_read_only = off")
+            db.execute("ALTER DATABASE postgres RESET default_transaction_read_only")
+
+
+def test_a_forked_process_connects_anew(store: Store) -> None:
+    put(store, "before")
+    context = multiprocessing.get_context("fork")
+    children = [context.Process(target=_child, args=(store, number)) for number in range(3)]
+    for child in children:
+        child.start()
+    for child in children:
+        child.join()
+    assert [child.exitcode for child in children] == [0] * 3
+    assert len(list(store.kept())) == 4
+
+
+def _child(store: Store, number: int) -> None:
+    put(store, f"child {number}")
+    os._exit(0)  # as a worker does that must not end its parent's connection
+
+
+def test_a_stream_that_broke_off_leaves_no_rows_and_one_that_was_killed_is_swept(
+    store: Store, url: str, clock: Clock
+) -> None:
+    rows = "SELECT (SELECT count(*) FROM yohaku_originals), (SELECT count(*) FROM yohaku_chunks)"
+    with pytest.raises(ZeroDivisionError):
+        store.put_stream(os.urandom(1 << 20) + bytes(1 // number) for number in range(20, -1, -1))
+    code = (
+        "import os, sys; from yohaku.stores.postgres import PostgresStore;"
+        "store = PostgresStore(sys.argv[1], lambda: 1e9);"
+        "store.put_stream(os.urandom(1 << 20) if n else os.abort() for n in range(20, -1, -1))"
+    )
+    with psycopg.connect(url, autocommit=True) as db:
+        assert db.execute(rows).fetchone() == (0, 0)
+        assert subprocess.run([sys.executable, "-c", code, url], check=False).returncode < 0
+        store.drop([], 0)
+        assert db.execute(rows).fetchone() != (0, 0)
+        clock.now += 2 * DAY
+        store.drop([], 0)
+        assert db.execute(rows).fetchone() == (0, 0)
