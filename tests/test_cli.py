@@ -56,6 +56,16 @@ def session_of(steps: int) -> dict[str, Any]:
     return {"model": "gpt-4o", "messages": messages, "temperature": 0.2, "x_unknown": {"kept": [1, 2]}}
 
 
+@pytest.fixture(autouse=True)
+def data(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where a fit keeps what it folds: never in the home of who runs the tests."""
+    folder = tmp_path_factory.mktemp("data")
+    monkeypatch.setenv("XDG_DATA_HOME", str(folder))
+    for name in ("YOHAKU_STORE", "YOHAKU_DATA"):
+        monkeypatch.delenv(name, raising=False)
+    return folder / "yohaku"
+
+
 @pytest.fixture
 def write(tmp_path: Path) -> Callable[[bytes | dict[str, Any]], str]:
     def write(content: bytes | dict[str, Any]) -> str:

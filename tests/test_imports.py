@@ -28,7 +28,9 @@ MAY_IMPORT = {
     "lab": {"core", "meters", "dialects", "stores", "session", "drive", "settings", "catalog", "lab"},
     "transcript": {"core", "dialects"},
     "doctor": {"core", "catalog", "settings", "meters", "dialects", "stores", "phrases", "doctor"},
+    "cli_stores": {"core", "stores", "settings", "phrases", "recall", "collect"},
     "cli": {
+        "cli_stores",
         "doctor",
         "transcript",
         "core",

@@ -216,7 +216,7 @@ def test_a_message_of_several_lines_becomes_one_in_japanese_too() -> None:
 
 
 def test_every_notice_has_a_sentence_in_japanese() -> None:
-    source = (Path(settings.__file__)).read_text(encoding="utf-8")
+    source = "".join((SOURCE / name).read_text(encoding="utf-8") for name in ("settings.py", "session.py"))
     codes = set(re.findall(r"(?:warn|Notice)\(\s*\"(\w+)\"", source))
     assert codes == phrases.NOTICES.keys()
     read = settings.read({"WINDOW": "", "YOHAKU_WINDOW": "many", "HOME": "/nowhere"})

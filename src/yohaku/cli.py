@@ -1,4 +1,4 @@
-"""The command line: `yohaku fit`, `show`, `count`, `demo`, `doctor`, `export`, `lab`.
+"""The command line: `yohaku fit`, `show`, `count`, `demo`, `doctor`, `export`, `lab`, and the commands of stores.
 
 Law: exit 0 done, 2 misuse or bad input, 3 does not fit. What goes wrong is one plain line on standard error, and then
 nothing has been written. Heavy parts load when a command needs them.
@@ -62,15 +62,18 @@ def _fail(line: str, code: int = 2) -> int:
 
 
 def fit(arguments: argparse.Namespace, settings: setting.Settings) -> int:
-    from yohaku.session import Session
+    from yohaku import cli_stores
+    from yohaku.session import Session, in_memory
 
     given = _load(arguments, settings, "fit")
+    store = cli_stores.for_fit(arguments.store, settings, lambda why: _warn([in_memory(why)], settings.lang))
     session = Session(
         _window(arguments, settings, given.model),
         arguments.reserve if arguments.reserve is not None else settings.reserve,
         arguments.recipe or settings.recipe,
         given.model,
         dialect=given.dialect,
+        store=store,
         settings=settings,
     )
     _warn(session.warnings, settings.lang)
@@ -79,6 +82,8 @@ def fit(arguments: argparse.Namespace, settings: setting.Settings) -> int:
     except DoesNotFit:
         _write_report(arguments, session, settings)
         raise
+    finally:
+        store.close()
     written = given.raw if body is given.body and given.raw is not None else _json(body)
     _write(arguments.out, written, settings)
     _write_report(arguments, session, settings)
@@ -191,6 +196,55 @@ def export(arguments: argparse.Namespace, settings: setting.Settings) -> int:
         transcript.bring(arguments.file, arguments.out)
     else:
         _write(arguments.out, _json(transcript.export(arguments.file, arguments.to)), settings)
+    return 0
+
+
+def recall(arguments: argparse.Namespace, settings: setting.Settings) -> int:
+    from yohaku import cli_stores
+
+    if (arguments.ref is None) == (arguments.search is None):
+        raise Trouble(phrases.say("recall_what", settings.lang))
+    if arguments.raw and (arguments.offset or arguments.limit):
+        raise Trouble(phrases.say("recall_raw", settings.lang))
+    with cli_stores.opened(arguments.store, settings) as store:
+        if arguments.search is not None:
+            print(cli_stores.search(store, arguments.search, arguments.limit, settings.lang))
+            return 0
+        ref = cli_stores.ref_in(arguments.ref)
+        if arguments.raw:
+            sys.stdout.buffer.writelines(cli_stores.raw(store, ref))
+            sys.stdout.buffer.flush()
+        else:
+            print(cli_stores.lines(store, ref, arguments.offset or 1, arguments.limit, arguments.grep))
+    return 0
+
+
+def receipts(arguments: argparse.Namespace, settings: setting.Settings) -> int:
+    from yohaku import cli_stores, stores
+
+    name = stores.redacted(cli_stores.url_of(arguments.store, settings))
+    with cli_stores.opened(arguments.store, settings) as store:
+        print(cli_stores.receipts(store, arguments.limit, name, settings.lang))
+    return 0
+
+
+def why(arguments: argparse.Namespace, settings: setting.Settings) -> int:
+    from yohaku import cli_stores
+
+    ref = cli_stores.ref_in(arguments.ref)
+    with cli_stores.opened(arguments.store, settings) as store:
+        told = cli_stores.why(store, ref, settings.lang)
+    if told is None:
+        raise Trouble(phrases.say("why_unrecorded", settings.lang, name=ref))
+    print(told)
+    return 0
+
+
+def collect(arguments: argparse.Namespace, settings: setting.Settings) -> int:
+    from yohaku import cli_stores
+
+    with cli_stores.opened(arguments.store, settings) as store:
+        print(cli_stores.collect(store, arguments.older_than, settings.lang, dry_run=arguments.dry_run))
     return 0
 
 
@@ -349,6 +403,16 @@ def _positive(text: str) -> int:
 _positive.__name__ = "positive number"
 
 
+def _days(text: str) -> int:
+    number = int(text)
+    if not 0 <= number < 10**6:
+        raise ValueError
+    return number
+
+
+_days.__name__ = "number of days"
+
+
 class _Parser(argparse.ArgumentParser):
     """Says what is wrong in one line, like everything else here."""
 
@@ -361,7 +425,7 @@ def _parser() -> argparse.ArgumentParser:
         prog="yohaku",
         description="Keeps a conversation with a language model inside its context window. It folds; it never deletes.",
         epilog="examples:\n  yohaku demo\n  yohaku fit request.json --window 8192 --out smaller.json\n"
-        "  yohaku count request.json --model gpt-4o",
+        "  yohaku recall ref=abcdefgh2345\n  yohaku count request.json --model gpt-4o",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"yohaku {__version__}")
@@ -373,6 +437,8 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("--window", type=_positive, metavar="N", help="tokens the model can hold (default 16384)")
     command.add_argument("--fast", action="store_true", help="without pauses")
     _add_doctor(commands)
+    _add_recall(commands)
+    _add_receipts(commands)
     examples = ["yohaku lab run sessions/ --windows 8192 --recipes auto,sliding", "yohaku lab run --help"]
     command = _command(commands, "lab", lab, "replay recorded sessions, and score what recipes keep", examples)
     command.add_argument("rest", nargs=argparse.REMAINDER, metavar="run PATH…", help="see yohaku lab run --help")
@@ -389,6 +455,7 @@ def _add_fit(commands: Any) -> None:
     command = _command(commands, "fit", fit, "give back the same conversation, within the window", examples)
     _conversation(command)
     _folding(command)
+    _store(command)
     command.add_argument("--out", metavar="FILE", help="write the result here instead of standard output")
     command.add_argument("--report", metavar="FILE", help="write what was folded, and why, as JSON")
     command.add_argument("--quiet", "-q", action="store_true", help="say nothing on standard error when all is well")
@@ -422,6 +489,47 @@ def _add_doctor(commands: Any) -> None:
     names = ["openai_chat", "openai_responses", "anthropic", "gemini", "ollama", "transcript"]
     command.add_argument("--to", choices=names, default="openai_chat", metavar="D", help=", ".join(names))
     command.add_argument("--out", metavar="FILE", help="write here instead of standard output")
+
+
+def _add_recall(commands: Any) -> None:
+    examples = [
+        "yohaku recall ref=abcdefgh2345",
+        "yohaku recall abcdefgh2345 --offset 400 --limit 50",
+        "yohaku recall abcdefgh2345 --grep '(?i)error'",
+        "yohaku recall abcdefgh2345 --raw",
+        "yohaku recall --search 'connection refused'",
+    ]
+    command = _command(commands, "recall", recall, "open what was folded, by the ref that is shown for it", examples)
+    command.add_argument("ref", nargs="?", metavar="REF", help="as shown: ref=… or without ref=")
+    command.add_argument("--offset", type=_positive, metavar="N", help="the line to begin at (default 1)")
+    command.add_argument(
+        "--limit", type=_positive, metavar="N", help="lines at most (default 200; 50 with --grep, 20 with --search)"
+    )
+    which = command.add_mutually_exclusive_group()
+    which.add_argument("--grep", metavar="RE", help="only lines that match a regular expression")
+    which.add_argument("--raw", action="store_true", help="the bytes of the original, and nothing else")
+    which.add_argument("--search", metavar="WORDS", help="lines with all these words, in everything that is kept")
+    _store(command)
+
+
+def _add_receipts(commands: Any) -> None:
+    examples = ["yohaku receipts", "yohaku receipts --limit 100"]
+    command = _command(commands, "receipts", receipts, "tell what was folded, and when", examples)
+    command.add_argument("--limit", type=_positive, default=20, metavar="N", help="the newest so many (default 20)")
+    _store(command)
+    command = _command(commands, "why", why, "tell why something was folded", ["yohaku why ref=abcdefgh2345"])
+    command.add_argument("ref", metavar="REF", help="as shown: ref=… or without ref=")
+    _store(command)
+    examples = ["yohaku collect --dry-run", "yohaku collect --older-than 90"]
+    command = _command(commands, "collect", collect, "remove old originals that no fold shows any more", examples)
+    command.add_argument("--older-than", type=_days, default=30, metavar="DAYS", help="how old (default 30)")
+    command.add_argument("--dry-run", action="store_true", help="say what would be removed, and leave it")
+    _store(command)
+
+
+def _store(command: Any) -> None:
+    stores = "memory:, sqlite:///path, redis://… or postgresql://…"
+    command.add_argument("--store", metavar="URL", help=f"{stores} (default: YOHAKU_STORE, or a file of your own)")
 
 
 def _command(commands: Any, name: str, run: Callable[..., int], what: str, examples: list[str]) -> Any:

@@ -186,6 +186,44 @@ PHRASES = {
         "何にも答えていない結果 ({why}) を文として残しました",
     ),
     "export_out": ("a transcript needs a file: give --out FILE", "書き出すファイルを --out で指定してください"),
+    "recall_what": (
+        "give a ref, or --search WORDS: yohaku recall REF",
+        "ref か --search 言葉 のどちらかを指定してください: yohaku recall REF",
+    ),
+    "recall_raw": (
+        "--raw gives the whole original; leave out --offset and --limit",
+        "--raw は全体をそのまま出します。--offset と --limit は付けられません",
+    ),
+    "search_none": ("nothing that is kept has “{name}” in a line", "「{name}」を含む行は見つかりません"),
+    "search_more": (
+        "there may be more: raise --limit, or give more words",
+        "他にもあるかもしれません。--limit を増やすか、言葉を足してください",
+    ),
+    "receipts_none": (
+        "no folding is recorded in {name}",
+        "{name} に折りたたみの記録はありません",
+    ),
+    "receipt": (
+        "{about}  {before:,} → {after:,} of {limit:,} tokens, {count:,} folds: {why}",
+        "{about}  {before:,} → {after:,} / {limit:,} トークン、{count:,} か所: {why}",
+    ),
+    "why_fold": (
+        "{name}: {why}\n{before:,} → {after:,} tokens; last folded {about}",
+        "{name}: {why}\n{before:,} → {after:,} トークン。最後の折りたたみ: {about}",
+    ),
+    "why_unrecorded": (
+        "no folding is recorded for {name}, but yohaku recall {name} opens it",
+        "{name} の折りたたみの記録はありませんが、yohaku recall {name} で開けます",
+    ),
+    "unknown_time": ("at an unknown time", "日時不明"),
+    "collected": (
+        "removed {count:,} originals ({size:,} bytes) and {folds:,} folds; {after:,} bytes are left",
+        "原文 {count:,} 件 ({size:,} バイト) と折りたたみ {folds:,} 件を消しました。残りは {after:,} バイトです",
+    ),
+    "collectable": (
+        "would remove {count:,} originals ({size:,} bytes) and {folds:,} folds; {after:,} bytes would be left",
+        "原文 {count:,} 件 ({size:,} バイト) と折りたたみ {folds:,} 件を消せます。残りは {after:,} バイトになります",
+    ),
     "check_fine": ("all is well", "問題ありません"),
     "check_wrong": ("{count:,} to put right (marked !!)", "直すところが {count:,} か所あります (!! の行)"),
     "check_python": ("Python {name}, yohaku {about}", "Python {name}、yohaku {about}"),
@@ -262,6 +300,7 @@ NOTICES = {
     "--window か {variable} で指定できます。",
     "unknown_model": "モデル {model!r} は不明です。{tokens} トークンとして続けます。"
     "--window か {variable} で指定できます。",
+    "store_failed": "保存先 {where} を使えません ({why})。メモリで続けます。今回折りたたんだものは後で開けません。",
 }
 """Japanese, by the code of what a user should read once at the start."""
 

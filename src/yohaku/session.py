@@ -6,15 +6,17 @@ A body that only adds to the last one costs what it adds.
 
 from __future__ import annotations
 
+import json
+import time
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
-from yohaku import dialects, meters
+from yohaku import dialects, meters, stores
 from yohaku import settings as setting
 from yohaku.core.budget import Budget
 from yohaku.core.engine import Effect, Fits, Folding, Outcome, Recipe, TooBig, Wish, plan
-from yohaku.core.errors import BadSetting, DoesNotFit, Malformed, Unreadable
+from yohaku.core.errors import BadSetting, DoesNotFit, Malformed, StoreFailed, Unreadable
 from yohaku.core.fold import Cut, Gist, View
 from yohaku.core.ledger import Scales
 from yohaku.core.meter import Meter
@@ -29,9 +31,10 @@ from yohaku.drafts import Drafts
 from yohaku.drive import Answers, Summarise, adrive, drive
 from yohaku.meters.guarded import Guarded
 from yohaku.meters.scale import Scale
-from yohaku.settings import Settings
+from yohaku.settings import Notice, Settings
 from yohaku.stores import Store
 from yohaku.stores.memory import MemoryStore
+from yohaku.stores.sheltered import Sheltered
 from yohaku.watch import Watch
 
 
@@ -67,7 +70,7 @@ class Session:
         *,
         dialect: str | None = None,
         meter: Meter | None = None,
-        store: Store | None = None,
+        store: Store | str | None = None,
         summarise: Summarise | None = None,
         look: Callable[[str], str | None] | None = None,
         before: Callable[[Folding], str | bool | None] | None = None,
@@ -78,9 +81,10 @@ class Session:
     ) -> None:
         """`window` or `model` is needed; everything else has a default that is a function of them.
 
-        `look` reads a file as it is now; `before` is told of a folding, and may add words to it or refuse it by
-        returning False; `after` is given the receipt of each. With `background` a gist is prepared, from "warm" on,
-        beside the conversation, and what goes wrong with that is in `troubles`.
+        `store` is one of ours or its URL, as `sqlite:///path`; while it fails the session goes on in memory, and says
+        so in `warnings`. `look` reads a file as it is now; `before` is told of a folding, and may add words to it or
+        refuse it by returning False; `after` is given the receipt of each. With `background` a gist is prepared, from
+        "warm" on, beside the conversation, and what goes wrong with that is in `troubles`.
         """
         for name, given in (("window", window), ("reserve", reserve)):
             if given is not None and (not isinstance(given, int) or isinstance(given, bool)):
@@ -93,7 +97,7 @@ class Session:
         self.warnings = found.warnings
         self.recipe = setting.recipe_for(recipe, settings) if isinstance(recipe, str) else recipe
         self.model = model
-        self.store: Store = store if store is not None else MemoryStore()
+        self.store = self._sheltered(store)
         self.receipt: Receipt | None = None
         self.scale = Scale()
         self._dialect = dialect
@@ -186,6 +190,13 @@ class Session:
     def read(self, body: Any) -> History:
         """What a body says, in our language."""
         return self._dialect_of(body).read(body).history()
+
+    def _sheltered(self, given: Store | str | None) -> Store:
+        store = stores.open(given) if isinstance(given, str) else given if given is not None else MemoryStore()
+        return store if isinstance(store, MemoryStore | Sheltered) else Sheltered(store, self._tell)
+
+    def _tell(self, why: StoreFailed) -> None:
+        self.warnings = (*self.warnings, in_memory(why))
 
     def _wish(self, fold: bool, words: str) -> Wish:
         return Wish(manual=fold, words=words, model=self._answers.summarise is not None, prices=self._prices)
@@ -294,11 +305,13 @@ class Session:
         return Outcome(before.view.grown(history), ledger, ledger, Fits())
 
     def _keep(self, outcome: Outcome) -> None:
-        if outcome.folds:
-            for fold in outcome.folds:
-                for ref, original in self._drafts.origin(fold, outcome.view).originals(fold):
-                    self.store.put(ref, original)
-            self.store.keep(outcome.folds)
+        if not outcome.folds:
+            return
+        view, origin = outcome.view, self._drafts.origin
+        self.store.put_all(pair for fold in outcome.folds for pair in origin(fold, view).originals(fold))
+        self.store.keep(outcome.folds)
+        if self.receipt:
+            self.store.record(view.history.turns[0].key, _row(self.receipt, time.time()))
 
     def _write(self, last: _Last | None, reading: Reading, outcome: Outcome) -> Any:
         dialect, body = reading.dialect, reading.body
@@ -313,6 +326,19 @@ class Session:
             sent = dialect.sent(outcome.view, len(entries))
         self._last = _Last(reading, outcome, len(entries), written, self.store.version, sent)
         return out
+
+
+def in_memory(why: StoreFailed) -> Notice:
+    text = f"{why}; going on in memory: what is folded now cannot be opened later"
+    return Notice("store_failed", text, {name: str(fact) for name, fact in why.facts.items()})
+
+
+def _row(receipt: Receipt, at: float) -> str:
+    """What is recorded of a folding: the folds made now, not all that stand, so that rows do not grow with them."""
+    fields = ("kind", "ref", "what", "before", "after", "why")
+    made = [{name: getattr(fold, name) for name in fields} for fold in receipt.outcome.folds]
+    facts = {name: getattr(receipt, name) for name in ("before", "after", "limit", "exact", "meter")}
+    return json.dumps({"at": int(at), **facts, "folds": made})
 
 
 def _settled(history: History) -> Cut:
