@@ -7,8 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from yohaku.core.commands import arguments
+import msgspec
+
+from yohaku.core.commands import arguments, plain
 from yohaku.core.facts import origin_of
 from yohaku.core.fold import Cut, Slot, View
 from yohaku.core.lines import Span, names, shown, words_of
@@ -45,7 +48,7 @@ def scraps(view: View, cut: Cut) -> Iterator[Scrap]:
             age -= 1
             for item in step.items:
                 if isinstance(item, Use):
-                    given = [value if isinstance(value, str) else str(value) for value in arguments(item).values()]
+                    given = [_value(value) for value in arguments(item).values()]
                     short = frozenset(value for value in given if 4 <= len(value) <= LINE and "\n" not in value)
                     yield Scrap(item, "\n".join(given), age, own=True, quotes=short)
                     yield Scrap(item, item.result.text, age, read=reads(item.call.name))
@@ -69,12 +72,12 @@ def abridged(found: Sequence[Scrap], chosen: Sequence[Sequence[Span]]) -> list[s
 def covered(view: View, cut: Cut | None, folded: Iterable[tuple[str, Slot]]) -> set[str]:
     """What is named by all that stays as it is."""
     hidden = {step.key for turn in view.hidden(cut) for step in turn.steps} if cut else set[str]()
-    turns = view.history.turns[cut.turn :] if cut else view.visible()
-    without = set(folded)
+    turns = view.stubbed[cut.turn - view.cut.turn :] if cut else view.stubbed
+    without = {(key, _plain(slot)) for key, slot in folded}
     seen: set[str] = set()
     for part in (*view.history.system, *(part for turn in turns for part in turn.prompt)):
         seen |= names(part.text) if isinstance(part, Text) else set()
-    for step in (step for turn in (view.history.turns[cut.turn :] if cut else view.visible()) for step in turn.steps):
+    for step in (step for turn in turns for step in turn.steps):
         if step.key not in hidden:
             for slot, text in _texts(step.solid):
                 if (step.key, slot) not in without:
@@ -94,12 +97,25 @@ def topic(view: View, steps: int = 4, most: int = 4_000) -> frozenset[str]:
 
 
 def _texts(items: Iterable[object]) -> Iterator[tuple[Slot, str]]:
+    """Each text of a step, an argument by its plain name."""
     for index, item in enumerate(items):
         if isinstance(item, Use):
             for name, value in arguments(item).items():
-                yield Slot("argument", index, name), value if isinstance(value, str) else str(value)
+                yield Slot("argument", index, name), _value(value)
             for number, part in enumerate(item.result.parts):
                 if isinstance(part, Text):
                     yield Slot("result", index, number), part.text
         elif isinstance(item, Text):
             yield Slot("item", index), item.text
+
+
+def _plain(slot: Slot) -> Slot:
+    return slot._replace(part=plain(slot.part)) if isinstance(slot.part, str) else slot
+
+
+def _value(value: Any) -> str:
+    """As the call had it, in JSON; nothing of what is nested too deep to be written again."""
+    try:
+        return value if isinstance(value, str) else msgspec.json.encode(value).decode()
+    except (ValueError, RecursionError):
+        return ""

@@ -114,13 +114,13 @@ def _candidates(sources: Sequence[Source], topic: frozenset[str]) -> tuple[list[
         value[name] *= times**OFTEN * (QUOTED if " " in name else 1.0)
     if topic:
         for name in value:
-            words = words_of(name)
+            words = _made_of(name)
             if words and words <= topic:
                 value[name] *= TOPICAL
     found = []
     for number, spans in lines.items():
         source, count = sources[number], counts[number]
-        worth = 1.0 if source.own else (READ if source.read else 1.0) * len(spans) ** -CROWD
+        worth = 1.0 if source.own else (READ if source.read else 1.0) * max(1, len(spans)) ** -CROWD
         head = len(spans) * 0.15
         for place, (span, seen) in enumerate(zip(spans, named[number], strict=True)):
             if seen:
@@ -204,7 +204,9 @@ def _spans(text: str) -> Iterator[Span]:
     start = 0
     for number, line in enumerate(text.split("\n"), 1):
         end = start + len(line)
-        if len(line) <= LONG:
+        if not line or line.isspace():
+            pass
+        elif len(line) <= LONG:
             yield Span(number, start, end)
         else:
             at = start
@@ -223,7 +225,7 @@ WORD = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./-]*|[ァ-ヶー]{3,40}|第?[0-9０-
 
 def names(text: str) -> frozenset[str]:
     """What a text names: paths, code names, ids, numbers; no plain words."""
-    return frozenset([word.rstrip(".-/") for word in WORD.findall(text) if _is_name(word)])
+    return frozenset([word.rstrip(".-/") for word in WORD.findall(text) if len(word) <= 200 and _is_name(word)])
 
 
 @lru_cache(maxsize=1 << 16)
@@ -231,9 +233,7 @@ def _is_name(word: str) -> bool:
     if word[-1] > "\u3000":
         return True
     word = word.strip("./-")
-    if len(word) < 3 or len(word) > 200:
-        return False
-    return bool(_NAME.search(word))
+    return len(word) >= 3 and bool(_NAME.search(word))
 
 
 _NAME = re.compile(r"[A-Za-z]_|_[A-Za-z]|[a-z][A-Z]|[A-Z]{2}[a-z]{2}|[A-Za-z]\d|\d[A-Za-z]|\d{4}|[\w-]\.[\w-]|/")
@@ -257,10 +257,12 @@ def shown(text: str, spans: Sequence[Span], numbered: bool = True) -> list[str]:
 _NUMBERED = re.compile(r"(?:\s*\d+[→|:\t][^\n]*\n){2}")
 
 
-@lru_cache(maxsize=1 << 16)
-def words_of(name: str) -> frozenset[str]:
-    """The words a name is made of, in small letters: `getJobId` is made of get and job."""
-    return frozenset([word.lower() for word in _WORDS.findall(name)])
+def words_of(text: str) -> frozenset[str]:
+    """The words a name is made of, or a text, in small letters: `getJobId` is made of get and job."""
+    return frozenset([word.lower() for word in _WORDS.findall(text)])
 
+
+_made_of = lru_cache(maxsize=1 << 16)(words_of)
+"""For names: whole texts would never leave so large a cache."""
 
 _WORDS = re.compile(r"[A-Z]?[a-z]{2,}|[A-Z]{3,}")

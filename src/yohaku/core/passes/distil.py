@@ -23,8 +23,8 @@ def distil(over: float = 1 / 16, to: float = 1 / 64) -> Pass:
         outsized = max(int(room.budget.limit * over), 8 * SMALL)
         found = [p for p in pieces(view, room, "result", "argument") if p.weight > outsized and p.step > 0]
         left = sum(piece.weight for piece in found) - room.excess
-        if left < max(int(room.budget.limit * to), 2 * SMALL) * len(found):
-            return []  # more has to go than this
+        if room.excess <= 0 or left < max(int(room.budget.limit * to), 2 * SMALL) * len(found):
+            return []  # nothing has to go, or more than this
         seen = covered(view, None, [(piece.key, piece.slot) for piece in found])
         chosen, _ = choose([source_of(piece, room) for piece in found], seen, left - TITLE * len(found), topic(view))
         return [by_lines(piece, room, spans) for piece, spans in zip(found, chosen, strict=True)]

@@ -1,0 +1,293 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from yohaku.core.lines import LONG, MOST, NUMBER, Source, Span, choose, names, shown, words_of
+
+PLENTY = 1_000_000.0
+
+
+def source(text: str, age: int = 1, **how: object) -> Source:
+    return Source(text, age, 1.0, title=0, **how)  # type: ignore[arg-type]
+
+
+def chosen(*sources: Source, tokens: float = PLENTY, covered: tuple[str, ...] = (), topic: str = "") -> list[list[str]]:
+    """For each source what of it is shown, as it was."""
+    spans, _ = choose(sources, covered, tokens, words_of(topic))
+    return [[of.text[span.start : span.end] for span in some] for of, some in zip(sources, spans, strict=True)]
+
+
+def cost(source: Source, spans: list[Span]) -> float:
+    lines = sum(source.tokens * (span.end - span.start + 1) + NUMBER for span in spans)
+    return lines + source.title if spans else 0
+
+
+WORDS = st.sampled_from("get_rows|src/app.py|3.14|12345|サーバー|開発環境構築|the|is|`make all`|JobId7|| ".split("|"))
+LINES = st.lists(WORDS, max_size=60).map(" ".join)
+TEXTS = st.one_of(
+    st.lists(LINES, max_size=12).map("\n".join), st.text(max_size=300), st.text("ab_/.1 \n", max_size=400)
+)
+SOURCES = st.builds(
+    Source,
+    TEXTS,
+    st.integers(1, 50),
+    st.sampled_from((0.0, 0.25, 1.0, 3.0)),
+    st.booleans(),
+    st.booleans(),
+    title=st.integers(0, 30),
+)
+MANY = st.lists(SOURCES, max_size=6)
+COVERED = st.frozensets(WORDS, max_size=4)
+TOKENS = st.one_of(st.floats(0, 500), st.just(PLENTY))
+
+
+# Laws
+
+
+@given(MANY, COVERED, TOKENS)
+def test_what_is_chosen_lies_in_its_text_in_order_and_no_character_twice(
+    sources: list[Source], covered: frozenset[str], tokens: float
+) -> None:
+    found, _ = choose(sources, covered, tokens)
+    assert len(found) == len(sources)
+    for one, spans in zip(sources, found, strict=True):
+        ends = [0, *(place for span in spans for place in (span.start, span.end)), len(one.text)]
+        assert ends == sorted(ends)
+        for span in spans:
+            assert one.text[: span.start].count("\n") == span.line - 1
+            assert "\n" not in one.text[span.start : span.end]
+            assert 0 < span.end - span.start <= LONG
+
+
+@given(MANY, COVERED, TOKENS)
+def test_what_is_chosen_and_what_is_left_add_up_to_the_tokens_given(
+    sources: list[Source], covered: frozenset[str], tokens: float
+) -> None:
+    found, left = choose(sources, covered, tokens)
+    assert left >= 0
+    assert sum(map(cost, sources, found)) + left == pytest.approx(tokens)
+
+
+@given(MANY, COVERED, TOKENS)
+def test_the_same_sources_give_the_same_choice(sources: list[Source], covered: frozenset[str], tokens: float) -> None:
+    again = [Source(s.text, s.age, s.tokens, s.own, s.read, s.quotes, s.title) for s in sources]
+    assert choose(sources, covered, tokens) == choose(again, sorted(covered, reverse=True), tokens)
+
+
+@given(MANY, COVERED)
+def test_with_tokens_enough_every_name_is_shown_and_no_line_is_that_names_nothing_new(
+    sources: list[Source], covered: frozenset[str]
+) -> None:
+    sources = [Source(s.text, s.age, s.tokens, read=s.read, title=s.title) for s in sources]
+    found = chosen(*sources, covered=tuple(covered))
+    short = [line for s in sources for line in s.text.split("\n") if len(line) <= LONG]
+    told = [names(line) for lines in found for line in lines]
+    assert frozenset[str]().union(*map(names, short)) - covered <= frozenset[str]().union(*told)
+    assert all(some - covered for some in told)
+
+
+@given(MANY, COVERED, TOKENS)
+def test_lines_are_shown_as_they_were(sources: list[Source], covered: frozenset[str], tokens: float) -> None:
+    found, _ = choose(sources, covered, tokens)
+    for one, spans in zip(sources, found, strict=True):
+        lines = shown(one.text, spans, numbered=False)
+        assert len(lines) == len({span.line for span in spans})
+        for number, line in zip(dict.fromkeys(span.line for span in spans), lines, strict=True):
+            if " … " in line:
+                assert all(piece in one.text.split("\n")[number - 1] for piece in line.split(" … "))
+            else:
+                assert line in one.text.split("\n")[number - 1]
+
+
+# What is worth showing
+
+
+def test_lines_that_name_nothing_are_never_shown() -> None:
+    assert chosen(source("the quick brown fox\n\n   \nsee get_rows there\n---- ====")) == [["see get_rows there"]]
+
+
+def test_a_name_that_is_covered_is_not_paid_for_again() -> None:
+    text = "call get_rows\ncall put_rows"
+    assert chosen(source(text), covered=("get_rows",)) == [["call put_rows"]]
+    assert choose([source(text)], ("get_rows", "put_rows"), PLENTY) == ([[]], PLENTY)
+
+
+def test_a_name_in_two_sources_is_shown_once_in_the_shorter_line() -> None:
+    assert chosen(source("a long line that says something of get_rows"), source("get_rows")) == [[], ["get_rows"]]
+
+
+def test_what_the_model_named_itself_comes_before_what_it_was_shown() -> None:
+    printed, own = source("get_rows of them", age=1), source("put_rows of them", age=9, own=True)
+    one = cost(own, [Span(1, 0, len(own.text))])
+    assert chosen(printed, own, tokens=one) == [[], ["put_rows of them"]]
+    assert chosen(printed, own, tokens=2 * one) == [["get_rows of them"], ["put_rows of them"]]
+
+
+def test_of_two_alike_the_newer_is_shown() -> None:
+    old, new = source("old_rows", age=9), source("new_rows", age=2)
+    assert chosen(old, new, tokens=12) == [[], ["new_rows"]]
+
+
+def test_what_was_read_comes_before_what_was_printed() -> None:
+    printed, file = source("one_rows"), source("two_rows", read=True)
+    assert chosen(printed, file, tokens=12) == [[], ["two_rows"]]
+
+
+def test_what_the_topic_is_made_of_comes_first() -> None:
+    sources = source("one_rows\nlate_rows\nsix_rows"), source("two_rows\nlast_rows")
+    assert chosen(*sources, tokens=13, topic="why are the ROWS late?") != chosen(*sources, tokens=13)
+    assert chosen(*sources, tokens=13, topic="why are the rows late?") == [["late_rows"], []]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "src/rows.py:12: 7 x = 1",
+        "src/deep/rows/last.py",
+        "from deep.rows import last",
+        "def last_rows_of_all():",
+        "  12→class LastRowsOfAll:",
+        "export default function lastRows",
+        "## What last_rows is",
+    ],
+)
+def test_a_line_that_says_where_things_are_comes_before_one_of_its_length_that_does_not(line: str) -> None:
+    other = "it is q_r".ljust(len(line))
+    plain = ["it is a_b".ljust(len(line))] * 9
+    text = "\n".join([*plain, other, line])
+    assert chosen(source(text), covered=("a_b",), tokens=len(line) + 1 + NUMBER) == [[line]]
+
+
+def test_a_source_of_which_nothing_is_shown_yet_costs_its_title_once() -> None:
+    titled = Source("get_rows\nput_rows", 1, 1.0, title=10)
+    assert choose([titled], (), 9 + NUMBER) == ([[]], 9 + NUMBER)
+    assert choose([titled], (), 19 + NUMBER) == ([[Span(1, 0, 8)]], 0)
+    assert choose([titled], (), 28 + 2 * NUMBER) == ([[Span(1, 0, 8), Span(2, 9, 17)]], 0)
+
+
+def test_a_line_too_dear_for_what_is_left_gives_way_to_a_cheaper_one() -> None:
+    assert chosen(source("get_rows and put_rows and all_rows\nfew_rows"), tokens=12) == [["few_rows"]]
+
+
+def test_without_tokens_or_sources_nothing_is_shown() -> None:
+    assert choose([source("get_rows")], (), 0) == ([[]], 0)
+    assert choose([source("get_rows")], (), -5) == ([[]], 0)
+    assert choose([], (), 10) == ([], 10)
+
+
+# What the model said itself
+
+
+def test_a_command_given_as_a_whole_is_shown_even_if_it_names_nothing() -> None:
+    asked = "make all the tests\nand then more"
+    assert chosen(source(asked, own=True)) == [[]]
+    assert chosen(source(asked, own=True, quotes=frozenset(["make all the tests"]))) == [["make all the tests"]]
+
+
+def test_what_it_put_in_quotes_is_a_name() -> None:
+    text = 'I ran `make all` there.\nIt said "no such rule" then.\n`a` is too short.\nNothing here.'
+    assert chosen(source(text, own=True)) == [["I ran `make all` there.", 'It said "no such rule" then.']]
+    assert chosen(source(text)) == [[]]
+
+
+# Long lines
+
+
+def test_of_a_long_line_only_the_pieces_that_name_something_are_shown() -> None:
+    filler = "and so on " * 30
+    text = f"first line\n{filler}get_rows {filler}put_rows {filler}"
+    one = source(text)
+    (spans,), _ = choose([one], (), PLENTY)
+    (line,) = shown(text, spans)
+    head, middle, tail = line.partition(" … ")
+    assert head.startswith("2: and so on") and middle and "get_rows" in head and "put_rows" in tail
+    assert len(line) < 200 < len(text) // 3
+
+
+def test_pieces_that_follow_each_other_are_shown_as_one() -> None:
+    text = ", ".join(f"name_{n}" for n in range(60))
+    (spans,), _ = choose([source(text)], (), PLENTY)
+    assert len(spans) > 4 and all(span.line == 1 and span.end - span.start <= LONG for span in spans)
+    assert shown(text, spans) == [f"1: {text}"]
+
+
+# How lines are shown
+
+
+def test_lines_are_shown_with_their_numbers() -> None:
+    text = "alpha\nbeta_1\n\ngamma_2"
+    assert shown(text, [Span(2, 6, 12), Span(4, 14, 21)]) == ["2: beta_1", "4: gamma_2"]
+    assert shown(text, [Span(2, 6, 12)], numbered=False) == ["beta_1"]
+    assert shown(text, []) == []
+
+
+@pytest.mark.parametrize("mark", ["→", "|", ":", "\t"])
+def test_lines_with_numbers_of_their_own_get_no_others(mark: str) -> None:
+    text = f"  10{mark}alpha_1\n  11{mark}beta_2\n  12{mark}gamma_3"
+    assert shown(text, [Span(2, text.index("  11"), text.index("\n  12"))]) == [f"  11{mark}beta_2"]
+
+
+def test_a_single_line_that_begins_with_a_number_is_not_taken_for_numbered() -> None:
+    assert shown("10:30 it began\nget_rows", [Span(2, 15, 23)]) == ["2: get_rows"]
+
+
+# Names
+
+
+def test_paths_code_names_ids_and_numbers_are_names_and_plain_words_are_not() -> None:
+    text = "Then the parser reads src/app.py, calls getRows and put_rows (v12 of HTTPServer) at 8080; a-b. I.O. 42."
+    assert names(text) == {"src/app.py", "getRows", "put_rows", "v12", "HTTPServer", "8080", "I.O"}
+
+
+def test_in_japanese_katakana_numbered_things_and_long_compounds_are_names() -> None:
+    assert names("サーバーの第3条と開発環境構築を、設定と確認のために見る。") == {"サーバー", "第3条", "開発環境構築"}
+
+
+def test_a_japanese_line_is_chosen_by_its_names() -> None:
+    text = "これはそのままでよい。\n認証サーバーの設定を直す。\nそして終わる。"
+    assert chosen(source(text)) == [["認証サーバーの設定を直す。"]]
+
+
+def test_a_word_longer_than_any_name_is_none() -> None:
+    assert names("a_" * 100) == {"a_" * 100}
+    assert names("a_" * 101) == frozenset()
+
+
+def test_a_name_is_made_of_words() -> None:
+    assert words_of("getJobId of HTTP_late-rows x1") == {"get", "job", "of", "http", "late", "rows"}
+
+
+# Whatever there is
+
+
+MEGA = 1 << 20
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(letter * MEGA for letter in "a 1_/`漢ア"),
+        *("a." * (MEGA // 2), "get_rows " * (MEGA // 9), "1:\n" + " " * MEGA),
+        *("\n" * (MEGA // 8), "a\r\n" * (MEGA // 12), "\ud800" * 9),
+    ],
+    ids=lambda text: repr(text[:9]),
+)
+def test_a_megabyte_of_anything_is_looked_at_and_done_with(text: str) -> None:
+    for own in (False, True):
+        found, left = choose([source(text, own=own)], names(text[:100]), 1_000)
+        assert 0 <= left <= 1_000
+        assert len(shown(text, found[0])) <= len(found[0])
+
+
+def test_of_more_than_can_be_looked_into_the_newer_and_smaller_are() -> None:
+    huge = "filler_word " * (MOST // 12)
+    old, new = source(f"old_rows\n{huge}", age=50), source(f"{huge}\nnew_rows", age=2)
+    spare = [source(f"row_{n}", age=3) for n in range(3)]
+    found = chosen(old, new, *spare)
+    assert found[0] == [] and found[1][-1] == "new_rows" and found[2:] == [["row_0"], ["row_1"], ["row_2"]]
+
+
+def test_one_source_is_looked_into_however_big_it_is() -> None:
+    assert chosen(source("x\n" * MOST + "last_rows")) == [["last_rows"]]
