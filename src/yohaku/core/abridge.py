@@ -11,12 +11,11 @@ from typing import Any
 
 import msgspec
 
-from yohaku.core.commands import arguments, plain
+from yohaku.core.commands import arguments, plain, reads
 from yohaku.core.facts import origin_of
 from yohaku.core.fold import Cut, Slot, View
 from yohaku.core.lines import Span, names, shown, words_of
 from yohaku.core.model import Text, Use
-from yohaku.core.passes.clip import reads
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,6 +34,14 @@ def words_of(name: str) -> frozenset[str]:
     return frozenset(word.lower() for word in _WORDS.findall(name))
 
 
+READS = frozenset(("read", "cat", "view", "open", "get", "fetch"))
+
+
+def reads(tool: str) -> bool:
+    """Whether its name says that a tool reads, in one of its words, as in `read_file`, `fs.cat` or `openPage`."""
+    return not READS.isdisjoint(words_of(tool))
+
+
 def plain(name: str) -> str:
     return name.replace("_", "").replace("-", "").lower()
 

@@ -3,11 +3,12 @@ from __future__ import annotations
 import pytest
 
 from yohaku.core.budget import Budget
+from yohaku.core.commands import reads
 from yohaku.core.engine import Room
 from yohaku.core.fold import Fold, View, ref_of
 from yohaku.core.ledger import Scales
 from yohaku.core.model import Call, Result, Step, Text, Turn, Use
-from yohaku.core.passes.clip import clip_bytes, clip_results, reads
+from yohaku.core.passes.clip import clip_bytes, clip_results
 from yohaku.core.passes.pieces import SMALL
 from yohaku.core.scribe import history_of
 from yohaku.testing import ByteMeter

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import re
-
+from yohaku.core.commands import reads
 from yohaku.core.engine import Pass, Room
 from yohaku.core.fold import Fold, View
 from yohaku.core.passes.pieces import LONG_LINE, SMALL, fold_bytes, fold_part, pieces
 from yohaku.core.passes.squeeze import level
-
-READS = frozenset(("read", "cat", "view", "open", "get", "fetch"))
 
 
 def clip_results(over: float = 1 / 16, to: float = 1 / 64) -> Pass:
@@ -50,8 +47,3 @@ def clip_bytes(most: int = 50 * 1024, head: float = 1.0) -> Pass:
         return folds
 
     return clip
-
-
-def reads(tool: str) -> bool:
-    """Whether the name says so in one of its words, as in `read_file`, `fs.cat` or `openPage`."""
-    return not READS.isdisjoint(word.lower() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", tool))

@@ -18,8 +18,8 @@ from yohaku.core.gist import opening
 from yohaku.core.lines import Source, Span, choose, words_of
 from yohaku.core.model import Text
 from yohaku.core.passes.distil import TITLE, by_lines, source_of
-from yohaku.core.passes.pieces import SMALL, Piece, many, pieces
-from yohaku.core.passes.slide import cuts
+from yohaku.core.passes.pieces import SMALL, Piece, pieces
+from yohaku.core.passes.slide import before, cuts
 from yohaku.core.rules import standing
 from yohaku.core.summary import BY_MODEL, Order, asked, is_japanese
 from yohaku.core.survive import allowance, appendix
@@ -175,9 +175,7 @@ def _gist(view: View, room: Room, cut: Cut, removed: int, share: int, lines: lis
         else:
             why = f"summed up without a model: {found.reason}"
     text = "\n".join([text or opening(hidden, ref, rules), *lines])
-    steps = sum(len(turn.steps) for turn in hidden)
-    what = f"the conversation before this {'step' if cut.steps else 'prompt'} ({many(steps, 'step')})"
-    gist = Gist(view.key_at(cut), text, ref, what, why, removed, 0)
+    gist = Gist(view.key_at(cut), text, ref, before(cut, hidden), why, removed, 0)
     return replace(gist, after=room.scales.turn(gist.turn))
 
 

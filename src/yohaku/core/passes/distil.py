@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from yohaku.core.abridge import covered, topic
+from yohaku.core.commands import reads
 from yohaku.core.engine import Pass, Room
 from yohaku.core.fold import Fold, Stub, View, ref_of
 from yohaku.core.lines import Source, Span, choose, shown
-from yohaku.core.passes.clip import reads
 from yohaku.core.passes.pieces import SMALL, Piece, fold_whole, many, pieces
 
 TITLE = 24

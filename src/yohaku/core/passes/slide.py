@@ -101,9 +101,13 @@ def _gist(view: View, room: Room, cut: Cut, removed: int, share: int) -> Gist:
     rules = _within(standing(hidden, then=view.history.turns[cut.turn :]), _spare(room, removed), room.meter)
     text = notice(hidden, ref, room.meter, share, rules)
     weight = room.scales.entries((Text(text),))
+    return Gist(view.key_at(cut), text, ref, before(cut, hidden), "the window is full", removed, weight)
+
+
+def before(cut: Cut, hidden: tuple[Turn, ...]) -> str:
+    """What a gist stands for, in a few words."""
     steps = sum(len(turn.steps) for turn in hidden)
-    what = f"the conversation before this {'step' if cut.steps else 'prompt'} ({many(steps, 'step')})"
-    return Gist(view.key_at(cut), text, ref, what, "the window is full", removed, weight)
+    return f"the conversation before this {'step' if cut.steps else 'prompt'} ({many(steps, 'step')})"
 
 
 def _spare(room: Room, removed: int) -> int:

@@ -14,8 +14,8 @@ from yohaku.core.engine import Asking, Pass, Question, Room
 from yohaku.core.fold import Cut, Gist, View, ref_of, told
 from yohaku.core.gist import gist
 from yohaku.core.model import Step, Text, Turn
-from yohaku.core.passes.pieces import SMALL, many
-from yohaku.core.passes.slide import NOTICE, RULED, cuts, notice
+from yohaku.core.passes.pieces import SMALL
+from yohaku.core.passes.slide import NOTICE, RULED, before, cuts, notice
 from yohaku.core.prompts.retain import RETAIN
 from yohaku.core.rules import standing
 from yohaku.core.summary import BY_MODEL, Kind, Order, asked, is_japanese
@@ -185,9 +185,7 @@ def _fold(view: View, room: Room, plan: _Plan, window: int, ack: str) -> Generat
     else:
         text = _without_model(hidden, ref, plan, room)
         why = f"summed up without a model: {found.reason}"
-    steps = sum(len(turn.steps) for turn in hidden)
-    what = f"the conversation before this {'step' if plan.cut.steps else 'prompt'} ({many(steps, 'step')})"
-    fold = Gist(view.key_at(plan.cut), text, ref, what, why, plan.removed, 0, ack=ack)
+    fold = Gist(view.key_at(plan.cut), text, ref, before(plan.cut, hidden), why, plan.removed, 0, ack=ack)
     return replace(fold, after=room.scales.turn(fold.turn))
 
 
