@@ -15,7 +15,7 @@ from yohaku.core.commands import arguments, plain, reads
 from yohaku.core.facts import origin_of
 from yohaku.core.fold import Cut, Slot, View
 from yohaku.core.lines import Span, names, shown, words_of
-from yohaku.core.model import Text, Use
+from yohaku.core.model import Step, Text, Use
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,20 +39,33 @@ LINE = 100
 """Characters of what may be needed again as it is."""
 
 
-def scraps(view: View, cut: Cut) -> Iterator[Scrap]:
-    """What is hidden at a cut, in order."""
-    age = len(view.history.steps)
-    for turn in view.hidden(cut):
-        for step in turn.steps:
-            age -= 1
-            for item in step.items:
-                if isinstance(item, Use):
-                    given = [_value(value) for value in arguments(item).values()]
-                    short = frozenset(value for value in given if 4 <= len(value) <= LINE and "\n" not in value)
-                    yield Scrap(item, "\n".join(given), age, own=True, quotes=short)
-                    yield Scrap(item, item.result.text, age, read=reads(item.call.name))
-                elif isinstance(item, Text):
-                    yield Scrap(None, item.text, age, own=True)
+REACH = 500_000
+"""Characters of what is hidden that are looked at, the newest."""
+
+
+def scraps(view: View, cut: Cut) -> list[Scrap]:
+    """What is hidden at a cut, in order, as far back as it is looked at."""
+    hidden = [step for turn in view.hidden(cut) for step in turn.steps]
+    first = len(view.history.steps) - len(hidden)
+    left = REACH
+    found: list[list[Scrap]] = []
+    for age, step in enumerate(reversed(hidden), first):
+        found.append(list(_scraps_of(step, age)))
+        left -= sum([len(scrap.text) for scrap in found[-1]])
+        if left < 0:
+            break
+    return [scrap for one in reversed(found) for scrap in one]
+
+
+def _scraps_of(step: Step, age: int) -> Iterator[Scrap]:
+    for item in step.items:
+        if isinstance(item, Use):
+            given = [_value(value) for value in arguments(item).values()]
+            short = frozenset([value for value in given if 4 <= len(value) <= LINE and "\n" not in value])
+            yield Scrap(item, "\n".join(given), age, own=True, quotes=short)
+            yield Scrap(item, item.result.text, age, read=reads(item.call.name))
+        elif isinstance(item, Text):
+            yield Scrap(None, item.text, age, own=True)
 
 
 def abridged(found: Sequence[Scrap], chosen: Sequence[Sequence[Span]]) -> list[str]:

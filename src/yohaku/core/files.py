@@ -93,7 +93,7 @@ def _by_tool(use: Use, given: dict[str, Any], ok: bool) -> Iterator[Touch]:
     if how == "created" and _REPLACED.search(use.result.text[:400]):
         how = "modified"
     for name in PATHS:
-        for path in _paths(given.get(name)):
+        for path in _paths(given[name]) if name in given else ():
             yield Touch(path, how, _lines(given) if how == "read" else None, ok)
 
 
@@ -146,7 +146,8 @@ def _lines(given: dict[str, Any]) -> Lines | None:
 
 def _number(given: dict[str, Any], *names: str) -> int | None:
     for name in names:
-        value = given.get(name)
+        if (value := given.get(name)) is None:
+            continue
         if type(value) is int or (isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 9):
             return int(value)
     return None

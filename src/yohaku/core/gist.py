@@ -308,7 +308,7 @@ def _trouble(one: Trouble, most: int) -> str:
 
 
 def _decided(page: Page, share: int, words: Words, turns: Sequence[Turn], told: Story) -> None:
-    newest_first = decisions(told.said)
+    newest_first = decisions(told.said[-max(60, share) :], most=max(8, share // 8))
     page.section(words.decided, [f"- {sentence}" for sentence in newest_first[::-1]], share, last=True)
 
 

@@ -13,12 +13,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from heapq import heapify, heappop, heappush
+from itertools import chain
 from typing import NamedTuple
 
 LONG = 140
 """Characters. A longer line is looked at in pieces of about half of that."""
 
-MOST = 200_000
+MOST = 120_000
 """Characters of sources that are looked into, the most promising first."""
 
 
@@ -98,8 +99,8 @@ def _candidates(sources: Sequence[Source], topic: frozenset[str]) -> tuple[list[
     """The lines that name something, and what it is worth to show each of the names."""
     lines = {number: list(_spans(source.text)) for number, source in _within(sources)}
     named = {number: [_named(sources[number], span) for span in spans] for number, spans in lines.items()}
-    counts = {number: Counter(name for found in by_line for name in found) for number, by_line in named.items()}
-    spread = Counter(name for count in counts.values() for name in count)
+    counts = {number: Counter(chain.from_iterable(by_line)) for number, by_line in named.items()}
+    spread = Counter(chain.from_iterable(counts.values()))
     value: dict[str, float] = {}
     uses: Counter[str] = Counter()
     for number, count in counts.items():
@@ -225,15 +226,16 @@ WORD = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./-]*|[ァ-ヶー]{3,40}|第?[0-9０-
 
 def names(text: str) -> frozenset[str]:
     """What a text names: paths, code names, ids, numbers; no plain words."""
-    return frozenset([word.rstrip(".-/") for word in WORD.findall(text) if len(word) <= 200 and _is_name(word)])
+    return frozenset(filter(None, map(_name, WORD.findall(text))))
 
 
 @lru_cache(maxsize=1 << 16)
-def _is_name(word: str) -> bool:
+def _name(word: str) -> str:
+    """The name a word is; empty where it is none."""
     if word[-1] > "\u3000":
-        return True
-    word = word.strip("./-")
-    return len(word) >= 3 and bool(_NAME.search(word))
+        return word
+    bare = word.strip("./-")
+    return word.rstrip(".-/") if 3 <= len(bare) and len(word) <= 200 and _NAME.search(bare) else ""
 
 
 _NAME = re.compile(r"[A-Za-z]_|_[A-Za-z]|[a-z][A-Z]|[A-Z]{2}[a-z]{2}|[A-Za-z]\d|\d[A-Za-z]|\d{4}|[\w-]\.[\w-]|/")

@@ -106,7 +106,7 @@ def _layout(view: View, room: Room, recent: float, old: float) -> _Layout:
 
 def _choose(view: View, room: Room, layout: _Layout, gist: float) -> tuple[list[Scrap], list[list[Span]], float]:
     """What is hidden, the lines chosen of what is folded and of what is hidden, and the tokens left over."""
-    hidden = list(scraps(view, layout.cut)) if layout.cut else []
+    hidden = scraps(view, layout.cut) if layout.cut else []
     sources = [source_of(piece, room) for piece in layout.folded] + [_shred(scrap, room) for scrap in hidden]
     seen = covered(view, layout.cut, {(piece.key, piece.slot) for piece in layout.folded})
     allowed = layout.left - (_told(view, room, gist) if layout.cut else 0)
@@ -145,8 +145,8 @@ def _cut_at(view: View, room: Room, steps: int) -> tuple[Cut | None, int]:
 
 
 def _shred(scrap: Scrap, room: Room) -> Source:
-    rate = _rate(scrap.text, room)
-    return Source(scrap.text, scrap.age, rate, scrap.own, scrap.read, scrap.quotes, LABEL)
+    weighed = scrap.by.call.arguments if scrap.by and scrap.own else scrap.text  # as they were weighed before
+    return Source(scrap.text, scrap.age, _rate(weighed, room), scrap.own, scrap.read, scrap.quotes, LABEL)
 
 
 def _rate(text: str, room: Room) -> float:
