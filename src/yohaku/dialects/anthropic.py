@@ -125,6 +125,14 @@ class Anthropic(Dialect):
         content = [_whole(blocks[number]) for number in sorted(blocks)]
         return self.read_reply({"content": content, "usage": usage or None, "stop_reason": stop})
 
+    def delta(self, event: dict[str, Json]) -> tuple[str, str]:
+        match event:
+            case {"content_block": {"type": "text", "text": str(text)}} | {"delta": {"text": str(text)}}:
+                return text, ""
+            case {"content_block": {"type": "thinking", "thinking": str(text)}} | {"delta": {"thinking": str(text)}}:
+                return "", text
+        return "", ""
+
 
 def usage_of(usage: Json) -> Usage | None:
     """Where the server went several rounds, the fields beside `iterations` leave some of them out."""

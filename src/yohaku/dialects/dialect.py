@@ -18,6 +18,7 @@ from yohaku.core.errors import Malformed, Unreadable
 from yohaku.core.fold import Cut, Gist, Stub, View, stub_argument
 from yohaku.core.model import History, Opaque, Path, Reply, Step, Turn, Use
 from yohaku.core.scribe import Scribe
+from yohaku.dialects import sse
 
 Json = Any
 """A decoded JSON value: what lives on the wire is not typed, and does not leave this folder."""
@@ -63,6 +64,7 @@ class Dialect(ABC):
     name: ClassVar[str]
     entries: ClassVar[str]
     """The field of a body that holds the conversation."""
+    event_end: ClassVar[str] = "\n\n"
 
     @abstractmethod
     def open(self, scribe: Scribe, body: dict[str, Json]) -> None:
@@ -95,6 +97,14 @@ class Dialect(ABC):
     @abstractmethod
     def read_stream(self, stream: str) -> Answer:
         """A provider's answer as the text of its event stream."""
+
+    @abstractmethod
+    def delta(self, event: dict[str, Json]) -> tuple[str, str]:
+        """What one event of a stream adds to what is said, and to what is thought; it is never Malformed."""
+
+    def events(self, stream: str) -> Iterable[dict[str, Json]]:
+        """The events of a piece of a stream that was cut only where one ends: behind `event_end`."""
+        return sse.events(stream)
 
     def entries_of(self, body: Json) -> list[Json]:
         found = body.get(self.entries) if isinstance(body, dict) else body

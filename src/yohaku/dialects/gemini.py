@@ -26,6 +26,7 @@ from yohaku.dialects.dialect import (
     kind_of,
     text_at,
 )
+from yohaku.dialects.openai_chat import text_or_empty
 from yohaku.dialects.sse import events
 from yohaku.dialects.tools import Signature, objects, signature
 
@@ -115,8 +116,20 @@ class Gemini(Dialect):
         return self._answer([body])
 
     def read_stream(self, stream: str) -> Answer:
+        return self._answer(self.events(stream))
+
+    def events(self, stream: str) -> Iterable[dict[str, Json]]:
         """Server-sent events, or what the API gives without `alt=sse`: one array of the same chunks."""
-        return self._answer(_values(stream) if stream.lstrip()[:1] in ("[", "{") else events(stream))
+        return _values(stream) if stream.lstrip()[:1] in ("[", "{") else events(stream)
+
+    def delta(self, event: dict[str, Json]) -> tuple[str, str]:
+        match event:
+            case {"candidates": [{"content": {"parts": dict() | list() as parts}}, *_]}:
+                found = [part for part in (parts if isinstance(parts, list) else [parts]) if isinstance(part, dict)]
+                thoughts = [text_or_empty(part.get("text")) for part in found if part.get("thought") is True]
+                said = [text_or_empty(part.get("text")) for part in found if part.get("thought") is not True]
+                return "".join(said), "".join(thoughts)
+        return "", ""
 
     def _answer(self, chunks: Iterable[dict[str, Json]]) -> Answer:
         parts: list[dict[str, Json]] = []

@@ -24,7 +24,7 @@ from yohaku.dialects.dialect import (
     kind_of,
     text_at,
 )
-from yohaku.dialects.openai_chat import number, object_or_empty, tool_definition
+from yohaku.dialects.openai_chat import number, object_or_empty, text_or_empty, tool_definition
 from yohaku.dialects.tools import objects
 
 MAGIC = {"iVBORw": "image/png", "/9j/": "image/jpeg", "R0lGOD": "image/gif", "UklGR": "image/webp", "Qk": "image/bmp"}
@@ -34,6 +34,7 @@ MAGIC = {"iVBORw": "image/png", "/9j/": "image/jpeg", "R0lGOD": "image/gif", "Uk
 class Ollama(Dialect):
     name = "ollama"
     entries = "messages"
+    event_end = "\n"
 
     def open(self, scribe: Scribe, body: dict[str, Json]) -> None:
         for index, tool in enumerate(objects(body.get("tools"), "tools", "this")):
@@ -103,6 +104,13 @@ class Ollama(Dialect):
                 message[field] += delta[field] if isinstance(delta.get(field), str) else ""
             message["tool_calls"] += objects(delta.get("tool_calls"), "message", "tool_calls")
         return self.read_reply({**whole, "message": message})
+
+    def delta(self, event: dict[str, Json]) -> tuple[str, str]:
+        message = object_or_empty(event.get("message"))
+        return text_or_empty(message.get("content")), text_or_empty(message.get("thinking"))
+
+    def events(self, stream: str) -> list[dict[str, Json]]:
+        return _chunks(stream)
 
 
 def usage_of(body: dict[str, Json]) -> Usage | None:
@@ -230,10 +238,10 @@ def _result(use: Use) -> dict[str, Json]:
 
 def _chunks(stream: str) -> list[dict[str, Json]]:
     chunks = []
-    for line in stream.splitlines():
+    for line in stream.split("\n"):  # a text may hold other signs that end a line
         try:
             chunk = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             continue
         if isinstance(chunk, dict):
             chunks.append(chunk)

@@ -127,6 +127,14 @@ class OpenAIChat(Dialect):
                 _add_delta(message, object_or_empty(choice.get("delta")))
         return Answer(_reply(message), usage, stop)
 
+    def delta(self, event: dict[str, Json]) -> tuple[str, str]:
+        match event:
+            case {"choices": [{"delta": dict(delta)}, *_]}:
+                fields = ("content", "refusal"), THOUGHTS[:2]
+                said, thought = ("".join(text_or_empty(delta.get(name)) for name in names) for names in fields)
+                return said, thought
+        return "", ""
+
 
 def usage_of(body: dict[str, Json]) -> Usage | None:
     usage = body.get("usage") or object_or_empty(body.get("x_groq")).get("usage")
@@ -152,6 +160,10 @@ def number(value: Json) -> int:
 
 def object_or_empty(value: Json) -> dict[str, Json]:
     return value if isinstance(value, dict) else {}
+
+
+def text_or_empty(value: Json) -> str:
+    return value if isinstance(value, str) else ""
 
 
 def tool_definition(tool: Tool) -> Json:

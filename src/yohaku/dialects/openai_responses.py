@@ -157,6 +157,17 @@ class OpenAIResponses(Dialect):
             last = {**last, "output": [item for _, item in sorted(done, key=lambda found: found[0])]}
         return self.read_reply(last)
 
+    def delta(self, event: dict[str, Json]) -> tuple[str, str]:
+        match event:
+            case {"type": "response.output_text.delta" | "response.refusal.delta", "delta": str(text)}:
+                return text, ""
+            case {
+                "type": "response.reasoning_summary_text.delta" | "response.reasoning_text.delta",
+                "delta": str(text),
+            }:
+                return "", text
+        return "", ""
+
 
 def usage_of(body: dict[str, Json]) -> Usage | None:
     usage = body.get("usage")
