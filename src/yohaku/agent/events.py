@@ -1,0 +1,123 @@
+"""What happens while the agent works, as values: every surface shows the same ones in its own way.
+
+Law: what the model said, what a tool gave and what was folded reach the surface; a key never does.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from yohaku.core.model import Call, Result
+from yohaku.core.receipt import Receipt
+from yohaku.dialects.dialect import Usage
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A piece of the reply, as it comes."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Thought:
+    """A piece of what the model thinks before it speaks."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Calling:
+    """A tool begins."""
+
+    call: Call
+    title: str
+    """One line for people, as `Read src/app.py 1-50`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """A piece of what a running tool prints."""
+
+    call: str
+    """The id of the call."""
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Called:
+    """A tool has ended."""
+
+    call: Call
+    result: Result
+    title: str
+    diff: str = ""
+    """What it changed, as a unified diff."""
+
+
+@dataclass(frozen=True, slots=True)
+class Folded:
+    receipt: Receipt
+    manual: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Gauge:
+    """Where the tokens are: what the panel shows."""
+
+    used: int
+    window: int
+    system: int = 0
+    tools: int = 0
+    turns: int = 0
+    last: int = 0
+    """Of the newest results."""
+    reserve: int = 0
+    limit: int = 0
+    exact: bool = True
+    messages: int = 0
+    foldings: int = 0
+    cuts: int = 0
+    """Tool outputs cut when they arrived."""
+    warnings: int = 0
+    coming: str = ""
+    """What will happen next and why, in one sentence."""
+
+    @property
+    def share(self) -> float:
+        return self.used / self.window if self.window else 0.0
+
+    @property
+    def level(self) -> Literal["calm", "warm", "hot", "full"]:
+        share = self.share
+        return "calm" if share < 0.6 else "warm" if share < 0.8 else "hot" if share < 0.9 else "full"
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A plain sentence for the user, in the user's language, that says what to do next."""
+
+    text: str
+    kind: Literal["note", "warning", "error"] = "note"
+
+
+@dataclass(frozen=True, slots=True)
+class Replied:
+    """The model's reply is whole."""
+
+    usage: Usage | None
+    stop: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """The work of one prompt is over."""
+
+    why: Literal["done", "stopped", "failed", "too_big", "steps"]
+    """"steps": as many as one prompt may take."""
+    text: str = field(default="")
+    """The final reply, whole."""
+
+
+Event: TypeAlias = Said | Thought | Calling | Output | Called | Folded | Gauge | Told | Replied | Ended
