@@ -48,7 +48,7 @@ def test_an_unknown_recipe_says_which_there_are() -> None:
 
 
 def test_the_rungs_are_a_table_to_be_read() -> None:
-    assert [(rung.level, rung.goal) for rung in AUTO.rungs] == [*[(HIGH, LOW)] * 2, *[("over", "hot")] * 5]
+    assert [(rung.level, rung.goal) for rung in AUTO.rungs] == [*[(HIGH, LOW)] * 3, *[("over", "hot")] * 5]
     assert [(rung.level, rung.goal) for rung in CHAT.rungs] == [("over", "hot")] * 3
 
 

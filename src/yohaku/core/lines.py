@@ -235,7 +235,7 @@ def _name(word: str) -> str:
     if word[-1] > "\u3000":
         return word
     bare = word.strip("./-")
-    return word.rstrip(".-/") if 3 <= len(bare) and len(word) <= 200 and _NAME.search(bare) else ""
+    return word.rstrip(".-/") if len(bare) >= 3 and len(word) <= 200 and _NAME.search(bare) else ""
 
 
 _NAME = re.compile(r"[A-Za-z]_|_[A-Za-z]|[a-z][A-Z]|[A-Z]{2}[a-z]{2}|[A-Za-z]\d|\d[A-Za-z]|\d{4}|[\w-]\.[\w-]|/")

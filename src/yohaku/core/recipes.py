@@ -7,6 +7,7 @@ from yohaku.core.engine import Recipe, Rung
 from yohaku.core.errors import UnknownRecipe
 from yohaku.core.passes.clear import clear
 from yohaku.core.passes.digest import digest
+from yohaku.core.passes.drafted import drafted
 from yohaku.core.passes.slide import slide
 from yohaku.core.passes.supersede import supersede
 
@@ -17,6 +18,7 @@ AUTO = Recipe(
     "auto",
     (
         Rung(HIGH, supersede(), goal=LOW),
+        Rung(HIGH, drafted(), goal=LOW),
         Rung(HIGH, digest(), goal=LOW),
         Rung("over", clear("argument", "prompt"), goal="hot"),
         Rung("over", slide(), goal="hot"),

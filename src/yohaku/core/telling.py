@@ -9,9 +9,10 @@ import json
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from typing import NamedTuple
 
-from yohaku.core.fold import arguments_of
+from yohaku.core.fold import Cut, View, arguments_of
 from yohaku.core.model import Part, Text, Turn, Use
 from yohaku.core.passes.squeeze import level
 
@@ -44,6 +45,26 @@ def sayings(turns: Iterable[Turn]) -> Iterator[Saying]:
                 yield Saying("ERROR" if item.result.error else "RESULT", text or "(nothing)", result=True)
             else:
                 yield Saying("ASSISTANT", _words(item))
+
+
+def shorter(said: list[Saying], view: View, cut: Cut, tokens: int, count: Callable[[str], int]) -> list[Saying]:
+    """All that is hidden at `cut`, or, where that is too much for one question, an earlier gist and what came since."""
+    since = list(sayings(_since(view, cut))) if view.gist else []
+    if not view.gist or not since:
+        return said
+    sample = "\n".join(saying.text for saying in since)
+    rate = count(sample) / max(1, len(sample))
+    if sum(len(saying.text) for saying in said) * rate <= tokens:
+        return said
+    return [Saying("SUMMARY OF WHAT CAME BEFORE", view.gist.text), *since]
+
+
+def _since(view: View, cut: Cut) -> tuple[Turn, ...]:
+    """What a new gist at `cut` hides and the newest one does not."""
+    hidden = view.hidden(cut)[view.cut.turn :]
+    if not hidden or not view.cut.steps:
+        return hidden
+    return replace(hidden[0], steps=hidden[0].steps[view.cut.steps :]), *hidden[1:]
 
 
 def stretches(said: list[Saying], tokens: int, count: Callable[[str], int]) -> list[str]:

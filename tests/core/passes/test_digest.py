@@ -293,28 +293,3 @@ def test_what_the_user_wants_kept_is_put_to_the_model() -> None:
     model = ScriptedModel(GOOD)
     folded(View(history(12, 8)), 4_000, Wish(words="keep the part numbers"), model)
     assert "What the user asked for in this: keep the part numbers" in model.asked[0].text
-
-
-# Drafts
-
-
-def test_a_draft_is_used_when_its_key_is_that_of_the_cut() -> None:
-    v = View(history(12, 8))
-    plain = gist(folded(v, 4_000))
-    draft = replace(
-        plain, text=f"[Earlier, folded; ref={plain.ref}]\n{GOOD}", why="summed up by a model", before=1, after=1
-    )
-    model = ScriptedModel()
-    found = gist(folded(v, 4_000, Wish(drafts={draft.key: draft}), model))
-    assert found == replace(draft, before=plain.before, after=4 + FourMeter().count(draft.text))
-    assert model.asked == []
-
-
-def test_a_draft_for_another_place_or_without_the_words_of_the_user_is_not_used() -> None:
-    v = View(history(12, 8))
-    plain = gist(folded(v, 4_000))
-    elsewhere = replace(plain, key=v.history.steps[0].key, text="elsewhere")
-    assert gist(folded(v, 4_000, replace(QUIET, drafts={elsewhere.key: elsewhere}))) == plain
-    here = replace(plain, text="here")
-    wished = replace(QUIET, drafts={here.key: here}, words="keep the numbers")
-    assert "here" not in gist(folded(v, 4_000, wished)).text.split("\n")

@@ -23,7 +23,7 @@ from yohaku.core.passes.slide import before, cuts
 from yohaku.core.rules import standing
 from yohaku.core.summary import BY_MODEL, Order, asked, is_japanese
 from yohaku.core.survive import allowance, appendix
-from yohaku.core.telling import sayings
+from yohaku.core.telling import sayings, shorter
 
 TOLD = 2_000
 """Tokens that are told at most."""
@@ -44,6 +44,8 @@ def digest(recent: float = 0.35, old: float = 0.05, gist: float = 0.12, least: f
     def propose(view: View, room: Room) -> Asking:
         if not view.history.steps or room.newest_is_too_big(view):
             return []  # what is old would go for nothing
+        if room.wish.manual and view.gist and view.gist.key in room.wish.drafts:
+            return []  # a draft has just taken its place
         layout = _layout(view, room, recent, old)
         hidden, chosen, spare = _choose(view, room, layout, gist)
         if spare > room.budget.limit * LINES:  # few lines name anything, so more steps stay whole
@@ -154,9 +156,6 @@ def _rate(text: str, room: Room) -> float:
 
 
 def _gist(view: View, room: Room, cut: Cut, removed: int, share: int, lines: list[str]) -> Generator[Effect, str, Gist]:
-    draft = room.wish.drafts.get(view.key_at(cut))
-    if draft and not room.wish.words:  # which it does not know of
-        return replace(draft, before=removed, after=room.scales.turn(draft.turn))
     hidden = view.hidden(cut)
     ref = ref_of(told(hidden))
     rules = standing(hidden, then=view.history.turns[cut.turn :])
@@ -167,7 +166,8 @@ def _gist(view: View, room: Room, cut: Cut, removed: int, share: int, lines: lis
         said = list(sayings(hidden))
         order = Order("summary", share, words=room.wish.words, rules=rules, japanese=_speaks_japanese(view))
         window = int(room.budget.window * 0.95) - share
-        found = yield from asked(order, said, Evidence.of(said, room.wish.words), window, count)
+        record = shorter(said, view, cut, window, count)
+        found = yield from asked(order, record, Evidence.of(said, room.wish.words), window, count)
         if isinstance(found, Checked):
             text, why = "\n".join([opening(hidden, ref, rules), found.whole]), BY_MODEL
             dropped = appendix(hidden, "\n".join([text, *lines]), allowance(room.budget.limit), count)

@@ -14,13 +14,14 @@ from yohaku.core.engine import Asking, Pass, Question, Room
 from yohaku.core.fold import Cut, Gist, View, ref_of, told
 from yohaku.core.gist import gist
 from yohaku.core.model import Step, Text, Turn
+from yohaku.core.passes.drafted import draft
 from yohaku.core.passes.pieces import SMALL
 from yohaku.core.passes.slide import NOTICE, RULED, before, cuts, notice
 from yohaku.core.prompts.retain import RETAIN
 from yohaku.core.rules import standing
 from yohaku.core.summary import BY_MODEL, Kind, Order, asked, is_japanese
 from yohaku.core.survive import allowance, appendix
-from yohaku.core.telling import Saying, sayings
+from yohaku.core.telling import sayings, shorter
 
 RULES, MOST_RULES = 0.05, 0.25
 """Share of the limit that is set aside for the user's rules, and that they may take."""
@@ -58,7 +59,7 @@ def summarise(
         plan = _plan(view, room, place, order, share, ack)
         if plan is None or not _worth(plan.removed - plan.fixed - plan.order.limit, room, least):
             return []
-        fold = _draft(view, room) or (yield from _fold(view, room, plan, window, ack))
+        fold = draft(view, room) or (yield from _fold(view, room, plan, window, ack))
         return [fold] if _worth(fold.before - fold.after, room, least) else []
 
     return propose
@@ -147,24 +148,6 @@ def _worth(saved: int, room: Room, least: float) -> bool:
     return saved > 0 and (room.wish.manual or saved >= limit * least)
 
 
-def _draft(view: View, room: Room) -> Gist | None:
-    """A gist prepared earlier that can stand here: the one that hides most, if it does.
-
-    None knows what the user wants kept this time.
-    """
-    drafts = {} if room.wish.words else room.wish.drafts
-    if not drafts:
-        return None
-    places = [place for place in cuts(view, room, "steps", newest=False) if view.key_at(place[0]) in drafts]
-    if not places:
-        return None
-    cut, removed = places[-1]
-    draft = drafts[view.key_at(cut)]
-    after = room.scales.turn(draft.turn)
-    enough = min(room.budget.limit, max(room.goal, room.budget.at("hot")))
-    return replace(draft, before=removed, after=after) if room.ledger.total - removed + after <= enough else None
-
-
 def _fold(view: View, room: Room, plan: _Plan, window: int, ack: str) -> Generator[Question, str, Gist]:
     hidden, order, count = view.hidden(plan.cut), plan.order, room.meter.count
     ref = ref_of(told(hidden))
@@ -175,7 +158,7 @@ def _fold(view: View, room: Room, plan: _Plan, window: int, ack: str) -> Generat
         tokens = int((window or room.budget.window) * 0.95) - order.limit
         said = list(sayings(hidden))
         evidence = Evidence.of(said, room.wish.words, *_system(view))
-        found = yield from asked(order, _shorter(said, view, plan, tokens), evidence, tokens, count)
+        found = yield from asked(order, shorter(said, view, plan.cut, tokens, count), evidence, tokens, count)
     if isinstance(found, Checked):
         rules = f"\n{RULED}{''.join(map(_line, order.rules))}" if order.rules else ""
         summed = SUMMED_JA if order.japanese else SUMMED
@@ -211,22 +194,3 @@ def _without_model(hidden: tuple[Turn, ...], ref: str, plan: _Plan, room: Room) 
 
 def _system(view: View) -> list[str]:
     return [part.text for part in view.history.system if isinstance(part, Text)]
-
-
-def _shorter(said: list[Saying], view: View, plan: _Plan, tokens: int) -> list[Saying]:
-    """All that is hidden; where that is far too much to ask about, what an earlier gist says, and what came since."""
-    if not view.gist:
-        return said
-    since = list(sayings(_since(view, plan.cut)))
-    rate = plan.removed / max(1, sum(len(saying.text) for saying in since))
-    if sum(len(saying.text) for saying in said) * rate <= tokens:
-        return said
-    return [Saying("SUMMARY OF WHAT CAME BEFORE", view.gist.text), *since]
-
-
-def _since(view: View, cut: Cut) -> tuple[Turn, ...]:
-    """What a new gist at `cut` hides and the newest one does not."""
-    hidden = view.hidden(cut)[view.cut.turn :]
-    if not hidden or not view.cut.steps:
-        return hidden
-    return replace(hidden[0], steps=hidden[0].steps[view.cut.steps :]), *hidden[1:]
