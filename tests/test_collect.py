@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 from yohaku.collect import GRACE, Collected, collect, mark
 from yohaku.core.errors import UnknownRef
 from yohaku.core.fold import Gist, Slot, Stub, ref_of
+from yohaku.past import row_of, told
 from yohaku.stores import DAY, HOUR, Store
 from yohaku.stores.memory import MemoryStore
 from yohaku.stores.sqlite import SQLiteStore
@@ -143,3 +145,41 @@ def test_no_live_ref_is_ever_removed(data: st.DataObject) -> None:
     done = collect(store, age=age, size=size, clock=clock)
     assert planned == done
     assert live <= refs(store) == before - set(done.refs)
+
+
+def recorded(store: Store, conversation: str, *rows: dict[str, object]) -> None:
+    for row in rows:
+        store.record(conversation, json.dumps(row))
+
+
+def test_records_go_when_their_conversation_ended_long_ago_and_those_of_other_programs_stay(
+    store: Store, clock: Clock
+) -> None:
+    recorded(store, "ended", {"at": int(clock.now)}, {"at": int(clock.now) + 1, "pin": ["text", "words"]})
+    store.record("ended", "not ours")
+    recorded(store, "theirs", {"n": 1})
+    recorded(store, "goes on", {"at": int(clock.now)}, {"at": int(clock.now) + 31 * DAY, "seen": True})
+    clock.now += 31 * DAY
+    assert collect(store, dry_run=True, clock=clock).records == 2
+    assert store.recorded("ended") != ["not ours"]
+    assert collect(store, clock=clock).records == 2
+    assert (store.recorded("ended"), store.recorded("theirs")) == (["not ours"], ['{"n": 1}'])
+    assert len(store.recorded("goes on")) == 2
+    assert collect(store, clock=clock).records == 0
+
+
+def test_what_an_undone_folding_hid_stays_as_long_as_it_may_be_redone(store: Store, clock: Clock) -> None:
+    hidden, named = put(store, "hidden" * 1000), put(store, "named" * 1000)
+    fold = stub("a", hidden, f"[folded; ref={named}]")
+    folding = put(store, told([fold], ([], [])))
+    facts = {"before": 9, "after": 1, "limit": 9, "exact": True, "meter": "bytes"}
+    store.record("c", row_of(facts, folding, [fold], clock.now))
+    store.record("c", json.dumps({"at": int(clock.now), "undo": folding}))
+    clock.now += 20 * DAY
+    recorded(store, "c", {"at": int(clock.now), "seen": True})
+    clock.now += 20 * DAY
+    assert collect(store, clock=clock).refs == ()
+    assert refs(store) == {hidden, named, folding}
+    clock.now += 20 * DAY
+    assert set(collect(store, clock=clock).refs) == {hidden, named, folding}
+    assert store.conversations() == []

@@ -259,7 +259,7 @@ def test_an_async_function_cannot_be_asked_by_a_thread_and_fit_goes_on() -> None
     s = session(later, background=True)
     assert s.fit(WARM) is WARM
     soon(lambda: not s.drafting)
-    assert [str(trouble) for trouble in s.troubles] == ["summarise is async here: call afit instead of fit"]
+    assert [str(trouble) for trouble in s.troubles] == ["summarise or before is async here: call afit instead of fit"]
 
 
 def test_without_background_nothing_is_begun() -> None:

@@ -23,14 +23,38 @@ MAY_IMPORT = {
     "drafts": {"core", "drive"},
     "watch": {"core"},
     "summariser": {"core", "dialects"},
-    "session": {"core", "catalog", "settings", "meters", "dialects", "stores", "drive", "drafts", "watch"},
+    "growth": {"core"},
+    "past": {"core", "stores"},
+    "minutes": {"core", "settings", "transcript"},
+    "keeping": {"core", "settings", "stores", "past", "growth", "minutes", "diff"},
+    "session": {
+        "core",
+        "catalog",
+        "settings",
+        "meters",
+        "dialects",
+        "stores",
+        "drive",
+        "drafts",
+        "watch",
+        "growth",
+        "past",
+        "keeping",
+    },
     "demo": {"core", "meters", "dialects", "session", "phrases", "settings"},
     "lab": {"core", "meters", "dialects", "stores", "session", "drive", "settings", "catalog", "lab"},
     "transcript": {"core", "dialects"},
     "doctor": {"core", "catalog", "settings", "meters", "dialects", "stores", "phrases", "doctor"},
-    "cli_stores": {"core", "stores", "settings", "phrases", "recall", "collect"},
+    "cli_stores": {"core", "stores", "settings", "phrases", "recall", "collect", "past", "transcript"},
+    "cli_history": {"core", "stores", "settings", "phrases", "past", "keeping", "diff", "cli_stores"},
+    "diff": {"core", "stores", "past"},
+    "mcp_server": {"core", "dialects", "stores", "recall", "cli_stores"},
+    "cli_mcp": {"settings", "cli_stores", "mcp_server"},
     "cli": {
+        "cli_mcp",
         "cli_stores",
+        "cli_history",
+        "keeping",
         "doctor",
         "transcript",
         "core",
@@ -48,8 +72,8 @@ MAY_IMPORT = {
 """Who may know whom. What is not listed may import everything but the surfaces."""
 
 CORE_MAY_USE = {
-    "__future__", "base64", "collections", "dataclasses", "functools", "hashlib", "heapq", "json", "math", "msgspec",
-    "re", "typing", "unicodedata",
+    "__future__", "base64", "collections", "dataclasses", "functools", "hashlib", "heapq", "itertools", "json", "math",
+    "msgspec", "re", "typing", "unicodedata",
 }  # fmt: skip
 """No I/O, clock, environment, logging, randomness or async."""
 

@@ -11,6 +11,7 @@ import pytest
 
 import yohaku
 from yohaku import dialects, phrases, settings
+from yohaku.agent.words import table as agent_words
 from yohaku.core import errors
 from yohaku.core.budget import Budget
 from yohaku.core.engine import TooBig, too_big
@@ -99,6 +100,9 @@ SAMPLES: list[tuple[YohakuError, str]] = [
         BadSetting("the pattern '(' cannot be used", code="bad_pattern", pattern="(", why="missing )"),
         "the pattern '(' cannot be used",
     ),
+    (BadSetting("no such pin", code="unknown_pin", name="words"), "no such pin"),
+    (BadSetting("no such session", code="unknown_session", name="abc"), "no such session"),
+    (BadSetting("no such folding", code="unknown_folding", name="9", known="1, 2"), "no such folding"),
     (raised("bad_window"), "a window of 0 tokens: give a positive number"),
     (raised("bad_reserve"), "a reserve of 200 tokens in a window of 100: give one from 0 to below the window"),
     (BadSetting("no such thing"), "no such thing"),
@@ -145,7 +149,7 @@ def test_an_unknown_language_is_answered_in_english() -> None:
 def test_every_phrase_the_source_says_is_there() -> None:
     said = [node.args[0] for node in source_calls("say") if node.args and isinstance(node.args[0], ast.Constant)]
     names = {node.value for node in said if isinstance(node.value, str)}
-    assert names and names <= PHRASES.keys()
+    assert names and names <= PHRASES.keys() | agent_words().keys()
 
 
 @pytest.mark.parametrize("kind", error_classes())
@@ -188,6 +192,18 @@ def test_what_is_too_big_is_said_in_japanese() -> None:
     )
 
 
+def test_a_pin_that_stands_in_the_way_is_named_with_how_to_unpin_it() -> None:
+    error = DoesNotFit(TooBig("what is pinned (`cat a.log`)", 12_345, 7_168, "ref=abcdefgh2345"))
+    assert explain(error, "en") == (
+        "does not fit: what is pinned (`cat a.log`) would need 12,345 tokens and the limit is 7,168; "
+        "unpin ref=abcdefgh2345, or use a larger window"
+    )
+    assert explain(error, "ja") == (
+        "収まりません: ピン留めしたもの (`cat a.log`) があるため 12,345 トークン必要ですが、上限は 7,168 です。"
+        "ref=abcdefgh2345 のピンを外す (unpin) か、もっと大きいウィンドウを使ってください。"
+    )
+
+
 def test_everything_that_can_be_too_big_has_a_name_in_japanese() -> None:
     weights = (0, 40, 80, 200)
     named = {verdict.what for given in product(weights, repeat=4) if (verdict := refused(*given))}
@@ -216,7 +232,8 @@ def test_a_message_of_several_lines_becomes_one_in_japanese_too() -> None:
 
 
 def test_every_notice_has_a_sentence_in_japanese() -> None:
-    source = "".join((SOURCE / name).read_text(encoding="utf-8") for name in ("settings.py", "session.py"))
+    names = ("settings.py", "keeping.py", "minutes.py")
+    source = "".join((SOURCE / name).read_text(encoding="utf-8") for name in names)
     codes = set(re.findall(r"(?:warn|Notice)\(\s*\"(\w+)\"", source))
     assert codes == phrases.NOTICES.keys()
     read = settings.read({"WINDOW": "", "YOHAKU_WINDOW": "many", "HOME": "/nowhere"})

@@ -340,7 +340,7 @@ def test_an_async_function_needs_afit() -> None:
         s.fit(agent(20))
     assert (raised.value.code, str(raised.value)) == (
         "async_summarise",
-        "summarise is async here: call afit instead of fit",
+        "summarise or before is async here: call afit instead of fit",
     )
     assert s.fit(agent(1)) == agent(1)
 

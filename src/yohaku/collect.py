@@ -1,7 +1,7 @@
 """Garbage collection: what no fold shows any more is removed once it is old, or there is too much of it.
 
 Law: what a live fold shows is never removed, whatever the limits; nor what was put a moment ago, since its fold may
-be about to be kept. A fold lives as long as its conversation goes on, and `age` after that.
+be about to be kept. Folds and records live as long as their conversation goes on, and `age` after that.
 """
 
 from __future__ import annotations
@@ -9,10 +9,12 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 
 from yohaku.core.errors import UnknownRef
 from yohaku.core.fold import Fold, Gist
+from yohaku.past import Past, folds_of, objects
 from yohaku.stores import DAY, HOUR, Kept, Store
 
 GRACE = 2 * HOUR
@@ -33,6 +35,8 @@ class Collected:
     """Folds that were forgotten, as nobody asked for them any more."""
     over: int
     """Bytes by which what must stay exceeds the size wished for."""
+    records: int = 0
+    """Rows of conversations that ended long ago: receipts, undoings, pins."""
 
 
 def collect(
@@ -50,6 +54,16 @@ def collect(
     forgotten = _dying(store, before) if dry_run else store.expire(before)
     # Marked only now: a fold that outlived the line above stays, and one kept from here on has its original put anew.
     marked = mark(store, (*store.standing(before if dry_run else 0), *live))
+    erased = 0
+    for conversation in store.conversations():
+        rows = store.recorded(conversation)
+        past = Past.of(rows)
+        if past.at >= before:
+            marked |= recorded(store, past)
+        elif ours := [row for row in rows if _is_ours(row)]:
+            erased += len(ours)
+            if not dry_run:
+                store.erase(conversation, ours)
     kept = list(store.kept())
     garbage = [each for each in kept if each.ref not in marked]
     doomed = [each for each in garbage if each.at < before]
@@ -61,9 +75,8 @@ def collect(
         store.drop([each.ref for each in doomed], before)
         store.drop([each.ref for each in pressed], now - GRACE)
     freed = sum(each.stored for each in gone)
-    return Collected(
-        tuple(each.ref for each in gone), freed, left, forgotten, max(0, left - size) if size is not None else 0
-    )
+    over = max(0, left - size) if size is not None else 0
+    return Collected(tuple(each.ref for each in gone), freed, left, forgotten, over, erased)
 
 
 def mark(store: Store, folds: Iterable[Fold]) -> set[str]:
@@ -73,17 +86,31 @@ def mark(store: Store, folds: Iterable[Fold]) -> set[str]:
         new = {fold.ref, *_SHOWN.findall(fold.text)} - marked
         marked |= new
         if isinstance(fold, Gist) and fold.ref in new:
-            marked.update(_named(store, fold.ref))
+            with suppress(UnknownRef):
+                marked.update(store.parts(fold.ref))
+                marked.update(_named(store, fold.ref))
     return marked
+
+
+def recorded(store: Store, past: Past) -> set[str]:
+    """What the records of a conversation need: its foldings, and all that one which was undone hid, to redo it."""
+    marked = {done.id for done in past.done if done.id}
+    for done in past.done:
+        if done.id and not done.standing and not done.apart:
+            with suppress(UnknownRef):
+                marked |= mark(store, folds_of(store, done).values())
+    return marked
+
+
+def _is_ours(row: str) -> bool:
+    """Other programs may record for themselves."""
+    return any(isinstance(told.get("at"), int) for told in objects([row]))
 
 
 def _named(store: Store, ref: str) -> Iterator[str]:
     """The refs in the transcript behind a gist: its images and documents."""
-    try:
-        for piece in store.open(ref).pieces:
-            yield from (found.decode() for found in _TOLD.findall(piece.data))
-    except UnknownRef:
-        return
+    for piece in store.open(ref).pieces:
+        yield from (found.decode() for found in _TOLD.findall(piece.data))
 
 
 def _dying(store: Store, before: int) -> int:

@@ -11,6 +11,8 @@ from yohaku.core.engine import Effect, Folding, Look, Question
 from yohaku.core.errors import BadSetting, Refused, Unanswered
 
 T = TypeVar("T")
+Told: TypeAlias = str | bool | None
+"""What comes of telling somebody of a folding: words for it, or False to have none."""
 Summarise: TypeAlias = Callable[[Question], "str | Awaitable[str]"]
 
 
@@ -21,7 +23,7 @@ class Answers:
     summarise: Summarise | None = None
     look: Callable[[str], str | None] | None = None
     """A file as it is now, or None where there is none to read."""
-    before: Callable[[Folding], str | bool | None] | None = None
+    before: Callable[[Folding], Told | Awaitable[Told]] | None = None
     """Told of a folding before it begins; may return words for it, or False to have none."""
 
     def to(self, effect: Effect) -> str | Awaitable[str]:
@@ -38,10 +40,8 @@ class Answers:
             case Look():
                 return (self.look(effect.path) if self.look else None) or ""
             case Folding():
-                said = self.before(effect) if self.before else None
-                if said is False:
-                    raise Refused
-                return said if isinstance(said, str) else ""
+                told = self.before(effect) if self.before else None
+                return _heard(told) if inspect.isawaitable(told) else _agreed(told)
 
 
 NOBODY = Answers()
@@ -54,7 +54,7 @@ def drive(planning: Generator[Effect, str, T], answers: Answers = NOBODY) -> T:
             return answer
         if inspect.iscoroutine(answer):
             answer.close()
-        raise BadSetting("summarise is async here: call afit instead of fit", code="async_summarise")
+        raise BadSetting("summarise or before is async here: call afit instead of fit", code="async_summarise")
 
     try:
         effect = next(planning)
@@ -75,7 +75,8 @@ async def adrive(planning: Generator[Effect, str, T], answers: Answers = NOBODY)
         answer = answers.to(effect)
         if isinstance(answer, str):
             return answer
-        assert isinstance(effect, Question)
+        if not isinstance(effect, Question):
+            return await answer
         try:
             return _said(await answer, effect)
         except Unanswered:
@@ -95,6 +96,16 @@ async def adrive(planning: Generator[Effect, str, T], answers: Answers = NOBODY)
     except StopIteration as stop:
         outcome: T = stop.value
         return outcome
+
+
+async def _heard(told: Awaitable[Told]) -> str:
+    return _agreed(await told)
+
+
+def _agreed(told: Told) -> str:
+    if told is False:
+        raise Refused
+    return told if isinstance(told, str) else ""
 
 
 def _said(answer: object, effect: Question) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from yohaku.core.errors import YohakuError
+from yohaku.core.errors import DoesNotFit, YohakuError
 
 LANGUAGES = ("en", "ja")
 
@@ -23,13 +23,16 @@ ERRORS = {
     "unknown_store": "その保存先は使えません。使えるもの: {known}",
     "no_store_file": "SQLite の保存先にはファイルが必要です。sqlite:///path の形で指定してください。",
     "no_client": "この保存先に必要なパッケージがありません: {message}",
+    "unknown_pin": "{name!r} は見つかりません。表示されている ref、キー、または発言どおりの言葉を指定してください。",
+    "unknown_session": "セッション {name!r} は特定できません。yohaku receipts で確かめてください。",
+    "unknown_folding": "折りたたみ {name!r} はありません。使えるもの: {known}",
     "bad_pattern": "パターン {pattern!r} は使えません: {why}",
     "bad_window": "ウィンドウには正の数を指定してください。",
     "bad_reserve": "返答用の予約 {reserve:,} がウィンドウ {window:,} に対して大きすぎます。小さくしてください。",
     "uncountable": "トークンを数えられません: {meter} ({why})。別のメーターを使ってください。",
     "refused": "今は折りたたみません: {message}",
     "unanswered": "要約を頼む相手がいません: {message}",
-    "async_summarise": "summarise が async です。fit ではなく afit を使ってください。",
+    "async_summarise": "summarise か before が async です。fit ではなく afit を使ってください。",
     "unknown_dialect": "形式 {name!r} はありません。使えるもの: {known}",
     "error": "{message}",
     "bad_setting": "設定が正しくありません: {message}",
@@ -54,6 +57,16 @@ PHRASES = {
     "folded": (
         "folded: {before:,} → {after:,} of {limit:,} tokens{about}, {count:,} folds",
         "折りたたみました: {before:,} → {after:,} / {limit:,} トークン{about}、{count:,} か所",
+    ),
+    "too_big_pinned": (
+        (
+            "does not fit: {name} would need {needs:,} tokens and the limit is {limit:,}; "
+            "unpin {about}, or use a larger window"
+        ),
+        (
+            "収まりません: ピン留めしたもの ({name}) があるため {needs:,} トークン必要ですが、上限は {limit:,} です。"
+            "{about} のピンを外す (unpin) か、もっと大きいウィンドウを使ってください。"
+        ),
     ),
     "estimated": (" (estimated)", " (推定)"),
     "no_file": ("{name}: no such file", "{name}: ファイルがありません"),
@@ -204,9 +217,31 @@ PHRASES = {
         "{name} に折りたたみの記録はありません",
     ),
     "receipt": (
-        "{about}  {before:,} → {after:,} of {limit:,} tokens, {count:,} folds: {why}",
-        "{about}  {before:,} → {after:,} / {limit:,} トークン、{count:,} か所: {why}",
+        "{about}  {name}  {before:,} → {after:,} of {limit:,} tokens, {count:,} folds: {why}",
+        "{about}  {name}  {before:,} → {after:,} / {limit:,} トークン、{count:,} か所: {why}",
     ),
+    "was_undone": ("{why} (undone)", "{why} (取り消し済み)"),
+    "undone": (
+        "undone in session {name}: folding {number:,} ({before:,} → {after:,} tokens); yohaku redo brings it back",
+        (
+            "セッション {name} の折りたたみ {number:,} ({before:,} → {after:,} トークン) を取り消しました。"
+            "yohaku redo で戻せます"
+        ),
+    ),
+    "redone": (
+        "standing again in session {name}: folding {number:,} ({before:,} → {after:,} tokens)",
+        "セッション {name} の折りたたみ {number:,} ({before:,} → {after:,} トークン) をやり直しました",
+    ),
+    "undo_none": ("nothing to undo in session {name}", "セッション {name} に取り消せる折りたたみはありません"),
+    "redo_none": ("nothing to redo in session {name}", "セッション {name} にやり直せる折りたたみはありません"),
+    "pinned": ("pinned in session {name}: {about}", "セッション {name} でピン留めしました: {about}"),
+    "unpinned": ("no longer pinned in session {name}: {about}", "セッション {name} のピンを外しました: {about}"),
+    "pins_none": ("nothing is pinned in session {name}", "セッション {name} にピン留めはありません"),
+    "diff_what": (
+        "--diff compares foldings of a store: give at most two, and no file",
+        "--diff は保存先の折りたたみを比べます。指定できるのは二つまでで、ファイルは付けられません",
+    ),
+    "same": ("no difference", "違いはありません"),
     "why_fold": (
         "{name}: {why}\n{before:,} → {after:,} tokens; last folded {about}",
         "{name}: {why}\n{before:,} → {after:,} トークン。最後の折りたたみ: {about}",
@@ -217,12 +252,21 @@ PHRASES = {
     ),
     "unknown_time": ("at an unknown time", "日時不明"),
     "collected": (
-        "removed {count:,} originals ({size:,} bytes) and {folds:,} folds; {after:,} bytes are left",
-        "原文 {count:,} 件 ({size:,} バイト) と折りたたみ {folds:,} 件を消しました。残りは {after:,} バイトです",
+        "removed {count:,} originals ({size:,} bytes), {folds:,} folds and {rows:,} records; {after:,} bytes are left",
+        (
+            "原文 {count:,} 件 ({size:,} バイト)、折りたたみ {folds:,} 件、記録 {rows:,} 件を消しました。"
+            "残りは {after:,} バイトです"
+        ),
     ),
     "collectable": (
-        "would remove {count:,} originals ({size:,} bytes) and {folds:,} folds; {after:,} bytes would be left",
-        "原文 {count:,} 件 ({size:,} バイト) と折りたたみ {folds:,} 件を消せます。残りは {after:,} バイトになります",
+        (
+            "would remove {count:,} originals ({size:,} bytes), {folds:,} folds and {rows:,} records; "
+            "{after:,} bytes would be left"
+        ),
+        (
+            "原文 {count:,} 件 ({size:,} バイト)、折りたたみ {folds:,} 件、記録 {rows:,} 件を消せます。"
+            "残りは {after:,} バイトになります"
+        ),
     ),
     "check_fine": ("all is well", "問題ありません"),
     "check_wrong": ("{count:,} to put right (marked !!)", "直すところが {count:,} か所あります (!! の行)"),
@@ -300,6 +344,7 @@ NOTICES = {
     "--window か {variable} で指定できます。",
     "unknown_model": "モデル {model!r} は不明です。{tokens} トークンとして続けます。"
     "--window か {variable} で指定できます。",
+    "transcript_failed": "記録 {name} に書けません ({why})。書かずに会話を続けます。",
     "store_failed": "保存先 {where} を使えません ({why})。メモリで続けます。今回折りたたんだものは後で開けません。",
 }
 """Japanese, by the code of what a user should read once at the start."""
@@ -318,6 +363,11 @@ def explain(error: YohakuError, lang: str) -> str:
     """One plain line for what went wrong."""
     if lang != "ja" or error.code not in ERRORS:
         return " ".join(str(error).split())
+    if isinstance(error, DoesNotFit) and error.verdict.pin:
+        verdict = error.verdict
+        name = verdict.what.removeprefix("what is pinned (").removesuffix(")")
+        told = say("too_big_pinned", lang, name=name, about=verdict.pin, needs=verdict.needs, limit=verdict.limit)
+        return " ".join(told.split())
     facts = {**error.facts, "message": str(error)}
     facts["what"] = WHAT.get(str(facts.get("what")), facts.get("what"))
     return " ".join(ERRORS[error.code].format(**{"where": "", **facts}).removeprefix(": ").split())

@@ -6,22 +6,23 @@ A body that only adds to the last one costs what it adds.
 
 from __future__ import annotations
 
-import json
-import time
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self, TypeAlias
 
-from yohaku import dialects, meters, stores
+from yohaku import dialects, meters
 from yohaku import settings as setting
 from yohaku.core.budget import Budget
 from yohaku.core.engine import Effect, Fits, Folding, Outcome, Recipe, TooBig, Wish, plan
-from yohaku.core.errors import BadSetting, DoesNotFit, Malformed, StoreFailed, Unreadable
+from yohaku.core.errors import BadSetting, DoesNotFit, Malformed, Unreadable
 from yohaku.core.fold import Cut, Gist, View
 from yohaku.core.ledger import Scales
 from yohaku.core.meter import Meter
-from yohaku.core.model import History, Step, Turn
+from yohaku.core.model import History
 from yohaku.core.payback import Prices
+from yohaku.core.pins import Pin
 from yohaku.core.receipt import Receipt
 from yohaku.core.recipes import RECIPES
 from yohaku.dialects.detect import detect
@@ -29,12 +30,13 @@ from yohaku.dialects.dialect import Dialect, Reading, Sent, Usage
 from yohaku.dialects.usage import prompt_tokens, total_tokens
 from yohaku.drafts import Drafts
 from yohaku.drive import Answers, Summarise, adrive, drive
+from yohaku.growth import keys_since, settled, since, steps_since
+from yohaku.keeping import Keeping, minutes_of
 from yohaku.meters.guarded import Guarded
 from yohaku.meters.scale import Scale
+from yohaku.past import Done
 from yohaku.settings import Notice, Settings
 from yohaku.stores import Store
-from yohaku.stores.memory import MemoryStore
-from yohaku.stores.sheltered import Sheltered
 from yohaku.watch import Watch
 
 
@@ -52,6 +54,8 @@ class _Last:
     """Of the store: another session may have folded on since."""
     sent: Sent
     """Which entries it sent."""
+    stale: bool = False
+    """Whether others kept, undid or pinned something since."""
 
 
 Drafting: TypeAlias = Generator[Effect, str, Outcome]
@@ -71,6 +75,7 @@ class Session:
         dialect: str | None = None,
         meter: Meter | None = None,
         store: Store | str | None = None,
+        transcript: str | Path | bool = False,
         summarise: Summarise | None = None,
         look: Callable[[str], str | None] | None = None,
         before: Callable[[Folding], str | bool | None] | None = None,
@@ -82,7 +87,8 @@ class Session:
         """`window` or `model` is needed; everything else has a default that is a function of them.
 
         `store` is one of ours or its URL, as `sqlite:///path`; while it fails the session goes on in memory, and says
-        so in `warnings`. `look` reads a file as it is now; `before` is told of a folding, and may add words to it or
+        so in `warnings`. `transcript` is a file for all that is said and folded, or True for one in the data folder.
+        `look` reads a file as it is now; `before` is told of a folding, and may add words to it or
         refuse it by returning False; `after` is given the receipt of each. With `background` a gist is prepared, from
         "warm" on, beside the conversation, and what goes wrong with that is in `troubles`.
         """
@@ -97,7 +103,11 @@ class Session:
         self.warnings = found.warnings
         self.recipe = setting.recipe_for(recipe, settings) if isinstance(recipe, str) else recipe
         self.model = model
-        self.store = self._sheltered(store)
+        self._keeping = Keeping(store, self._tell)
+        self.store = self._keeping.store
+        if transcript:
+            data = setting.read().data if transcript is True and settings.data == Path() else settings.data
+            self._keeping.minutes = minutes_of(transcript, data, model, self._tell)
         self.receipt: Receipt | None = None
         self.scale = Scale()
         self._dialect = dialect
@@ -191,12 +201,47 @@ class Session:
         """What a body says, in our language."""
         return self._dialect_of(body).read(body).history()
 
-    def _sheltered(self, given: Store | str | None) -> Store:
-        store = stores.open(given) if isinstance(given, str) else given if given is not None else MemoryStore()
-        return store if isinstance(store, MemoryStore | Sheltered) else Sheltered(store, self._tell)
+    def undo(self, n: int = 1) -> tuple[Done, ...]:
+        """The last `n` foldings of this conversation undone, in every process on this store; what they were.
 
-    def _tell(self, why: StoreFailed) -> None:
-        self.warnings = (*self.warnings, in_memory(why))
+        What they hid is shown again from the next fit on, and left open as long as the conversation fits without.
+        """
+        return self._keeping.undo(n)
+
+    def redo(self, n: int = 1) -> tuple[Done, ...]:
+        """The last `n` that were undone stand again."""
+        return self._keeping.redo(n)
+
+    def pin(self, what: str) -> Pin:
+        """From the next fit on this is shown as it was said: a piece by its ref, a prompt or step by its key, or words.
+
+        `DoesNotFit` says so when there is no room for it.
+        """
+        return self._keeping.pin(what)
+
+    def unpin(self, what: str) -> Pin:
+        return self._keeping.unpin(what)
+
+    @property
+    def pins(self) -> tuple[Pin, ...]:
+        return self._keeping.pins()
+
+    def diff(self, one: str | int | None = None, other: str | int | None = None) -> str:
+        """What changed between two foldings of this conversation, by number or id; of none given, the last did."""
+        return "\n".join(self._keeping.diff(one, other))
+
+    def close(self) -> None:
+        """Closes the transcript, and the store if the session opened it."""
+        self._keeping.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    def _tell(self, notice: Notice) -> None:
+        self.warnings = (*self.warnings, notice)
 
     def _wish(self, fold: bool, words: str) -> Wish:
         return Wish(manual=fold, words=words, model=self._answers.summarise is not None, prices=self._prices)
@@ -213,19 +258,25 @@ class Session:
         if history.pending:
             call = history.pending.calls[0]
             raise Malformed(f"call {call.id!r} has no result; send its result with it", "the last reply")
+        if self._keeping.minutes:
+            self._keeping.minutes.record(reading.dialect.name, body, last.entries if last else 0)
         meter = self.meter_for(reading.dialect.name)
+        version = self._keeping.look(history)
+        if last and last.version != version:
+            last.stale = True
         outcome = self._still_calm(last, history, meter) if last and not wish.manual else None
         if self._watch:
-            self._watch.see(_steps(history, _settled(last.outcome.view.history) if last else Cut(0, 0)))
+            self._watch.see(steps_since(history, settled(last.outcome.view.history) if last else Cut(0, 0)))
         if outcome is None:
             view = self._view(last, history)
-            wish = replace(wish, drafts=self._drafts.standing(view))
+            wish = replace(wish, drafts=self._drafts.standing(view), held=self._keeping.past.held)
             outcome = yield from plan(view, self._weighable, self.recipe, meter, wish)
         self.receipt = Receipt(outcome, self.budget.limit, meter.exact, meter.name, self.scale.total)
         if isinstance(outcome.verdict, TooBig):
             raise DoesNotFit(outcome.verdict)
-        self._keep(outcome)
-        written = self._write(last, reading, outcome)
+        if outcome.folds:
+            self._keeping.keep(outcome, self.receipt, view, self._drafts.origin)
+        written = self._write(last, reading, outcome, self._keeping.seen(version, bool(outcome.folds)))
         if outcome.folds and self._after:
             self._after(self.receipt)
         return written
@@ -277,26 +328,20 @@ class Session:
         return sign in (dialect.name, PLAIN) or detect(body) == dialect.name
 
     def _view(self, last: _Last | None, history: History) -> View:
-        """The history with the folds that were made on it before, here or in another process."""
-        if last is None or self.store.version != last.version:
-            return View(history).with_(self.store.folds(_keys(history, Cut(0, 0))))
-        known = last.outcome.view
-        found = self.store.folds(_keys(history, _settled(known.history)))
-        view = View(history, known.stubs, known.gists)
-        return view.with_(found) if found else view
+        return self._keeping.view(last.outcome.view if last and not last.stale else None, history)
 
     def _still_calm(self, last: _Last, history: History, meter: Meter) -> Outcome | None:
         """The outcome without planning, when what was added leaves it below the first rung and has no folds."""
         before = last.outcome
         old = before.view.history
-        if self.store.version != last.version or (old.system, old.tools) != (history.system, history.tools):
+        if last.stale or (old.system, old.tools) != (history.system, history.tools):
             return None
-        mark = _settled(before.view.history)
-        touched = any(key in before.view.stubs for key in _keys(before.view.history, mark))
-        if touched or before.view.cut > mark or self.store.folds(_keys(history, mark)):
+        mark = settled(before.view.history)
+        touched = any(key in before.view.stubs for key in keys_since(before.view.history, mark))
+        if touched or before.view.cut > mark or self.store.folds(keys_since(history, mark)):
             return None
         scales = Scales(meter)
-        added = scales.turns(_since(history, mark)) - scales.turns(_since(before.view.history, mark))
+        added = scales.turns(since(history, mark)) - scales.turns(since(before.view.history, mark))
         newest = next((turn.steps[-1] for turn in reversed(history.turns) if turn.steps), None)
         results = sum(scales.parts(use.result.parts) for use in newest.uses) if newest else 0
         ledger = replace(before.after, turns=before.after.turns + added, last=results)
@@ -304,16 +349,7 @@ class Session:
             return None
         return Outcome(before.view.grown(history), ledger, ledger, Fits())
 
-    def _keep(self, outcome: Outcome) -> None:
-        if not outcome.folds:
-            return
-        view, origin = outcome.view, self._drafts.origin
-        self.store.put_all(pair for fold in outcome.folds for pair in origin(fold, view).originals(fold))
-        self.store.keep(outcome.folds)
-        if self.receipt:
-            self.store.record(view.history.turns[0].key, _row(self.receipt, time.time()))
-
-    def _write(self, last: _Last | None, reading: Reading, outcome: Outcome) -> Any:
+    def _write(self, last: _Last | None, reading: Reading, outcome: Outcome, version: int) -> Any:
         dialect, body = reading.dialect, reading.body
         entries = dialect.entries_of(body)
         if last and not outcome.folds and last.outcome.view.stubs is outcome.view.stubs:
@@ -324,46 +360,5 @@ class Session:
             out = dialect.write(body, outcome.view)
             written = None if out is body else list(dialect.entries_of(out))
             sent = dialect.sent(outcome.view, len(entries))
-        self._last = _Last(reading, outcome, len(entries), written, self.store.version, sent)
+        self._last = _Last(reading, outcome, len(entries), written, version, sent)
         return out
-
-
-def in_memory(why: StoreFailed) -> Notice:
-    text = f"{why}; going on in memory: what is folded now cannot be opened later"
-    return Notice("store_failed", text, {name: str(fact) for name, fact in why.facts.items()})
-
-
-def _row(receipt: Receipt, at: float) -> str:
-    """What is recorded of a folding: the folds made now, not all that stand, so that rows do not grow with them."""
-    fields = ("kind", "ref", "what", "before", "after", "why")
-    made = [{name: getattr(fold, name) for name in fields} for fold in receipt.outcome.folds]
-    facts = {name: getattr(receipt, name) for name in ("before", "after", "limit", "exact", "meter")}
-    return json.dumps({"at": int(at), **facts, "folds": made})
-
-
-def _settled(history: History) -> Cut:
-    """Up to here a history cannot change any more when something is added: all but its last step, or last prompt."""
-    if not history.turns:
-        return Cut(0, 0)
-    return Cut(len(history.turns) - 1, max(0, len(history.turns[-1].steps) - 1))
-
-
-def _since(history: History, mark: Cut) -> Iterator[Turn]:
-    if not history.turns:
-        return
-    first = history.turns[mark.turn]
-    yield replace(first, prompt=() if mark.steps else first.prompt, steps=first.steps[mark.steps :])
-    yield from history.turns[mark.turn + 1 :]
-
-
-def _steps(history: History, mark: Cut) -> Iterator[Step]:
-    for number in range(mark.turn, len(history.turns)):
-        yield from history.turns[number].steps[mark.steps if number == mark.turn else 0 :]
-
-
-def _keys(history: History, mark: Cut) -> Iterator[str]:
-    for number in range(mark.turn, len(history.turns)):
-        turn = history.turns[number]
-        yield turn.key
-        for step in turn.steps[mark.steps if number == mark.turn else 0 :]:
-            yield step.key

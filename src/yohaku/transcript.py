@@ -63,13 +63,16 @@ class Transcript:
         """Entries of the conversation so far."""
         return len(self._entries)
 
-    def record(self, body: Any) -> None:
-        """What a body says that the file does not yet, to be called before anything of it is folded."""
+    def record(self, body: Any, known: int = 0) -> None:
+        """What a body says that the file does not yet, to be called before anything of it is folded.
+
+        Its first `known` entries are known to be those in the file, and not looked at again.
+        """
         dialect = self.told.dialect
         beside = _without(body, dialect.entries, "model") if isinstance(body, dict) else self._beside
         entries = dialect.entries_of(body)
         with self._lock:
-            same = _in_common(self._entries, entries)
+            same = _in_common(self._entries, entries, min(known, len(self._entries), len(entries)))
             rows: list[Any] = [{"beside": beside}] if beside != self._beside else []
             rows += [{"back": same}] if same < len(self._entries) else []
             rows += [{"entry": entry} for entry in entries[same:]]
@@ -191,6 +194,8 @@ def _open_entries(dialect: Dialect, reply: Reply) -> list[Any]:
 def _begun(path: Path, header: bytes, sync: bool) -> bool:
     """Whether the file was made now. It comes into being with its header: there is never one without."""
     with contextlib.suppress(FileNotFoundError):
+        if not path.is_file() and path.stat():
+            raise BadSetting(f"{path}: is no file; take another name")  # a device or a folder is nobody's to replace
         if path.stat().st_size:
             return False
         path.unlink()
@@ -244,12 +249,12 @@ def _line(row: Any) -> bytes:
         raise Malformed("this holds something that is not JSON") from None
 
 
-def _in_common(old: list[Any], new: list[Any]) -> int:
-    """How many entries both begin with."""
+def _in_common(old: list[Any], new: list[Any], known: int) -> int:
+    """How many entries both begin with, so many of which are known."""
     shorter = min(len(old), len(new))
-    if old[:shorter] == new[:shorter]:
+    if old[known:shorter] == new[known:shorter]:
         return shorter
-    return next(place for place in range(shorter) if old[place] != new[place])
+    return next(place for place in range(known, shorter) if old[place] != new[place])
 
 
 def _without(body: dict[str, Any], *names: str) -> dict[str, Any]:

@@ -42,6 +42,14 @@ def put(store: Store, original: str | bytes) -> str:
     return ref
 
 
+def chat(turns: int) -> list[dict[str, object]]:
+    entries: list[dict[str, object]] = [{"role": "system", "content": "Be brief. 短く。"}]
+    for number in range(turns):
+        entries.append({"role": "user", "content": f"Task {number}: read the log. ログを読んで。"})
+        entries.append({"role": "assistant", "content": f"Log {number}: " + f"all is well {number}; " * 60})
+    return entries
+
+
 def together(folds: Iterable[Fold]) -> list[Fold]:
     """Folds on one key have no order among them."""
     return sorted(folds, key=repr)
@@ -100,6 +108,63 @@ class Conformance:
         assert store.put_stream(original.splitlines(keepends=True)) == expected
         assert store.about(expected.ref) == expected
         assert store.get(expected.ref) == original
+
+    def test_an_original_in_parts_reads_as_the_whole(self, store: Store, again: Callable[[], Store]) -> None:
+        parts = [LONG + "end", "\n", "日本\n\ud800", "x" * 3 * CHUNK, "", LONG, "last\0line"]
+        whole = "\n\n".join(parts)
+        ref = ref_of(whole)
+        store.put_joined(ref, parts)
+        for each in (store, again()):
+            assert each.get(ref) == whole
+            lines = whole.split("\n")
+            assert each.about(ref) == Original(ref, len(whole.encode("utf-8", "surrogatepass")), len(lines))
+            assert each.parts(ref) == tuple(map(ref_of, parts))
+            for line in (0, 1, 1234, 20_000, 20_001, 20_002, 20_003, 20_005, 20_009, 30_000, len(lines) - 1):
+                pieces = list(each.open(ref, line).pieces)
+                rest = b"".join(piece.data for piece in pieces).decode("utf-8", "surrogatepass")
+                assert whole.endswith(rest) and whole.removesuffix(rest).count("\n") == pieces[0].line <= line
+                assert rest.split("\n")[line - pieces[0].line :] == lines[line:]
+                assert sum(len(text) for text in lines[pieces[0].line : line]) < 4 * CHUNK
+                feeds = pieces[0].line
+                for piece in pieces:
+                    assert piece == Piece(feeds, piece.data) and 0 < len(piece.data) <= CHUNK
+                    feeds += piece.data.count(b"\n")
+        assert {kept.ref: kept.joined for kept in store.kept()} == {ref: True} | dict.fromkeys(
+            map(ref_of, parts), False
+        )
+        with pytest.raises(UnknownRef):
+            store.of("other").get(ref)
+
+    def test_parts_that_are_shared_are_kept_once(self, store: Store) -> None:
+        parts = [os.urandom(20_000).hex() for _ in range(20)]
+        for count in range(2, 21):
+            store.put_joined(ref_of("\n\n".join(parts[:count])), parts[:count])
+        assert all(store.get(ref_of("\n\n".join(parts[:n]))) == "\n\n".join(parts[:n]) for n in range(2, 21))
+        assert sum(kept.stored for kept in store.kept()) < 1.2 * sum(map(len, parts))
+        assert store.parts(ref_of(parts[0])) == store.parts("aaaaaaaaaaaa") == ()
+
+    def test_an_original_that_is_there_whole_is_not_put_again_in_parts_nor_the_other_way(self, store: Store) -> None:
+        for parts in (["a", "b"], [LONG, LONG]):
+            whole = "\n\n".join(parts)
+            for tenant, acts in (("one", (0, 1)), ("two", (1, 0)), ("three", (1, 1))):
+                mine = store.of(tenant)
+                for act in acts:
+                    put(mine, whole) if act else mine.put_joined(ref_of(whole), parts)
+                    assert mine.get(ref_of(whole)) == whole
+                    assert mine.about(ref_of(whole)).size == len(whole)
+
+    def test_what_is_joined_is_dropped_as_anything_is_and_its_parts_are_not(self, store: Store, clock: Clock) -> None:
+        store.put_joined(ref_of("a\n\nb"), ["a", "b"])
+        clock.now += 5 * DAY
+        assert store.drop([ref_of("a\n\nb")], int(clock.now)) == 1
+        assert {kept.ref for kept in store.kept()} == {ref_of("a"), ref_of("b")}
+        with pytest.raises(UnknownRef):
+            store.get(ref_of("a\n\nb"))
+        store.put_joined(ref_of("a\n\nb"), ["a", "b"])
+        assert store.drop([ref_of("a"), ref_of("b")], int(clock.now)) == 0, "they were put again with it"
+        store.drop([ref_of("a")], int(clock.now) + 1)
+        with pytest.raises(UnknownRef):
+            store.get(ref_of("a\n\nb"))
 
     def test_a_stream_that_breaks_off_leaves_nothing(self, store: Store) -> None:
         def broken() -> Iterable[bytes]:
@@ -263,6 +328,29 @@ class Conformance:
         assert store.recorded("one") == store.recorded("two/\0\ud800") == rows
         assert (store.recorded("three"), sorted(store.conversations())) == ([], ["one", "two/\0\ud800"])
 
+    def test_rows_are_erased_each_once_and_a_conversation_without_any_is_gone(
+        self, store: Store, again: Callable[[], Store]
+    ) -> None:
+        rows = ["one", "two\0\ud800", "one", "three"]
+        for row in rows:
+            store.record("c", row)
+            store.of("other").record("c", row)
+        store.record("d", "one")
+        store.erase("c", ["one", "unknown", "two\0\ud800"])
+        assert (store.recorded("c"), again().recorded("d")) == (["one", "three"], ["one"])
+        store.record("c", "late")
+        store.erase("c", rows)
+        assert (store.recorded("c"), store.conversations()) == (["late"], ["c", "d"])
+        store.erase("c", ["late"])
+        store.erase("never", ["late"])
+        assert (store.recorded("c"), again().conversations()) == ([], ["d"])
+        assert store.of("other").recorded("c") == rows
+
+    def test_a_version_grows_though_nothing_is_kept(self, store: Store, again: Callable[[], Store]) -> None:
+        before = store.version
+        again().keep([])
+        assert store.version == before + 1
+
     def test_what_is_kept_is_listed_the_newest_first(self, store: Store, clock: Clock) -> None:
         expected = []
         for number in range(5):
@@ -297,10 +385,7 @@ class Conformance:
         assert together(store.folds(["old", "found", "kept"])) == together([stub("found"), stub("kept")])
 
     def test_a_session_finds_its_folds_and_originals_again(self, store: Store, again: Callable[[], Store]) -> None:
-        entries: list[dict[str, object]] = [{"role": "system", "content": "Be brief. 短く。"}]
-        for number in range(60):
-            entries.append({"role": "user", "content": f"Task {number}: read the log. ログを読んで。"})
-            entries.append({"role": "assistant", "content": f"Log {number}: " + f"all is well {number}; " * 60})
+        entries = chat(60)
         first = Session(window=4000, model="gpt-4o", store=store)
         handed_out = first.fit(entries)
         assert first.receipt and first.receipt.folds
@@ -309,6 +394,44 @@ class Conformance:
         assert second.receipt and second.receipt.folds == first.receipt.folds
         opened = [second.recall(fold.ref) for fold in first.receipt.folds]
         assert opened and all(f"all is well {number}" in "".join(map(str, opened)) for number in range(5))
+
+    def test_foldings_are_undone_and_redone_for_every_process(self, store: Store, again: Callable[[], Store]) -> None:
+        """By sessions with room for everything, so that they fold nothing of their own."""
+        first = Session(4000, model="gpt-4o", store=store)
+        folds = []
+        for count in (20, 30, 40):
+            folded = first.fit(chat(count))
+            assert first.receipt
+            folds.append(first.receipt.folds)
+        one, other = (Session(100_000, model="gpt-4o", store=each) for each in (store, again()))
+
+        def shown() -> object:
+            seen = [each.fit(chat(40)) for each in (one, other, Session(100_000, model="gpt-4o", store=again()))]
+            assert seen[0] == seen[1] == seen[2] and one.receipt and other.receipt
+            assert one.receipt.folds == other.receipt.folds
+            return one.receipt.folds
+
+        assert shown() == folds[2] and one.fit(chat(40)) == folded
+        assert [done.number for done in other.undo()] == [3]
+        assert shown() == folds[1]
+        assert [done.number for done in one.redo()] == [3]
+        assert shown() == folds[2]
+        assert ([done.number for done in one.undo(9)], one.undo()) == ([3, 2, 1], ())
+        assert shown() == () and one.fit(chat(40)) == chat(40)
+        assert ([done.number for done in other.redo(9)], other.redo()) == ([1, 2, 3], ())
+        assert shown() == folds[2]
+
+    def test_pins_are_seen_by_every_process(self, store: Store, again: Callable[[], Store]) -> None:
+        one, other = Session(4000, model="gpt-4o", store=store), Session(4000, model="gpt-4o", store=again())
+        folded = one.fit(chat(40))
+        words = "Log 3: all is well 3; all is well 3;"
+        assert other.fit(chat(40)) == folded and words not in str(folded)
+        one.pin(words)
+        assert [str(pin) for pin in other.pins] == ["“Log 3: all is well 3; all is well 3;”"]
+        for each in (one, other, Session(4000, model="gpt-4o", store=again())):
+            assert str(each.fit(chat(40))).count(words) == 1
+        other.unpin(words)
+        assert one.fit(chat(40)) == other.fit(chat(40)) == folded and one.pins == ()
 
     def test_threads_may_share_it(self, store: Store) -> None:
         errors: list[BaseException] = []

@@ -13,9 +13,11 @@ from typing import TypeAlias
 from yohaku.core.budget import At, Budget
 from yohaku.core.errors import Refused, Unanswered
 from yohaku.core.fold import Fold, Gist, View
+from yohaku.core.guard import Guard, Place
 from yohaku.core.ledger import Ledger, Scales
 from yohaku.core.meter import Meter
 from yohaku.core.payback import Payback, Prices, payback
+from yohaku.core.pins import Lean, heaviest
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +73,8 @@ class Wish:
     """Whether somebody is there to answer questions; where nobody is, none need be put together."""
     ahead: int | None = None
     """Steps that are expected to follow; as many as there were so far, where nobody knows."""
+    held: frozenset[Place] = frozenset()
+    """Places of folds that were undone: they are left open as long as the conversation fits without them."""
     prices: Prices = field(default_factory=Prices)
 
 
@@ -153,12 +157,14 @@ class TooBig:
     needs: int
     """Tokens, folded as far as can be."""
     limit: int
+    pin: str = ""
+    """What to unpin, where it is a pin that stands in the way."""
     name = "too_big"
 
     def __str__(self) -> str:
         return (
             f"does not fit: {self.what} would need {self.needs:,} tokens and the limit is {self.limit:,}; "
-            f"shorten it, or use a larger window"
+            f"{f'unpin {self.pin}' if self.pin else 'shorten it'}, or use a larger window"
         )
 
 
@@ -187,51 +193,106 @@ ROUNDS = 8
 def plan(
     view: View, budget: Budget, recipe: Recipe, meter: Meter, wish: Wish | None = None
 ) -> Generator[Effect, str, Outcome]:
-    scales, wish = Scales(meter), wish or Wish()
-    first, before = view, scales.ledger(view.shown)
-    after = before
-    if not budget.feasible(before):
-        return Outcome(view, before, before, too_big(view, before, budget))
-    made: list[Fold] = []
-    asks, failed = 0, list[str]()
-    inflated = begun = False
-    for _ in range(ROUNDS):
-        start, settled = after.total, True
-        for rung in recipe.rungs:
-            if not _fires(rung, budget, start, after.total, wish.manual):
-                continue
-            goal = min(budget.at(rung.goal), after.total // 2) if wish.manual else budget.at(rung.goal)
-            room = Room(budget, scales, after, goal, wish)
-            if not (rung.when is None or wish.manual or rung.when(view, room)):
-                continue
-            if not (begun or rung.quiet):
-                begun = True
-                try:
-                    words = yield Folding(wish.manual, after.total, budget.limit)
-                except Refused:
-                    kept = _standing(made, view)
-                    return Outcome(view, before, after, _unfolded(after, budget, bool(kept)), kept)
-                wish = replace(wish, words="\n".join(filter(None, (wish.words, words))))
-                room = replace(room, wish=wish)
-            proposed, asked = yield from _propose(rung.propose, view, room, failed)
-            asks += asked
-            folds = [fold for fold in proposed if fold.after < fold.before]
-            candidate = view.with_(folds)
-            weight = scales.ledger(candidate.shown) if folds else after
-            if weight.total >= after.total:
-                inflated |= bool(proposed) and not rung.quiet
-            elif (
-                not rung.pays
-                or after.total > budget.limit
-                or payback(view, candidate, scales, wish.prices).steps <= _ahead(wish, view)
-            ):
-                view, after, settled = candidate, weight, False
-                made += folds
-        if settled or wish.manual:
-            break
-    verdict = _verdict(view, after, budget, bool(made), inflated)
-    back = payback(first, view, scales, wish.prices) if made else None
-    return Outcome(view, before, after, verdict, _standing(made, view), asks, tuple(failed), back)
+    wish = wish or Wish()
+    planning = _Planning(view, budget, meter, wish)
+    before = planning.after
+    if not budget.feasible(planning.ledger):
+        return Outcome(view, before, before, planning.verdict())
+    try:
+        if planning.guard.holds and not wish.manual:
+            yield from planning.climb(recipe.rungs, held=True)
+            if planning.after.total > budget.limit:
+                last = tuple(rung for rung in recipe.rungs if rung.level == "over" or rung.last)
+                yield from planning.climb(last or recipe.rungs)
+        else:
+            yield from planning.climb(recipe.rungs)
+    except Refused:
+        made = _standing(planning.made, planning.view)
+        return Outcome(
+            planning.view, before, planning.after, _unfolded(planning.after, budget, bool(made)), made, planning.asks
+        )
+    made = _standing(planning.made, planning.view)
+    back = payback(view, planning.view, planning.scales, wish.prices) if planning.made else None
+    failed = tuple(planning.failed)
+    return Outcome(planning.view, before, planning.after, planning.verdict(), made, planning.asks, failed, back)
+
+
+class _Planning:
+    """A planning as it goes on."""
+
+    def __init__(self, view: View, budget: Budget, meter: Meter, wish: Wish) -> None:
+        self.view, self.budget, self.wish = view, budget, wish
+        self.scales = Scales(meter)
+        self._lean = Lean(meter, view.history, view.pins) if view.pins else None
+        self.guard = Guard(view, wish.held, meter.count)
+        self.after = self.scales.ledger(view.shown)
+        self.made: list[Fold] = []
+        self.asks = 0
+        self.failed: list[str] = []
+        self._inflated = self._begun = False
+
+    @property
+    def ledger(self) -> Ledger:
+        """The weight as passes see it."""
+        if self._lean is None:
+            return self.after
+        self._lean.tail = self.view.pinned
+        return self._lean.pinned(self.view.shown, self.after)
+
+    def climb(self, rungs: tuple[Rung, ...], *, held: bool = False) -> Generator[Effect, str, None]:
+        """Rung after rung, and again while one leaves another something to do; with `held` what is held open stays."""
+        for _ in range(ROUNDS):
+            start, settled = self.after.total, True
+            for rung in rungs:
+                if _fires(rung, self.budget, start, self.after.total, self.wish.manual):
+                    settled &= not (yield from self._take(rung, held))
+            if settled or self.wish.manual:
+                return
+
+    def _take(self, rung: Rung, held: bool) -> Generator[Effect, str, bool]:
+        """Whether the rung changed anything. Raises `Refused` where the surface wants no folding."""
+        room = self._room(rung, held)
+        if not (rung.when is None or self.wish.manual or rung.when(self.view, room)):
+            return False
+        if not (self._begun or rung.quiet):
+            self._begun = True
+            words = yield Folding(self.wish.manual, self.after.total, self.budget.limit)
+            self.wish = replace(self.wish, words="\n".join(filter(None, (self.wish.words, words))))
+            room = self._room(rung, held)
+        proposed, asked = yield from _propose(rung.propose, self.view, room, self.failed)
+        self.asks += asked
+        allowed = self.guard.let(self.view, proposed, held=held, newest=held and rung.level == "over")
+        folds = [fold for fold in allowed if fold.after < fold.before]
+        candidate = self.view.with_(folds)
+        weight = self.scales.ledger(candidate.shown) if folds else self.after
+        if weight.total >= self.after.total:
+            self._inflated |= bool(allowed) and not rung.quiet
+            return False
+        if rung.pays and self.after.total <= self.budget.limit:
+            back = payback(self.view, candidate, self.scales, self.wish.prices)
+            if back.steps > _ahead(self.wish, self.view):
+                return False
+        self.view, self.after = candidate, weight
+        self.made += folds
+        return True
+
+    def _room(self, rung: Rung, held: bool) -> Room:
+        goal = self.budget.at(rung.goal)
+        if self.wish.manual:
+            goal = min(goal, self.after.total // 2)
+        # What is held makes most gists impossible: no model is asked for one that may not stand.
+        wish = replace(self.wish, model=False) if held else self.wish
+        return Room(self.budget, self._lean or self.scales, self.ledger, goal, wish)
+
+    def verdict(self) -> Verdict:
+        weight, limit = self.after.total, self.budget.limit
+        if weight > limit and self._lean is not None:
+            pins, free = self.view.pins, weight - self.ledger.fixed + self.after.fixed
+            blocked = free <= limit or bool(pins.media)  # by its weight, or as no gist can go over it
+            if blocked and (found := heaviest(self.view.history, pins, self.scales)):
+                origin, pin = found
+                return TooBig(f"what is pinned ({origin})", weight, limit, str(pin))
+        return _verdict(self.view, self.after, self.budget, bool(self.made), self._inflated)
 
 
 def _fires(rung: Rung, budget: Budget, start: int, now: int, manual: bool) -> bool:
@@ -273,7 +334,8 @@ def _propose(
 
 def _standing(made: list[Fold], view: View) -> tuple[Fold, ...]:
     """Those of the folds made that still show: a later rung may have folded over an earlier one."""
-    shown = {id(fold) for fold in (*view.live, view.gist)}
+    gist = view.gists[view.gist.key] if view.gist else None  # as it was made, without what is pinned
+    shown = {id(fold) for fold in (*view.live, gist)}
     return tuple(fold for fold in made if id(fold) in shown)
 
 

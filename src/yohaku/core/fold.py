@@ -6,26 +6,24 @@ of the history and its folds; a fold is found again by the key of the turn or st
 
 from __future__ import annotations
 
-import base64
-import json
-import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from hashlib import sha256
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
-from yohaku.core.model import Call, History, Opaque, Part, Result, Step, Text, Turn, Use
-
-
-class Slot(NamedTuple):
-    """Which piece of a turn or step a stub stands for."""
-
-    where: Literal["prompt", "item", "result", "argument"]
-    item: int
-    """Index among the prompt's parts, or the step's items without its thoughts."""
-    part: int | str = 0
-    """Index of the result's part, or name of the argument."""
+from yohaku.core.model import Call, History, Part, Result, Step, Text, Turn, Use
+from yohaku.core.originals import Slot as Slot
+from yohaku.core.originals import argument_text as argument_text
+from yohaku.core.originals import arguments_of as arguments_of
+from yohaku.core.originals import media as media
+from yohaku.core.originals import original_at as original_at
+from yohaku.core.originals import parts_of
+from yohaku.core.originals import ref_of as ref_of
+from yohaku.core.originals import said as said
+from yohaku.core.originals import stub_argument as stub_argument
+from yohaku.core.originals import told as told
+from yohaku.core.pins import Pins
+from yohaku.core.pins import shown as shown_pins
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +77,7 @@ class View:
     stubs: Mapping[str, Mapping[Slot, Stub]] = field(default_factory=dict)
     """By the key of the turn or step they stand on."""
     gists: Mapping[str, Gist] = field(default_factory=dict)
+    pins: Pins = field(default_factory=Pins)
 
     def with_(self, folds: Iterable[Fold]) -> View:
         stubs = {key: dict(slots) for key, slots in self.stubs.items()}
@@ -86,13 +85,13 @@ class View:
         for fold in folds:
             if isinstance(fold, Gist):
                 gists[fold.key] = fold
-            else:
+            elif self.pins.spares(fold.key, fold.slot, fold.text):
                 stubs.setdefault(fold.key, {})[fold.slot] = fold
-        return View(self.history, stubs, gists)
+        return View(self.history, stubs, gists, self.pins)
 
     def grown(self, history: History) -> View:
         """The same folds on a history that only adds to this one's: the newest gist ends where it did."""
-        view = View(history, self.stubs, self.gists)
+        view = View(history, self.stubs, self.gists, self.pins)
         view.__dict__["cut"] = self.cut
         return view
 
@@ -104,9 +103,10 @@ class View:
     def cut(self) -> Cut:
         """Where the newest gist ends; nothing before it is looked at again."""
         if self.gists:
-            for number in range(len(self.history.turns) - 1, -1, -1):
+            last = self._reach
+            for number in range(min(len(self.history.turns) - 1, last.turn), -1, -1):
                 turn = self.history.turns[number]
-                for count in range(len(turn.steps), 0, -1):
+                for count in range(last.steps if number == last.turn else len(turn.steps), 0, -1):
                     if turn.steps[count - 1].key in self.gists:
                         return Cut(number, count)
                 if turn.key in self.gists:
@@ -114,8 +114,27 @@ class View:
         return Cut(0, 0)
 
     @property
+    def _reach(self) -> Cut:
+        """Where a gist may end at most: it cannot show an image that is pinned, and so may not hide it."""
+        for number, turn in enumerate(self.history.turns) if self.pins.media else ():
+            for count, step in enumerate(turn.steps):
+                if step.key in self.pins.media:
+                    return Cut(number, count)
+            if turn.key in self.pins.media:
+                return Cut(number, len(turn.steps))
+        return Cut(len(self.history.turns), 0)
+
+    @cached_property
     def gist(self) -> Gist | None:
-        return self.gists.get(self.key_at(self.cut)) if self.gists else None
+        """The newest, with what is pinned in what it hides."""
+        gist = self.gists.get(self.key_at(self.cut)) if self.gists else None
+        return replace(gist, text=gist.text + self.pinned) if gist and self.pinned else gist
+
+    @cached_property
+    def pinned(self) -> str:
+        """What the newest gist shows of what is pinned."""
+        gist = self.gists.get(self.key_at(self.cut)) if self.gists and self.pins else None
+        return shown_pins(self.hidden(self.cut), self.pins, gist.text.partition("\n")[0]) if gist else ""
 
     def key_at(self, cut: Cut) -> str:
         turn = self.history.turns[cut.turn]
@@ -160,13 +179,41 @@ class View:
     def originals(self, fold: Fold) -> Iterator[tuple[str, str | bytes]]:
         """What a fold hides, each original with the ref that opens it."""
         if isinstance(fold, Gist):
-            hidden = self.hidden(self._cuts[fold.key])
-            yield fold.ref, told(hidden)
-            for part in _parts(hidden):
-                if media(part):
-                    yield ref_of(said(part)), said(part)
+            yield fold.ref, told(self.hidden(self._cuts[fold.key]))
+            yield from self.beside(fold)
         else:
             yield fold.ref, original_at(self._owners[fold.key], fold.slot)
+
+    def beside(self, gist: Gist) -> Iterator[tuple[str, str | bytes]]:
+        """The images and documents a gist hides, which its original names by their refs."""
+        for part in parts_of(self.hidden(self._cuts[gist.key])):
+            if media(part):
+                yield ref_of(said(part)), said(part)
+
+    def segments(self, gist: Gist) -> list[str]:
+        """The original of a gist in parts that it shares with other gists: joined by blank lines they are it.
+
+        They end where gists do, before a prompt, and behind it, since a gist inside a turn leaves its prompt out.
+        """
+        end = self._cuts[gist.key]
+        cuts = [end, *(self._cuts[key] for key in self.gists if key in self._cuts)]
+        ends = {Cut(turn, place) for turn, steps in cuts for place in (0, 1, 1 + steps)} | {Cut(0, 0)}
+        last = Cut(end.turn, 1 + end.steps) if end.steps else Cut(end.turn, 0)
+        marks = sorted(mark for mark in ends if mark <= last)
+        inside = Cut(end.turn, 0), Cut(end.turn, 1)
+        pairs = [pair for pair in zip(marks, marks[1:], strict=False) if pair != inside]
+        runs = (tuple(self._run(*pair)) for pair in pairs)
+        return [told(run) for run in runs if run]
+
+    def _run(self, first: Cut, last: Cut) -> Iterator[Turn]:
+        """What stands between two places: that of a prompt is 0, those of the steps behind it follow."""
+        for number in range(first.turn, min(last.turn + 1, len(self.history.turns))):
+            turn = self.history.turns[number]
+            start = first.steps if number == first.turn else 0
+            stop = last.steps if number == last.turn else 1 + len(turn.steps)
+            prompt, steps = turn.prompt if start == 0 < stop else (), turn.steps[max(0, start - 1) : max(0, stop - 1)]
+            if prompt or steps:
+                yield Turn(prompt, steps)
 
     @cached_property
     def _owners(self) -> dict[str, Turn | Step]:
@@ -227,105 +274,3 @@ def _stubbed_use(use: Use, slot: Slot, stub: Stub) -> Use:
 def _standing_in(stub: Stub, part: Part) -> Text:
     """A text in the place of a text; for an image it has none, as some dialects must find it a new one."""
     return Text(stub.text, part.by, part.at) if isinstance(part, Text) else Text(stub.text)
-
-
-def stub_argument(arguments: str, name: int | str, text: str) -> str:
-    """The arguments with one value replaced, written as compactly as the rest of the wire."""
-    values = arguments_of(arguments)
-    values[str(name)] = text
-    return json.dumps(values, ensure_ascii=False, separators=(",", ":"))
-
-
-def argument_text(call: Call, name: int | str) -> str:
-    value = arguments_of(call.arguments)[str(name)]
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-
-
-def arguments_of(arguments: str) -> dict[str, Any]:
-    """The arguments by name; none where they are no object, or hold a number too big to be written again."""
-    try:
-        values = json.loads(arguments, parse_float=_finite)
-    except (ValueError, RecursionError):
-        return {}
-    return values if isinstance(values, dict) else {}
-
-
-def _finite(number: str) -> float:
-    if math.isinf(float(number)):
-        raise ValueError(number)
-    return float(number)
-
-
-def original_at(owner: Turn | Step, slot: Slot) -> str | bytes:
-    if isinstance(owner, Turn):
-        return said(owner.prompt[slot.item])
-    item = owner.solid[slot.item]
-    if not isinstance(item, Use):
-        return said(item)
-    if slot.where == "argument":
-        return argument_text(item.call, slot.part)
-    return said(item.result.parts[int(slot.part)])
-
-
-def said(part: Part) -> str | bytes:
-    """The original of one part: its text, the bytes of an image, the JSON of a block we do not read."""
-    if isinstance(part, Text):
-        return part.text
-    if part.form == "base64":
-        try:
-            return base64.b64decode(part.data, validate=True)
-        except ValueError:
-            return part.data
-    return part.data
-
-
-def told(turns: Iterable[Turn]) -> str:
-    """Turns as a transcript to read, every text verbatim; an image or document by its own ref."""
-    lines: list[str] = []
-    for turn in turns:
-        lines += [f"## {_speaker(part)}\n{_body(part)}" for part in turn.prompt]
-        for item in (item for step in turn.steps for item in step.items):
-            if isinstance(item, Use):
-                lines.append(f"## call {item.call.name}\n{item.call.arguments}")
-                lines.append(
-                    "\n".join(["## error" if item.result.error else "## result", *map(_body, item.result.parts)])
-                )
-            else:
-                lines.append(f"## assistant\n{_body(item)}")
-    return "\n\n".join(lines)
-
-
-def _speaker(part: Part) -> str:
-    return part.by if isinstance(part, Text) and part.by else "user"
-
-
-def _body(part: Part) -> str:
-    if isinstance(part, Text):
-        return part.text
-    return f"[{part.kind} {part.mime}; ref={ref_of(said(part))}]" if media(part) else f"[{part.kind}]\n{part.data}"
-
-
-def _parts(turns: Iterable[Turn]) -> Iterator[Part]:
-    for turn in turns:
-        yield from turn.prompt
-        for item in (item for step in turn.steps for item in step.items):
-            if isinstance(item, Use):
-                yield from item.result.parts
-            else:
-                yield item
-
-
-def ref_of(original: str | bytes) -> str:
-    """The content address of an original: short enough to show, long enough not to collide (60 bits)."""
-    data = original.encode("utf-8", "surrogatepass") if isinstance(original, str) else original
-    number = int.from_bytes(sha256(data).digest()[:8], "big")
-    return "".join([_PAIRS[number >> shift & 1023] for shift in (50, 40, 30, 20, 10, 0)])
-
-
-_LETTERS = "abcdefghijklmnopqrstuvwxyz234567"
-_PAIRS = [first + second for first in _LETTERS for second in _LETTERS]
-
-
-def media(part: Part) -> bool:
-    """What may be shown as a text instead. A signed thought or an unknown block may not: it would be refused."""
-    return isinstance(part, Opaque) and part.kind in ("image", "document", "audio", "video")

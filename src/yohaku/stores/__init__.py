@@ -7,7 +7,7 @@ Law: what was acknowledged is there, in every process and whatever dies next; wh
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
@@ -51,6 +51,8 @@ class Kept(NamedTuple):
     """Bytes it takes where it is kept."""
     at: int
     """When it was put last, in seconds since 1970; to within an hour."""
+    joined: bool = False
+    """Whether it is others, one after the other: all that stands in it stands in them."""
 
 
 class Store(Protocol):
@@ -65,6 +67,14 @@ class Store(Protocol):
 
     def put_all(self, originals: Iterable[tuple[str, str | bytes]]) -> None:
         """The same for many, at the price of one."""
+        ...
+
+    def put_joined(self, ref: str, parts: Sequence[str]) -> None:
+        """Keep an original given in parts, which it is with a blank line between them; each part is kept once."""
+        ...
+
+    def parts(self, ref: str) -> tuple[str, ...]:
+        """The refs of the parts an original was put in; none for others."""
         ...
 
     def put_stream(self, source: Source, *, binary: bool = False) -> Original:
@@ -99,7 +109,13 @@ class Store(Protocol):
         """Its rows, in the order they were recorded."""
         ...
 
-    def conversations(self) -> list[str]: ...
+    def conversations(self) -> list[str]:
+        """Those of which something is recorded."""
+        ...
+
+    def erase(self, conversation: str, rows: Iterable[str]) -> None:
+        """Remove these rows, each once, and no other that is recorded meanwhile. For `yohaku.collect`."""
+        ...
 
     def kept(self) -> Iterator[Kept]:
         """Every original, the one put last first."""

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import time
 from array import array
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from yohaku.core.errors import UnknownRef
-from yohaku.core.fold import Fold, Gist
+from yohaku.core.fold import Fold, Gist, ref_of
 from yohaku.stores import Kept, Opened, Original, Piece, Source
 from yohaku.stores.chunks import Cutter, count_lines, cut, decoded, encoded, first_chunk
+from yohaku.stores.joined import BETWEEN
 
 
 class MemoryStore:
@@ -17,6 +18,7 @@ class MemoryStore:
         self.version = 0
         self._clock = clock
         self._originals: dict[str, str | bytes] = {}
+        self._joined: dict[str, tuple[str, ...]] = {}
         self._put_at: dict[str, int] = {}
         self._folds: dict[str, dict[object, Fold]] = {}
         self._seen: dict[str, int] = {}
@@ -28,12 +30,22 @@ class MemoryStore:
         return cls()
 
     def put(self, ref: str, original: str | bytes) -> None:
-        self._originals.setdefault(ref, original)
+        if ref not in self._joined:
+            self._originals.setdefault(ref, original)
         self._put_at[ref] = int(self._clock())
 
     def put_all(self, originals: Iterable[tuple[str, str | bytes]]) -> None:
         for ref, original in originals:
             self.put(ref, original)
+
+    def put_joined(self, ref: str, parts: Sequence[str]) -> None:
+        self.put_all((ref_of(part), part) for part in parts)
+        if ref not in self._originals:
+            self._joined[ref] = tuple(map(ref_of, parts))
+        self._put_at[ref] = int(self._clock())
+
+    def parts(self, ref: str) -> tuple[str, ...]:
+        return self._joined.get(ref, ())
 
     def put_stream(self, source: Source, *, binary: bool = False) -> Original:
         cutter = Cutter(source, binary=binary)
@@ -43,6 +55,8 @@ class MemoryStore:
 
     def get(self, ref: str) -> str | bytes:
         try:
+            if ref in self._joined:
+                return BETWEEN.join(str(self._originals[part]) for part in self._joined[ref])
             return self._originals[ref]
         except KeyError:
             raise UnknownRef(ref) from None
@@ -92,9 +106,18 @@ class MemoryStore:
     def conversations(self) -> list[str]:
         return sorted(self._rows)
 
+    def erase(self, conversation: str, rows: Iterable[str]) -> None:
+        kept = self._rows.get(conversation, [])
+        for row in rows:
+            if row in kept:
+                kept.remove(row)
+        if not kept:
+            self._rows.pop(conversation, None)
+
     def kept(self) -> Iterator[Kept]:
         for ref, at in sorted(self._put_at.items(), key=lambda put: put[1], reverse=True):
-            yield Kept(ref, len(encoded(self._originals[ref])), at)
+            joined = self._joined.get(ref, ())
+            yield Kept(ref, 12 * len(joined) or len(encoded(self._originals[ref])), at, bool(joined))
 
     def standing(self, since: int) -> Iterator[Fold]:
         for key, slots in list(self._folds.items()):
@@ -110,7 +133,9 @@ class MemoryStore:
     def drop(self, refs: Iterable[str], before: int) -> int:
         gone = [ref for ref in refs if ref in self._put_at and self._put_at[ref] < before]
         for ref in gone:
-            del self._originals[ref], self._put_at[ref]
+            del self._put_at[ref]
+            self._originals.pop(ref, None)
+            self._joined.pop(ref, None)
         return len(gone)
 
     def of(self, tenant: str) -> MemoryStore:

@@ -10,15 +10,15 @@ import json
 import os
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from itertools import islice
 from typing import Any, TypeAlias, TypeVar
 
 from yohaku.core.errors import BadSetting, StoreFailed, UnknownRef
-from yohaku.core.fold import Fold
-from yohaku.stores import DAY, HOUR, Kept, Opened, Original, Piece, Source, address, redacted
+from yohaku.core.fold import Fold, ref_of
+from yohaku.stores import DAY, HOUR, Kept, Opened, Original, Piece, Source, address, joined, redacted
 from yohaku.stores.chunks import (
     BATCH,
     CHUNK,
@@ -47,7 +47,8 @@ Cursor: TypeAlias = "psycopg.Cursor[tuple[Any, ...]]"
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS yohaku_originals (
     id bigserial PRIMARY KEY, tenant text NOT NULL, ref text, at bigint NOT NULL, size bigint, lines bigint,
-    is_binary boolean, stored bigint, marks bytea, head bytea, UNIQUE (tenant, ref));
+    is_binary boolean, stored bigint, marks bytea, head bytea, joined boolean NOT NULL DEFAULT false,
+    UNIQUE (tenant, ref));
 CREATE TABLE IF NOT EXISTS yohaku_chunks (
     original bigint NOT NULL REFERENCES yohaku_originals ON DELETE CASCADE, number integer NOT NULL,
     data bytea NOT NULL, PRIMARY KEY (original, number));
@@ -61,6 +62,8 @@ CREATE INDEX IF NOT EXISTS yohaku_records_of ON yohaku_records (tenant, conversa
 ALTER TABLE yohaku_originals ALTER head SET STORAGE EXTERNAL;
 ALTER TABLE yohaku_chunks ALTER data SET STORAGE EXTERNAL;
 """
+COLUMN = "SELECT 1 FROM pg_attribute WHERE attrelid = to_regclass('yohaku_originals') AND attname = 'joined'"
+"""Made by the first version without it."""
 # An original has no ref while it arrives. Its first chunk lies beside it, so that most cost one row.
 
 PUT = """
@@ -68,10 +71,16 @@ INSERT INTO yohaku_originals (tenant, ref, at, size, lines, is_binary, stored, h
 VALUES (%s, %s, %s, %s, %s, %s, %s, %s)
 ON CONFLICT (tenant, ref) DO UPDATE SET at = excluded.at WHERE yohaku_originals.at < excluded.at - 3600
 """
+JOIN = """
+INSERT INTO yohaku_originals (tenant, ref, at, size, lines, is_binary, stored, head, joined)
+VALUES (%s, %s, %s, %s, %s, false, %s, %s, true)
+ON CONFLICT (tenant, ref) DO UPDATE SET at = excluded.at WHERE yohaku_originals.at < excluded.at - 3600
+"""
+PARTS = "SELECT head FROM yohaku_originals WHERE tenant = %s AND ref = %s AND joined"
 PUT_AGAIN = "UPDATE yohaku_originals SET at = %s WHERE tenant = %s AND ref = %s"
 REMOVE = "DELETE FROM yohaku_originals WHERE id = %s"
 OPEN = """
-SELECT id, size, lines, is_binary, marks, CASE WHEN marks IS NULL OR %s = 0 THEN head END
+SELECT id, size, lines, is_binary, marks, CASE WHEN marks IS NULL OR %s = 0 THEN head END, joined
 FROM yohaku_originals WHERE tenant = %s AND ref = %s
 """
 KEEP = """
@@ -80,6 +89,10 @@ ON CONFLICT (tenant, key, slot) DO UPDATE SET fold = excluded.fold, seen = exclu
 """
 NEWER = """
 INSERT INTO yohaku_versions VALUES (%s, 1) ON CONFLICT (tenant) DO UPDATE SET number = yohaku_versions.number + 1
+"""
+ERASE = """
+DELETE FROM yohaku_records
+WHERE id = (SELECT min(id) FROM yohaku_records WHERE tenant = %s AND conversation = %s AND written = %s)
 """
 FIND = """
 SELECT slot, fold, seen, f.key FROM unnest(%s::text[]) WITH ORDINALITY AS wanted (key, place)
@@ -142,6 +155,16 @@ class PostgresStore:
         packed = pack(data)
         return (self._tenant, ref, now, len(data), count_lines(data), binary, len(packed), packed)
 
+    def put_joined(self, ref: str, parts: Sequence[str]) -> None:
+        self.put_all((ref_of(part), part) for part in parts)
+        found, packed = joined.manifest(address(ref), parts)
+        row = (self._tenant, ref, int(self._clock()), found.size, found.lines, len(packed), packed)
+        self._server.write(lambda db: db.execute(JOIN, row), alone=True)
+
+    def parts(self, ref: str) -> tuple[str, ...]:
+        rows = self._server.rows(PARTS, (self._tenant, ref))
+        return tuple(share.ref for (head,) in rows for share in joined.shares(head, self._server.where))
+
     def put_stream(self, source: Source, *, binary: bool = False) -> Original:
         return self._take(Cutter(source, binary=binary))
 
@@ -189,8 +212,11 @@ class PostgresStore:
         rows = self._server.rows(OPEN, (line, self._tenant, address(ref)))
         if not rows:
             raise UnknownRef(ref)
-        number, size, lines, binary, marks, head = rows[0]
-        return Opened(Original(ref, size, lines, binary), self._pieces(number, marks, head, line))
+        number, size, lines, binary, marks, head, joins = rows[0]
+        found = Original(ref, size, lines, binary)
+        if joins:
+            return joined.opened(self, found, joined.shares(head, self._server.where), line)
+        return Opened(found, self._pieces(number, marks, head, line))
 
     def _pieces(self, number: int, marks: bytes | None, head: bytes | None, line: int) -> Iterator[Piece]:
         where = self._server.where
@@ -251,8 +277,13 @@ class PostgresStore:
         query = "SELECT DISTINCT conversation FROM yohaku_records WHERE tenant = %s"
         return sorted(unspelled(name) for (name,) in self._server.rows(query, (self._tenant,)))
 
+    def erase(self, conversation: str, rows: Iterable[str]) -> None:
+        values = [(self._tenant, spelled(conversation), json.dumps(row)) for row in rows]
+        self._server.write(lambda db: db.executemany(ERASE, values))
+
     def kept(self) -> Iterator[Kept]:
-        query = "SELECT ref, stored, at FROM yohaku_originals WHERE tenant = %s AND ref IS NOT NULL ORDER BY at DESC"
+        query = """SELECT ref, stored, at, joined FROM yohaku_originals WHERE tenant = %s AND ref IS NOT NULL
+            ORDER BY at DESC"""
         return map(Kept._make, self._server.rows(query, (self._tenant,)))
 
     def standing(self, since: int) -> Iterator[Fold]:
@@ -341,5 +372,7 @@ class _Server:
                 db.execute("SELECT pg_advisory_xact_lock(hashtext('yohaku'))")  # two may make the tables at once
                 if db.execute("SELECT to_regclass('yohaku_records')").fetchall() == [(None,)]:
                     db.execute(SCHEMA)
+                elif not db.execute(COLUMN).fetchall():
+                    db.execute("ALTER TABLE yohaku_originals ADD COLUMN joined boolean NOT NULL DEFAULT false")
             self._db, self._process = db, os.getpid()
         return self._db

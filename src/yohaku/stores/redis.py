@@ -10,14 +10,14 @@ import itertools
 import json
 import time
 from array import array
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from secrets import token_hex
 from typing import Any
 
 from yohaku.core.errors import BadSetting, StoreFailed, UnknownRef
-from yohaku.core.fold import Fold
-from yohaku.stores import DAY, HOUR, Kept, Opened, Original, Piece, Source, address, redacted
+from yohaku.core.fold import Fold, ref_of
+from yohaku.stores import DAY, HOUR, Kept, Opened, Original, Piece, Source, address, joined, redacted
 from yohaku.stores.chunks import (
     BATCH,
     CHUNK,
@@ -31,6 +31,7 @@ from yohaku.stores.chunks import (
     places,
     unpack,
 )
+from yohaku.stores.joined import JOINED
 from yohaku.stores.rows import fold_from, fold_row, slot_of, spelled, unspelled
 
 try:
@@ -52,6 +53,12 @@ redis.call('ZADD', KEYS[3], ARGV[2], ARGV[1])
 return 1
 """
 # A script, since the client asks again when an answer was lost: what was renamed must not be made anew from nothing.
+JOIN = """
+if redis.call('EXISTS', KEYS[1]) == 0 then
+    redis.call('HSET', KEYS[1], unpack(ARGV, 3))
+end
+return redis.call('ZADD', KEYS[2], ARGV[2], ARGV[1])
+"""
 DROP = """
 local at = redis.call('ZSCORE', KEYS[1], ARGV[1])
 if at and tonumber(at) < tonumber(ARGV[2]) then
@@ -59,6 +66,12 @@ if at and tonumber(at) < tonumber(ARGV[2]) then
     return redis.call('UNLINK', KEYS[2])
 end
 return 0
+"""
+ERASE = """
+for place = 2, #ARGV do
+    redis.call('LREM', KEYS[1], 1, ARGV[place])
+end
+return redis.call('EXISTS', KEYS[1]) == 1 or redis.call('SREM', KEYS[2], ARGV[1])
 """
 EXPIRE = """
 local seen = redis.call('ZSCORE', KEYS[1], ARGV[1])
@@ -143,6 +156,19 @@ class RedisStore:
             put_at = client.zmscore(self._key("refs"), refs) if refs else []
         return [ref for ref, at in zip(refs, put_at, strict=True) if at is None or at < now - HOUR]
 
+    def put_joined(self, ref: str, parts: Sequence[str]) -> None:
+        self.put_all((ref_of(part), part) for part in parts)
+        found, packed = joined.manifest(address(ref), parts)
+        with self._asking() as client:
+            keys = [self._key("o", ref), self._key("refs")]
+            facts = ["size", found.size, "lines", found.lines, "binary", JOINED, "0", packed]
+            client.register_script(JOIN)(keys, [ref, int(self._clock()), *facts])
+
+    def parts(self, ref: str) -> tuple[str, ...]:
+        with self._asking() as client:
+            binary, head = client.hmget(self._key("o", address(ref)), ("binary", "0"))
+        return tuple(share.ref for share in joined.shares(head, self._where)) if _joins(binary) else ()
+
     def put_stream(self, source: Source, *, binary: bool = False) -> Original:
         return self._take(Cutter(source, binary=binary))
 
@@ -186,6 +212,10 @@ class RedisStore:
             raise UnknownRef(ref)
         places_of = places(marks, self._where) if marks else array("Q", [0])
         found = Original(ref, int(size), int(lines), binary == b"1")
+        if _joins(binary):
+            with self._asking() as client:
+                packed = head[0] if head else client.hget(self._key("o", ref), "0")
+            return joined.opened(self, found, joined.shares(packed, self._where), line)
         return Opened(found, self._pieces(ref, places_of, head[0] if head else b"", line))
 
     def _pieces(self, ref: str, marks: array[int], head: bytes, line: int) -> Iterator[Piece]:
@@ -253,6 +283,12 @@ class RedisStore:
         with self._asking() as client:
             return sorted(unspelled(name.decode()) for name in client.smembers(self._key("conversations")))
 
+    def erase(self, conversation: str, rows: Iterable[str]) -> None:
+        name = spelled(conversation)
+        with self._asking() as client:
+            keys = [self._key("r", name), self._key("conversations")]
+            client.register_script(ERASE)(keys, [name, *map(json.dumps, rows)])
+
     def kept(self) -> Iterator[Kept]:
         with self._asking() as client:
             rows = client.zrevrange(self._key("refs"), 0, -1, withscores=True)
@@ -261,8 +297,10 @@ class RedisStore:
                 with client.pipeline(transaction=False) as pipe:
                     for ref, _ in some:
                         pipe.memory_usage(self._key("o", ref.decode()), samples=0)
-                    for (ref, at), stored in zip(some, pipe.execute(), strict=True):
-                        yield Kept(ref.decode(), stored or 0, int(at))
+                        pipe.hget(self._key("o", ref.decode()), "binary")
+                    told = pipe.execute()
+                for (ref, at), stored, binary in zip(some, told[::2], told[1::2], strict=True):
+                    yield Kept(ref.decode(), stored or 0, int(at), _joins(binary))
 
     def standing(self, since: int) -> Iterator[Fold]:
         with self._asking() as client:
@@ -284,3 +322,7 @@ class RedisStore:
             script = client.register_script(DROP)
             wanted = [address(ref) for ref in refs]
             return sum(script([self._key("refs"), self._key("o", ref)], [ref, before]) for ref in wanted)
+
+
+def _joins(binary: bytes | None) -> bool:
+    return binary == str(JOINED).encode()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import chain
 from typing import TypeVar
@@ -57,6 +57,12 @@ class Sheltered:
         given = list(originals)
         self._do(lambda store: store.put_all(given))
 
+    def put_joined(self, ref: str, parts: Sequence[str]) -> None:
+        self._do(lambda store: store.put_joined(ref, parts))
+
+    def parts(self, ref: str) -> tuple[str, ...]:
+        return self._memory.parts(ref) or self._store.parts(ref)
+
     def put_stream(self, source: Source, *, binary: bool = False) -> Original:
         """What a source gave cannot be read again: a store that fails after `MOST` bytes of it fails the call."""
         given = blocks(source)
@@ -103,6 +109,9 @@ class Sheltered:
         found: list[str] = self._ask(lambda: self._store.conversations(), [])
         return sorted({*found, *self._memory.conversations()})
 
+    def erase(self, conversation: str, rows: Iterable[str]) -> None:
+        self._store.erase(conversation, rows)
+
     def kept(self) -> Iterator[Kept]:
         return chain(self._memory.kept(), self._ask(self._store.kept, iter(())))
 
@@ -118,9 +127,13 @@ class Sheltered:
     def of(self, tenant: str) -> Sheltered:
         return Sheltered(self._store.of(tenant), self._tell, rest=self._rest, clock=self._clock)
 
-    def close(self) -> None:
-        with suppress(StoreFailed):  # said before
+    def settle(self) -> None:
+        """Bring what is kept in memory to the store, if it can be used."""
+        with suppress(StoreFailed), self._lock:  # said before
             self._bring()
+
+    def close(self) -> None:
+        self.settle()
         self._store.close()
 
     def _do(self, act: Callable[[Store], None]) -> None:
@@ -161,7 +174,10 @@ class Sheltered:
         if self.warning is None:
             return
         memory = self._memory
-        self._store.put_all((kept.ref, memory.get(kept.ref)) for kept in memory.kept())
+        self._store.put_all((kept.ref, memory.get(kept.ref)) for kept in memory.kept() if not kept.joined)
+        for kept in memory.kept():
+            if kept.joined:
+                self._store.put_joined(kept.ref, [str(memory.get(part)) for part in memory.parts(kept.ref)])
         if folds := list(memory.standing(0)):
             self._store.keep(folds)
         for conversation in memory.conversations():

@@ -9,15 +9,15 @@ from __future__ import annotations
 import json
 import sqlite3
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import count, islice
 from pathlib import Path
 from typing import NoReturn
 
 from yohaku.core.errors import StoreFailed, UnknownRef
-from yohaku.core.fold import Fold
-from yohaku.stores import DAY, HOUR, Kept, Opened, Original, Piece, Source, address, path_of
+from yohaku.core.fold import Fold, ref_of
+from yohaku.stores import DAY, HOUR, Kept, Opened, Original, Piece, Source, address, joined, path_of
 from yohaku.stores.chunks import (
     BATCH,
     CHUNK,
@@ -31,6 +31,7 @@ from yohaku.stores.chunks import (
     places,
     unpack,
 )
+from yohaku.stores.joined import JOINED
 from yohaku.stores.rows import fold_from, fold_row, slot_of, spelled, unspelled
 from yohaku.stores.sqlite_file import File
 
@@ -51,12 +52,17 @@ OPEN = """
 SELECT id, size, lines, binary, marks, CASE WHEN marks IS NULL OR ? = 0 THEN head END
 FROM originals WHERE tenant = ? AND ref = ?
 """
+PARTS = "SELECT head FROM originals WHERE tenant = ? AND ref = ? AND binary = ?"
 CHUNKS = "SELECT data FROM chunks WHERE id >= ? AND id < ? ORDER BY id"
 KEEP = """
 INSERT INTO folds (tenant, key, slot, fold, seen) VALUES (?, ?, ?, ?, ?)
 ON CONFLICT (tenant, key, slot) DO UPDATE SET fold = excluded.fold, seen = excluded.seen
 """
 NEWER = "INSERT INTO versions VALUES (?, 1) ON CONFLICT (tenant) DO UPDATE SET number = number + 1"
+ERASE = """
+DELETE FROM records
+WHERE id = (SELECT id FROM records WHERE tenant = ? AND conversation = ? AND row = ? ORDER BY id LIMIT 1)
+"""
 FIND = """
 SELECT slot, fold, seen, folds.key FROM json_each(?) AS wanted CROSS JOIN folds
 ON folds.tenant = ? AND folds.key = wanted.value ORDER BY wanted.key, folds.id
@@ -107,6 +113,17 @@ class SQLiteStore:
         if small:
             with self._file.writing(alone=len(small) == 1) as db:
                 db.executemany(PUT, small)
+
+    def put_joined(self, ref: str, parts: Sequence[str]) -> None:
+        self.put_all((ref_of(part), part) for part in parts)
+        found, packed = joined.manifest(address(ref), parts)
+        row = (self._tenant, ref, int(self._clock()), found.size, found.lines, JOINED, len(packed), packed)
+        with self._file.writing(alone=True) as db:
+            db.execute(PUT, row)
+
+    def parts(self, ref: str) -> tuple[str, ...]:
+        rows = self._rows(PARTS, (self._tenant, ref, JOINED))
+        return tuple(share.ref for (head,) in rows for share in joined.shares(head, self._file.name))
 
     def put_stream(self, source: Source, *, binary: bool = False) -> Original:
         return self._take(Cutter(source, binary=binary))
@@ -167,7 +184,10 @@ class SQLiteStore:
         if row is None:
             raise UnknownRef(ref)
         number, size, lines, binary, marks, head = row
-        return Opened(Original(ref, size, lines, bool(binary)), self._pieces(number, marks, head, line))
+        found = Original(ref, size, lines, binary == 1)
+        if binary == JOINED:
+            return joined.opened(self, found, joined.shares(head, self._file.name), line)
+        return Opened(found, self._pieces(number, marks, head, line))
 
     def _pieces(self, number: int, marks: bytes | None, head: bytes | None, line: int) -> Iterator[Piece]:
         where = self._file.name
@@ -234,11 +254,16 @@ class SQLiteStore:
         with self._file.reading() as db:
             return sorted(unspelled(name) for (name,) in db.execute(query, (self._tenant,)))
 
+    def erase(self, conversation: str, rows: Iterable[str]) -> None:
+        values = [(self._tenant, spelled(conversation), json.dumps(row)) for row in rows]
+        with self._file.writing() as db:
+            db.executemany(ERASE, values)
+
     def kept(self) -> Iterator[Kept]:
-        query = "SELECT ref, stored, at FROM originals WHERE tenant = ? AND ref IS NOT NULL ORDER BY at DESC"
+        query = "SELECT ref, stored, at, binary FROM originals WHERE tenant = ? AND ref IS NOT NULL ORDER BY at DESC"
         with self._file.reading() as db:
             rows = db.execute(query, (self._tenant,)).fetchall()
-        return map(Kept._make, rows)
+        return (Kept(ref, stored, at, kind == JOINED) for ref, stored, at, kind in rows)
 
     def standing(self, since: int) -> Iterator[Fold]:
         with self._file.reading() as db:

@@ -10,7 +10,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from yohaku.core.errors import StoreFailed
@@ -28,7 +28,8 @@ CREATE TABLE versions (tenant TEXT PRIMARY KEY, number INTEGER NOT NULL) WITHOUT
 CREATE TABLE records (id INTEGER PRIMARY KEY AUTOINCREMENT, tenant TEXT NOT NULL, conversation TEXT NOT NULL, row TEXT);
 CREATE INDEX records_of ON records (tenant, conversation);
 """
-VERSION = 1
+VERSION = 2
+"""1 had no joined originals (`binary` 2), and nothing else differs."""
 
 INHERITED: list[sqlite3.Connection] = []
 """Connections of the process we were forked from: to close them here would be to meddle with its locks."""
@@ -146,6 +147,9 @@ def _prepare(db: sqlite3.Connection, where: str) -> None:
             if db.in_transaction:
                 db.execute("ROLLBACK")
             raise
+    if 0 < version < VERSION:
+        with suppress(sqlite3.OperationalError):  # read-only, or another is at it: then it is as good as it is
+            db.execute(f"PRAGMA user_version = {VERSION}")
     db.execute("PRAGMA synchronous = FULL")
 
 

@@ -1,0 +1,127 @@
+"""What was said, as it is kept: pieces of a step or turn by their slot, turns as a text to read, and content addresses.
+
+Law: the same original has the same ref everywhere, and every text is kept verbatim.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import math
+from collections.abc import Iterable, Iterator
+from hashlib import sha256
+from typing import Any, Literal, NamedTuple
+
+from yohaku.core.model import Call, Opaque, Part, Step, Text, Turn, Use
+
+
+class Slot(NamedTuple):
+    """Which piece of a turn or step a stub stands for."""
+
+    where: Literal["prompt", "item", "result", "argument"]
+    item: int
+    """Index among the prompt's parts, or the step's items without its thoughts."""
+    part: int | str = 0
+    """Index of the result's part, or name of the argument."""
+
+
+def stub_argument(arguments: str, name: int | str, text: str) -> str:
+    """The arguments with one value replaced, written as compactly as the rest of the wire."""
+    values = arguments_of(arguments)
+    values[str(name)] = text
+    return json.dumps(values, ensure_ascii=False, separators=(",", ":"))
+
+
+def argument_text(call: Call, name: int | str) -> str:
+    value = arguments_of(call.arguments)[str(name)]
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def arguments_of(arguments: str) -> dict[str, Any]:
+    """The arguments by name; none where they are no object, or hold a number too big to be written again."""
+    try:
+        values = json.loads(arguments, parse_float=_finite)
+    except (ValueError, RecursionError):
+        return {}
+    return values if isinstance(values, dict) else {}
+
+
+def _finite(number: str) -> float:
+    if math.isinf(float(number)):
+        raise ValueError(number)
+    return float(number)
+
+
+def original_at(owner: Turn | Step, slot: Slot) -> str | bytes:
+    if isinstance(owner, Turn):
+        return said(owner.prompt[slot.item])
+    item = owner.solid[slot.item]
+    if not isinstance(item, Use):
+        return said(item)
+    if slot.where == "argument":
+        return argument_text(item.call, slot.part)
+    return said(item.result.parts[int(slot.part)])
+
+
+def said(part: Part) -> str | bytes:
+    """The original of one part: its text, the bytes of an image, the JSON of a block we do not read."""
+    if isinstance(part, Text):
+        return part.text
+    if part.form == "base64":
+        try:
+            return base64.b64decode(part.data, validate=True)
+        except ValueError:
+            return part.data
+    return part.data
+
+
+def told(turns: Iterable[Turn]) -> str:
+    """Turns as a transcript to read, every text verbatim; an image or document by its own ref."""
+    lines: list[str] = []
+    for turn in turns:
+        lines += [f"## {_speaker(part)}\n{_body(part)}" for part in turn.prompt]
+        for item in (item for step in turn.steps for item in step.items):
+            if isinstance(item, Use):
+                lines.append(f"## call {item.call.name}\n{item.call.arguments}")
+                lines.append(
+                    "\n".join(["## error" if item.result.error else "## result", *map(_body, item.result.parts)])
+                )
+            else:
+                lines.append(f"## assistant\n{_body(item)}")
+    return "\n\n".join(lines)
+
+
+def _speaker(part: Part) -> str:
+    return part.by if isinstance(part, Text) and part.by else "user"
+
+
+def _body(part: Part) -> str:
+    if isinstance(part, Text):
+        return part.text
+    return f"[{part.kind} {part.mime}; ref={ref_of(said(part))}]" if media(part) else f"[{part.kind}]\n{part.data}"
+
+
+def parts_of(turns: Iterable[Turn]) -> Iterator[Part]:
+    for turn in turns:
+        yield from turn.prompt
+        for item in (item for step in turn.steps for item in step.items):
+            if isinstance(item, Use):
+                yield from item.result.parts
+            else:
+                yield item
+
+
+def ref_of(original: str | bytes) -> str:
+    """The content address of an original: short enough to show, long enough not to collide (60 bits)."""
+    data = original.encode("utf-8", "surrogatepass") if isinstance(original, str) else original
+    number = int.from_bytes(sha256(data).digest()[:8], "big")
+    return "".join([_PAIRS[number >> shift & 1023] for shift in (50, 40, 30, 20, 10, 0)])
+
+
+_LETTERS = "abcdefghijklmnopqrstuvwxyz234567"
+_PAIRS = [first + second for first in _LETTERS for second in _LETTERS]
+
+
+def media(part: Part) -> bool:
+    """What may be shown as a text instead. A signed thought or an unknown block may not: it would be refused."""
+    return isinstance(part, Opaque) and part.kind in ("image", "document", "audio", "video")

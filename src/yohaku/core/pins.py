@@ -1,0 +1,221 @@
+"""What the user pinned: it is shown as it was said, whatever is folded around it.
+
+Law: a stub that would hide something pinned does not stand, and a gist that hides a pinned text shows it word for word,
+with its call. To passes what is pinned weighs nothing, since nothing they do can save it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Literal, NamedTuple
+
+from yohaku.core.facts import origin_of
+from yohaku.core.ledger import Ledger, Scales
+from yohaku.core.meter import Meter
+from yohaku.core.model import History, Part, Step, Text, Turn, Use
+from yohaku.core.originals import Slot, argument_text, arguments_of, media, original_at, ref_of
+
+
+class Pin(NamedTuple):
+    kind: Literal["ref", "key", "text"]
+    """A piece by the ref of its original, all of a prompt or step by its key, or a passage by its words."""
+    value: str
+
+    def __str__(self) -> str:
+        if self.kind == "text":
+            return f"“{self.value if len(self.value) <= 40 else self.value[:39] + '…'}”"
+        return f"ref={self.value}" if self.kind == "ref" else self.value
+
+
+@dataclass(frozen=True, slots=True)
+class Pins:
+    """Where what is pinned stands in one history: by the key of the turn or step, then by slot."""
+
+    whole: Mapping[str, Mapping[Slot, Pin]] = field(default_factory=dict)
+    passages: Mapping[str, Mapping[Slot, tuple[Pin, ...]]] = field(default_factory=dict)
+    media: frozenset[str] = frozenset()
+    """The keys under which an image or document is pinned: a gist cannot show it, so it may not hide it."""
+
+    def __bool__(self) -> bool:
+        return bool(self.whole or self.passages)
+
+    def spares(self, key: str, slot: Slot, text: str) -> bool:
+        """Whether this text may stand in for the piece in that slot."""
+        if not self:
+            return True
+        passages = self.passages.get(key, {}).get(slot, ())
+        return slot not in self.whole.get(key, ()) and all(pin.value in text for pin in passages)
+
+
+Known = dict[tuple[str, Pin], tuple[Slot, ...]]
+"""Which slots of a turn or step a pin was found in, so that a history that grows is not looked through again."""
+
+
+def find(history: History, pins: Iterable[Pin], known: Known | None = None) -> Pins:
+    """A ref is pinned wherever it stands; a passage where it was said first."""
+    known = {} if known is None else known
+    whole: dict[str, dict[Slot, Pin]] = {}
+    passages: dict[str, dict[Slot, tuple[Pin, ...]]] = {}
+    shown = set[str]()
+    given = tuple(dict.fromkeys(pins))
+    for owner in _owners(history.turns) if given else ():
+        missing = [pin for pin in given if (owner.key, pin) not in known]
+        if missing:
+            known.update(_looked_up(owner, missing))
+        for pin in given:
+            slots = known[owner.key, pin]
+            if pin.kind != "text":
+                whole.setdefault(owner.key, {}).update(dict.fromkeys(slots, pin))
+            elif slots:
+                mine = passages.setdefault(owner.key, {})
+                mine[slots[0]] = (*mine.get(slots[0], ()), pin)
+                given = tuple(each for each in given if each is not pin)
+        if any(_is_media(owner, slot) for slot in whole.get(owner.key, ())):
+            shown.add(owner.key)
+    return Pins({key: slots for key, slots in whole.items() if slots}, passages, frozenset(shown))
+
+
+def _looked_up(owner: Turn | Step, pins: list[Pin]) -> Iterator[tuple[tuple[str, Pin], tuple[Slot, ...]]]:
+    found = list(places(owner))
+    refs = {slot: ref_of(original) for slot, original in found} if any(pin.kind == "ref" for pin in pins) else {}
+    for pin in pins:
+        match pin.kind:
+            case "ref":
+                slots = tuple(slot for slot, ref in refs.items() if ref == pin.value)
+            case "key":
+                slots = tuple(slot for slot, _ in found) if owner.key == pin.value else ()
+            case "text":
+                slots = tuple(slot for slot, said in found if isinstance(said, str) and pin.value in said)
+        yield (owner.key, pin), slots
+
+
+def places(owner: Turn | Step) -> Iterator[tuple[Slot, str | bytes]]:
+    """The pieces of a prompt or step that something can stand in for, each with its original."""
+    for slot in _slots(owner):
+        yield slot, original_at(owner, slot)
+
+
+def _slots(owner: Turn | Step) -> Iterator[Slot]:
+    if isinstance(owner, Turn):
+        yield from (Slot("prompt", index) for index, part in enumerate(owner.prompt) if _may_be_folded(part))
+        return
+    for index, item in enumerate(owner.solid):
+        if isinstance(item, Use):
+            yield from (Slot("argument", index, name) for name in arguments_of(item.call.arguments))
+            parts = enumerate(item.result.parts)
+            yield from (Slot("result", index, number) for number, part in parts if _may_be_folded(part))
+        elif _may_be_folded(item):
+            yield Slot("item", index)
+
+
+def _may_be_folded(part: Part) -> bool:
+    return isinstance(part, Text) or media(part)
+
+
+def _owners(turns: Iterable[Turn]) -> Iterator[Turn | Step]:
+    for turn in turns:
+        yield turn
+        yield from turn.steps
+
+
+def _is_media(owner: Turn | Step, slot: Slot) -> bool:
+    part = part_at(owner, slot)
+    return part is not None and media(part)
+
+
+def part_at(owner: Turn | Step, slot: Slot) -> Part | None:
+    """None for an argument, which is no part of its own."""
+    if isinstance(owner, Turn):
+        return owner.prompt[slot.item]
+    item = owner.solid[slot.item]
+    if not isinstance(item, Use):
+        return item
+    return None if slot.where == "argument" else item.result.parts[int(slot.part)]
+
+
+# In a gist
+
+TITLE = "Pinned by the user, word for word:"
+TITLE_JA = "ユーザーがピン留めしたもの(原文のまま):"
+_KANA = re.compile(r"[ぁ-ヿ]")
+
+
+def shown(hidden: Iterable[Turn], pins: Pins, header: str) -> str:
+    """What is pinned in hidden turns, each once and under its call, in the language of the gist's first line."""
+    told: dict[str, str] = {}
+    for owner in _owners(hidden):
+        for slot, text in _pinned(owner, pins):
+            told.setdefault(text, titled(owner, slot))
+    lines = [f"- {title}:\n{text}" for text, title in told.items()]
+    return "\n" + "\n".join([TITLE_JA if _KANA.search(header) else TITLE, *lines]) if lines else ""
+
+
+def _pinned(owner: Turn | Step, pins: Pins) -> Iterator[tuple[Slot, str]]:
+    for slot in sorted(pins.whole.get(owner.key, ()), key=str) if owner.key else ():
+        original = original_at(owner, slot)
+        if isinstance(original, str) and original:
+            yield slot, original
+    for slot, said in pins.passages.get(owner.key, {}).items() if owner.key else ():
+        yield from ((slot, pin.value) for pin in said)
+
+
+def titled(owner: Turn | Step, slot: Slot) -> str:
+    """Where a piece comes from, in a few words."""
+    if isinstance(owner, Turn):
+        return "user"
+    item = owner.solid[slot.item]
+    if not isinstance(item, Use):
+        return "assistant"
+    return f"`{origin_of(item)}`" + (f" {slot.part}" if slot.where == "argument" else "")
+
+
+# On the scales
+
+
+class Lean(Scales):
+    """Scales on which what is pinned weighs nothing."""
+
+    def __init__(self, meter: Meter, history: History, pins: Pins) -> None:
+        super().__init__(meter)
+        self.tail = ""
+        """What the gist that stands now shows of it."""
+        self._parts: set[int] = set()
+        self._arguments: dict[int, list[str]] = {}
+        """By identity, which the history keeps alive."""
+        for owner in _owners(history.turns) if pins else ():
+            for slot in pins.whole.get(owner.key, ()):
+                part = part_at(owner, slot)
+                if part is not None:
+                    self._parts.add(id(part))
+                elif isinstance(owner, Step) and isinstance(use := owner.solid[slot.item], Use):
+                    self._arguments.setdefault(id(use.call), []).append(argument_text(use.call, slot.part))
+
+    def part(self, part: Part) -> int:
+        if id(part) in self._parts:
+            return 0
+        if self.tail and isinstance(part, Text) and part.text.endswith(self.tail):
+            return self.meter.count(part.text.removesuffix(self.tail))
+        return super().part(part)
+
+    def use(self, use: Use) -> int:
+        pinned = self._arguments.get(id(use.call), ())
+        return max(0, super().use(use) - sum(map(self.meter.count, pinned)))
+
+    def pinned(self, shown: History, weight: Ledger) -> Ledger:
+        """The same weight, with what is pinned where it belongs: among what no folding can touch."""
+        lean = self.ledger(shown)
+        return replace(lean, system=lean.system + weight.total - lean.total)
+
+
+def heaviest(history: History, pins: Pins, scales: Scales) -> tuple[str, Pin] | None:
+    """Of what is pinned the piece that weighs most, by where it comes from."""
+    found: list[tuple[int, str, Pin]] = []
+    for owner in _owners(history.turns):
+        for slot, pin in pins.whole.get(owner.key, {}).items():
+            part = part_at(owner, slot) or Text(str(original_at(owner, slot)))
+            found.append((scales.part(part), titled(owner, slot), pin))
+        for slot, said in pins.passages.get(owner.key, {}).items():
+            found += [(scales.part(Text(pin.value)), titled(owner, slot), pin) for pin in said]
+    return max(found, key=lambda one: one[0])[1:] if found else None

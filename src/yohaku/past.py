@@ -1,0 +1,207 @@
+"""What was done to a conversation: each folding, undone or standing, and what is pinned, read from its records.
+
+Law: records are only added, and say the same to every process. A folding is known by what it folded, so that two
+processes that fold alike did it once; undoing it twice is undoing it once.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from yohaku.core.fold import Fold, Gist, Slot, Stub
+from yohaku.core.guard import Place, place_of
+from yohaku.core.pins import Pin
+from yohaku.stores import DAY, Store
+
+FACTS = ("before", "after", "limit", "exact", "meter")
+FIELDS = ("kind", "ref", "what", "before", "after", "why", "key")
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """One folding, as its row tells of it."""
+
+    number: int
+    """Counted from 1, in the order they were first made."""
+    id: str
+    """The ref of all it folded and of what was shown before and after; empty for rows that cannot be undone."""
+    row: dict[str, Any]
+    standing: bool = True
+    order: int = 0
+    """Of the last time it was made: where two stand in one place, the later shows."""
+
+    @property
+    def places(self) -> tuple[Place, ...]:
+        return tuple(place for fold in self.row["folds"] if (place := _place(fold)) is not None)
+
+    @property
+    def apart(self) -> bool:
+        """Whether its folds were never kept where others find them."""
+        return bool(self.row.get("apart"))
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    done: tuple[Done, ...] = ()
+    undone: tuple[str, ...] = ()
+    """The ids of foldings that are undone, the last one last."""
+    pins: tuple[Pin, ...] = ()
+    held: frozenset[Place] = field(default_factory=frozenset)
+    """Where nothing stands any more because it was undone."""
+    at: int = 0
+    """When something was recorded last, in seconds since 1970."""
+
+    @classmethod
+    def of(cls, rows: Iterable[str]) -> Past:
+        done: dict[str, Done] = {}
+        undone: dict[str, None] = {}
+        pins: dict[Pin, None] = {}
+        at = 0
+        for order, row in enumerate(objects(rows)):
+            at = max(at, row["at"] if isinstance(row.get("at"), int) else 0)
+            match row:
+                case {"undo": str(name)} if name in done and name not in undone:
+                    undone[name] = None
+                case {"redo": str(name)}:
+                    undone.pop(name, None)
+                case {"pin": [str(kind), str(value)]} if kind in ("ref", "key", "text"):
+                    pins[Pin(kind, value)] = None  # type: ignore[arg-type]
+                case {"unpin": [str(kind), str(value)]}:
+                    pins.pop(Pin(kind, value), None)  # type: ignore[arg-type]
+                case {"folds": list(), "at": int(), "before": int(), "after": int(), "limit": int()}:
+                    name = str(row.get("id") or f"row {order}")
+                    number = done[name].number if name in done else len(done) + 1
+                    done[name] = Done(number, str(row.get("id") or ""), row, True, order)
+                    undone.pop(name, None)
+        found = [Done(one.number, one.id, one.row, name not in undone, one.order) for name, one in done.items()]
+        standing = {place for one in found if one.standing for place in one.places}
+        held = {place for one in found if not one.standing for place in one.places} - standing
+        return cls(tuple(found), tuple(undone), tuple(pins), frozenset(held), at)
+
+    def named(self, name: str) -> Done | None:
+        """A folding by its number or its id, or the beginning of one."""
+        wanted = name.strip().removeprefix("ref=")
+        if wanted.isdecimal():
+            return next((one for one in self.done if one.number == int(wanted)), None)
+        return next((one for one in self.done if wanted and one.id.startswith(wanted)), None)
+
+    def showing(self, place: Place) -> Done | None:
+        """The folding that is to show in a place."""
+        found = [one for one in self.done if one.standing and place in one.places]
+        return max(found, key=lambda one: one.order) if found else None
+
+
+def folds_of(store: Store, done: Done) -> dict[Place, Fold]:
+    """All that a folding folded, whole. `UnknownRef` where it is kept no longer."""
+    rows = json.loads(store.get(done.id))["folds"]
+    folds = (msgspec.convert(row, Stub if "slot" in row else Gist) for row in rows)
+    return {place_of(fold): fold for fold in folds}
+
+
+def shapes_of(store: Store, done: Done) -> tuple[list[str], list[str]]:
+    """What was shown before and after it, line by line."""
+    told = json.loads(store.get(done.id))
+    return list(told["shown"][0]), list(told["shown"][1])
+
+
+def undo(store: Store, conversation: str, count: int, at: float) -> list[Done]:
+    """The last foldings that stand, undone: what they hid is shown again, or the fold that stood there before."""
+    gone: list[Done] = []
+    for _ in range(count):
+        past = Past.of(store.recorded(conversation))
+        last = max((one for one in past.done if one.standing and one.id), key=lambda one: one.order, default=None)
+        if last is None:
+            break
+        _say(store, conversation, last, "undo", at)
+        gone.append(last)
+    return gone
+
+
+def redo(store: Store, conversation: str, count: int, at: float) -> list[Done]:
+    """The foldings that were undone last stand again."""
+    back: list[Done] = []
+    for _ in range(count):
+        past = Past.of(store.recorded(conversation))
+        last = next((one for one in past.done if past.undone and one.id == past.undone[-1]), None)
+        if last is None:
+            break
+        folds_of(store, last)  # a folding that cannot be opened any more is not said to stand
+        _say(store, conversation, last, "redo", at)
+        back.append(last)
+    return back
+
+
+def touch(store: Store, conversation: str, past: Past, at: float) -> None:
+    """Records live as long as their conversation goes on: noted once a day, as for folds."""
+    if past.at and past.at < at - DAY:
+        store.record(conversation, json.dumps({"at": int(at), "seen": True}))
+
+
+def pin(store: Store, conversation: str, what: Pin, at: float, *, on: bool = True) -> None:
+    store.record(conversation, json.dumps({"at": int(at), "pin" if on else "unpin": list(what)}))
+    store.keep([])  # so that whoever has this conversation open looks again
+
+
+def _say(store: Store, conversation: str, done: Done, what: str, at: float) -> None:
+    """Written down first: who is stopped in between has said it, and sessions go by what is written down."""
+    store.record(conversation, json.dumps({"at": int(at), what: done.id}))
+    past = Past.of(store.recorded(conversation))
+    kept: list[Fold] = []
+    gone: list[Fold] = []
+    opened: dict[str, dict[Place, Fold]] = {}
+    for fold in done.row["folds"]:
+        place = _place(fold)
+        winner = past.showing(place) if place else None
+        if place and winner is None:
+            gone.append(_sketch(fold, place))
+        elif place and winner and not winner.apart:
+            kept.append(opened.setdefault(winner.id, folds_of(store, winner))[place])
+    store.keep([] if done.apart else kept)
+    if gone and not done.apart:
+        store.forget(gone)
+
+
+def _sketch(fold: dict[str, Any], place: Place) -> Fold:
+    """Enough of a fold to forget it by."""
+    key, slot = place
+    return Stub(key, slot, "", "", "", "", 0, 0) if slot else Gist(key, "", "", "", "", 0, 0)
+
+
+def _place(fold: dict[str, Any]) -> Place | None:
+    match fold:
+        case {"key": str(key), "slot": [str(where), int(item), int() | str() as part]}:
+            return key, Slot(where, item, part)  # type: ignore[arg-type]
+        case {"key": str(key)}:
+            return key, None
+    return None
+
+
+def objects(rows: Iterable[str]) -> Iterable[dict[str, Any]]:
+    """Other programs may record for themselves."""
+    for row in rows:
+        try:
+            found = json.loads(row)
+        except ValueError:
+            continue
+        if isinstance(found, dict):
+            yield found
+
+
+def told(folds: Iterable[Fold], shown: tuple[list[str], list[str]]) -> str:
+    """The original of a folding: its id is the ref of this."""
+    rows = [msgspec.to_builtins(fold) for fold in folds]
+    return json.dumps({"folds": rows, "shown": shown}, separators=(",", ":"))
+
+
+def row_of(facts: dict[str, Any], name: str, folds: Iterable[Fold], at: float) -> str:
+    """What is recorded of a folding: the folds made now, not all that stand, so that rows do not grow with them."""
+    made = [
+        {**{field: getattr(fold, field) for field in FIELDS}, **({"slot": fold.slot} if isinstance(fold, Stub) else {})}
+        for fold in folds
+    ]
+    return json.dumps({"at": int(at), "id": name, **facts, "folds": made})
