@@ -273,7 +273,7 @@ def test_receipts_tell_what_was_folded_and_when(shell: Shell, data: Path, tmp_pa
     (line,) = shell("receipts")[1].decode().splitlines()
     day = time.strftime("%Y-%m-%d")
     numbers = f"{told['before']:,} → {told['after']:,} of {told['limit']:,} tokens, {len(told['folds'])} folds: "
-    assert re.match(rf"{day} \d\d:\d\d  {re.escape(numbers)}", line)
+    assert re.match(rf"{day} \d\d:\d\d  [0-9a-f]{{8}} #1 [a-z2-7]{{12}}  {re.escape(numbers)}", line)
     shell.fit(body=session_of(60))
     assert len(shell("receipts")[1].splitlines()) == 2
     assert shell("receipts", "--limit", "1")[1].splitlines() == shell("receipts")[1].splitlines()[1:]
@@ -311,6 +311,10 @@ def test_why_of_what_was_kept_without_a_folding_says_that_it_opens(shell: Shell,
 def aged(data: Path, days: int) -> None:
     database = sqlite3.connect(data / "store.db")
     database.execute("UPDATE originals SET at = at - ?", (days * 86_400,))
+    for number, row in database.execute("SELECT id, row FROM records").fetchall():
+        told = json.loads(json.loads(row))
+        older = json.dumps(json.dumps({**told, "at": told["at"] - days * 86_400}))
+        database.execute("UPDATE records SET row = ? WHERE id = ?", (older, number))
     database.commit()
     database.close()
 
@@ -320,9 +324,12 @@ def test_collect_removes_what_is_old_and_a_dry_run_only_says_so(shell: Shell, da
     assert shell("collect")[1].startswith(b"removed 0 originals")
     aged(data, 31)
     assert shell("collect", "--older-than", "40")[1].startswith(b"removed 0 originals")
-    assert re.match(rf"would remove {len(refs)} originals \([1-9]", shell("collect", "--dry-run")[1].decode())
+    told = rf"{len(refs) + 1} originals \([1-9].* 0 folds and 1 records; 0 bytes "  # and what the folding recorded
+    assert re.match(f"would remove {told}", shell("collect", "--dry-run")[1].decode())
+    assert shell("receipts")[1].count(b"\n") == 1
     assert all(shell("recall", ref)[0] == 0 for ref in refs)
-    assert re.match(rf"removed {len(refs)} originals .* 0 bytes are left", shell("collect")[1].decode())
+    assert re.match(f"removed {told}are left", shell("collect")[1].decode())
+    assert shell("receipts")[1].startswith(b"no folding")
     assert all(shell("recall", ref)[0] == 2 for ref in refs)
 
 

@@ -217,7 +217,7 @@ def test_a_search_ends_with_its_limit_or_its_time(store: Store) -> None:
     found = search(store, "error", limit=2)
     hits = (Hit(ref, 7, "000007 ERROR 処理 7"), Hit(ref, 1007, "001007 ERROR 処理 1007"))
     assert found == Found(hits, complete=False)
-    assert search(store, "nowhere", seconds=0) == Found((), complete=False)
+    assert search(store, "nowhere", seconds=0) == Found((), complete=False, late=True)
 
 
 def test_an_unknown_ref_is_said(store: Store) -> None:
@@ -263,10 +263,21 @@ def test_a_call_searches(store: Store) -> None:
     assert recall.call(store, "tool_output_cache_grep", arguments).split("\n") == told
 
 
+def test_a_call_searches_in_everything(store: Store) -> None:
+    ref = put(store, "one\nTwo 予算\nthree\n")
+    told = f"ref={ref} line 2: Two 予算"
+    assert recall.call(store, "recall_search", {"words": "予算 two"}) == told
+    assert recall.call(store, "recall_search", {"words": "two"}, refs={"a" * 12}).startswith("[no line")
+
+
 @pytest.mark.parametrize(
     ("name", "arguments", "why"),
     [
-        ("tool_output", {}, "unknown tool 'tool_output': take one of tool_output_cache, tool_output_cache_grep"),
+        (
+            "tool_output",
+            {},
+            "unknown tool 'tool_output': take one of tool_output_cache, tool_output_cache_grep, recall_search",
+        ),
         ("tool_output_cache", "{", "the arguments are not JSON: give an object"),
         ("tool_output_cache", "[]", 'the arguments are no object: give one, such as {"ref_id": "…"}'),
         ("tool_output_cache", "{}", "ref_id is missing: give it as text"),
@@ -280,6 +291,8 @@ def test_a_call_searches(store: Store) -> None:
             {"ref_id": "REF", "line": 1},
             "tool_output_cache has no argument 'line': it takes ref_id, offset, limit",
         ),
+        ("recall_search", {}, "words is missing: give it as text"),
+        ("recall_search", {"words": "text", "limit": 0}, "limit is '0': give a whole number from 1 on"),
         ("tool_output_cache_grep", {"ref_id": "REF"}, "pattern is missing: give it as text"),
         ("tool_output_cache", {"ref_id": "../../etc/passwd"}, "unknown ref '../../etc/passwd'"),
     ],

@@ -63,7 +63,8 @@ def _fail(line: str, code: int = 2) -> int:
 
 def fit(arguments: argparse.Namespace, settings: setting.Settings) -> int:
     from yohaku import cli_stores
-    from yohaku.session import Session, in_memory
+    from yohaku.keeping import in_memory
+    from yohaku.session import Session
 
     given = _load(arguments, settings, "fit")
     store = cli_stores.for_fit(arguments.store, settings, lambda why: _warn([in_memory(why)], settings.lang))
@@ -74,15 +75,19 @@ def fit(arguments: argparse.Namespace, settings: setting.Settings) -> int:
         given.model,
         dialect=given.dialect,
         store=store,
+        transcript=arguments.transcript or False,
         settings=settings,
     )
     _warn(session.warnings, settings.lang)
+    told = len(session.warnings)
     try:
         body = session.fit(given.body, fold=arguments.fold, words=arguments.words)
     except DoesNotFit:
         _write_report(arguments, session, settings)
         raise
     finally:
+        _warn(session.warnings[told:], settings.lang)
+        session.close()
         store.close()
     written = given.raw if body is given.body and given.raw is not None else _json(body)
     _write(arguments.out, written, settings)
@@ -93,6 +98,12 @@ def fit(arguments: argparse.Namespace, settings: setting.Settings) -> int:
 
 
 def show(arguments: argparse.Namespace, settings: setting.Settings) -> int:
+    if arguments.diff is not None:
+        from yohaku import cli_history
+
+        if arguments.file is not None or len(arguments.diff) > 2:
+            raise Trouble(phrases.say("diff_what", settings.lang))
+        return cli_history.diff(arguments, settings)
     from yohaku.core.fold import View
     from yohaku.core.shape import shape
     from yohaku.session import Session
@@ -244,8 +255,21 @@ def collect(arguments: argparse.Namespace, settings: setting.Settings) -> int:
     from yohaku import cli_stores
 
     with cli_stores.opened(arguments.store, settings) as store:
-        print(cli_stores.collect(store, arguments.older_than, settings.lang, dry_run=arguments.dry_run))
+        folder = settings.data / "transcripts"
+        days, dry_run = arguments.older_than, arguments.dry_run
+        print(cli_stores.collect(store, days, settings.lang, dry_run=dry_run, transcripts=folder))
     return 0
+
+
+def history(name: str) -> Callable[..., int]:
+    """A command of cli_history, which is loaded when it runs."""
+
+    def run(arguments: argparse.Namespace, settings: setting.Settings) -> int:
+        from yohaku import cli_history
+
+        return int(getattr(cli_history, name)(arguments, settings))
+
+    return run
 
 
 def lab(arguments: argparse.Namespace, settings: setting.Settings) -> int:
@@ -439,6 +463,8 @@ def _parser() -> argparse.ArgumentParser:
     _add_doctor(commands)
     _add_recall(commands)
     _add_receipts(commands)
+    _add_undo(commands)
+    _add_mcp(commands)
     examples = ["yohaku lab run sessions/ --windows 8192 --recipes auto,sliding", "yohaku lab run --help"]
     command = _command(commands, "lab", lab, "replay recorded sessions, and score what recipes keep", examples)
     command.add_argument("rest", nargs=argparse.REMAINDER, metavar="run PATH…", help="see yohaku lab run --help")
@@ -458,14 +484,25 @@ def _add_fit(commands: Any) -> None:
     _store(command)
     command.add_argument("--out", metavar="FILE", help="write the result here instead of standard output")
     command.add_argument("--report", metavar="FILE", help="write what was folded, and why, as JSON")
+    command.add_argument("--transcript", metavar="FILE", help="write what is said, and each folding, as JSON lines")
     command.add_argument("--quiet", "-q", action="store_true", help="say nothing on standard error when all is well")
 
 
 def _add_show(commands: Any) -> None:
-    examples = ["yohaku show request.json", "yohaku show session.jsonl.gz --window 16384"]
-    command = _command(commands, "show", show, "show what is in a conversation, and what folding would do", examples)
+    examples = [
+        "yohaku show request.json",
+        "yohaku show session.jsonl.gz --window 16384",
+        "yohaku show --diff",
+        "yohaku show --diff 2 5 --session 3f9a",
+    ]
+    command = _command(
+        commands, "show", show, "show what is in a conversation, and what folding did or would do", examples
+    )
     _conversation(command)
     _folding(command)
+    what = "what changed between two foldings as receipts lists them; of one, or the last: what it did"
+    command.add_argument("--diff", nargs="*", metavar="A B", help=what)
+    _session(command)
 
 
 def _add_count(commands: Any) -> None:
@@ -524,6 +561,46 @@ def _add_receipts(commands: Any) -> None:
     command = _command(commands, "collect", collect, "remove old originals that no fold shows any more", examples)
     command.add_argument("--older-than", type=_days, default=30, metavar="DAYS", help="how old (default 30)")
     command.add_argument("--dry-run", action="store_true", help="say what would be removed, and leave it")
+    _store(command)
+
+
+def _add_mcp(commands: Any) -> None:
+    from yohaku import cli_mcp
+
+    command = _command(commands, "mcp", cli_mcp.mcp, cli_mcp.WHAT, cli_mcp.EXAMPLES)
+    cli_mcp.options(command)
+    _store(command)
+
+
+def _add_undo(commands: Any) -> None:
+    examples = ["yohaku undo", "yohaku undo 2 --session 3f9a"]
+    command = _command(commands, "undo", history("undo"), "take back the last folding of a session", examples)
+    command.add_argument("count", nargs="?", type=_positive, default=1, metavar="N", help="how many (default 1)")
+    _session(command)
+    command = _command(commands, "redo", history("redo"), "make a folding stand again that was undone", ["yohaku redo"])
+    command.add_argument("count", nargs="?", type=_positive, default=1, metavar="N", help="how many (default 1)")
+    _session(command)
+    examples = ["yohaku pin ref=abcdefgh2345", 'yohaku pin --text "never touch the database"']
+    command = _command(commands, "pin", history("pin"), "keep something from being folded", examples)
+    _pinned(command)
+    examples = ["yohaku unpin ref=abcdefgh2345", 'yohaku unpin --text "never touch the database"']
+    command = _command(commands, "unpin", history("unpin"), "let something be folded again", examples)
+    _pinned(command)
+    command = _command(
+        commands, "pins", history("pins"), "list what is pinned", ["yohaku pins", "yohaku pins --session 3f9a"]
+    )
+    _session(command)
+
+
+def _pinned(command: Any) -> None:
+    what = command.add_mutually_exclusive_group(required=True)
+    what.add_argument("ref", nargs="?", metavar="REF", help="as shown: ref=…; or the key of a prompt or step")
+    what.add_argument("--text", metavar="WORDS", help="words as they were said")
+    _session(command)
+
+
+def _session(command: Any) -> None:
+    command.add_argument("--session", metavar="KEY", help="as receipts lists it, or how it begins (default: the last)")
     _store(command)
 
 

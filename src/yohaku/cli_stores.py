@@ -1,6 +1,7 @@
 """Stores on the command line: where a fit keeps its originals, and what recall, receipts, why and collect say.
 
-Law: a fit is a function of its file and its flags, and no store can fail it; a look at a store never makes one.
+Law: a fit is a function of its file, its flags and what the user undid or pinned, unless it is told which store to go
+on with; no store can fail it; a look at a store never makes one.
 """
 
 from __future__ import annotations
@@ -9,12 +10,14 @@ import json
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any, cast
 
 from yohaku import phrases, stores
-from yohaku.core.errors import BadSetting, StoreFailed
+from yohaku.core.errors import BadSetting, StoreFailed, YohakuError
 from yohaku.core.fold import Fold
+from yohaku.past import Done, Past
 from yohaku.settings import Settings
 from yohaku.stores import DAY, Store
 from yohaku.stores.memory import MemoryStore
@@ -45,6 +48,11 @@ class Apart(Sheltered):
     def folds(self, keys: Iterable[str]) -> list[Fold]:
         return self._own.folds(keys)
 
+    def record(self, conversation: str, row: str) -> None:
+        """A folding says that its folds are not to be found in the store, so that undoing it looks for none."""
+        told = json.loads(row)
+        super().record(conversation, json.dumps({**told, "apart": True}) if "folds" in told else row)
+
     def close(self) -> None:
         """Without another try of a store that failed: it may be slow to fail again."""
         self._store.close()
@@ -65,14 +73,21 @@ class _Later:
                 raise StoreFailed(stores.redacted(self._url), str(why), "set YOHAKU_STORE or use --store") from why
         return getattr(self._opened, name)
 
+    def recorded(self, conversation: str) -> list[str]:
+        """A look makes no store, and loads none."""
+        if self._opened is None and _missing(self._url):
+            return []
+        return list(self.__getattr__("recorded")(conversation))
+
     def close(self) -> None:
         if self._opened is not None:
             self._opened.close()
 
 
-def for_fit(url: str | None, settings: Settings, tell: Callable[[StoreFailed], None]) -> Apart:
-    """What the user names now must be a store; what is merely set may turn out to be none."""
-    return Apart(stores.open(url) if url else cast(Store, _Later(url_of(None, settings))), tell)
+def for_fit(url: str | None, settings: Settings, tell: Callable[[StoreFailed], None]) -> Sheltered:
+    """What the user names now must be a store, and is one session with all that is on it; what is merely set may turn
+    out to be none, and keeps no folds."""
+    return Sheltered(stores.open(url), tell) if url else Apart(cast(Store, _Later(url_of(None, settings))), tell)
 
 
 def url_of(url: str | None, settings: Settings) -> str:
@@ -82,19 +97,18 @@ def url_of(url: str | None, settings: Settings) -> str:
 @contextmanager
 def opened(url: str | None, settings: Settings) -> Iterator[Store]:
     url = url_of(url, settings)
-    missing = url.lower().startswith("sqlite:") and not _is_there(url)
-    store = MemoryStore() if missing else stores.open(url)
+    store = MemoryStore() if _missing(url) else stores.open(url)
     try:
         yield store
     finally:
         store.close()
 
 
-def _is_there(url: str) -> bool:
+def _missing(url: str) -> bool:
     try:
-        return stores.path_of(url).exists()
-    except OSError:
-        return True  # the store says what is the matter
+        return url.lower().startswith("sqlite:") and not stores.path_of(url).exists()
+    except (OSError, BadSetting):
+        return False  # the store says what is the matter
 
 
 def ref_in(given: str) -> str:
@@ -128,16 +142,16 @@ def search(store: Store, words: str, limit: int | None, lang: str) -> str:
 
 def receipts(store: Store, limit: int, name: str, lang: str) -> str:
     """The newest foldings, the newest last."""
-    rows = _rows(store)[-limit:]
-    return "\n".join(_told(row, lang) for row in rows) or phrases.say("receipts_none", lang, name=name)
+    told = [_told(done, conversation, lang) for conversation, done in _foldings(store)[-limit:]]
+    return "\n".join(told) or phrases.say("receipts_none", lang, name=name)
 
 
 def why(store: Store, ref: str, lang: str) -> str | None:
     """What the last fold with this ref did, and why; None where the original is kept and nothing is recorded."""
-    for row in reversed(_rows(store)):
-        for fold in row["folds"]:
+    for _, done in reversed(_foldings(store)):
+        for fold in done.row["folds"]:
             if fold["ref"] == ref:
-                return _reason(fold, _when(row["at"]), lang)
+                return _reason(fold, _when(done.row["at"]), lang)
     for standing in store.standing(0):
         if standing.ref == ref:
             facts = {name: getattr(standing, name) for name in ("what", "why", "before", "after")}
@@ -146,37 +160,36 @@ def why(store: Store, ref: str, lang: str) -> str | None:
     return None
 
 
-def collect(store: Store, days: int, lang: str, *, dry_run: bool) -> str:
+def collect(store: Store, days: int, lang: str, *, dry_run: bool, transcripts: Path) -> str:
+    """What the transcripts in a folder show stays, as they may be resumed."""
+    from yohaku import transcript
     from yohaku.collect import collect
 
-    done = collect(store, age=days * DAY, dry_run=dry_run)
+    live: list[Fold] = []
+    for path in sorted(transcripts.glob("*.jsonl")) if transcripts.is_dir() else ():
+        with suppress(YohakuError, OSError):  # a broken one is for the doctor
+            live += transcript.read(path).folds
+    done = collect(store, age=days * DAY, dry_run=dry_run, live=live)
     facts = {"count": len(done.refs), "size": done.freed, "folds": done.folds, "after": done.left}
+    facts["rows"] = done.records
     return phrases.say("collectable" if dry_run else "collected", lang, **facts)
 
 
-def _rows(store: Store) -> list[dict[str, Any]]:
-    """What sessions recorded, the oldest first."""
-    told = (row for conversation in store.conversations() for row in store.recorded(conversation))
-    rows = [row for each in told if (row := _receipt(each)) is not None]
-    return sorted(rows, key=lambda row: int(row["at"]))
+def _foldings(store: Store) -> list[tuple[str, Done]]:
+    """What sessions recorded, the oldest first, each with the key of its session."""
+    told = ((name, done) for name in store.conversations() for done in Past.of(store.recorded(name)).done)
+    return sorted(told, key=lambda one: int(one[1].row["at"]))
 
 
-def _receipt(told: str) -> dict[str, Any] | None:
-    """None for what another program recorded for itself."""
-    try:
-        row = json.loads(told)
-    except ValueError:
-        return None
-    ours = isinstance(row, dict) and {"at", "before", "after", "limit", "folds"} <= row.keys()
-    return row if ours else None
-
-
-def _told(row: dict[str, Any], lang: str) -> str:
-    kinds = Counter(f"{fold['what']}: {fold['why']}" for fold in row["folds"])
+def _told(done: Done, conversation: str, lang: str) -> str:
+    kinds = Counter(f"{fold['what']}: {fold['why']}" for fold in done.row["folds"])
     told = "; ".join(f"{count:,} × {kind}" for kind, count in kinds.most_common(4))
-    facts = {name: row[name] for name in ("before", "after", "limit")}
+    facts = {name: done.row[name] for name in ("before", "after", "limit")}
     why = told + ("; …" if len(kinds) > 4 else "")
-    return phrases.say("receipt", lang, about=_when(row["at"]), count=len(row["folds"]), why=why, **facts)
+    why = why if done.standing else phrases.say("was_undone", lang, why=why)
+    name = f"{conversation[:8]} #{done.number} {done.id}".rstrip()
+    count = len(done.row["folds"])
+    return phrases.say("receipt", lang, about=_when(done.row["at"]), name=name, count=count, why=why, **facts)
 
 
 def _reason(fold: dict[str, Any], when: str, lang: str) -> str:

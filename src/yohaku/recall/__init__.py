@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from yohaku.recall.lines import Found, Hit, Line, Lines, grep, read, search
+from yohaku.recall.blocks import Line
+from yohaku.recall.lines import Lines, grep, read
 from yohaku.recall.tools import call, definitions
+from yohaku.recall.words import Found, Hit, search
 
 __all__ = ["Found", "Hit", "Line", "Lines", "call", "definitions", "grep", "read", "search"]

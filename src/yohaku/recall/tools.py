@@ -6,13 +6,14 @@ Law: what a model got wrong is an error of ours whose sentence tells it what to 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Container, Mapping, Sequence
 from typing import Any
 
 from yohaku.core.errors import BadSetting
 from yohaku.dialects import dialect_named
 from yohaku.dialects.tools import Signature
 from yohaku.recall.lines import grep, read
+from yohaku.recall.words import search
 from yohaku.stores import Store
 
 MOST_LINES = 2000
@@ -52,12 +53,28 @@ GREP = Signature(
         "additionalProperties": False,
     },
 )
-TOOLS = {tool.name: tool for tool in (READ, GREP)}
+SEARCH = Signature(
+    "recall_search",
+    "Search in everything that was folded away, where no ref is known: gives the lines that hold all the words, "
+    "in whatever case, each with the ref and the line to open it at.",
+    {
+        "type": "object",
+        "properties": {
+            "words": {"type": "string", "description": "One word or more, parted by blanks; parts of words do."},
+            "limit": _limit(20),
+        },
+        "required": ["words"],
+        "additionalProperties": False,
+    },
+)
+TOOLS = {tool.name: tool for tool in (READ, GREP, SEARCH)}
+BY_REF = (READ, GREP)
+"""What a model needs to open the refs it is shown."""
 
 
-def definitions(dialect: str) -> list[dict[str, Any]]:
+def definitions(dialect: str, tools: Sequence[Signature] = BY_REF) -> list[dict[str, Any]]:
     """What to add to the `tools` of a request in this dialect."""
-    described = [(tool.name, tool.description, tool.parameters) for tool in TOOLS.values()]
+    described = [(tool.name, tool.description, tool.parameters) for tool in tools]
     match dialect_named(dialect).name:
         case "anthropic":
             return [{"name": name, "description": says, "input_schema": schema} for name, says, schema in described]
@@ -72,21 +89,44 @@ def definitions(dialect: str) -> list[dict[str, Any]]:
             return [{"type": "function", "function": dict(zip(keys, each, strict=True))} for each in described]
 
 
-def call(store: Store, name: str, arguments: str | Mapping[str, Any]) -> str:
-    """What a call of one of the tools answers. A `YohakuError` is for the model to read, as the error of its call."""
+def call(
+    store: Store,
+    name: str,
+    arguments: str | Mapping[str, Any],
+    *,
+    refs: Container[str] | None = None,
+    learn: bool = True,
+) -> str:
+    """What a call of one of the tools answers. A `YohakuError` is for the model to read, as the error of its call.
+
+    `refs` and `learn`: of a search.
+    """
     if name not in TOOLS:
         raise BadSetting(f"unknown tool {name!r}: take one of {', '.join(TOOLS)}")
-    given = _given(arguments)
-    unknown = given.keys() - TOOLS[name].parameters["properties"].keys()
-    if unknown:
-        known = ", ".join(TOOLS[name].parameters["properties"])
-        raise BadSetting(f"{name} has no argument {sorted(unknown)[0]!r}: it takes {known}")
-    ref = _text(given, "ref_id").strip().strip("[]'\"`").removeprefix("ref=")
-    offset = _number(given, "offset", 1, 1)
+    given = given_to(TOOLS[name], arguments)
+    if name == SEARCH.name:
+        limit = min(MOST_LINES, _number(given, "limit", 20, 1))
+        return str(search(store, _text(given, "words"), limit, refs=refs, learn=learn))
+    ref, offset = ref_in(given), _number(given, "offset", 1, 1)
     if name == READ.name:
         return str(read(store, ref, offset, min(MOST_LINES, _number(given, "limit", 200, 1))))
     limit = min(MOST_LINES, _number(given, "limit", 50, 1))
     return str(grep(store, ref, _text(given, "pattern"), _number(given, "context", 0, 0), limit, offset=offset))
+
+
+def given_to(tool: Signature, arguments: str | Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments as an object, without any that the tool does not take."""
+    given = _given(arguments)
+    unknown = given.keys() - tool.parameters["properties"].keys()
+    if unknown:
+        known = ", ".join(tool.parameters["properties"])
+        raise BadSetting(f"{tool.name} has no argument {sorted(unknown)[0]!r}: it takes {known}")
+    return given
+
+
+def ref_in(given: Mapping[str, Any]) -> str:
+    """The ref, however a model copied it from where it is shown."""
+    return _text(given, "ref_id").strip().strip("[]'\"`").removeprefix("ref=")
 
 
 def _given(arguments: str | Mapping[str, Any]) -> dict[str, Any]:
