@@ -1,0 +1,89 @@
+"""The user's own commands, run before and after a folding.
+
+Law: a hook may add words or say no (exit 2), and only that: one that fails, hangs or cannot be found is passed over
+and said. It is given what happens as JSON on its input.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from yohaku.core.engine import Folding
+from yohaku.core.receipt import Receipt
+
+SECONDS = 30.0
+MOST = 8_000
+"""Characters of what a hook may add."""
+NO = 2
+"""The exit code by which a hook refuses a folding."""
+
+
+@dataclass(frozen=True)
+class Hooks:
+    before: str = ""
+    """A shell command; what it prints is added to what the folding is to keep."""
+    after: str = ""
+    root: Path = Path()
+    seconds: float = SECONDS
+    tell: Callable[[str], None] | None = None
+    """Told why a hook was passed over."""
+
+    async def folding(self, about: Folding) -> str | bool | None:
+        """For `Session(before=…)`: words, or False where the hook refuses."""
+        if not self.before:
+            return None
+        said = {"event": "before_folding", "trigger": "manual" if about.manual else "auto"}
+        code, out = await self._run(self.before, {**said, "tokens": about.weight, "limit": about.limit})
+        return False if code == NO else out[:MOST] if code == 0 else None
+
+    async def folded(self, receipt: Receipt, manual: bool = False) -> None:
+        if self.after:
+            said = {"event": "after_folding", "trigger": "manual" if manual else "auto", **receipt.report()}
+            await self._run(self.after, said)
+
+    async def _run(self, command: str, about: dict[str, object]) -> tuple[int, str]:
+        try:
+            process = await asyncio.create_subprocess_shell(
+                command,
+                cwd=self.root,
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.PIPE,
+                start_new_session=True,
+            )
+        except OSError as wrong:
+            return self._failed(command, str(wrong))
+        try:
+            talking = process.communicate(json.dumps(about, ensure_ascii=False).encode())
+            out, err = await asyncio.wait_for(talking, self.seconds)
+        except TimeoutError:
+            return self._failed(command, f"no end after {self.seconds:g} s")
+        finally:
+            await _end(process)
+        code = process.returncode or 0
+        if code not in (0, NO):
+            return self._failed(command, err.decode("utf-8", "replace").strip()[:200] or f"exit {code}", code)
+        return code, out.decode("utf-8", "replace").strip()
+
+    def _failed(self, command: str, why: str, code: int = 1) -> tuple[int, str]:
+        if self.tell:
+            self.tell(f"{command[:80]}: {why}")
+        return code, ""
+
+
+async def _end(process: asyncio.subprocess.Process) -> None:
+    """With all that it started."""
+    if process.returncode is None:
+        with suppress(ProcessLookupError, PermissionError):
+            if hasattr(os, "killpg"):
+                os.killpg(process.pid, signal.SIGKILL)
+            else:
+                process.kill()
+        await process.wait()

@@ -1,0 +1,159 @@
+"""The agent: prompt → fit → send → stream → tools → step, until there is nothing left to do.
+
+Law: the conversation is well formed at every moment, whatever is stopped, refused or lost; nothing the user typed is
+lost either. What happens reaches the surface as values, and only as values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from dataclasses import replace
+
+from yohaku.agent import replying, using
+from yohaku.agent.errors import TalkFailed, TooLong, Truncated
+from yohaku.agent.events import Ended, Event, Told
+from yohaku.agent.hearing import Endless, Stopped
+from yohaku.agent.repeats import Repeats, once
+from yohaku.agent.standing import Standing
+from yohaku.agent.strategy import too_much_at_once
+from yohaku.core.errors import BadSetting, DoesNotFit, YohakuError
+from yohaku.core.model import Reply, Result, Text
+from yohaku.phrases import explain
+
+CHANGED = "[changed on disk since you read it: {names}. Read again what you need of it.]"
+
+
+class Agent(Standing):
+    async def _loop(self, prompt: str) -> Ended:
+        self._say(prompt)
+        repeats, alone, text = Repeats(self.strategy.patience), False, ""
+        for _ in range(self.steps):
+            answer = await replying.answered(self, tools=not alone)
+            reply = replying.understood(self, answer)
+            text = replying.said(reply)
+            if not reply.calls:
+                return await self._final(reply, text)
+            if repeats.again(reply.calls) or repeats.circling:
+                if alone:
+                    return self._give_up(text)
+                alone = True
+                self.tell("loop_circling", "warning")
+                continue
+            results = await self._use(reply)
+            for call in reply.calls:
+                repeats.used(call, results[call.id], changed=self._changes(call.name))
+            repeats.said(text)
+            self._take_in()
+        self.tell("loop_steps", "warning", steps=self.steps)
+        return Ended("steps", text)
+
+    async def work(self, prompt: str) -> AsyncGenerator[Event, None]:
+        """Everything that happens while the prompt is answered. Closing it stops the work."""
+        if self.busy:
+            raise BadSetting("it is at work: queue what you want to say")
+        self.busy = True
+        try:
+            async with aclosing(self._ear.of(self._work(prompt))) as events:
+                async for event in events:
+                    yield event
+        finally:
+            self.busy = False
+
+    def stop(self) -> None:
+        """Ends the step: what runs is killed, what was said and found stays."""
+        self._ear.stop()
+
+    def queue(self, text: str) -> None:
+        """Typed while it works: taken in at the next step, and never lost."""
+        self._queue.append(text)
+
+    def unqueue(self) -> str | None:
+        return self._queue.pop(0) if self._queue else None
+
+    @property
+    def queued(self) -> tuple[str, ...]:
+        return tuple(self._queue)
+
+    async def _work(self, prompt: str) -> None:
+        mark = self.conversation.mark()
+        try:
+            ended = await self._loop(prompt)
+        except Stopped:
+            ended = Ended("stopped", self._kept(self._ear.said, using.STOPPED))
+        except Endless:
+            self.tell("loop_endless", "error")
+            ended = Ended("failed", self._kept(once(self._ear.said)))
+        except DoesNotFit as wrong:
+            ended = self._too_big(wrong, mark)
+        except (TooLong, Truncated):
+            self.tell("loop_too_long", "error")
+            ended = Ended("too_big")
+        except TalkFailed as wrong:
+            self.hear(Told(wrong.said(self.lang), "error"))
+            ended = Ended("failed", self._kept(self._ear.said))
+        except YohakuError as wrong:
+            self.hear(Told(explain(wrong, self.lang), "error"))
+            ended = Ended("failed")
+        self.hear(self.gauge)
+        self.hear(ended)
+
+    def _say(self, prompt: str) -> None:
+        if too_much_at_once(self.window, self.meter.count(prompt), self.session.budget, self.ledger):
+            self.tell("loop_split", window=self.window)
+        self.said("\n\n".join(filter(None, (prompt, self._changed()))))
+
+    async def _use(self, reply: Reply) -> dict[str, Result]:
+        results: dict[str, Result] = {}
+        try:
+            await using.used(self, reply, results)
+        finally:
+            self.settle(reply, self._noted(using.stopped(reply, results)))
+        self.hear(self.gauge)  # the first, cheap check: it says when the next call will fold
+        return results
+
+    async def _final(self, reply: Reply, text: str) -> Ended:
+        if not text.strip():
+            self.tell("loop_said_nothing", "warning")
+        self.settle(reply, {})
+        if self.session.should_fold(self.usage):
+            await self.fitted()  # now, while nobody waits
+        return Ended("done", text)
+
+    def _take_in(self) -> None:
+        while (text := self.unqueue()) is not None:
+            self._say(text)
+
+    def _noted(self, results: dict[str, Result]) -> dict[str, Result]:
+        """With a note of files that somebody else has changed, in the last of them."""
+        if not (note := self._changed()) or not results:
+            return results
+        name, result = list(results.items())[-1]
+        first, *rest = result.parts or (Text(""),)
+        noted = Text(f"{first.text}\n{note}") if isinstance(first, Text) else first
+        return {**results, name: replace(result, parts=(noted, *rest))}
+
+    def _changed(self) -> str:
+        names = self.files.changed()
+        return CHANGED.format(names=", ".join(names)) if names else ""
+
+    def _changes(self, name: str) -> bool:
+        tool = self.tool(name)
+        return tool is not None and tool.kind == "write"
+
+    def _give_up(self, text: str) -> Ended:
+        self.tell("loop_hopeless", "error")
+        return Ended("failed", text)
+
+    def _too_big(self, wrong: DoesNotFit, mark: int) -> Ended:
+        """A prompt that cannot be sent is taken back, so that the conversation can go on without it."""
+        if self.conversation.length == mark + 1:
+            self.conversation.back(mark)
+        self.tell("loop_does_not_fit", "error", what=explain(wrong, self.lang).rstrip(".。"))
+        return Ended("too_big")
+
+    def _kept(self, text: str, note: str = "") -> str:
+        """What the model had said when it was interrupted is part of the conversation."""
+        if text.strip():
+            self.settle(Reply((Text(f"{text}\n{note}".rstrip()),)), {})
+        return text

@@ -1,0 +1,107 @@
+"""What an agent is given to work with, where the surface leaves the choice to us: a talk, a session, tools.
+
+Law: what cannot be opened is left out and said; an agent that cannot keep anything still works.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from yohaku.agent.endpoint import Endpoint
+from yohaku.agent.events import Event
+from yohaku.agent.hooks import Hooks
+from yohaku.agent.learned import Learned
+from yohaku.agent.measure import meter_for
+from yohaku.agent.strategy import Tier
+from yohaku.agent.tool import Tool
+from yohaku.core.budget import Budget
+from yohaku.core.meter import Meter
+from yohaku.dialects.dialect import Json
+from yohaku.session import Session
+from yohaku.settings import Settings
+from yohaku.stores import url_in
+
+if TYPE_CHECKING:
+    from yohaku.agent.talk import Talk
+
+LOOKED_AT = 2_000_000
+"""Bytes of a file that is looked at anew after a folding."""
+
+
+def tools_of(tier: Tier) -> tuple[Tool, ...]:
+    from yohaku.agent.tools import tools_for
+
+    return tools_for(tier)
+
+
+def definitions(tools: tuple[Tool, ...], dialect: str, brief: bool) -> list[Json]:
+    from yohaku.agent.tools import definitions
+
+    return [*definitions(tools, dialect, brief)]
+
+
+def talk_for(endpoint: Endpoint, window: int, lang: str, hear: Callable[[Event], None]) -> Talk:
+    from yohaku.agent.talk import Talk  # and with it the HTTP client
+
+    return Talk(endpoint, window=window, reserve=reserve_of(endpoint, window), lang=lang, tell=hear)
+
+
+def reserve_of(endpoint: Endpoint, window: int) -> int:
+    return Budget.of(window, None, endpoint.output).reserve
+
+
+def session_for(
+    endpoint: Endpoint,
+    window: int,
+    root: Path,
+    talk: Talk,
+    hooks: Hooks,
+    settings: Settings,
+    old: Session | None = None,
+    meter: Meter | None = None,
+) -> Session:
+    """A session for an endpoint; one that goes on from `old` knows what was folded there.
+
+    A small model on this machine is not asked for summaries: that takes longer than it is worth.
+    """
+    how: dict[str, Any] = {"store": old.store if old else settings.store or _store(settings)}
+    if settings.data != Path():
+        how["transcript"] = True
+    if not endpoint.local:
+        how |= {"summarise": talk.ask, "background": True}
+    if hooks.before:
+        how["before"] = hooks.folding
+    return Session(
+        window,
+        reserve_of(endpoint, window),
+        settings.recipe,
+        endpoint.model,
+        dialect=endpoint.dialect,
+        meter=meter or meter_for(endpoint),
+        look=lambda path: look(root, path),
+        settings=settings,
+        **how,
+    )
+
+
+def look(root: Path, path: str) -> str | None:
+    """A file of the project as it is now."""
+    try:
+        found = (root / path).resolve()
+        if not found.is_relative_to(root) or found.stat().st_size > LOOKED_AT:
+            return None
+        return found.read_text("utf-8")
+    except (OSError, ValueError):
+        return None
+
+
+def remember(endpoint: Endpoint, window: int, settings: Settings) -> None:
+    """What a provider taught about its window, for the next time, where there is a place to keep it."""
+    if settings.data != Path():
+        Learned(settings.data).learn(endpoint, window, "overflow")
+
+
+def _store(settings: Settings) -> str | None:
+    return url_in(settings.data) if settings.data != Path() else None

@@ -1,0 +1,83 @@
+"""The system prompt: one text a tier, so that each can be read, changed and tried by itself.
+
+Law: what is the same for everybody comes first and what is of this machine and project last, so that a provider's
+prompt cache holds; nothing in it changes while a conversation lasts, hence no date.
+"""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Callable
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from yohaku.agent.prompts.full import FULL
+from yohaku.agent.prompts.small import SMALL
+
+INSTRUCTIONS = ("AGENTS.md", "CLAUDE.md", "GEMINI.md")
+"""Files in which a project speaks to agents; the first that is there counts."""
+
+SHARE = 0.1
+"""Of the window, that a project's instructions may take."""
+
+MOST = 1_000_000
+"""Bytes of such a file that are looked at."""
+
+TEXTS = {"small": SMALL, "full": FULL}
+
+
+class Prompt(NamedTuple):
+    text: str
+    cut: str = ""
+    """The project's file that did not fit whole."""
+
+
+def prompt_for(
+    tier: Literal["small", "full"], root: Path, window: int, count: Callable[[str], int], tools: bool = True
+) -> Prompt:
+    """The whole system prompt of a tier, for work in `root`; without tools it is only said how to talk."""
+    said, cut = _project(root, int(window * SHARE), count) if tools else ("", "")
+    where = f"\nYou work in {root} on {_system()}. Relative paths start there.\n" if tools else ""
+    base = TEXTS[tier] if tools else CHAT
+    return Prompt(f"{base}{where}{said}".rstrip() + "\n", cut)
+
+
+CHAT = """\
+You are yohaku, a helpful assistant in the user's terminal. Reply in the language the user writes in. Be accurate and \
+brief; say so when you do not know something. Text in square brackets with ref=… stands for an earlier part of the \
+conversation that was folded to save room: go on from it, and start nothing new because of it.
+"""
+
+
+def _system() -> str:
+    return {"Darwin": "macOS"}.get(platform.system(), platform.system() or "an unknown system")
+
+
+def _project(root: Path, most: int, count: Callable[[str], int]) -> tuple[str, str]:
+    for name in INSTRUCTIONS:
+        try:
+            with (root / name).open(encoding="utf-8", errors="replace") as file:
+                text = file.read(MOST).strip()
+        except OSError:
+            continue
+        if text:
+            shown = _head(text, most, count)
+            whole = shown == text
+            note = "" if whole else f"\n[{name} goes on: read it for the rest]"
+            return f"\nThe project's own instructions, from {name}:\n{shown}{note}\n", "" if whole else name
+    return "", ""
+
+
+def _head(text: str, most: int, count: Callable[[str], int]) -> str:
+    """As many whole lines as weigh no more than `most`."""
+    if len(text) <= 8 * most and count(text) <= most:
+        return text
+    lines = text[: 8 * most].splitlines(keepends=True)
+    low, high = 0, len(lines)
+    while low < high:
+        middle = (low + high + 1) // 2
+        if count("".join(lines[:middle])) <= most:
+            low = middle
+        else:
+            high = middle - 1
+    return "".join(lines[:low]).rstrip()

@@ -1,0 +1,133 @@
+"""One reply of the model: fitted, sent, heard; and healed once where it is too long or was cut off.
+
+Law: nothing is sent that was not fitted, and what a provider teaches about its window holds from then on.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from yohaku.agent.endpoint import Endpoint
+from yohaku.agent.errors import CutOff, TooLong, Truncated
+from yohaku.agent.events import Replied
+from yohaku.agent.heal import healed, more_room
+from yohaku.agent.talk import was_cut
+from yohaku.agent.textcalls import calls_in
+from yohaku.core.model import Call, Part, Reply, Text
+from yohaku.dialects.dialect import RAW, Answer, Json, Usage, arguments_object, dump
+
+if TYPE_CHECKING:
+    from yohaku.agent.loop import Agent
+
+BELIEVED = 0.9
+"""Of what was sent: Ollama leaves out of its count what it finds in its cache, and that is no lesson."""
+
+NO_TOOLS: dict[str, dict[str, Json]] = {
+    "anthropic": {"tool_choice": {"type": "none"}},
+    "gemini": {"toolConfig": {"functionCallingConfig": {"mode": "NONE"}}},
+    "openai_chat": {"tool_choice": "none"},
+    "openai_responses": {"tool_choice": "none"},
+}
+
+
+async def answered(agent: Agent, tools: bool = True) -> Answer:
+    """The model's answer to the conversation as it stands; raises `TooLong` and others only after a second try."""
+    tried = False
+    while True:
+        body = await agent.fitted()
+        sent = agent.gauge.used
+        try:
+            asked = body if tools else _without_tools(body, agent.endpoint)
+            answer = await agent.doing(agent.talk.send(asked, agent.hear, weighs=sent))
+        except (TooLong, Truncated) as wrong:
+            if tried:
+                raise
+            _heal(agent, wrong, sent)
+        except CutOff as wrong:
+            if tried:
+                return _kept(agent, wrong.answer)
+            agent.tell("loop_cut_off", "warning")
+        else:
+            agent.talk.reserve = agent.session.budget.reserve
+            _learn(agent, answer.usage if tools else None, sent)
+            agent.hear(Replied(answer.usage, answer.stop))
+            if not was_cut(answer, agent.endpoint.dialect):
+                return answer
+            if tried:
+                return _kept(agent, answer)
+            await _make_room(agent)
+        tried = True
+
+
+def understood(agent: Agent, answer: Answer) -> Reply:
+    """The reply with calls that small models write as text made into calls, and every call one that can be sent."""
+    reply, agent.replies = answer.reply, agent.replies + 1
+    if not reply.calls and agent.tools:
+        schemas = {tool.name: tool.parameters for tool in agent.tools}
+        text, written = calls_in(said(reply), tuple(schemas), schemas, salt=str(agent.replies))
+        if written:
+            beside = (item for item in reply.items if not isinstance(item, Text | Call))
+            reply = Reply((*beside, *((Text(text),) if text.strip() else ()), *written))
+    items: list[Part | Call] = []
+    for number, item in enumerate(reply.items):
+        if isinstance(item, Call):
+            # Some servers number their calls anew in each reply, and some dialects want each id once.
+            name = (
+                item.id if item.id and item.id not in agent.ids else f"call_{agent.replies}_{number}_{len(agent.ids)}"
+            )
+            agent.ids.add(name)
+            items.append(Call(name, item.name, dump(arguments_object(item.arguments or "{}"))))
+        else:
+            items.append(item)
+    return Reply(tuple(items))
+
+
+def said(reply: Reply) -> str:
+    return "".join(item.text for item in reply.items if isinstance(item, Text))
+
+
+def _heal(agent: Agent, wrong: TooLong | Truncated, sent: int) -> None:
+    """The next request is smaller by what the provider says, and so is every one after it."""
+    budget = agent.session.budget
+    named = wrong.overflow.limit if isinstance(wrong, TooLong) else wrong.window or wrong.told
+    if isinstance(wrong, TooLong):
+        found = healed(budget, sent, named, wrong.overflow.needs)
+        agent.tell("loop_window_learned", "warning", window=found.window)
+    else:
+        found = healed(budget, sent, named)
+        agent.tell("loop_truncated", "warning", told=wrong.told, sent=wrong.sent)
+    agent.resize(found, sure=found.window == named)
+
+
+def _learn(agent: Agent, usage: Usage | None, sent: int) -> None:
+    agent.usage = usage
+    if usage and usage.prompt and (agent.endpoint.dialect != "ollama" or usage.prompt >= BELIEVED * sent):
+        agent.session.learn(usage)
+
+
+async def _make_room(agent: Agent) -> None:
+    """For a longer reply: by folding, unless there is room enough that was only not asked for."""
+    budget = agent.session.budget
+    agent.tell("loop_cut_off", "warning")
+    if more_room(budget, agent.gauge.used) < 2 * budget.reserve:
+        await agent.fitted(fold=True)
+    agent.talk.reserve = more_room(budget, agent.gauge.used)
+
+
+def _kept(agent: Agent, answer: Answer) -> Answer:
+    """Of a reply that was cut off twice: what was said, and those calls that came whole."""
+    items = (item for item in answer.reply.items if not isinstance(item, Call) or _whole(item))
+    agent.talk.reserve = agent.session.budget.reserve
+    agent.tell("loop_still_cut", "warning")
+    return Answer(Reply(tuple(items)), answer.usage, answer.stop)
+
+
+def _whole(call: Call) -> bool:
+    return RAW not in arguments_object(call.arguments or "{}")
+
+
+def _without_tools(body: Json, endpoint: Endpoint) -> Json:
+    """A body that asks for words alone: by leaving the tools out, which APIs of calls already made do not take."""
+    if endpoint.dialect in NO_TOOLS and not endpoint.local:
+        return body | NO_TOOLS[endpoint.dialect]
+    return {name: value for name, value in body.items() if name != "tools"}

@@ -1,0 +1,106 @@
+"""A model that follows a script, and an agent that talks with it: the loop without a server."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from yohaku.agent.endpoint import Endpoint
+from yohaku.agent.events import Ended, Event, Said, Thought, Told
+from yohaku.agent.loop import Agent
+from yohaku.agent.tool import Arguments, Bench, Given, Kind, Tool
+from yohaku.core.engine import Question
+from yohaku.core.model import Call, Reply, Text
+from yohaku.dialects.dialect import Answer, Usage
+from yohaku.session import Session
+from yohaku.testing import ByteMeter
+
+Line: TypeAlias = "Answer | Exception | Callable[[Any], Awaitable[Answer]]"
+
+HERE = Endpoint("fake", "fake", "openai_chat", "http://127.0.0.1:1", "scripted", local=True)
+
+
+class ScriptedTalk:
+    """Says its lines one after the other, and keeps what it was sent."""
+
+    def __init__(self, *lines: Line) -> None:
+        self.lines = list(lines)
+        self.sent: list[Any] = []
+        self.window = self.reserve = 0
+        self.closed = False
+
+    async def send(self, body: Any, hear: Callable[[Said | Thought], None], *, weighs: int = 0) -> Answer:
+        self.sent.append(json.loads(json.dumps(body)))
+        await asyncio.sleep(0)
+        line = self.lines.pop(0)
+        if isinstance(line, Exception):
+            raise line
+        answer = line if isinstance(line, Answer) else await line(hear)
+        for item in answer.reply.items:
+            if isinstance(item, Text):
+                hear(Said(item.text))
+        return answer
+
+    async def ask(self, question: Question) -> str:
+        return "<summary>What was done.</summary>"
+
+    async def close(self) -> None:
+        self.closed = True
+
+
+def says(text: str = "", *calls: Call, stop: str = "stop", prompt: int = 0) -> Answer:
+    usage = Usage(prompt, output=len(text)) if prompt else None
+    return Answer(Reply((*((Text(text),) if text else ()), *calls)), usage, stop)
+
+
+def calls(name: str, number: int = 1, **arguments: Any) -> Call:
+    return Call(f"call_{number}", name, json.dumps(arguments))
+
+
+def tool(name: str, run: Callable[[Bench, Arguments], Awaitable[Given]], kind: Kind = "read") -> Tool:
+    schema = {"type": "object", "properties": {"path": {"type": "string"}}}
+    return Tool(name, f"The tool {name}.", schema, kind, run, lambda given: f"{name} {given.get('path', '')}".strip())
+
+
+async def gives(bench: Bench, arguments: Arguments) -> Given:
+    return Given(f"the content of {arguments.get('path')}")
+
+
+READ = tool("read", gives)
+
+
+def agent(root: Path, *lines: Line, window: int = 20_000, tools: tuple[Tool, ...] = (READ,), **how: Any) -> Agent:
+    session = how.pop("session", None) or Session(window, dialect="openai_chat", meter=ByteMeter())
+    talk: Any = ScriptedTalk(*lines)
+    return Agent(how.pop("endpoint", HERE), window=window, root=root, tools=tools, session=session, talk=talk, **how)
+
+
+def play(one: Agent, *prompts: str, on: Callable[[Event], None] = lambda event: None) -> list[Event]:
+    async def played() -> list[Event]:
+        found: list[Event] = []
+        for prompt in prompts:
+            async for event in one.work(prompt):
+                found.append(event)
+                on(event)
+        return found
+
+    return asyncio.run(played())
+
+
+def sent(one: Agent) -> list[Any]:
+    talk: Any = one.talk
+    found: list[Any] = talk.sent
+    return found
+
+
+def ended(events: list[Event]) -> Ended:
+    (last,) = [event for event in events if isinstance(event, Ended)]
+    assert events[-1] is last
+    return last
+
+
+def told(events: list[Event]) -> list[str]:
+    return [event.text for event in events if isinstance(event, Told)]

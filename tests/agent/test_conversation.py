@@ -1,0 +1,139 @@
+"""What is said comes to stand on the wire once, in each dialect, and reads as what was said."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+
+from tests import checkers
+from yohaku.agent.conversation import UNFINISHED, Conversation, closed, recorded
+from yohaku.agent.tool import Arguments, Bench, Given, Tool
+from yohaku.agent.tools import definitions
+from yohaku.core.model import Call, History, Reply, Result, Step, Text, Turn, Use
+from yohaku.core.scribe import history_of
+from yohaku.dialects import DIALECTS, dialect_named
+from yohaku.session import Session
+from yohaku.testing import ByteMeter, histories
+
+
+async def gives(bench: Bench, arguments: Arguments) -> Given:
+    return Given("")
+
+
+TOOL = Tool("read", "A file.", {"type": "object", "properties": {}}, "read", gives, str)
+CALL = Call("call_1", "read", '{"path":"app.py"}')
+each = pytest.mark.parametrize("dialect", DIALECTS)
+
+
+def talked(dialect: str) -> Conversation:
+    talk = Conversation(dialect, "m", "Be kind.", definitions((TOOL,), dialect))
+    talk.say("Read app.py.")
+    talk.settle(Reply((Text("I look."), CALL)), {"call_1": Result((Text("x = 1"),))})
+    talk.settle(Reply((Text("x is 1."),)), {})
+    talk.say("ありがとう。")
+    return talk
+
+
+TOLD = (
+    Turn(
+        (Text("Read app.py."),),
+        (
+            Step((Text("I look."), Use(CALL, Result((Text("x = 1"),))))),
+            Step((Text("x is 1."),)),
+        ),
+    ),
+    Turn((Text("ありがとう。"),)),
+)
+
+
+@each
+def test_what_was_said_reads_as_it_was_said(dialect: str) -> None:
+    talk = talked(dialect)
+    shapes = [[_plain(turn.prompt), *(_plain(step.items) for step in turn.steps)] for turn in talk.history.turns]
+    assert shapes == [[_plain(turn.prompt), *(_plain(step.items) for step in turn.steps)] for turn in TOLD]
+    assert [part.text for part in talk.history.system if isinstance(part, Text)] == ["Be kind."]
+    assert [tool.name for tool in talk.history.tools] == ["read"]
+    assert checkers.DIALECTS[dialect].problems(talk.body) == []
+
+
+@each
+def test_the_entries_that_were_there_stay_the_same_objects(dialect: str) -> None:
+    talk = talked(dialect)
+    before = talk.body[talk.dialect.entries]
+    talk.settle(Reply((Text("Not at all."),)), {})
+    after = talk.body[talk.dialect.entries]
+    assert len(after) == len(before) + 1
+    assert all(one is other for one, other in zip(before, after, strict=False))
+
+
+@each
+def test_a_fit_reads_on_from_where_the_last_one_was(dialect: str) -> None:
+    session = Session(100_000, dialect=dialect, meter=ByteMeter())
+    talk = Conversation(dialect, "m", "Be kind.", definitions((TOOL,), dialect))
+    talk.say("Begin.")
+    session.fit(talk.body)
+    reading = session._last.reading if session._last else None
+    for number in range(20):
+        talk.settle(Reply((Call(f"c{number}", "read", "{}"),)), {f"c{number}": Result((Text("x"),))})
+        session.fit(talk.body)
+    assert session._last and session._last.reading is reading
+
+
+@each
+@given(history=histories(media=False))
+def test_another_dialect_is_told_the_same(dialect: str, history: History) -> None:
+    talk = Conversation("openai_chat", "m", "Be kind.")
+    talk.resume(history)
+    told = Conversation(dialect, "m", "Be kind.")
+    told.resume(history)
+    talk.switch(dialect, "m", "Be kind.")
+    assert talk.history.turns == told.history.turns, "all but whether a tool failed, which not every dialect can tell"
+
+
+@each
+def test_a_reply_that_says_nothing_is_not_taken_down(dialect: str) -> None:
+    talk = Conversation(dialect)
+    talk.say("Hello.")
+    before = talk.body
+    talk.settle(Reply(()), {})
+    talk.settle(Reply((Text(""),)), {})
+    assert talk.body == before
+
+
+@each
+def test_a_prompt_can_be_taken_back_but_never_the_system_prompt(dialect: str) -> None:
+    talk = Conversation(dialect, "m", "Be kind.", definitions((TOOL,), dialect))
+    empty = talk.body
+    mark = talk.mark()
+    talk.say("A paste far too long.")
+    assert talk.began
+    talk.back(mark)
+    assert talk.body == empty and not talk.began
+    talk.back(0)
+    assert talk.body == empty
+
+
+def test_calls_that_were_open_are_answered_by_the_truth() -> None:
+    history = history_of((Turn((Text("Go."),)),), pending=Reply((CALL,)))
+    talk = Conversation("anthropic")
+    talk.resume(history)
+    (turn,) = talk.history.turns
+    assert turn.steps[0].uses[0].result.text == UNFINISHED
+    assert closed(talk.history) is not None and talk.history.pending is None
+
+
+def test_a_recording_of_another_tool_is_gone_on_with(tmp_path: Path) -> None:
+    path = tmp_path / "body.json"
+    path.write_text(json.dumps({"messages": [{"role": "user", "content": "Hello."}]}))
+    assert recorded(path).turns == (Turn((Text("Hello."),)),)
+    talk = Conversation("gemini", "m", "Be kind.")
+    talk.resume(recorded(path))
+    assert dialect_named("gemini").read(talk.body).history().turns == recorded(path).turns
+
+
+def _plain(items: object) -> list[object]:
+    assert isinstance(items, tuple)
+    return [(item.call.name, item.call.asked, item.result.text) if isinstance(item, Use) else item for item in items]

@@ -1,0 +1,72 @@
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.agent.scripted import agent, play, says
+from yohaku.agent.hooks import Hooks
+from yohaku.core.engine import Folding
+from yohaku.session import Session
+from yohaku.testing import ByteMeter
+
+ABOUT = Folding(manual=False, weight=7_000, limit=7_168)
+
+
+def python(tmp_path: Path, code: str) -> str:
+    path = tmp_path / "hook.py"
+    path.write_text(code)
+    return f'"{sys.executable}" "{path}"'
+
+
+def said(hooks: Hooks) -> Any:
+    return asyncio.run(hooks.folding(ABOUT))
+
+
+def test_a_hook_is_told_what_happens_and_may_add_words(tmp_path: Path) -> None:
+    code = "import json, sys\ntold = json.load(sys.stdin)\nprint('keep', told['trigger'], told['tokens'], '予算')"
+    assert said(Hooks(python(tmp_path, code), root=tmp_path)) == "keep auto 7000 予算"
+
+
+def test_it_may_say_no(tmp_path: Path) -> None:
+    assert said(Hooks(python(tmp_path, "raise SystemExit(2)"), root=tmp_path)) is False
+
+
+@pytest.mark.parametrize("code", ["raise SystemExit(1)", "import sys; sys.exit('broken')"])
+def test_one_that_fails_is_passed_over_and_said(tmp_path: Path, code: str) -> None:
+    told: list[str] = []
+    assert said(Hooks(python(tmp_path, code), root=tmp_path, tell=told.append)) is None
+    assert len(told) == 1
+
+
+def test_one_that_hangs_is_ended(tmp_path: Path) -> None:
+    told: list[str] = []
+    hooks = Hooks(python(tmp_path, "import time; time.sleep(600)"), root=tmp_path, seconds=0.2, tell=told.append)
+    assert said(hooks) is None and "0.2 s" in told[0]
+
+
+def test_without_a_hook_nothing_is_run() -> None:
+    assert said(Hooks()) is None
+
+
+def test_a_folding_is_told_after_it_was_made(tmp_path: Path) -> None:
+    out = tmp_path / "out.json"
+    code = f"import sys, pathlib\npathlib.Path({str(out)!r}).write_text(sys.stdin.read())"
+    hooks = Hooks(after=python(tmp_path, code), root=tmp_path)
+    one = agent(tmp_path, *(says(f"The answer {number}.\n" * 60) for number in range(4)), hooks=hooks)
+    play(one, *(f"Question {number}.\n" * 60 for number in range(4)))
+    asyncio.run(one.compact())
+    told = json.loads(out.read_text())
+    assert told["event"] == "after_folding" and told["trigger"] == "manual" and told["after"] < told["before"]
+
+
+def test_a_session_asks_before_it_folds(tmp_path: Path) -> None:
+    hooks: Any = Hooks(python(tmp_path, "raise SystemExit(2)"), root=tmp_path)
+    session = Session(20_000, dialect="openai_chat", meter=ByteMeter(), before=hooks.folding)
+    one = agent(tmp_path, *(says(f"The answer {number}.\n" * 60) for number in range(4)), session=session)
+    play(one, *(f"Question {number}.\n" * 60 for number in range(4)))
+    assert asyncio.run(one.compact()) is None

@@ -1,0 +1,94 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from yohaku.agent.repeats import Repeats, endless, once
+from yohaku.core.model import Call, Result, Text
+
+LOOK = Call("1", "read", '{"path": "a.py"}')
+
+
+def result(text: str, error: bool = False) -> Result:
+    return Result((Text(text),), error)
+
+
+def test_the_same_call_with_the_same_result_three_times_is_a_circle() -> None:
+    seen = Repeats(patience=2)
+    for number in range(2):
+        seen.used(Call(str(number), "read", '{"path":"a.py"}'), result("x"), changed=False)
+        assert not seen.circling
+    seen.used(LOOK, result("x"), changed=False)
+    assert seen.circling
+
+
+def test_in_between_other_calls_it_is_one_all_the_same() -> None:
+    seen = Repeats(patience=2)
+    for _ in range(3):
+        seen.used(LOOK, result("x"), changed=False)
+        seen.used(Call("2", "grep", "{}"), result("y"), changed=False)
+    assert seen.circling
+
+
+def test_the_same_call_with_other_results_is_waiting_for_something() -> None:
+    seen = Repeats(patience=2)
+    for number in range(9):
+        seen.used(LOOK, result(str(number)), changed=False)
+    assert not seen.circling
+
+
+def test_looking_again_after_a_change_is_no_circle() -> None:
+    seen = Repeats(patience=1)
+    for _ in range(5):
+        seen.used(LOOK, result("still red"), changed=False)
+        seen.used(Call("2", "edit", "{}"), result("done"), changed=True)
+        assert not seen.circling and not seen.again((LOOK,))
+
+
+def test_a_change_that_failed_changes_nothing() -> None:
+    seen = Repeats(patience=2)
+    for _ in range(3):
+        seen.used(Call("2", "edit", "{}"), result("no such text", error=True), changed=True)
+    assert seen.circling
+
+
+def test_the_impatient_need_not_even_run_a_call_again() -> None:
+    seen = Repeats(patience=1)
+    assert not seen.again((LOOK,))
+    seen.used(LOOK, result("x"), changed=False)
+    assert seen.again((Call("9", "read", '{"path":"a.py"}'),))
+    assert not seen.again((LOOK, Call("3", "grep", "{}")))
+    patient = Repeats(patience=2)
+    patient.used(LOOK, result("x"), changed=False)
+    assert not patient.again((LOOK,))
+
+
+def test_long_words_three_times_are_a_circle_and_short_ones_are_not() -> None:
+    seen = Repeats(patience=2)
+    for _ in range(9):
+        seen.said("Let me look.")
+    assert not seen.circling
+    for _ in range(3):
+        seen.said("I will now look into the file that holds the handler, and change the port in it as you asked.")
+    assert seen.circling
+
+
+@pytest.mark.parametrize("piece", ["no ", "ない。", "I will fix it now. Let me look at the file.\n", "x" * 80 + "\n"])
+def test_one_piece_over_and_over_has_no_end(piece: str) -> None:
+    text = "Here is the answer.\n" + piece * 800
+    assert endless(text)
+    cut = once(text)
+    assert text.startswith(cut) and len(cut) <= len("Here is the answer.\n") + 2 * len(piece) + 1
+
+
+def test_text_that_goes_on_is_none() -> None:
+    assert not endless("".join(f"| {number} | value {number * 7} |\n" for number in range(2_000)))
+    assert not endless("=" * 500)
+    assert not endless("")
+
+
+@given(st.text(), st.integers(0, 50))
+def test_anything_can_be_looked_at(text: str, times: int) -> None:
+    endless(text * times)
+    assert (text * times).startswith(once(text * times))
