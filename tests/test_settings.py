@@ -15,7 +15,19 @@ from yohaku.core.engine import Question
 from yohaku.core.errors import BadSetting, UnknownModel, UnknownRecipe
 from yohaku.core.recipes import RECIPES
 from yohaku.session import Session
-from yohaku.settings import KEYS, Endpoint, Notice, Settings, Window, endpoint, read, recipe_for, window_for
+from yohaku.settings import (
+    KEYS,
+    Endpoint,
+    Notice,
+    Settings,
+    Window,
+    endpoint,
+    read,
+    recipe_for,
+    told,
+    window_for,
+    with_flags,
+)
 from yohaku.testing import ByteMeter
 
 HOME = {"HOME": "/home/hana"}
@@ -46,6 +58,17 @@ def test_every_key_can_be_a_variable() -> None:
         "STORE": "sqlite:///tmp/x.db",
         "DATA": "/srv/yohaku",
         "CATALOG": "/srv/models.json",
+        "PRESET": "Quality",
+        "FORCE": "1",
+        "PERMISSIONS": "read_only",
+        "CHAT": "on",
+        "DEBUG": "true",
+        "PLAIN": "yes",
+        "THEME": "nord",
+        "GGUF": "/srv/model.gguf",
+        "STALL": "90.5",
+        "HOOK_BEFORE": "./before.sh",
+        "HOOK_AFTER": "./after.sh",
     }
     assert set(values) == {key.upper() for key in KEYS}
     settings = read(HOME | {f"YOHAKU_{key}": value for key, value in values.items()})
@@ -59,8 +82,37 @@ def test_every_key_can_be_a_variable() -> None:
         store="sqlite:///tmp/x.db",
         data=Path("/srv/yohaku"),
         catalog=Path("/srv/models.json"),
+        preset="quality",
+        force=True,
+        permissions="read-only",
+        chat=True,
+        debug=True,
+        plain=True,
+        theme="nord",
+        gguf=Path("/srv/model.gguf"),
+        stall=90.5,
+        hook_before="./before.sh",
+        hook_after="./after.sh",
         origin={key: f"YOHAKU_{key.upper()}" for key in KEYS},
     )
+
+
+def test_a_flag_beats_everything_and_says_so(tmp_path: Path) -> None:
+    settings = read(HOME | {"YOHAKU_MODEL": "gpt-4o", "YOHAKU_LANG": "ja"})
+    flagged = with_flags(settings, {"model": "qwen", "preset": "speed", "debug": None})
+    assert (flagged.model, flagged.preset, flagged.lang, flagged.debug) == ("qwen", "speed", "ja", False)
+    assert flagged.origin == {"model": "--model", "lang": "YOHAKU_LANG", "preset": "--preset"}
+    with pytest.raises(BadSetting, match="--preset is 'slow', which is not speed, balanced or quality"):
+        with_flags(settings, {"preset": "slow"})
+
+
+def test_every_setting_is_told_with_where_it_came_from_and_no_password() -> None:
+    settings = read(HOME | {"YOHAKU_STORE": "redis://u:hidden@host/1", "CLAUDE_MAX_CONTEXT_LENGTH": "9000"})
+    rows = {name: (value, where) for name, value, where in told(settings)}
+    assert set(KEYS) < set(rows)
+    assert rows["store"] == ("redis://…@host/1", "YOHAKU_STORE")
+    assert rows["CLAUDE_MAX_CONTEXT_LENGTH"] == ("9000", "CLAUDE_MAX_CONTEXT_LENGTH")
+    assert rows["model"] == ("-", "") and rows["debug"] == ("false", "")
 
 
 def test_the_config_file_is_found_where_the_desktop_says(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -52,6 +52,28 @@ class Settings:
     data: Path = Path()
     catalog: Path | None = None
     """The user's own rows of models and providers."""
+    preset: str = "balanced"
+    """How much of the memory the window of a local model may take: speed, balanced or quality."""
+    force: bool = False
+    """Keep the window that was asked for, even where it does not fit the memory."""
+    permissions: str = "ask"
+    """What the agent may do by itself: ask, yolo (everything) or read-only."""
+    chat: bool = False
+    """Only talk, without tools."""
+    debug: bool = False
+    """The panel shows where every token is."""
+    plain: bool = False
+    """Lines instead of a screen."""
+    theme: str = ""
+    """The colours of the screen; empty: as the terminal's background wants."""
+    gguf: Path | None = None
+    """A model file for the built-in server."""
+    stall: float = 0.0
+    """Seconds without a byte after which a server counts as gone; 0: as long as is usual for it."""
+    hook_before: str = ""
+    """A command that is told of a folding, and may add words or refuse it."""
+    hook_after: str = ""
+    """A command that is given the report of each folding."""
     maxima: Mapping[str, int] = field(default_factory=dict)
     """Tokens by what stands before `_MAX_CONTEXT_LENGTH`, as in CLAUDE or DEFAULT."""
     recipes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
@@ -104,6 +126,36 @@ def read(environ: Mapping[str, str] | None = None, config: Path | None = None) -
         warnings=tuple(reading.warnings),
         environ=environ,
     )
+
+
+def with_flags(settings: Settings, flags: Mapping[str, object]) -> Settings:
+    """The settings with what the command line says, which beats everything; None is a flag not given."""
+    said = {name: value for name, value in flags.items() if value is not None}
+    values: dict[str, Any] = {}
+    for name, value in said.items():
+        parse, expected = KEYS[name]
+        try:
+            values[name] = parse(value)
+        except ValueError:
+            raise BadSetting(f"--{name.replace('_', '-')} is {str(value)!r}, which is not {expected}") from None
+    origin = {**settings.origin, **{name: f"--{name.replace('_', '-')}" for name in said}}
+    return replace(settings, **values, origin=origin)
+
+
+def told(settings: Settings) -> list[tuple[str, str, str]]:
+    """Every setting, its value and where it came from; of keys and addresses of providers only whether they are set."""
+    rows = [(name, _shown(getattr(settings, name)), settings.origin.get(name, "")) for name in KEYS]
+    maxima = [(f"{name}{MAXIMUM}", str(tokens)) for name, tokens in sorted(settings.maxima.items())]
+    rows += [(name, tokens, settings.origin.get(name, "")) for name, tokens in maxima]
+    return rows + [(f"recipes.{name}", "set", "") for name in settings.recipes]
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if value is None or value in ("", 0.0):
+        return "-"
+    return re.sub(r"://[^/@\s]*@", "://…@", str(value))  # a store's URL may hold a password
 
 
 def window_for(
@@ -355,6 +407,21 @@ def _truth(value: object) -> bool:
     return said[word]
 
 
+def _one_of(*words: str) -> Callable[[object], str]:
+    def parse(value: object) -> str:
+        if (word := _text(value).lower().replace("_", "-")) not in words:
+            raise ValueError(word)
+        return word
+
+    return parse
+
+
+def _seconds(value: object) -> float:
+    if isinstance(value, bool) or not 0 <= (number := float(str(value).strip())) < 10**6:
+        raise ValueError(value)
+    return number
+
+
 def _language(value: object) -> str:
     if not re.fullmatch(r"[a-z]{2,3}(?:[_-]\w+)*(?:\.[\w-]+)?", _text(value)):
         raise ValueError(value)
@@ -371,6 +438,17 @@ KEYS: Mapping[str, tuple[Callable[[object], Any], str]] = {
     "store": (_text, "the URL of a store"),
     "data": (_path, "the path of a folder"),
     "catalog": (_path, "the path of a JSON file"),
+    "preset": (_one_of("speed", "balanced", "quality"), "speed, balanced or quality"),
+    "force": (_truth, "true or false"),
+    "permissions": (_one_of("ask", "yolo", "read-only"), "ask, yolo or read-only"),
+    "chat": (_truth, "true or false"),
+    "debug": (_truth, "true or false"),
+    "plain": (_truth, "true or false"),
+    "theme": (_text, "the name of a theme"),
+    "gguf": (_path, "the path of a model file"),
+    "stall": (_seconds, "a number of seconds"),
+    "hook_before": (_text, "a command"),
+    "hook_after": (_text, "a command"),
 }
 """Every setting, how it is read, and what it must be."""
 

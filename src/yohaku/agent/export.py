@@ -1,0 +1,47 @@
+"""A conversation as a page to read: what was asked, said and done, in Markdown.
+
+Law: nothing is left out but what cannot be read, and that is named.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from yohaku.core.model import History, Part, Text, Use
+
+
+def markdown(history: History) -> str:
+    return "\n\n".join(_pieces(history)) + "\n"
+
+
+def _pieces(history: History) -> Iterator[str]:
+    for number, turn in enumerate(history.turns, 1):
+        yield f"## {number}"
+        yield from (_quoted(_said(part)) for part in turn.prompt)
+        for step in turn.steps:
+            for item in step.items:
+                if isinstance(item, Use):
+                    yield f"**{item.call.name}** `{_inline(item.call.arguments)}`"
+                    yield fenced("\n".join(_said(part) for part in item.result.parts))
+                else:
+                    yield _said(item)
+
+
+def fenced(text: str, kind: str = "") -> str:
+    """In a fence longer than any inside."""
+    longest = max((len(run) for run in re.findall(r"`{3,}", text)), default=2)
+    fence = "`" * (longest + 1)
+    return f"{fence}{kind}\n{text.rstrip()}\n{fence}"
+
+
+def _said(part: Part) -> str:
+    return part.text if isinstance(part, Text) else f"[{part.kind}]"
+
+
+def _quoted(text: str) -> str:
+    return "\n".join(f"> {line}" for line in text.splitlines())
+
+
+def _inline(text: str) -> str:
+    return " ".join(text.replace("`", "'").split())

@@ -1,0 +1,367 @@
+"""The screen: the conversation, the panel, the line to type in. Everything that happens comes in as an event.
+
+Law: nothing typed is lost; Ctrl-C stops the step, twice the program; what goes wrong is a sentence on the screen.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from contextlib import aclosing, suppress
+from time import monotonic
+from typing import Any, TypeVar, cast
+
+from textual.app import App, ComposeResult
+from textual.binding import Binding
+from textual.containers import Vertical
+from textual.screen import ModalScreen
+from textual.widgets import Static, TextArea
+
+from yohaku.agent import commands
+from yohaku.agent.events import Called, Calling, Ended, Event, Folded, Gauge, Output, Replied, Said, Thought, Told
+from yohaku.agent.showing import drawn
+from yohaku.agent.tool import Ask
+from yohaku.agent.typed import Typed
+from yohaku.agent.words import say
+from yohaku.agent.working import Allowed, Beginning, Working
+from yohaku.tui.allow import Allow
+from yohaku.tui.choices import Choices
+from yohaku.tui.flow import Flow
+from yohaku.tui.gaugeline import GaugeLine
+from yohaku.tui.panel import Panel
+from yohaku.tui.prompt import Prompt
+from yohaku.tui.question import Question
+from yohaku.tui.waiting import Waiting
+
+Answer = TypeVar("Answer")
+
+TWICE = 2.0
+"""Seconds in which a second Ctrl-C quits."""
+PATIENCE = 3.0
+"""Seconds that what is still running is given to end."""
+NARROW = 90
+"""Columns below which the panel is one line."""
+PARTS = "app panel gaugeline flow entry reply toolline waiting prompt choices allow question".split()
+
+
+class YohakuApp(App[int]):
+    CSS_PATH = [f"{part}.tcss" for part in PARTS]  # noqa: RUF012
+    ENABLE_COMMAND_PALETTE = False
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (NARROW, "-wide")]  # noqa: RUF012
+    NOTIFICATION_TIMEOUT = 6
+    BINDINGS = [  # noqa: RUF012
+        Binding("ctrl+c", "interrupt", show=False, priority=True),
+        Binding("ctrl+d", "leave", show=False),
+        Binding("escape", "halt", show=False),
+        Binding("pageup", "page(-1)", show=False, priority=True),
+        Binding("pagedown", "page(1)", show=False, priority=True),
+    ]
+
+    def __init__(self, begin: Beginning, *, resume: str = "", first: str = "", moment: float = 0.5) -> None:
+        super().__init__()
+        self.begin = begin
+        self.lang = begin.settings.lang
+        self.agent: Working | None = None
+        self._resume = resume
+        self._moment = moment
+        self._lines: list[str] = [first] if first else []
+        """Typed before there was an agent, and commands typed while it works."""
+        self._working = False
+        self._halting = False
+        self._began = 0.0
+        self._seen: tuple[str, ...] = ()
+        self._interrupted = -TWICE
+        self._asking = asyncio.Lock()
+        if begin.settings.theme in self.available_themes:
+            self.theme = begin.settings.theme
+
+    def compose(self) -> ComposeResult:
+        settings = self.begin.settings
+        yield Panel(self.lang, debug=settings.debug)
+        with Vertical(id="main"):
+            yield Flow(self.lang)
+            yield Waiting(self.lang)
+            yield GaugeLine(self.lang)
+            yield Choices(self.lang)
+            yield Prompt(self.lang, Typed(settings.data / "typed.jsonl"))
+            yield Static(say("screen_looking", self.lang), id="status", markup=False)
+
+    def on_mount(self) -> None:
+        self.query_one(Prompt).focus()
+        self.set_interval(1, self._tick)
+        self.call_after_refresh(self._look)
+
+    # what the user does
+
+    async def on_prompt_sent(self, sent: Prompt.Sent) -> None:
+        await self._take(sent.text)
+
+    def on_text_area_changed(self, changed: TextArea.Changed) -> None:
+        prompt = self.query_one(Prompt)
+        if changed.text_area is prompt:
+            found = commands.completions(prompt.text, self.begin.settings.data)
+            found = [] if found == [prompt.text] else found
+            self.query_one(Choices).show(found)
+            prompt.choosing = bool(found)
+
+    def on_prompt_asked(self, asked: Prompt.Asked) -> None:
+        prompt, choices = self.query_one(Prompt), self.query_one(Choices)
+        match asked.key:
+            case "up":
+                choices.action_cursor_up()
+            case "down":
+                choices.action_cursor_down()
+            case "escape":
+                choices.show([])
+                prompt.choosing = False
+            case "enter" if prompt.text in choices.texts:
+                choices.show([])
+                prompt.choosing = False
+                prompt._send()
+            case _:
+                command = commands.COMMANDS.get(choices.chosen.removeprefix("/"))
+                prompt.take(choices.chosen + (" " if command and command.takes else ""))
+
+    async def action_interrupt(self) -> None:
+        """Ctrl-C: what is selected is copied; else the step stops; twice, the program."""
+        if selected := self.screen.get_selected_text():
+            self.copy_to_clipboard(selected)
+            self.screen.clear_selection()
+            return
+        now, before = monotonic(), self._interrupted
+        self._interrupted = now
+        if now - before < TWICE:
+            await self.action_leave()
+        elif self._working:
+            self._halt()
+        else:
+            self._status(say("screen_again", self.lang))
+            self.set_timer(TWICE, self._rest)
+
+    def action_halt(self) -> None:
+        if self._working:
+            self._halt()
+
+    async def action_leave(self) -> None:
+        self._status(say("screen_stopping", self.lang))
+        if self.agent:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self.agent.close(), PATIENCE)
+        self.exit(0)
+
+    async def action_quit(self) -> None:
+        await self.action_leave()
+
+    def action_page(self, pages: int) -> None:
+        flow = self.screen.query(Flow)
+        if flow:
+            flow.first().scroll_page_up() if pages < 0 else flow.first().scroll_page_down()
+
+    # what the agent asks and tells: the Surface
+
+    async def allow(self, ask: Ask) -> Allowed:
+        return await self._asked(lambda: Allow(ask, self.lang, self._moment)) or "no"
+
+    async def question(self, text: str, choices: tuple[str, ...] = ()) -> str:
+        return await self._asked(lambda: Question(text, choices, self.lang)) or ""
+
+    def tell(self, told: Told) -> None:
+        self.call_later(self.query_one(Flow).note, told.text, told.kind)
+
+    def progress(self, what: str, done: int, total: int) -> None:
+        self._status(drawn(what, done, total) if total else say("screen_looking", self.lang))
+
+    async def renew(self, *, resume: str = "") -> Working | None:
+        old = self.agent
+        if old is None:
+            return None
+        new = await self.begin(self, endpoint=old.endpoint, window=old.window, resume=resume)
+        if new is not None:
+            self.agent = new
+            await old.close()
+        return new
+
+    async def _asked(self, screen: Callable[[], ModalScreen[Answer]]) -> Answer | None:
+        """One at a time; one whose asker is gone is taken away."""
+        async with self._asking:
+            answer: asyncio.Future[Answer | None] = asyncio.get_running_loop().create_future()
+            shown = screen()
+
+            def answered(given: Answer | None) -> None:
+                if not answer.done():
+                    answer.set_result(given)
+
+            self.call_later(self.push_screen, shown, answered)
+            try:
+                return await answer
+            except asyncio.CancelledError:
+                if shown.is_running:
+                    shown.dismiss(None)
+                raise
+
+    # the work
+
+    def _look(self) -> None:
+        self.run_worker(self._found(), group="begin", exit_on_error=False)
+
+    async def _found(self) -> None:
+        agent = None
+        try:
+            agent = await self.begin(self, resume=self._resume)
+            if agent and self._resume:
+                await self.query_one(Flow).show(agent.conversation.history)
+        except Exception as wrong:  # the edge of the program: it must be said on the screen, not after it
+            await self._bug(wrong)
+        if agent is None:
+            self._status(say("screen_no_model", self.lang))
+            return
+        self.agent = agent  # only now: what is typed meanwhile comes after what was said before
+        self._named()
+        self._gauge(agent.gauge)
+        self._rest()
+        self._go_on()
+
+    async def _take(self, text: str) -> None:
+        name = text.split()[0].removeprefix("/")
+        command = commands.COMMANDS.get(name) if text.startswith("/") else None
+        alone = command is not None and (command.alone or (command.calm and self.agent is not None))
+        if text.startswith("/") and (command is None or alone or (self.agent and not self._working)):
+            self.run_worker(self._command(text), group="command", exit_on_error=False)
+        elif self.agent is None and not self.workers_busy("begin"):
+            self._lines.append(text)
+            self._look()  # nothing was found the last time: perhaps now
+        elif self.agent is None or text.startswith("/"):
+            self._lines.append(text)
+        elif self._working:
+            self.agent.queue(text)
+        else:
+            self._begin_work(text)
+        self._waits()
+
+    def workers_busy(self, group: str) -> bool:
+        return any(worker.group == group and worker.is_running for worker in self.workers)
+
+    def _begin_work(self, text: str) -> None:
+        self._working = True
+        self._began = monotonic()
+        self._tick()
+        self.run_worker(self._work(text), group="work", exit_on_error=False)
+
+    async def _work(self, text: str) -> None:
+        agent, flow = self.agent, self.query_one(Flow)
+        assert agent is not None
+        await flow.prompted(text)
+        try:
+            async with aclosing(cast(Any, agent.work(text))) as events:
+                async for event in events:
+                    await self._show(event)
+                    await self._taken_in()
+        except Exception as wrong:  # the edge, as above
+            await self._bug(wrong)
+        finally:
+            self._working = self._halting = False
+        await flow.ended()
+        self._gauge(agent.gauge)
+        self._rest()
+        self._go_on()
+
+    def _go_on(self) -> None:
+        """What waits is taken up, in order: what was said before what is to be done."""
+        if self._working or self.agent is None:
+            return
+        text = self.agent.unqueue()
+        if text is None and self._lines:
+            text = self._lines.pop(0)
+        self._waits()
+        if text is not None and text.startswith("/"):
+            self.run_worker(self._command(text), group="command", exit_on_error=False)
+        elif text is not None:
+            self._begin_work(text)
+
+    async def _command(self, text: str) -> None:
+        flow = self.query_one(Flow)
+        await flow.prompted(text)
+        done = await commands.run(self, text)
+        if done.do == "quit":
+            await self.action_leave()
+            return
+        if done.do == "redraw" and self.agent:
+            await flow.show(self.agent.conversation.history)
+        if done.text:
+            await flow.note(done.text, done.kind)
+        if self.agent:
+            self._named()
+            self._gauge(self.agent.gauge)
+        if not self._working:
+            self._go_on()
+
+    async def _show(self, event: Event) -> None:
+        flow = self.query_one(Flow)
+        match event:
+            case Said(text):
+                await flow.said(text)
+            case Thought(text):
+                await flow.thought(text)
+            case Calling():
+                await flow.calling(event)
+            case Output():
+                flow.output(event)
+            case Called():
+                await flow.called(event)
+            case Gauge():
+                self._gauge(event)
+            case Folded(receipt):
+                told = say("screen_folded", self.lang, before=receipt.before, after=receipt.after)
+                self.notify(told, title=say("screen_folded_title", self.lang), markup=False)
+                await flow.note(told)
+            case Told(text, kind):
+                await flow.note(text, kind)
+            case Replied():
+                pass
+            case Ended(why):
+                if why == "stopped":  # the rest was told by whoever knows more of it
+                    await flow.note(say("screen_stopped", self.lang))
+
+    async def _taken_in(self) -> None:
+        """What was queued and is not any more was taken into the work."""
+        assert self.agent is not None
+        now = self.agent.queued
+        if now == self._seen:
+            return
+        for text in self._seen[: max(0, len(self._seen) - len(now))]:
+            await self.query_one(Flow).prompted(text)
+        self._waits()
+
+    def _waits(self) -> None:
+        self._seen = self.agent.queued if self.agent else ()
+        self.query_one(Waiting).show((*self._seen, *self._lines))
+
+    def _halt(self) -> None:
+        assert self.agent is not None
+        self._halting = True
+        self.agent.stop()
+        self._status(say("screen_stopping", self.lang))
+
+    async def _bug(self, wrong: Exception) -> None:
+        self.log.error(wrong)
+        await self.query_one(Flow).note(say("screen_bug", self.lang, why=type(wrong).__name__), "error")
+
+    def _gauge(self, gauge: Gauge) -> None:
+        self.query_one(Panel).show(gauge)
+        self.query_one(GaugeLine).show(gauge)
+
+    def _named(self) -> None:
+        assert self.agent is not None
+        endpoint = self.agent.endpoint
+        self.query_one(Panel).name_model(f"{endpoint.model}\n{endpoint.name}")
+
+    def _tick(self) -> None:
+        if self._working and not self._halting:
+            self._status(say("screen_working", self.lang, seconds=int(monotonic() - self._began)))
+
+    def _rest(self) -> None:
+        if self.agent and not self._working:
+            self._status(say("screen_status", self.lang))
+
+    def _status(self, text: str) -> None:
+        self.query_one("#status", Static).update(text)

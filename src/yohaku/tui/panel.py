@@ -1,0 +1,74 @@
+"""The panel at the right: how full the window is, where the tokens are, what comes next and why.
+
+Law: it shows the newest gauge and nothing older; without colours the words and marks say the same.
+"""
+
+from __future__ import annotations
+
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.content import Content
+from textual.widgets import Static
+
+from yohaku.agent.events import Gauge
+from yohaku.agent.showing import MARKS, bar, clip, columns, counts, headline, left, padded, rows
+from yohaku.agent.words import say
+
+LEVELS = ("calm", "warm", "hot", "full")
+
+
+class Panel(Vertical):
+    def __init__(self, lang: str, *, debug: bool = False) -> None:
+        super().__init__(id="panel", classes="-debug" if debug else "")
+        self.lang = lang
+        self.debug_rows = debug
+        self.gauge: Gauge | None = None
+        self.border_title = say("panel_title", lang)
+
+    def compose(self) -> ComposeResult:
+        yield Static(say("panel_none", self.lang), id="gauge", markup=False)
+        yield Static("", id="where", markup=False)
+        yield Static("", id="coming", markup=False)
+        yield Static("", id="model", markup=False)
+
+    def show(self, gauge: Gauge) -> None:
+        self.gauge = gauge
+        for level in LEVELS:
+            self.set_class(gauge.level == level, f"-{level}")
+        self.query_one("#gauge", Static).update(self._head(gauge))
+        where = self.query_one("#where", Static)
+        where.display = self.debug_rows
+        where.update("\n".join(self._where(gauge)) if self.debug_rows else "")
+        self.query_one("#coming", Static).update(self._coming(gauge))
+
+    def name_model(self, name: str) -> None:
+        self.query_one("#model", Static).update(name)
+
+    def on_resize(self) -> None:
+        if self.gauge:
+            self.show(self.gauge)
+
+    @property
+    def _room(self) -> int:
+        return max(10, self.content_size.width)
+
+    def _head(self, gauge: Gauge) -> str:
+        head = headline(gauge, self.lang, whole=self.debug_rows)
+        if columns(head) > self._room:
+            head = headline(gauge, self.lang)
+        marks = MARKS[gauge.level]
+        if marks and columns(head) + 1 + len(marks) <= self._room:
+            head = f"{head} {marks}"
+        return f"{clip(head, self._room)}\n{bar(gauge.share, self._room)}"
+
+    def _where(self, gauge: Gauge) -> list[str]:
+        table = (*rows(gauge, self.lang), left(gauge, self.lang))
+        width = max(columns(row.label) for row in table) + 2
+        lines = [f"{padded(row.label + ':', width)}{row.tokens:>9,} ({row.percent:>2}%)" for row in table]
+        return ["", *lines[:-1], "─" * columns(lines[0]), lines[-1], "", *counts(gauge, self.lang)]
+
+    def _coming(self, gauge: Gauge) -> Content:
+        state = say(f"panel_{gauge.level}", self.lang)
+        if not gauge.coming:
+            return Content(f"\n{state}")
+        return Content.assemble(f"\n{state}\n\n", (say("panel_next", self.lang), "bold"), f"\n{gauge.coming}")

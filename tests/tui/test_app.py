@@ -1,0 +1,236 @@
+"""The whole screen, played: what is typed is worked on, shown, queued, stopped, folded; and its pictures."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+
+from tests.tui.fake import CALM, SERVED, FakeAgent, begins, called, calling, folded
+from tests.tui.seen import SLIM, WIDE, run, same_as_golden, seen, send, until
+from yohaku.agent.events import Ended, Folded, Output, Said, Thought, Told
+from yohaku.agent.tool import Ask
+from yohaku.agent.working import Surface
+from yohaku.tui.app import YohakuApp
+from yohaku.tui.prompt import Prompt
+
+DIFF = "--- a.py\n+++ a.py\n@@ -1,2 +1,2 @@\n-x = 1\n+x = 2\n"
+WORK = [
+    Thought("The value is in a.py."),
+    Said("The value is **1**.\n\n```python\nx = 1\n```\n"),
+    calling("bash", "Run pytest -q"),
+    Output("1", "collected 3 items\n"),
+    called("bash", "collected 3 items\n3 passed", "Run pytest -q"),
+    calling("edit", "Edit a.py", "2"),
+    called("edit", "done", "Edit a.py", diff=DIFF, call="2"),
+    Told("a.py was changed by another program; it is read again.", "warning"),
+    replace(CALM, used=5400, turns=4484, messages=20),
+    Said("Done. 日本語も崩れません。"),
+    Ended("done", "Done."),
+]
+
+
+def test_a_prompt_is_worked_on_and_everything_that_happens_is_seen(tmp_path: Path) -> None:
+    agent = FakeAgent(WORK, gauge=replace(CALM, used=5400, turns=4484, messages=20))
+    app = YohakuApp(begins(tmp_path, agent))
+
+    async def script(pilot: Pilot[int]) -> None:
+        await send(pilot, "Set x to 2")
+        page = seen(app)
+        assert agent.prompts == ["Set x to 2"]
+        for told in ("❯ Set x to 2", "The value is 1.", "x = 1", "✓ Run pytest -q  ▸ 2 lines", "✓ Edit a.py  ▸ +1 -1"):
+            assert told in page
+        for told in ("+x = 2", "! a.py was changed", "Done. 日本語も崩れません。", "5.4K / 8K (66%)", "watch"):
+            assert told in page
+        assert "The value is in a.py" not in page  # a thought is gone when the model speaks
+        same_as_golden(app, "work")
+
+    run(app, script)
+
+
+def test_the_debug_panel_shows_where_every_token_is(tmp_path: Path) -> None:
+    app = YohakuApp(begins(tmp_path, FakeAgent(), debug=True))
+
+    async def script(pilot: Pilot[int]) -> None:
+        page = seen(app)
+        for told in ("3,280 / 8,192 tokens (40%)", "history:       1,164 (14%)", "remaining:     4,912 (60%)"):
+            assert told in page
+        same_as_golden(app, "debug")
+
+    run(app, script)
+
+
+def test_a_narrow_terminal_has_the_panel_in_a_line(tmp_path: Path) -> None:
+    app = YohakuApp(begins(tmp_path, FakeAgent(), lang="ja"))
+
+    async def script(pilot: Pilot[int]) -> None:
+        assert "コンテキスト" not in seen(app)
+        assert "3.3K / 8K (40%) ███████░░░░░░░░░░░" in seen(app)
+        same_as_golden(app, "narrow")
+        await pilot.resize_terminal(*WIDE)
+        await until(pilot, lambda: "コンテキスト" in seen(app))
+
+    run(app, script, SLIM)
+
+
+def test_what_is_typed_while_it_works_waits_in_sight_and_is_then_worked_on(tmp_path: Path) -> None:
+    agent = FakeAgent([Said("first"), Ended("done")], [Said("second"), Ended("done")])
+    agent.gate = asyncio.Event()
+    app = YohakuApp(begins(tmp_path, agent))
+
+    async def script(pilot: Pilot[int]) -> None:
+        for text in ("one", "two", "/compact keep the names"):
+            app.query_one(Prompt).take(text)
+            await pilot.press("enter")
+            await pilot.pause()
+        assert agent.prompts == ["one"] and agent.words == []
+        assert "waits: two" in seen(app) and "waits: /compact keep the names" in seen(app)
+        assert "❯ two" not in seen(app)
+        assert agent.gate
+        agent.gate.set()
+        await until(pilot, lambda: agent.words)
+        await until(pilot, lambda: "16,896 → " in seen(app))
+        assert agent.prompts == ["one", "two"] and agent.words == ["keep the names"]
+        assert "waits:" not in seen(app) and "❯ two" in seen(app)
+
+    run(app, script)
+
+
+def test_what_is_taken_in_between_two_steps_is_shown_where_it_was_taken(tmp_path: Path) -> None:
+    agent = FakeAgent()
+
+    async def typed(surface: Surface) -> None:
+        agent.queue("and the tests too")
+
+    async def taken(surface: Surface) -> None:
+        agent.unqueue()
+
+    agent.plays = [[Said("a"), typed, CALM, taken, CALM, Said("b"), Ended("done")]]
+    app = YohakuApp(begins(tmp_path, agent))
+
+    async def script(pilot: Pilot[int]) -> None:
+        await send(pilot, "go")
+        page = seen(app)
+        assert page.index("❯ go") < page.index("❯ and the tests too")
+        assert agent.prompts == ["go"]
+
+    run(app, script)
+
+
+def test_ctrl_c_stops_the_step_and_a_second_one_quits(tmp_path: Path) -> None:
+    agent = FakeAgent([Said("long work"), Said("never seen"), Ended("done")])
+    agent.gate = asyncio.Event()
+    app = YohakuApp(begins(tmp_path, agent))
+
+    async def script(pilot: Pilot[int]) -> None:
+        app.query_one(Prompt).take("go")
+        await pilot.press("enter")
+        await until(pilot, lambda: "long work" in seen(app))
+        await pilot.press("ctrl+c")
+        await until(pilot, lambda: "Stopped. What was done so far stays." in seen(app))
+        assert app.is_running and "never seen" not in seen(app)
+        await pilot.press("ctrl+c")
+        await pilot.pause()
+
+    run(app, script)
+    assert app.return_value == 0
+
+
+def test_ctrl_c_at_rest_asks_for_another_one(tmp_path: Path) -> None:
+    app = YohakuApp(begins(tmp_path))
+
+    async def script(pilot: Pilot[int]) -> None:
+        await pilot.press("ctrl+c")
+        assert "Ctrl-C once more to quit" in seen(app)
+        app._interrupted = -10  # long ago
+        await pilot.press("ctrl+c")
+        assert app.is_running
+        await pilot.press("ctrl+c")
+
+    run(app, script)
+    assert app.return_value == 0
+
+
+def test_a_folding_is_told_with_before_and_after(tmp_path: Path) -> None:
+    receipt = folded()
+    told = f"{receipt.before:,} → {receipt.after:,} tokens"
+    app = YohakuApp(begins(tmp_path, FakeAgent([Folded(receipt), Said("on"), Ended("done")])))
+
+    async def script(pilot: Pilot[int]) -> None:
+        await send(pilot, "go")
+        await until(pilot, lambda: seen(app).count(told) == 2)  # in the conversation, and on a toast
+        same_as_golden(app, "folded")
+
+    run(app, script, toasts=True)
+
+
+@pytest.mark.parametrize("lang", ["en", "ja"])
+def test_a_model_that_is_not_found_is_looked_for_again_and_what_was_typed_is_kept(tmp_path: Path, lang: str) -> None:
+    agent = FakeAgent()
+    app = YohakuApp(begins(tmp_path, None, agent, lang=lang))
+
+    async def script(pilot: Pilot[int]) -> None:
+        assert app.agent is None
+        same_as_golden(app, f"nothing_{lang}")
+        await send(pilot, "hello")
+        await until(pilot, lambda: agent.prompts == ["hello"])
+
+    run(app, script)
+
+
+def test_a_fault_of_ours_is_a_sentence_and_the_screen_goes_on(tmp_path: Path) -> None:
+    agent = FakeAgent()
+
+    async def breaks(surface: Surface) -> None:
+        raise ZeroDivisionError("secret words")
+
+    agent.plays = [[Said("a"), breaks], [Said("b"), Ended("done")]]
+    app = YohakuApp(begins(tmp_path, agent))
+
+    async def script(pilot: Pilot[int]) -> None:
+        await send(pilot, "go")
+        assert "went wrong (ZeroDivisionError)" in seen(app) and "secret words" not in seen(app)
+        await send(pilot, "again")
+        assert agent.prompts == ["go", "again"]
+
+    run(app, script)
+
+
+def test_a_resumed_conversation_is_shown_and_its_model_named(tmp_path: Path) -> None:
+    agent = FakeAgent()
+    app = YohakuApp(begins(tmp_path, agent), resume="old.jsonl", first="go on")
+
+    async def script(pilot: Pilot[int]) -> None:
+        await until(pilot, lambda: agent.prompts == ["go on"])
+        assert app.begin.asked == ["old.jsonl"]  # type: ignore[attr-defined]
+        assert SERVED.model in seen(app)
+
+    run(app, script)
+
+
+def test_questions_of_two_askers_come_one_after_the_other(tmp_path: Path) -> None:
+    agent = FakeAgent()
+    answers: list[object] = []
+
+    async def both(surface: Surface) -> None:
+        asks = [surface.allow(Ask("run", "bash", f"Run {name}", name)) for name in ("ls", "pwd")]
+        answers.extend(await asyncio.gather(*asks))
+
+    agent.plays = [[both, Said("ok"), Ended("done")]]
+    app = YohakuApp(begins(tmp_path, agent), moment=0.01)
+
+    async def script(pilot: Pilot[int]) -> None:
+        app.query_one(Prompt).take("go")
+        await pilot.press("enter")
+        await until(pilot, lambda: "Run ls" in seen(app) and app.screen.armed)  # type: ignore[attr-defined]
+        assert "Run pwd" not in seen(app)
+        await pilot.press("y")
+        await until(pilot, lambda: "Run pwd" in seen(app) and app.screen.armed)  # type: ignore[attr-defined]
+        await pilot.press("escape")
+        await until(pilot, lambda: answers)
+        assert answers == ["once", "no"]
+
+    run(app, script)

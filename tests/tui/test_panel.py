@@ -1,0 +1,66 @@
+"""The panel by itself: its levels in words, marks and colours, and its width."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+
+from tests.tui.fake import CALM, FakeAgent, begins
+from tests.tui.seen import run, same_as_golden, seen
+from yohaku.agent.events import Gauge
+from yohaku.agent.showing import MARKS
+from yohaku.tui.app import YohakuApp
+from yohaku.tui.panel import Panel
+
+SHARES = {"calm": 0.4, "warm": 0.7, "hot": 0.85, "full": 0.95}
+COLOURS = {"calm": "$success", "warm": "$warning", "hot": "$error", "full": "$error"}
+
+
+@pytest.mark.parametrize("level", SHARES)
+def test_each_level_has_its_colour_its_mark_and_its_word(tmp_path: Path, level: str) -> None:
+    gauge = replace(CALM, used=int(8192 * SHARES[level]), turns=int(8192 * SHARES[level]) - 916)
+    app = YohakuApp(begins(tmp_path, FakeAgent(gauge=gauge)))
+
+    async def script(pilot: Pilot[int]) -> None:
+        panel = app.query_one(Panel)
+        assert panel.has_class(f"-{level}") and f"{round(100 * SHARES[level])}%) {MARKS[level]}".rstrip() in seen(app)
+        style = panel.query_one("#gauge").rich_style
+        wanted = app.theme_variables[COLOURS[level].removeprefix("$")]
+        assert style.color and style.color.name == wanted.lower()
+        assert bool(style.blink) is (level == "full")
+        same_as_golden(app, f"panel_{level}")
+
+    run(app, script, (94, 16))
+
+
+@pytest.mark.parametrize("lang", ["en", "ja"])
+@pytest.mark.parametrize("debug", [False, True])
+def test_no_line_is_wider_than_the_panel(tmp_path: Path, lang: str, debug: bool) -> None:
+    gauge = Gauge(1_048_575, 1_048_576, 99_999, 88_888, 777_777, 66_666, exact=False, messages=12_345, foldings=999)
+    app = YohakuApp(begins(tmp_path, FakeAgent(gauge=gauge), lang=lang, debug=debug))
+
+    async def script(pilot: Pilot[int]) -> None:
+        panel = app.query_one(Panel)
+        for name in ("#gauge", "#where"):
+            part = panel.query_one(name)
+            assert part.virtual_size.width <= panel.content_size.width
+            if part.display:
+                shown = [line for line in panel._where(gauge) if line] if name == "#where" else [panel._head(gauge)]
+                assert part.size.height == len("\n".join(shown).split("\n")) + 2 * (name == "#where")
+
+    run(app, script)
+
+
+def test_without_colours_everything_can_still_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    gauge = replace(CALM, used=7900)
+    app = YohakuApp(begins(tmp_path, FakeAgent(gauge=gauge)))
+
+    async def script(pilot: Pilot[int]) -> None:
+        assert app.no_color
+        assert "7.9K / 8K (96%) !!!" in seen(app) and "nearly full: outputs are" in seen(app)
+
+    run(app, script)
