@@ -6,8 +6,10 @@ Law: a key is held, used and never shown: not in a repr, a log, a transcript or 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from yohaku.catalog import Dialect
+if TYPE_CHECKING:
+    from yohaku.catalog import Dialect
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,11 +6,12 @@ Law: what the model said, what a tool gave and what was folded reach the surface
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from yohaku.core.model import Call, Result
-from yohaku.core.receipt import Receipt
-from yohaku.dialects.dialect import Usage
+if TYPE_CHECKING:  # a surface is on the screen before all of this is loaded
+    from yohaku.core.model import Call, Result
+    from yohaku.core.receipt import Receipt
+    from yohaku.dialects.dialect import Usage
 
 
 @dataclass(frozen=True, slots=True)

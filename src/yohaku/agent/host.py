@@ -31,22 +31,25 @@ SCRATCH = 512 * MIB
 Tier: TypeAlias = Literal["small", "full"]
 Preset: TypeAlias = Literal["speed", "balanced", "quality"]
 Why: TypeAlias = Literal[
-    "memory", "card", "trained", "most", "least", "asked", "shrunk", "beyond", "forced", "served", "known", "unknown"
-]
+    "memory", "card", "trained", "most", "least", "asked", "shrunk", "beyond", "forced", "served", "learned", "known",
+    "unknown",
+]  # fmt: skip
 """What decided: main memory, the graphics card, what the model was trained for, our own bounds; the user's number, that
-number made smaller for memory's sake or for the model's, that number kept by force; the server, what is known of the
-model, or nothing at all (then it is so little that any model takes it)."""
+number made smaller for memory's sake or for the model's, that number kept by force; the server, what it refused once,
+what is known of the model, or nothing at all (then it is so little that any model takes it)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """Bytes. Where graphics and programs share one memory, that is `ram` and there is no `vram`."""
+    """Bytes."""
 
     ram: int
     free: int
     """What programs may still take without swapping."""
     vram: int = 0
     vram_free: int = 0
+    unified: bool = False
+    """Graphics and programs share one memory: it is all `ram`, and as fast as a card's."""
 
 
 @dataclass(frozen=True, slots=True)

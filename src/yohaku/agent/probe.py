@@ -7,7 +7,9 @@ share one memory there is no card to add.
 from __future__ import annotations
 
 import os
+import platform
 import re
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -26,7 +28,8 @@ def memory() -> Memory:
     ram, free = _main() or (UNKNOWN.ram, UNKNOWN.free)
     limit, left = contained()
     vram, vram_free = _nvidia() or radeon()
-    return Memory(min(ram, limit), min(free, left), vram, vram_free)
+    unified = sys.platform == "darwin" and platform.machine() == "arm64"
+    return Memory(min(ram, limit), min(free, left), vram, vram_free, unified)
 
 
 def cores() -> int:

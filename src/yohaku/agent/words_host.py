@@ -60,6 +60,10 @@ WORDS: dict[str, tuple[str, str]] = {
         "{window:,} tokens: what the server gives the model",
         "{window:,} トークン: サーバーがモデルに与えている大きさです",
     ),
+    "host_window_learned": (
+        "{window:,} tokens: this server took no more the last time",
+        "{window:,} トークン: 前回、このサーバーが受け付けた上限です",
+    ),
     "host_window_known": (
         "{window:,} tokens: known of this model",
         "{window:,} トークン: このモデルの既知の大きさです",
@@ -85,8 +89,8 @@ WORDS: dict[str, tuple[str, str]] = {
         (
             "No model was found on this machine, and no key for one in the environment. The two easiest ways forward: "
             "install the built-in model with  pip install 'yohaku[embedded]'  and start again (it asks before it "
-            "downloads about 1.1 GB, once); or set the key of a provider you have, such as  export ANTHROPIC_API_KEY=…  "
-            "(or OPENAI_API_KEY, GEMINI_API_KEY, OPENROUTER_API_KEY)."
+            "downloads about 1.1 GB, once); or set the key of a provider you have, such as "
+            " export ANTHROPIC_API_KEY=…  (or OPENAI_API_KEY, GEMINI_API_KEY, OPENROUTER_API_KEY)."
         ),
         (
             "このマシンで動いているモデルも、環境変数の API キーも見つかりませんでした。簡単な方法は次の 2 つです。"
@@ -112,6 +116,10 @@ WORDS: dict[str, tuple[str, str]] = {
     "host_no_server": (
         "{model}: {where} does not answer. Start it, or choose another model with --model.",
         "{model}: {where} が応答しません。起動するか、--model で別のモデルを選んでください。",
+    ),
+    "host_not_there": (
+        "{where} does not have {model}, but it has {other}. Take that with --model, or give it {model} first.",
+        "{where} に {model} はありません ({other} はあります)。--model でそれを選ぶか、先に追加してください。",
     ),
     "host_no_key": (
         "{model} needs a key: set {keys}, or choose another model with --model.",

@@ -1,0 +1,98 @@
+"""Values that nobody may see: what the environment holds under names like API_KEY, and the keys of endpoints.
+
+Law: what a tool prints goes through here before it reaches the screen, the conversation or a store.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+SHORTEST = 8
+"""Characters of a value that can be told from an ordinary word."""
+
+_NAME = re.compile(
+    r"(?:^|_)(?:api_?key|key|token|secret|passw(?:or)?d|passphrase|credentials?|auth|private)(?:_|$)"
+    r"|(?:apikey|token|secret|password)$",
+    re.IGNORECASE,
+)
+
+
+def secrets_in(environ: Mapping[str, str]) -> dict[str, str]:
+    """Name by value."""
+    return {
+        value: name
+        for name, value in environ.items()
+        if len(value) >= SHORTEST and _NAME.search(name) and not _is_path(value)
+    }
+
+
+def _is_path(value: str) -> bool:
+    """SSH_AUTH_SOCK is no secret; what only begins like a path may be."""
+    if value.startswith(("http://", "https://", "unix:")):
+        return "@" not in value
+    return value.startswith(("/", "~", "./")) and Path(value).expanduser().exists()
+
+
+_KNOWN: dict[str, str] = {}
+
+
+def know(name: str, value: str) -> None:
+    """A secret that is not in the environment, such as a key from the settings."""
+    if len(value) >= SHORTEST:
+        _KNOWN[value] = name
+
+
+def known() -> list[tuple[str, str]]:
+    """(value, name), the longest first, so that one inside another is not left in pieces."""
+    found = {**secrets_in(os.environ), **_KNOWN}
+    return sorted(found.items(), key=lambda pair: -len(pair[0]))
+
+
+def redact(text: str) -> str:
+    for value, name in known():
+        if value in text:
+            text = text.replace(value, f"[{name} hidden]")
+    return text
+
+
+class Redacting:
+    """The same for a stream of bytes, also where a secret comes in two pieces."""
+
+    def __init__(self) -> None:
+        self._hidden = [(value.encode(), f"[{name} hidden]".encode()) for value, name in known()]
+        self._reach = max((len(value) for value, _ in self._hidden), default=1) - 1
+        self._held = b""
+
+    def feed(self, data: bytes) -> bytes:
+        """What can be shown; of the end so much is held back that the beginning of a secret stays with it."""
+        if not self._reach:
+            return data
+        data = self._replaced(self._held + data)
+        keep = max(0, len(data) - self._reach)
+        self._held = data[keep:]
+        return data[:keep]
+
+    def idle(self) -> bytes:
+        """What is held back, when nothing more has come for a while: a prompt without a line feed."""
+        data = self._replaced(self._held)
+        tail = max((n for value, _ in self._hidden for n in _begun(data, value)), default=0)
+        self._held = data[len(data) - tail :]
+        return data[: len(data) - tail]
+
+    def end(self) -> bytes:
+        data, self._held = self._replaced(self._held), b""
+        return data
+
+    def _replaced(self, data: bytes) -> bytes:
+        for value, instead in self._hidden:
+            if value in data:
+                data = data.replace(value, instead)
+        return data
+
+
+def _begun(data: bytes, value: bytes) -> list[int]:
+    """How much of a value the data ends with, where it ends within one."""
+    return [n for n in range(1, min(len(value), len(data)) + 1) if data.endswith(value[:n])]

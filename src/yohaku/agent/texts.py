@@ -1,0 +1,122 @@
+"""Bytes of a file as text, and back: encoding, byte order mark and line ends are those it had.
+
+Law: what was not changed is written as the bytes it was read from; what is no text is not taken for one.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+from typing import NamedTuple
+
+SAMPLE = 64 * 1024
+"""Bytes by which a file is judged."""
+
+BOMS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+NAMES = {"cp932": "Shift_JIS", "euc_jp": "EUC-JP", "iso2022_jp": "ISO-2022-JP", "cp1252": "Windows-1252"}
+"""For people; the others are named as they are."""
+
+_KANA = re.compile(r"[ぁ-んァ-ヶ]")
+_HALF = re.compile(r"[｡-ﾟ\ue000-\uf8ff]")
+_TOGETHER = re.compile(r"[一-鿿々。、（）「」！？ー]{2}")
+_CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
+
+
+class Form(NamedTuple):
+    """How a text is written down."""
+
+    encoding: str = "utf-8"
+    bom: bytes = b""
+    newline: str = "\n"
+    """What most of its lines end with."""
+
+    @property
+    def name(self) -> str:
+        return NAMES.get(self.encoding, self.encoding.upper())
+
+    @property
+    def wide(self) -> bool:
+        """Whether a line feed is more than one byte."""
+        return self.encoding.startswith(("utf-16", "utf-32"))
+
+    def encode(self, text: str) -> bytes:
+        """`UnicodeEncodeError` for what this encoding cannot say."""
+        return self.bom + text.encode(self.encoding)
+
+    def decode(self, data: bytes) -> str:
+        """`UnicodeDecodeError` where the sample it was judged by was not like the rest."""
+        return data.removeprefix(self.bom).decode(self.encoding)
+
+
+def form_of(data: bytes) -> Form | None:
+    """How these bytes are to be read, judged by their beginning; None for what is no text."""
+    sample = data[:SAMPLE]
+    for bom, encoding in BOMS:
+        if sample.startswith(bom):
+            whole = sample[: len(sample) - (len(sample) - len(bom)) % 4] if "-" in encoding[4:] else sample
+            return Form(encoding, bom, _newline(whole.removeprefix(bom).decode(encoding, "replace").encode()))
+    if b"\0" in sample or len(_CONTROL.findall(sample)) > len(sample) // 50:
+        return None
+    newline = _newline(sample)
+    if len(data) > SAMPLE and b"\n" in sample:
+        sample = sample[: sample.rindex(b"\n")]
+    encoding = _guess(sample)
+    return Form(encoding, b"", newline) if encoding else None
+
+
+def read(data: bytes) -> tuple[str, Form] | None:
+    """The whole text; None for what is none."""
+    form = form_of(data)
+    if form is None:
+        return None
+    try:
+        return form.decode(data), form
+    except UnicodeDecodeError:
+        encoding = _guess(data)
+        return (data.decode(encoding), form._replace(encoding=encoding)) if encoding and not form.bom else None
+
+
+def shown(data: bytes) -> str:
+    """What a program printed, whatever it is in; a character cut in two at either end is left out."""
+    begin = next((at for at in range(min(4, len(data))) if data[at] & 0xC0 != 0x80), 0)
+    text = codecs.getincrementaldecoder("utf-8")("replace").decode(data[begin:])
+    if text.count("\ufffd") > 2 and (encoding := _guess(data[1:-1])) and encoding != "cp1252":
+        return data.decode(encoding, "replace")
+    return text
+
+
+def _newline(sample: bytes) -> str:
+    both, feeds = sample.count(b"\r\n"), sample.count(b"\n")
+    if not feeds:
+        return "\r" if b"\r" in sample else "\n"
+    return "\r\n" if 2 * both > feeds else "\n"
+
+
+def _guess(sample: bytes) -> str:
+    """The encoding of bytes without a mark; empty where none of ours can be it."""
+    if _decodes(sample, "utf-8") is not None:
+        escaped = b"\x1b$" in sample and sample.isascii() and _decodes(sample, "iso2022_jp") is not None
+        return "iso2022_jp" if escaped else "utf-8"
+    found = {name: text for name in ("euc_jp", "cp932") if (text := _decodes(sample, name)) is not None}
+    best = max(found, key=lambda name: _japanese(found[name]), default="")
+    if best and _japanese(found[best]) > 0:
+        return best
+    return "cp1252" if _decodes(sample, "cp1252") is not None else ""
+
+
+def _decodes(sample: bytes, encoding: str) -> str | None:
+    try:
+        return sample.decode(encoding)
+    except UnicodeDecodeError:
+        return None
+
+
+def _japanese(text: str) -> int:
+    """How much it reads like Japanese: kana, characters side by side, and not what a wrong guess makes of them."""
+    return 2 * len(_KANA.findall(text)) + len(_TOGETHER.findall(text)) - 3 * len(_HALF.findall(text))

@@ -1,0 +1,97 @@
+"""The tools of the agent, one a file: which there are in which tier, how a model is told of them, how one is used.
+
+Law: what a model got wrong, and what the outside refused, is told to it; a call never brings the agent down.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from importlib import import_module
+from typing import Any, Literal
+
+from yohaku.agent import room
+from yohaku.agent.arguments import Wrong, mended
+from yohaku.agent.edits import Refused
+from yohaku.agent.files import Stale
+from yohaku.agent.permission import REFUSED
+from yohaku.agent.secrets import redact
+from yohaku.agent.tool import Arguments, Bench, Given, Tool
+from yohaku.core.errors import YohakuError
+from yohaku.core.model import Call, Result, Text, Use
+from yohaku.core.passes.once import line
+from yohaku.dialects import dialect_named
+
+SMALL = ("bash", "read", "write", "edit", "glob", "grep")
+FULL = (
+    *SMALL,
+    "list_dir",
+    "multi_edit",
+    "notebook_edit",
+    "todo",
+    "web_fetch",
+    "sub_agent",
+    "ask_user",
+    "tool_output_cache",
+    "tool_output_cache_grep",
+)
+
+
+def tools_for(tier: Literal["small", "full"]) -> tuple[Tool, ...]:
+    return tuple(map(tool_named, SMALL if tier == "small" else FULL))
+
+
+@cache
+def tool_named(name: str) -> Tool:
+    tool: Tool = import_module(f"yohaku.agent.tools.{name}").TOOL
+    return tool
+
+
+def definitions(tools: tuple[Tool, ...], dialect: str, brief: bool = False) -> list[dict[str, Any]]:
+    """The `tools` of a request in this dialect. Brief ones say what a small window has room for."""
+    told = [(tool.name, tool.brief or tool.about if brief else tool.about, _schema(tool, brief)) for tool in tools]
+    match dialect_named(dialect).name:
+        case "anthropic":
+            return [{"name": name, "description": says, "input_schema": schema} for name, says, schema in told]
+        case "gemini":
+            keys = ("name", "description", "parametersJsonSchema")
+            return [{"functionDeclarations": [dict(zip(keys, each, strict=True)) for each in told]}] if told else []
+        case "openai_responses":  # strict, its default, would make every argument required
+            keys = ("name", "description", "parameters")
+            return [{"type": "function", **dict(zip(keys, each, strict=True)), "strict": False} for each in told]
+        case _:
+            keys = ("name", "description", "parameters")
+            return [{"type": "function", "function": dict(zip(keys, each, strict=True))} for each in told]
+
+
+def _schema(tool: Tool, brief: bool) -> dict[str, Any]:
+    if not brief:
+        return tool.parameters
+    said = {
+        name: {key: value for key, value in each.items() if key != "description"}
+        for name, each in tool.parameters["properties"].items()
+    }
+    return {**tool.parameters, "properties": said}
+
+
+async def use(tool: Tool, bench: Bench, arguments: Arguments | str) -> Given:
+    """Runs a tool on what a model gave it. What is told is free of secrets, and taken from the room."""
+    try:
+        given = await tool.run(bench, mended(tool, arguments))
+    except Refused:
+        given = Given(REFUSED, error=True)
+    except (Wrong, Stale, YohakuError) as why:
+        given = Given(str(why), error=True)
+    except OSError as why:
+        given = Given(f"{why.strerror or why}: {why.filename or tool.name}", error=True)
+    except (ValueError, RecursionError, MemoryError) as why:
+        given = Given(f"{tool.name} failed: {str(why) or type(why).__name__}", error=True)
+    given = Given(redact(given.text), given.error, redact(given.diff), given.cut, given.media)
+    room.take(given.text)
+    return given
+
+
+def one_line(name: str, arguments: Arguments | str, text: str, error: bool = False) -> str:
+    """What a call did, in one line: `Read: main.go (500 lines, Go)`."""
+    said = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
+    return line(Use(Call("", name, said), Result((Text(text),), error)), text)

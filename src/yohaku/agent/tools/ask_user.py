@@ -1,0 +1,23 @@
+"""Asks the user, where only they can decide."""
+
+from __future__ import annotations
+
+from yohaku.agent.arguments import takes, text
+from yohaku.agent.tool import Arguments, Bench, Given, Tool
+
+NOBODY = "Nobody is there to answer. Decide yourself, and say what you assumed."
+
+
+async def run(bench: Bench, given: Arguments) -> Given:
+    answer = await bench.question(given["question"], tuple(map(str, given.get("choices", ()))))
+    return Given(answer.strip() or NOBODY)
+
+
+TOOL = Tool(
+    "ask_user",
+    "Ask the user, in their language, when only they can decide and a wrong guess would cost much.",
+    takes("question", question=text(), choices={"type": "array", "items": text()}),
+    "inner",
+    run,
+    lambda given: f"Ask: {given.get('question', '')}",
+)

@@ -1,0 +1,224 @@
+"""Runs a command. It has no keyboard, it dies with its call, and its output is held within bounds as it comes."""
+
+from __future__ import annotations
+
+import asyncio
+import codecs
+import os
+import re
+import select
+import shutil
+import signal
+import threading
+import time
+from asyncio.subprocess import DEVNULL, Process
+
+from yohaku.agent import room, texts
+from yohaku.agent.arguments import Wrong, number, takes, text
+from yohaku.agent.keep import keep, size
+from yohaku.agent.permission import REFUSED, running
+from yohaku.agent.secrets import Redacting
+from yohaku.agent.sink import SPILLED, Sink
+from yohaku.agent.tool import Arguments, Bench, Given, Tool
+
+CAP = 30 * 1024
+"""Bytes of output the model is given at most."""
+PATIENCE = 120
+LONGEST = 3600
+"""Seconds."""
+PAUSE = 0.1
+"""Seconds without a byte after which a half line is shown, or output of what still runs is no longer waited for."""
+SHOWN = 64 * 1024
+"""Bytes that go to the screen in one go; nobody reads faster."""
+PLAIN = {
+    "TERM": "dumb", "PAGER": "cat", "GIT_PAGER": "cat", "MANPAGER": "cat", "NO_COLOR": "1", "CLICOLOR": "0",
+    "GIT_TERMINAL_PROMPT": "0", "GIT_EDITOR": "true", "EDITOR": "true", "VISUAL": "true", "SYSTEMD_PAGER": "",
+    "DEBIAN_FRONTEND": "noninteractive", "PIP_NO_INPUT": "1",
+}  # fmt: skip
+"""No colours, no pagers, no editors, no questions."""
+_ESCAPES = re.compile(r"\x1b(?:\[[0-9;?]{0,40}[ -/]{0,4}[@-~]|\][^\x07\x1b\n]{0,2000}(?:\x07|\x1b\\)|[()][AB0]|[=>])")
+_LEFT: set[int] = set()
+"""Groups of processes that still hold the output of a command that is over."""
+
+
+async def run(bench: Bench, given: Arguments) -> Given:
+    command = given["command"]
+    if not command.strip() or "\0" in command:
+        raise Wrong("The command is empty.")
+    patience = min(LONGEST, max(1, given.get("timeout", PATIENCE)))
+    if not await bench.allow(running(bench, command)):
+        return Given(REFUSED, error=True)
+    sink = Sink(room.size(CAP))
+    process, reader = await _start(bench, command, sink)
+    with sink:
+        late = await _over(process, patience)
+        await reader.settled()
+        return await _given(bench, sink, process.returncode or 0, late, reader.held)
+
+
+async def _over(process: Process, patience: int) -> int:
+    """Until it has ended, or was ended after so many seconds; 0 where that was not needed."""
+    try:
+        await asyncio.wait_for(process.wait(), patience)
+        return 0
+    except TimeoutError:
+        return patience
+    finally:
+        if process.returncode is None:
+            await _end(process)
+
+
+async def _start(bench: Bench, command: str, sink: Sink) -> tuple[Process, _Reader]:
+    ours, theirs = os.pipe()
+    try:
+        process = await asyncio.create_subprocess_exec(
+            shutil.which("bash") or "sh", "-c", command,
+            stdin=DEVNULL, stdout=theirs, stderr=theirs, cwd=bench.root, env={**os.environ, **PLAIN},
+            start_new_session=True,
+        )  # fmt: skip
+    except BaseException:
+        os.close(ours)
+        raise
+    finally:
+        os.close(theirs)
+    return process, _Reader(ours, process.pid, sink, bench)
+
+
+async def _end(process: Process) -> None:
+    """The whole group: first asked, then killed."""
+    _signal(process.pid, signal.SIGTERM)
+    try:
+        await asyncio.wait_for(process.wait(), 0.5)
+    except TimeoutError:
+        pass
+    finally:
+        _signal(process.pid, signal.SIGKILL)
+    await process.wait()
+
+
+def _signal(group: int, number: int) -> None:
+    try:
+        os.killpg(group, number)
+    except (ProcessLookupError, PermissionError):
+        pass
+
+
+def stop_left() -> None:
+    """Ends what commands have left running in the background."""
+    for group in list(_LEFT):
+        _signal(group, signal.SIGTERM)
+
+
+class _Reader:
+    """Reads what is printed, in a thread of its own: until nobody holds the pipe, also after the call is over, so that
+    what was left running in the background does not stop at a full pipe."""
+
+    def __init__(self, pipe: int, group: int, sink: Sink, bench: Bench) -> None:
+        self._pipe, self._group, self._sink, self._bench = pipe, group, sink, bench
+        self._loop = asyncio.get_running_loop()
+        self._ended = asyncio.Event()
+        self._redacting = Redacting()
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._next = 0.0
+        self.held = False
+        _LEFT.add(group)
+        threading.Thread(target=self._read, daemon=True, name="yohaku-output").start()
+
+    async def settled(self) -> None:
+        """Until all of it has come, or what still holds the pipe says nothing."""
+        for _ in range(20):
+            before = self._sink.total
+            try:
+                await asyncio.wait_for(self._ended.wait(), PAUSE)
+                return
+            except TimeoutError:
+                if self._sink.total == before:
+                    break
+        self.held = True
+        self._sink.close()
+
+    def _read(self) -> None:
+        try:
+            while True:
+                if not select.select([self._pipe], [], [], PAUSE)[0]:
+                    self._take(self._redacting.idle())
+                    select.select([self._pipe], [], [])
+                data = os.read(self._pipe, 1 << 16)
+                if not data:
+                    break
+                self._take(self._redacting.feed(data))
+            self._take(self._redacting.end())
+        finally:
+            os.close(self._pipe)
+            _LEFT.discard(self._group)
+            self._call(self._ended.set)
+
+    def _take(self, data: bytes) -> None:
+        self._sink.feed(data)
+        now = time.monotonic()
+        if data and not self.held and now >= self._next:
+            self._next = now + (PAUSE if len(data) >= SHOWN // 2 else 0)
+            said = self._decoder.decode(data[-SHOWN:])
+            self._call(lambda: self._bench.show(_ESCAPES.sub("", said)))
+
+    def _call(self, what: object) -> None:
+        try:
+            self._loop.call_soon_threadsafe(what)  # type: ignore[arg-type]
+        except RuntimeError:  # the program has ended meanwhile
+            pass
+
+
+async def _given(bench: Bench, sink: Sink, code: int, late: int, held: bool) -> Given:
+    notes = [_ending(code, late)] if code or late else []
+    notes += ["[something still runs in the background; its later output is not read]"] if held else []
+    head, tail = map(_clean, map(texts.shown, sink.ends())) if sink.full else (_clean(texts.shown(sink.whole())), "")
+    told = "\n".join(filter(None, [head.rstrip("\n"), *notes]))
+    if not sink.full and room.fits(told):
+        return Given(told or "(no output)", error=bool(code or late))
+    spill = sink.spilled()
+    ref = await keep(bench, head if spill is None else spill)
+    kept = f" (the first {size(SPILLED)} kept)" if sink.total > SPILLED else ""
+    note = f"[… the middle of {sink.lines:,} lines, {size(sink.total)}, is left out{kept}{ref}]"
+    if sink.full:
+        first = head[: head.rindex("\n")] if "\n" in head else head
+        last = tail[tail.index("\n") + 1 :] if "\n" in tail[:-1] else tail
+        told = "\n".join([first, note, last.rstrip("\n"), *notes])
+    shown, _ = room.ends(told, note)
+    return Given(shown, error=bool(code or late), cut=True)
+
+
+def _ending(code: int, late: int) -> str:
+    if late:
+        return (
+            f"[stopped after {late} seconds; give a longer timeout, or run it in the background with & and send its "
+            "output to a file]"
+        )
+    if code < 0:
+        return f"[exit {128 - code}] (killed by {signal.Signals(-code).name})"
+    return f"[exit {code}]"
+
+
+def _clean(said: str) -> str:
+    """Without colours, and of a line that was written over, as progress bars do, what stood there last."""
+    said = _ESCAPES.sub("", said) if "\x1b" in said else said
+    if "\r" in said:
+        said = "\n".join([line.rstrip("\r").rpartition("\r")[2] for line in said.split("\n")])
+    return said.replace("\0", "")
+
+
+def _title(given: Arguments) -> str:
+    said = " ".join(str(given.get("command", "")).split())
+    return f"$ {said if len(said) <= 100 else said[:99] + '…'}"
+
+
+TOOL = Tool(
+    "bash",
+    "Run a shell command in the project folder and get its output and exit code. Each call starts anew in the project "
+    "folder: `cd` is not kept, chain with &&. There is no keyboard: pass flags such as -y. Prefer read, grep and glob "
+    "to cat, grep and find. Start servers with & and their output in a file.",
+    takes("command", command=text(), timeout=number(f"Seconds; default {PATIENCE}")),
+    "run",
+    run,
+    _title,
+    brief="Run a shell command in the project folder. cd is not kept; no keyboard; timeout in seconds.",
+)

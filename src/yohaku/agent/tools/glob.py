@@ -1,0 +1,85 @@
+"""Finds files by the pattern of their path, the newest first."""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from yohaku.agent import room
+from yohaku.agent.arguments import Wrong, takes, text
+from yohaku.agent.globs import glob
+from yohaku.agent.permission import REFUSED, place, reading
+from yohaku.agent.tool import Arguments, Bench, Given, Tool
+from yohaku.agent.walk import Found, walk
+
+CAP = 300
+SECONDS = 20.0
+
+
+async def run(bench: Bench, given: Arguments) -> Given:
+    top, pattern = based(bench, given.get("path", "."), given["pattern"])
+    ask = reading(bench, "glob", top)
+    if ask and not await bench.allow(ask):
+        return Given(REFUSED, error=True)
+    if not top.is_dir():
+        raise Wrong(f"{bench.files.name(top)} is no folder.")
+    stop = threading.Event()
+    try:
+        return await asyncio.to_thread(_find, bench, top, pattern, stop.is_set)
+    finally:
+        stop.set()
+
+
+def based(bench: Bench, path: str, pattern: str) -> tuple[Path, str]:
+    """Where to look and for what: the folders before the first wildcard may lead anywhere."""
+    parts = pattern.strip().split("/")
+    plain = next((at for at, part in enumerate(parts[:-1]) if any(mark in part for mark in "*?[{")), len(parts) - 1)
+    if parts[0] in ("", "~", "..") or ".." in parts[:plain]:
+        return place(bench, "/".join(parts[:plain]) or "/"), "/".join(parts[plain:])
+    return place(bench, path), pattern.strip()
+
+
+def _find(bench: Bench, top: Path, pattern: str, stopped: Callable[[], bool]) -> Given:
+    matches, end = glob(pattern), time.monotonic() + SECONDS
+    late, seen = False, 0
+    newest: list[tuple[int, str]] = []
+    for found in walk(top, bench.root.resolve()):
+        late = time.monotonic() > end
+        if late or stopped():
+            break
+        if not matches(found.parts):
+            continue
+        seen += 1
+        entry = (_mtime(found), found.name)
+        (heapq.heappush if len(newest) < CAP else heapq.heappushpop)(newest, entry)
+    if not seen:
+        return Given(f"No file matches {pattern}.")
+    base = bench.files.name(top)
+    paths = [name if base == "." else f"{base}/{name}" for _, name in sorted(newest, key=lambda one: (-one[0], one[1]))]
+    less = seen > len(paths) or late
+    note = f"[the newest {len(paths)} of {seen:,}{' or more' if late else ''}; use a narrower pattern]"
+    told = "\n".join([*paths, note] if less else paths)
+    shown, cut = room.head(told, f"[cut; {seen:,} files: use a narrower pattern]")
+    return Given(shown, cut=cut or less)
+
+
+def _mtime(found: Found) -> int:
+    try:
+        return found.entry.stat(follow_symlinks=False).st_mtime_ns
+    except OSError:
+        return 0
+
+
+TOOL = Tool(
+    "glob",
+    "Find files by a pattern of their path, such as src/**/*.py; the newest first. What .gitignore names is left out.",
+    takes("pattern", pattern=text(), path=text("Folder to look in")),
+    "read",
+    run,
+    lambda given: f"Find {given.get('pattern', '')}",
+    brief="Find files by pattern, as src/**/*.py; newest first.",
+)

@@ -1,0 +1,57 @@
+"""Lists a folder: one level, folders first, files with their sizes."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from yohaku.agent import room
+from yohaku.agent.arguments import Wrong, takes, text
+from yohaku.agent.edits import missing
+from yohaku.agent.keep import size
+from yohaku.agent.permission import REFUSED, place, reading
+from yohaku.agent.tool import Arguments, Bench, Given, Tool
+
+CAP = 500
+
+
+async def run(bench: Bench, given: Arguments) -> Given:
+    path = place(bench, given.get("path", "."))
+    ask = reading(bench, "list_dir", path)
+    if ask and not await bench.allow(ask):
+        return Given(REFUSED, error=True)
+    if not path.exists():
+        raise Wrong(missing(bench, path))
+    if not path.is_dir():
+        raise Wrong(f"{bench.files.name(path)} is a file: read it.")
+    return listing(bench, path)
+
+
+def listing(bench: Bench, path: Path) -> Given:
+    with os.scandir(path) as scanned:
+        entries = sorted(scanned, key=lambda entry: (not entry.is_dir(), entry.name))
+    lines = [_line(entry) for entry in entries[:CAP]]
+    more = [f"[and {len(entries) - CAP:,} more]"] if len(entries) > CAP else []
+    head = f"{bench.files.name(path)}/" if bench.files.name(path) != "." else "./"
+    shown, cut = room.head("\n".join([head, *lines, *more]), f"[cut; {len(entries):,} entries: use glob]")
+    return Given(shown if entries else f"{head} is empty", cut=cut or bool(more))
+
+
+def _line(entry: os.DirEntry[str]) -> str:
+    try:
+        link = f" -> {Path(entry.path).readlink()}" if entry.is_symlink() else ""
+        if entry.is_dir():
+            return f"  {entry.name}/{link}"
+        return f"  {entry.name}{link} ({size(entry.stat(follow_symlinks=False).st_size)})"
+    except OSError:
+        return f"  {entry.name}"
+
+
+TOOL = Tool(
+    "list_dir",
+    "List a folder: its folders, and its files with their sizes.",
+    takes("", path=text("Default: the project")),
+    "read",
+    run,
+    lambda given: f"List {given.get('path', '.')}",
+)

@@ -1,0 +1,44 @@
+"""Several exchanges in one file, all of them or none."""
+
+from __future__ import annotations
+
+from yohaku.agent.arguments import Wrong, flag, takes, text
+from yohaku.agent.diffs import counted
+from yohaku.agent.edits import draft, replaced, save
+from yohaku.agent.tool import Arguments, Bench, Given, Tool
+
+
+async def run(bench: Bench, given: Arguments) -> Given:
+    edits = given["edits"]
+    if not edits or not all(isinstance(one, dict) for one in edits):
+        raise Wrong("edits must be a list of objects with old_string and new_string.")
+    was = draft(bench, given["path"])
+    text = was.text
+    for number, one in enumerate(edits, 1):
+        old, new = one.get("old_string", one.get("old_str")), one.get("new_string", one.get("new_str"))
+        if not isinstance(old, str) or not isinstance(new, str) or not old:
+            raise Wrong(f"Edit {number} of {len(edits)} lacks old_string or new_string; nothing was changed.")
+        try:
+            text = replaced(was, text, old, new, bool(one.get("replace_all")))
+        except Wrong as why:
+            raise Wrong(f"Edit {number} of {len(edits)}: {why} Nothing was changed.") from None
+    told = await save(bench, "multi_edit", was, text)
+    put, taken = counted(was.text, text)
+    return Given(f"Edited {was.name}: {len(edits)} edits (+{put} -{taken} lines).", diff=told)
+
+
+TOOL = Tool(
+    "multi_edit",
+    "Make several edits in one file, one after the other: all of them, or none if one does not fit. Each as in edit.",
+    takes(
+        "path edits",
+        path=text(),
+        edits={
+            "type": "array",
+            "items": takes("old_string new_string", old_string=text(), new_string=text(), replace_all=flag()),
+        },
+    ),
+    "write",
+    run,
+    lambda given: f"Edit {given.get('path', '')} in {len(given.get('edits') or ())} places",
+)

@@ -1,0 +1,34 @@
+"""Hands a task to an agent with a window of its own; only what it brings back comes into this one."""
+
+from __future__ import annotations
+
+from yohaku.agent import room
+from yohaku.agent.arguments import Wrong, takes, text
+from yohaku.agent.keep import keep
+from yohaku.agent.tool import Arguments, Bench, Given, Tool
+
+
+async def run(bench: Bench, given: Arguments) -> Given:
+    if not given["task"].strip():
+        raise Wrong("The task is empty.")
+    said = await bench.delegate(given["task"])
+    if room.fits(said):
+        return Given(said or "It brought nothing back.")
+    shown, cut = room.head(said, f"[cut{await keep(bench, said)}]")
+    return Given(shown, cut=cut)
+
+
+def _title(given: Arguments) -> str:
+    said = " ".join(str(given.get("task", "")).split())
+    return f"Sub-agent: {said if len(said) <= 80 else said[:79] + '…'}"
+
+
+TOOL = Tool(
+    "sub_agent",
+    "Give a task to a helper with its own context, for work that needs much reading: it sees nothing of this "
+    "conversation, so say everything it needs and what to report. Only its report comes back.",
+    takes("task", task=text()),
+    "inner",
+    run,
+    _title,
+)

@@ -1,0 +1,174 @@
+"""Fetches a page. What it connects to is the address that was checked: a name cannot lead elsewhere afterwards.
+
+Law: only http and https; addresses of the own machine and network need the user's word, at every redirect anew.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import re
+import socket
+from typing import Any
+from urllib.parse import urljoin, urlsplit
+
+from yohaku.agent import room, texts
+from yohaku.agent.arguments import Wrong, takes, text
+from yohaku.agent.edits import Refused
+from yohaku.agent.keep import keep, size
+from yohaku.agent.page_text import page_text
+from yohaku.agent.tool import Arguments, Ask, Bench, Given, Tool
+from yohaku.agent.words import say
+
+LARGEST = 5 * 1024 * 1024
+CAP = 60 * 1024
+"""Characters of the text that are given at most."""
+PATIENCE = 30
+HOPS = 5
+
+
+async def run(bench: Bench, given: Arguments) -> Given:
+    url = given["url"].strip()
+    url = url if "://" in url else f"https://{url}"
+    for _ in range(HOPS + 1):
+        addresses = await _permitted(bench, url)
+        status, kind, body, onward = await _fetch(url, addresses)
+        if not onward:
+            return await _given(bench, url, status, kind, body)
+        url = urljoin(url, onward)
+    raise Wrong(f"More than {HOPS} redirects.")
+
+
+async def _permitted(bench: Bench, url: str) -> list[str]:
+    """The addresses it may connect to."""
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname or "", parts.port
+    except ValueError:
+        raise Wrong(f"{url[:200]!r} is no URL.") from None
+    if parts.scheme not in ("http", "https") or not host:
+        raise Wrong("Only http and https URLs can be fetched.")
+    if parts.username or parts.password:
+        raise Wrong("Give a URL without a user name and password.")
+    addresses = await _addresses(host, port or (443 if parts.scheme == "https" else 80))
+    found = [ipaddress.ip_address(each.partition("%")[0]) for each in addresses]
+    if any(_reserved(each) for each in found):
+        raise Wrong(f"{host} leads to an address that no page can be at.")
+    danger = "" if all(_public(each) for each in found) else say("tools_private", bench.lang)
+    always = say("tools_always_host", bench.lang, host=host)
+    ask = Ask("net", "web_fetch", f"GET {url[:200]}", url, "" if danger else always, danger, (host,))
+    if not await bench.allow(ask):
+        raise Refused
+    return addresses
+
+
+async def _addresses(host: str, port: int) -> list[str]:
+    try:
+        found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError):
+        raise Wrong(f"There is no {host}: is the name right, and is there a network?") from None
+    return list(dict.fromkeys(str(each[4][0]) for each in found))
+
+
+def _plain(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
+    """An IPv4 address that is written as one of IPv6 is that address."""
+    inner = getattr(address, "ipv4_mapped", None) or getattr(address, "sixtofour", None)
+    return inner or address
+
+
+def _public(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
+    return _plain(address).is_global and not _plain(address).is_multicast
+
+
+def _reserved(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
+    """Link-local ones hold the keys of cloud machines; nobody means them."""
+    plain = _plain(address)
+    return plain.is_link_local or plain.is_multicast or plain.is_unspecified
+
+
+async def _fetch(url: str, addresses: list[str]) -> tuple[int, str, bytes, str]:
+    """Status, content type, body, and where it leads on."""
+    try:
+        import aiohttp
+    except ImportError:
+        raise Wrong("Pages cannot be fetched here: the user would have to install yohaku[agent].") from None
+    connector = aiohttp.TCPConnector(resolver=_pinned(addresses), use_dns_cache=False)
+    timeout = aiohttp.ClientTimeout(total=PATIENCE)
+    headers = {"User-Agent": "yohaku", "Accept": "text/html,text/*;q=0.9,application/json;q=0.9,*/*;q=0.1"}
+    try:
+        async with (
+            aiohttp.ClientSession(connector=connector, timeout=timeout, trust_env=False, headers=headers) as client,
+            client.get(url, allow_redirects=False) as answer,
+        ):
+            onward = answer.headers.get("Location", "") if answer.status in (301, 302, 303, 307, 308) else ""
+            body = b"" if onward else await _body(answer.content)
+            return answer.status, answer.headers.get("Content-Type", ""), body, onward
+    except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as why:
+        raise Wrong(f"{url[:200]} cannot be fetched: {str(why)[:200] or type(why).__name__}") from None
+
+
+async def _body(content: Any) -> bytes:
+    body = bytearray()
+    async for block in content.iter_chunked(1 << 16):
+        body += block
+        if len(body) > LARGEST:
+            break
+    return bytes(body[:LARGEST])
+
+
+def _pinned(addresses: list[str]) -> Any:
+    from aiohttp.abc import AbstractResolver, ResolveResult
+
+    class Pinned(AbstractResolver):
+        async def resolve(self, host: str, port: int = 0, family: int = socket.AF_INET) -> list[ResolveResult]:
+            return [
+                ResolveResult(
+                    hostname=host, host=each, port=port, proto=0, flags=socket.AI_NUMERICHOST,
+                    family=socket.AF_INET6 if ":" in each else socket.AF_INET,
+                )
+                for each in addresses
+            ]  # fmt: skip
+
+        async def close(self) -> None:
+            pass
+
+    return Pinned()
+
+
+async def _given(bench: Bench, url: str, status: int, kind: str, body: bytes) -> Given:
+    said = _decoded(body, kind)
+    if said is None:
+        return Given(f"{url} is not text ({kind or 'of no known kind'}, {size(len(body))}).", error=True)
+    if "html" in kind or (not kind and said.lstrip()[:1] == "<"):
+        said = page_text(said, url)
+    head = f"{url}" if status < 400 else f"{url} answered {status}"
+    note = " (only its beginning was read)" if len(body) >= LARGEST else ""
+    told = f"{head}{note}\n\n{said}"
+    if len(told) <= CAP and room.fits(told):
+        return Given(told, error=status >= 400)
+    note = f"[the rest is left out{await keep(bench, said)}]"
+    shown, _ = room.head(told[:CAP] + "\n" + note, note)
+    return Given(shown, error=status >= 400, cut=True)
+
+
+def _decoded(body: bytes, kind: str) -> str | None:
+    charset = kind.lower().partition("charset=")[2].split(";")[0].strip(" \"'")
+    if not charset and (told := re.search(rb"charset=[\"']?([\w-]{1,20})", body[:2048])):
+        charset = told[1].decode()
+    try:
+        if charset:
+            return body.decode(charset)
+    except (LookupError, UnicodeDecodeError):
+        pass
+    found = texts.read(body)
+    return found[0] if found else None
+
+
+TOOL = Tool(
+    "web_fetch",
+    "Fetch a web page or file by its http(s) URL, as text.",
+    takes("url", url=text()),
+    "net",
+    run,
+    lambda given: f"Fetch {given.get('url', '')}",
+)

@@ -1,0 +1,48 @@
+"""A bench for tests: a project in a folder, a user who answers as told, and everything that was shown and asked."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any, Literal
+
+from yohaku.agent.files import Files
+from yohaku.agent.permission import Mode, Permissions
+from yohaku.agent.tool import Ask, Given
+from yohaku.agent.tools import tool_named, use
+from yohaku.session import Session
+
+
+class ABench:
+    def __init__(self, root: Path, answer: Literal["once", "always", "no"] = "once", mode: Mode = "ask") -> None:
+        self.root = root
+        self.files = Files(root)
+        self.session: Session | None = Session(window=8192)
+        self.lang = "en"
+        self.todo: list[tuple[str, str]] = []
+        self.permissions = Permissions(mode)
+        self.answer = answer
+        self.asked: list[Ask] = []
+        self.shown: list[str] = []
+        self.answers: list[str] = []
+        self.tasks: list[str] = []
+
+    def show(self, text: str) -> None:
+        self.shown.append(text)
+
+    async def allow(self, ask: Ask) -> bool:
+        async def surface(asked: Ask) -> Literal["once", "always", "no"]:
+            self.asked.append(asked)
+            return self.answer
+
+        return await self.permissions.decide(ask, surface)
+
+    async def question(self, text: str, choices: tuple[str, ...] = ()) -> str:
+        return self.answers.pop(0) if self.answers else ""
+
+    async def delegate(self, task: str) -> str:
+        self.tasks.append(task)
+        return f"done: {task}"
+
+    def use(self, name: str, **given: Any) -> Given:
+        return asyncio.run(use(tool_named(name), self, given))

@@ -1,0 +1,131 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.agent.benches import ABench
+from yohaku.agent.permission import REFUSED
+from yohaku.agent.tool import Ask, Given
+
+CODE = "def a():\n    return 1\n\n\ndef b():\n    return 1\n"
+
+
+def edit(root: Path, old: str, new: str, **more: object) -> Given:
+    return ABench(root).use("edit", path="a.py", old_string=old, new_string=new, **more)
+
+
+def test_one_piece_is_exchanged_and_the_difference_is_shown(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text(CODE)
+    given = edit(tmp_path, "def a():\n    return 1", "def a():\n    return 2")
+    assert (tmp_path / "a.py").read_text() == CODE.replace("return 1", "return 2", 1)
+    assert given.text == "Edited a.py (+1 -1 lines)."
+    assert (
+        given.diff == "--- a.py\n+++ a.py\n@@ -1,5 +1,5 @@\n def a():\n-    return 1\n+    return 2\n \n \n def b():\n"
+    )
+
+
+def test_what_stands_more_than_once_is_refused_with_the_lines(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text(CODE)
+    given = edit(tmp_path, "return 1", "return 2")
+    assert given.error
+    assert given.text.startswith("old_string stands 2 times in a.py, at lines 2, 6.")
+    assert (tmp_path / "a.py").read_text() == CODE
+    assert not edit(tmp_path, "return 1", "return 2", replace_all=True).error
+    assert (tmp_path / "a.py").read_text() == CODE.replace("return 1", "return 2")
+
+
+def test_what_is_not_there_is_refused_with_the_nearest_lines(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text(CODE)
+    given = edit(tmp_path, "def b():\n  return 1\n", "x")
+    assert given.error
+    assert given.text == (
+        "old_string is not in a.py. The nearest lines are (compare spaces and indentation):\n"
+        "4\t\n5\tdef b():\n6\t    return 1"
+    )
+    assert "4\t\n5\tdef b():" in edit(tmp_path, "def b(self):\n", "x").text
+    assert edit(tmp_path, "nothing like it", "x").text.endswith("Nothing in it is like that: read the file again.")
+
+
+def test_line_numbers_that_reading_shows_are_understood(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text(CODE)
+    assert not edit(tmp_path, "1\tdef a():\n2\t    return 1", "1\tdef a():\n2\t    return 3").error
+    assert (tmp_path / "a.py").read_text() == CODE.replace("return 1", "return 3", 1)
+
+
+def test_line_ends_and_encoding_stay_as_they_were(tmp_path: Path) -> None:
+    before = "一行目です。\r\n二行目です。\r\n三行目\n".encode("cp932")
+    (tmp_path / "a.py").write_bytes(before)
+    assert not edit(tmp_path, "一行目です。\n二行目です。", "最初の行\n次の行").error
+    assert (tmp_path / "a.py").read_bytes() == "最初の行\r\n次の行\r\n三行目\n".encode("cp932")
+
+
+def test_a_byte_order_mark_and_mode_stay(tmp_path: Path) -> None:
+    path = tmp_path / "a.py"
+    path.write_bytes("x = 1\n".encode("utf-8-sig"))
+    path.chmod(0o750)
+    edit(tmp_path, "x = 1", "x = 2")
+    assert (path.read_bytes(), path.stat().st_mode & 0o777) == ("x = 2\n".encode("utf-8-sig"), 0o750)
+
+
+def test_what_the_encoding_cannot_say_is_refused(tmp_path: Path) -> None:
+    before = "これは日本語です。\n".encode("cp932")
+    (tmp_path / "a.py").write_bytes(before)
+    given = edit(tmp_path, "日本語", "日本語😀")
+    assert given == Given("a.py is in Shift_JIS, which has no '😀': leave it out.", error=True)
+    assert (tmp_path / "a.py").read_bytes() == before
+
+
+def test_a_file_that_changed_since_it_was_read_is_refused_with_the_difference(tmp_path: Path) -> None:
+    path = tmp_path / "a.py"
+    path.write_text(CODE)
+    bench = ABench(tmp_path)
+    bench.use("read", path="a.py")
+    path.write_text(CODE.replace("def b", "def c"))
+    given = bench.use("edit", path="a.py", old_string="def a", new_string="def x")
+    assert given.error
+    assert "-def b():\n+def c():" in given.text
+    assert "def a" in path.read_text()
+    assert not bench.use("edit", path="a.py", old_string="def a", new_string="def x").error
+
+
+def test_a_file_that_changes_while_the_user_thinks_is_not_written_over(tmp_path: Path) -> None:
+    path = tmp_path / "a.py"
+    path.write_text(CODE)
+
+    class Slow(ABench):
+        async def allow(self, ask: Ask) -> bool:
+            path.write_text("something else")
+            return True
+
+    given = Slow(tmp_path).use("edit", path="a.py", old_string="def a", new_string="def x")
+    assert given == Given("a.py has changed just now. Read it again, then edit.", error=True)
+    assert path.read_text() == "something else"
+
+
+def test_nothing_is_written_that_the_user_does_not_allow(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text(CODE)
+    bench = ABench(tmp_path, "no")
+    assert bench.use("edit", path="a.py", old_string="def a", new_string="def x") == Given(REFUSED, error=True)
+    assert (tmp_path / "a.py").read_text() == CODE
+    assert "-def a" in bench.asked[0].detail
+
+
+def test_edits_of_our_own_are_no_news(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text(CODE)
+    bench = ABench(tmp_path)
+    bench.use("read", path="a.py")
+    assert not bench.use("edit", path="a.py", old_string="def a", new_string="def x").error
+    assert not bench.use("edit", path="a.py", old_string="def b", new_string="def y").error
+    assert bench.files.changed() == ()
+
+
+@pytest.mark.parametrize(("old", "new"), [("def a", "def a"), ("", "x")])
+def test_what_changes_nothing_or_names_nothing_is_refused(tmp_path: Path, old: str, new: str) -> None:
+    (tmp_path / "a.py").write_text(CODE)
+    assert edit(tmp_path, old, new).error
+
+
+def test_an_empty_old_string_creates_a_file(tmp_path: Path) -> None:
+    assert edit(tmp_path, "", "x = 1\n").text == "Created a.py (+1 -0 lines)."
+    assert (tmp_path / "a.py").read_text() == "x = 1\n"

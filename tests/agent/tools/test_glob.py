@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from tests.agent.benches import ABench
+from yohaku import meters
+from yohaku.agent import room
+from yohaku.agent.tool import Given
+
+
+def make(root: Path, *names: str) -> None:
+    for age, name in enumerate(names):
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text("x")
+        os.utime(root / name, (1_000 - age, 1_000 - age))
+
+
+def test_files_come_the_newest_first(tmp_path: Path) -> None:
+    make(tmp_path, "src/new.py", "old.py", "src/deep/older.py", "a.txt")
+    bench = ABench(tmp_path)
+    assert bench.use("glob", pattern="**/*.py").text == "src/new.py\nold.py\nsrc/deep/older.py"
+    assert bench.use("glob", pattern="*.py", path="src").text == "src/new.py\nsrc/deep/older.py"
+    assert bench.use("glob", pattern="src/*.py").text == "src/new.py"
+    assert bench.use("glob", pattern="*.go") == Given("No file matches *.go.")
+
+
+def test_there_is_a_cap_and_it_is_said(tmp_path: Path) -> None:
+    make(tmp_path, *(f"f{number}" for number in range(350)))
+    given = ABench(tmp_path).use("glob", pattern="*")
+    assert given.text.startswith("f0\nf1\n")
+    assert given.text.endswith("\nf299\n[the newest 300 of 350; use a narrower pattern]")
+    assert given.cut
+
+
+def test_the_room_is_kept_to(tmp_path: Path) -> None:
+    meter = meters.for_model("gpt-4o")
+    make(tmp_path, *(f"資料{number}.txt" for number in range(200)))
+    with room.open(200, meter):
+        given = ABench(tmp_path).use("glob", pattern="*.txt")
+    assert meter.count(given.text) <= 200
+    assert given.text.startswith("資料0.txt\n")
+
+
+def test_a_pattern_that_leads_outside_is_asked_for(tmp_path: Path) -> None:
+    root = tmp_path / "project"
+    root.mkdir()
+    make(tmp_path, "outside.txt")
+    bench = ABench(root, "no")
+    for pattern in ("../*.txt", str(tmp_path / "*.txt"), "~/*.txt", "a/../../*.txt"):
+        assert bench.use("glob", pattern=pattern).error
+    assert len(bench.asked) == 4
+    bench.answer = "once"
+    assert bench.use("glob", pattern="../out*").text == f"{tmp_path}/outside.txt"
+
+
+def test_an_absolute_pattern_inside_the_project_is_not(tmp_path: Path) -> None:
+    make(tmp_path, "src/a.py")
+    bench = ABench(tmp_path, "no")
+    assert bench.use("glob", pattern=f"{tmp_path}/src/*.py").text == "src/a.py"

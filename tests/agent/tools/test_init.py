@@ -1,0 +1,95 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.agent.benches import ABench
+from yohaku import meters
+from yohaku.agent import room
+from yohaku.agent.arguments import takes
+from yohaku.agent.tool import Arguments, Bench, Given, Tool
+from yohaku.agent.tools import FULL, SMALL, definitions, one_line, tools_for, use
+from yohaku.dialects.tools import signature
+
+METER = meters.for_model("gpt-4o")  # o200k
+
+
+def weight(tier: str, brief: bool) -> int:
+    told = definitions(tools_for(tier), "openai_chat", brief)  # type: ignore[arg-type]
+    return METER.count(json.dumps(told, separators=(",", ":"), ensure_ascii=False))
+
+
+def test_the_small_tier_is_six_tools_in_about_four_hundred_tokens() -> None:
+    assert SMALL == ("bash", "read", "write", "edit", "glob", "grep")
+    assert 300 <= weight("small", brief=True) <= 420
+
+
+def test_the_full_tier_is_fifteen_tools_in_about_fifteen_hundred_tokens() -> None:
+    assert (len(FULL), len(set(FULL))) == (15, 15)
+    assert 1_300 <= weight("full", brief=False) <= 1_575
+
+
+def test_the_folder_is_the_registry() -> None:
+    import yohaku.agent.tools as home
+
+    files = {path.stem for path in Path(home.__file__).parent.glob("*.py")} - {"__init__"}
+    assert files == set(FULL)
+    assert tuple(tool.name for tool in tools_for("full")) == FULL
+
+
+@pytest.mark.parametrize("dialect", ["openai_chat", "openai_responses", "anthropic", "gemini", "ollama"])
+def test_every_dialect_is_told_the_same(dialect: str) -> None:
+    told = definitions(tools_for("full"), dialect)
+    told = told[0]["functionDeclarations"] if dialect == "gemini" else told
+    read = [signature(json.dumps(one)) for one in told]
+    assert [one.name for one in read] == list(FULL)
+    assert [one.parameters for one in read] == [tool.parameters for tool in tools_for("full")]
+    assert not any(one.hosted for one in read)
+
+
+def test_every_tool_has_a_title_for_any_arguments() -> None:
+    for tool in tools_for("full"):
+        assert tool.title({})
+        assert "\n" not in tool.title({"command": "a\nb", "path": "x", "task": "a\nb"})
+
+
+@pytest.mark.parametrize("name", FULL)
+def test_nonsense_is_told_and_never_raised(tmp_path: Path, name: str) -> None:
+    import asyncio
+
+    tool = next(tool for tool in tools_for("full") if tool.name == name)
+    for given in ("", "{", "[]", "null", {"path": "\ud800"}, dict.fromkeys(tool.parameters["properties"], {"a": [1]})):
+        said = asyncio.run(use(tool, ABench(tmp_path, "no"), given))
+        assert isinstance(said.text, str)
+
+
+def test_a_tool_that_fails_is_told_and_takes_from_the_room(tmp_path: Path) -> None:
+    import asyncio
+
+    async def fails(bench: Bench, given: Arguments) -> Given:
+        raise PermissionError(13, "Permission denied", "/x")
+
+    tool = Tool("odd", "", takes(), "read", fails, lambda _: "odd")
+    with room.open(1_000, METER):
+        assert asyncio.run(use(tool, ABench(tmp_path), {})) == Given("Permission denied: /x", error=True)
+        assert room.left() == 1_000 - METER.count("Permission denied: /x")
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "text", "line"),
+    [
+        ("read", {"path": "main.go"}, "x\n" * 500, "Read: main.go (500 lines, Go)"),
+        ("bash", {"command": "make"}, "oops\nerror: no rule\n[exit 2]", "Ran: make (3 lines, exit 2: error: no rule)"),
+        ("edit", {"path": "a.py"}, "Edited a.py (+1 -1 lines).", "Edited: a.py (1 line)"),
+        ("write", {"path": "a.py"}, "Created a.py (2 lines).", "Wrote: a.py (1 line)"),
+        ("write", {"path": "a.py"}, "Overwritten a.py (2 lines; +1 -1).", "Edited: a.py (1 line)"),
+        ("multi_edit", {"path": "a.py"}, "Edited a.py: 2 edits (+2 -2 lines).", "Edited: a.py (1 line)"),
+        ("grep", {"pattern": "def x"}, "a.py\n1: def x", "Searched: def x (2 lines)"),
+        ("glob", {"pattern": "*.py"}, "a.py", "Listed: *.py (1 line)"),
+        ("list_dir", {"path": "src"}, "src/\n  a.py", "Listed: src (2 lines)"),
+    ],
+)
+def test_a_call_in_one_line(name: str, given: Arguments, text: str, line: str) -> None:
+    assert one_line(name, given, text) == line
