@@ -45,10 +45,10 @@ def loopback(routes: Mapping[str, Route]) -> Iterator[Loopback]:
     class Answering(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
-        def do_GET(self) -> None:  # noqa: N802 - as the standard library names it
+        def do_GET(self) -> None:
             self.answer(None)
 
-        def do_POST(self) -> None:  # noqa: N802
+        def do_POST(self) -> None:
             self.answer(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
 
         def answer(self, body: Any) -> None:

@@ -62,6 +62,23 @@ def test_a_served_model_answers_who_has_its_key_with_the_window_it_was_given(mod
     assert endpoint.key and endpoint.key not in repr(endpoint)
 
 
+def test_a_real_llama_cpp_server_is_found_with_its_window_and_its_file(model: Path, tmp_path: Path) -> None:
+    serving = embedded.serve(embedded.of_file(model), 8_192)
+    environ = {
+        "HOME": str(tmp_path),
+        "LLAMACPP_BASE_URL": serving.endpoint.url,
+        "LLAMA_API_KEY": serving.endpoint.key,
+    }
+    [endpoint] = asyncio.run(find(setting.read(environ), model="llama.cpp", memory=MEMORY, patience=60))
+    assert (endpoint.provider, endpoint.model, endpoint.window, endpoint.trained) == (
+        "llama.cpp",
+        "tiny-instruct",
+        8_192,
+        131_072,
+    )
+    assert endpoint.info[PATH] == str(model)
+
+
 def test_a_closed_server_is_gone(model: Path) -> None:
     serving = embedded.serve(embedded.of_file(model), 4_096)
     serving.close()
@@ -100,7 +117,8 @@ def test_a_file_that_is_no_model_is_said_to_be_none(tmp_path: Path, data: bytes)
 def test_without_the_engine_nothing_is_offered_and_it_is_said_how_to_get_it(tmp_path: Path) -> None:
     code = (
         "import sys; sys.modules['xllamacpp'] = None\n"
-        "from yohaku.agent import embedded, host; from yohaku.settings import read; from yohaku.agent.endpoint import *\n"
+        "from yohaku.agent import embedded, host; from yohaku.settings import read\n"
+        "from yohaku.agent.endpoint import Endpoint\n"
         "print(embedded.engine(), embedded.offer(read({}), host.Memory(1 << 34, 1 << 33)))\n"
         "try: embedded.serve(Endpoint('', 'embedded', 'openai_chat', '', 'm'), 4096)\n"
         "except embedded.Unservable as why: print(why)"

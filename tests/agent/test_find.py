@@ -44,21 +44,20 @@ def test_where_nothing_runs_and_no_key_is_set_nothing_is_found(quiet: dict[str, 
 
 
 def test_servers_come_before_keys_in_the_order_of_preference(quiet: dict[str, str]) -> None:
-    with ollama([tag("qwen3:8b", "2025-01-01T00:00:00Z")], qwen3=WORKS) as first, loopback(LLAMA_CPP) as second:
-        with loopback(LM_STUDIO) as third, loopback(VLLM) as fourth:
-            found = search(
-                quiet
-                | {
-                    "OLLAMA_HOST": first.url.removeprefix("http://"),
-                    "LLAMACPP_BASE_URL": f"{second.url}/v1",
-                    "LMSTUDIO_BASE_URL": f"{third.url}/v1",
-                    "VLLM_BASE_URL": f"{fourth.url}/v1",
-                    "GEMINI_API_KEY": "g",
-                    "ANTHROPIC_API_KEY": "a",
-                    "DEEPSEEK_API_KEY": "d",
-                    "OPENROUTER_API_KEY": "r",
-                }
-            )
+    with (
+        ollama([tag("qwen3:8b", "2025-01-01T00:00:00Z")], qwen3=WORKS) as first,
+        loopback(LLAMA_CPP) as second,
+        loopback(LM_STUDIO) as third,
+        loopback(VLLM) as fourth,
+    ):
+        addresses = {
+            "OLLAMA_HOST": first.url.removeprefix("http://"),
+            "LLAMACPP_BASE_URL": f"{second.url}/v1",
+            "LMSTUDIO_BASE_URL": f"{third.url}/v1",
+            "VLLM_BASE_URL": f"{fourth.url}/v1",
+        }
+        keys = {f"{name}_API_KEY": "k" for name in ("GEMINI", "ANTHROPIC", "DEEPSEEK", "OPENROUTER")}
+        found = search(quiet | addresses | keys)
     assert [(each.provider, each.model, each.window) for each in found] == [
         ("ollama", "qwen3:8b", None),
         ("llama.cpp", "/models/tiny.gguf", 8_192),

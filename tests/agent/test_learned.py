@@ -5,6 +5,7 @@ import stat
 from dataclasses import replace
 from pathlib import Path
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -89,8 +90,6 @@ def test_a_row_nobody_understands_does_not_take_the_others_with_it(tmp_path: Pat
 def test_the_oldest_rows_go(tmp_path: Path) -> None:
     learned = Learned(tmp_path)
     rows = {f"http://x#{number}": Row(5, "told", None, float(number)) for number in range(MOST)}
-    import msgspec
-
     learned.path.write_bytes(msgspec.json.encode({"windows": rows}))
     learned.learn(AT, 8_192, "told", at=1e9)
     kept = learned.rows()

@@ -28,7 +28,6 @@ def test_everything_is_kept_in_the_data_folder(tmp_path: Path) -> None:
         ).why
         == "done"
     )
-    asyncio.run(one.compact())
     asyncio.run(one.close())
     (transcript,) = (tmp_path / "data" / "transcripts").glob("*.jsonl")
     assert recorded(transcript).turns == one.conversation.history.turns

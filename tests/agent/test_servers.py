@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -34,7 +35,6 @@ def tag(name: str, when: str, size: int = 5 * GIGABYTE, **more: Any) -> dict[str
 
 def shows(**capabilities: list[str]) -> Callable[[Asked], Reply]:
     """What an Ollama says of each model, by its name without the tag."""
-    import json
 
     def answer(asked: Asked) -> Reply:
         can = capabilities.get(asked.body["model"].partition(":")[0].replace("-", "_"))
@@ -101,10 +101,10 @@ def test_models_that_do_not_talk_are_passed_over() -> None:
 def test_a_model_this_machine_cannot_hold_is_taken_only_if_there_is_no_other() -> None:
     huge = tag("huge:70b", "2025-09-01T00:00:00Z", size=40 * GIGABYTE)
     with ollama([huge, tag("small:8b", "2025-01-01T00:00:00Z")]) as server:
-        endpoint = found(servers.ollama, server, biggest=20 * GIGABYTE)
+        endpoint = found(servers.ollama, server, biggest=lambda: 20 * GIGABYTE)
     assert endpoint and endpoint.model == "small:8b"
     with ollama([huge]) as server:
-        endpoint = found(servers.ollama, server, biggest=20 * GIGABYTE)
+        endpoint = found(servers.ollama, server, biggest=lambda: 20 * GIGABYTE)
     assert endpoint and endpoint.model == "huge:70b"
 
 

@@ -9,6 +9,7 @@ from yohaku.agent.conversation import recorded
 from yohaku.agent.events import Calling, Ended, Event, Output, Said
 from yohaku.agent.sub import tools_of
 from yohaku.agent.tool import Arguments, Bench, Given
+from yohaku.core.model import Text
 from yohaku.dialects.dialect import Answer
 from yohaku.settings import Settings
 
@@ -78,7 +79,8 @@ def test_its_transcript_is_kept_beside_its_parents(tmp_path: Path) -> None:  # P
     one = agent(tmp_path, *lines, tools=TOOLS, settings=Settings(data=tmp_path / "data"))
     play(one, "Which port?")
     (kept,) = (tmp_path / "data" / "transcripts").glob("*.jsonl")
-    assert "Find out about the port." in str(recorded(kept).turns[0].prompt)
+    (turn,) = recorded(kept).turns
+    assert "Find out about the port." in str(turn.prompt) and turn.steps[0].items == (Text("The port is 8080."),)
 
 
 def test_it_only_looks_unless_it_may_do_more() -> None:

@@ -399,7 +399,7 @@ def test_a_server_that_loads_its_model_is_waited_for() -> None:
     loading = whole({"error": {"code": 503, "message": "Loading model", "type": "unavailable_error"}}, 503)
     spoke = speak([*[loading] * 9, spoken("openai_chat", "Hello")])
     assert spoke.said == "Hello"
-    assert spoke.told[0].text == "Fake is still loading the model; waiting for it."
+    assert [told.text for told in spoke.told] == ["Fake is still loading the model; waiting for it."]
 
 
 @pytest.mark.parametrize(

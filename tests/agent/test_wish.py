@@ -1,5 +1,9 @@
 from __future__ import annotations
 
+import re
+import string
+from pathlib import Path
+
 import pytest
 
 from yohaku import catalog
@@ -51,7 +55,21 @@ def test_what_is_not_there_is_told_in_both_languages() -> None:
 
 @pytest.mark.parametrize("name", sorted(WORDS))
 def test_a_sentence_has_the_same_facts_in_both_languages(name: str) -> None:
-    import string
-
     english, japanese = ({field for _, field, _, _ in string.Formatter().parse(text) if field} for text in WORDS[name])
     assert japanese == english and WORDS[name][0] != WORDS[name][1]
+
+
+def test_the_page_about_models_shows_every_way_to_name_one() -> None:
+    page = (Path(__file__).resolve().parent.parent.parent / "docs" / "models.md").read_text("utf-8")
+    shown = re.findall(r"^\| `(.+)` \|", page, re.MULTILINE)
+    assert [wish(said, catalog.load()).kind for said in shown] == [
+        "provider",
+        "provider",
+        "name",
+        "url",
+        "file",
+        "provider",
+    ]
+    variables = set(re.findall(r"`([A-Z_]+_(?:KEY|URL|HOST))`", page)) - {"YOHAKU_API_KEY"}
+    known = {name for provider in catalog.providers() for name in (*provider.keys, *provider.url_keys)}
+    assert variables and variables <= known

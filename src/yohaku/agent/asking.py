@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from typing import Any, TypeAlias
 from urllib.parse import urlsplit
 
@@ -28,6 +27,8 @@ async def ask(url: str, key: str = "", body: Json = None, patience: float = PATI
 
 
 def ask_now(url: str, key: str = "", body: Json = None, patience: float = PATIENCE) -> Json:
+    from http.client import HTTPConnection, HTTPException, HTTPSConnection  # here: beside others, in its own thread
+
     try:
         parts = urlsplit(url)
         secure = parts.scheme == "https"

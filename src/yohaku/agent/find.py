@@ -88,8 +88,8 @@ class _Search:
 
     async def server(self, provider: Provider, model: str = "") -> Endpoint | None:
         where = setting.endpoint(provider, self.settings)
-        biggest = 1 << 62 if model else sum(usable(self.memory))
-        return await KINDS[provider.name](Place(where.url, where.key or "", model, biggest, self.patience))
+        place = Place(where.url, where.key or "", model, lambda: sum(usable(self.memory)), self.patience)
+        return await KINDS[provider.name](place)
 
     async def keyed(self) -> list[Endpoint]:
         """A model of each provider whose key, or whose address, is in the environment."""

@@ -7,7 +7,7 @@ lost either. What happens reaches the surface as values, and only as values.
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from dataclasses import replace
 
 from yohaku.agent import replying, using
@@ -33,7 +33,7 @@ class Agent(Standing):
             reply = replying.understood(self, answer)
             text = replying.said(reply)
             if not reply.calls:
-                return await self._final(reply, text)
+                return self._final(reply, text)
             if repeats.again(reply.calls) or repeats.circling:
                 if alone:
                     return self._give_up(text)
@@ -95,8 +95,18 @@ class Agent(Standing):
         except YohakuError as wrong:
             self.hear(Told(explain(wrong, self.lang), "error"))
             ended = Ended("failed")
+        await self._keep(ended)
         self.hear(self.gauge)
         self.hear(ended)
+
+    async def _keep(self, ended: Ended) -> None:
+        """What was said last is fitted too: then it is in the transcript, and folded now, while nobody waits.
+
+        After a stop nothing more is begun that takes time. What does not fit is told when it is to be sent.
+        """
+        if self.conversation.began and (ended.why == "done" or self.gauge.used < self.folds_at):
+            with suppress(YohakuError, Stopped):
+                await (self.fitted() if ended.why == "done" else self._fit())
 
     def _say(self, prompt: str) -> None:
         if too_much_at_once(self.window, self.meter.count(prompt), self.session.budget, self.ledger):
@@ -112,12 +122,10 @@ class Agent(Standing):
         self.hear(self.gauge)  # the first, cheap check: it says when the next call will fold
         return results
 
-    async def _final(self, reply: Reply, text: str) -> Ended:
+    def _final(self, reply: Reply, text: str) -> Ended:
         if not text.strip():
             self.tell("loop_said_nothing", "warning")
         self.settle(reply, {})
-        if self.session.should_fold(self.usage):
-            await self.fitted()  # now, while nobody waits
         return Ended("done", text)
 
     def _take_in(self) -> None:

@@ -39,8 +39,8 @@ class Place:
     key: str = field(default="", repr=False)
     wanted: str = ""
     """The model the user named; empty: whichever is best."""
-    biggest: int = 1 << 62
-    """Bytes of a model that this machine can hold."""
+    biggest: Callable[[], int] = field(default=lambda: 1 << 62, repr=False)
+    """Tells the bytes of a model that this machine can hold; to find out takes a moment."""
     patience: float = PATIENCE
 
     @property
@@ -68,7 +68,8 @@ async def ollama(place: Place) -> Endpoint | None:
         return None
     shown = await asyncio.gather(*(place.get("/api/show", {"model": name}) for name in names))
     told = {name: said if isinstance(said, dict) else {} for name, said in zip(names, shown, strict=True)}
-    fit = [name for name in names if (whole(known[name].get("size")) or 0) <= place.biggest] or names
+    biggest = place.biggest()
+    fit = [name for name in names if (whole(known[name].get("size")) or 0) <= biggest] or names
     name = names[0] if place.wanted else _best(fit, told, loaded)
     if name is None:
         return None

@@ -20,7 +20,7 @@ from yohaku.agent.events import Event, Folded, Gauge, Told
 from yohaku.agent.files import Files
 from yohaku.agent.hearing import Hearing
 from yohaku.agent.hooks import Hooks
-from yohaku.agent.measure import gauge
+from yohaku.agent.measure import first_rung, gauge
 from yohaku.agent.permission import Permissions
 from yohaku.agent.prompts import Prompt, prompt_for
 from yohaku.agent.secrets import know
@@ -118,6 +118,11 @@ class Standing:
             foldings=self.foldings,
             cuts=self.cuts,
         )
+
+    @property
+    def folds_at(self) -> int:
+        """The weight at which it folds."""
+        return first_rung(self.session.recipe, self.session.budget)
 
     async def compact(self, words: str = "") -> Folded | None:
         """Folds now, and keeps what `words` say."""

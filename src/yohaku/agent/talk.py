@@ -97,16 +97,15 @@ class Talk:
 
     async def ask(self, question: Question) -> str:
         """What the model says to a question that is complete in itself."""
-        form, self._form = self._form, PLAIN
+        answer, form = None, self._form
         try:
             answer = await self._asked(question, form)
         except Refused as refusal:
-            # A server that takes no beginning and no schema says so; it is not asked for them again.
             if form == PLAIN or refusal.status not in (400, 422, 500):
                 raise
+        if answer is None:
             answer = await self._asked(question, PLAIN)
-        else:
-            self._form = form
+            self._form = PLAIN  # it takes no beginning or no schema, and is not asked for them again
         if not (text := said_in(answer)).strip():
             raise Unanswered(f"the model said nothing (it stopped for: {answer.stop or 'no reason given'})")
         return text
@@ -121,7 +120,7 @@ class Talk:
         return await self._untruncated(answer, body, 0)
 
     async def _tried(self, body: dict[str, Json], hear: Hear, weighs: int, model: str = "") -> Answer:
-        began, tries, patience = time.monotonic(), 0, self._line.patience
+        began, tries, waited, patience = time.monotonic(), 0, False, self._line.patience
         while True:
             sent = wire.shaped(body, self.endpoint, self._manners)
             got = await self._line.say(sent, hear, model)
@@ -137,7 +136,9 @@ class Talk:
             pause = max(patience.pause * 2 ** max(0, tries - 1), got.after or 0)
             if not got.again or tries >= patience.tries or pause > patience.longest:
                 raise got.error
-            self._tell("talk_loading" if loading else "talk_again", pause)
+            if not (loading and waited):
+                self._tell("talk_loading" if loading else "talk_again", pause)
+            waited = loading
             await asyncio.sleep(pause)
 
     def _tell(self, name: str, seconds: float) -> None:
