@@ -180,7 +180,7 @@ def test_messages_are_in_the_language_of_the_user(
 
 
 def test_misuse_is_one_line(capfd: pytest.CaptureFixture[str]) -> None:
-    for arguments in ([], ["fit", "--window", "-5"], ["fit", "--nonsense"], ["bogus"]):
+    for arguments in (["fit", "--window", "-5"], ["fit", "--nonsense"], ["bogus"]):
         with pytest.raises(SystemExit) as stop:
             main(arguments)
         assert stop.value.code == 2

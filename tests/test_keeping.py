@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.stores.conformance import Clock
 from tests.test_session import agent, session
 from yohaku import Session
+from yohaku.collect import collect
 from yohaku.core.errors import BadSetting, DoesNotFit, StoreFailed, UnknownRef
-from yohaku.core.fold import Fold, ref_of
+from yohaku.core.fold import Fold, ref_of, told
 from yohaku.core.guard import AGAIN
 from yohaku.core.pins import Pin
 from yohaku.past import Past
@@ -280,8 +283,6 @@ def test_what_waits_in_memory_is_brought_to_a_store_that_was_given(tmp_path: Pat
 
 
 def test_records_live_as_long_as_their_conversation(monkeypatch: pytest.MonkeyPatch) -> None:
-    import time
-
     store = MemoryStore()
     session(4_000, store=store).fit(agent(30))
     (conversation,) = store.conversations()
@@ -293,3 +294,34 @@ def test_records_live_as_long_as_their_conversation(monkeypatch: pytest.MonkeyPa
     for _ in range(3):
         big(store).fit(agent(30))
     assert len(store.recorded(conversation)) == rows + 1
+
+
+# Gists one after the other
+
+
+def test_originals_of_later_gists_share_what_earlier_ones_hold_and_every_one_opens(tmp_path: Path) -> None:
+    clock = Clock()
+    store = SQLiteStore(tmp_path / "store.db", clock=clock)
+    store.put(ref_of("nobody's"), "nobody's")
+    s = session(4_000, store=store)
+    originals: dict[str, str] = {}
+    steps = 14
+    while len(originals) < 12:
+        s.fit(agent(steps))
+        assert s.receipt
+        view = s.receipt.outcome.view
+        originals |= {fold.ref: told(view.hidden(view.cut)) for fold in s.receipt.outcome.folds if fold.kind == "gist"}
+        steps += 1
+    assert {ref: s.recall(ref) for ref in originals} == originals
+    clock.now += 40 * DAY
+    big(store).fit(agent(steps))
+    assert collect(store, clock=clock).refs == (ref_of("nobody's"),)
+    assert {ref: s.recall(ref) for ref in originals} == originals, "what they are made of is reached through them"
+    longest = max(map(len, originals.values()))
+    whole = sum(store.about(kept.ref).size for kept in store.kept() if not kept.joined and not binary(store, kept.ref))
+    assert whole < 2 * longest < sum(map(len, originals.values())) / 2
+    store.close()
+
+
+def binary(store: SQLiteStore, ref: str) -> bool:
+    return store.about(ref).binary

@@ -18,6 +18,7 @@ import pytest
 
 from yohaku import Session, recall, stores
 from yohaku.core.fold import ref_of
+from yohaku.recall import index
 from yohaku.recall.tools import TOOLS
 from yohaku.stores.sqlite import SQLiteStore
 
@@ -143,6 +144,21 @@ def test_a_search_is_kept_to_one_session_and_why_tells_of_its_folds(tmp_path: Pa
 
     ask(tmp_path, asking, "--session", bread[:10])
     assert bread != wine
+
+
+def test_after_a_search_it_learns_what_is_in_the_store(tmp_path: Path) -> None:
+    refs = put(tmp_path, "needle\n", *(f"{number}\n{LOG}" for number in range(20)))
+
+    async def asking(client: Any) -> None:
+        await told(client, "tool_output_cache", ref_id=refs[0])
+        assert not (tmp_path / "store.db.words").exists()
+        assert (await told(client, "recall_search", words="needle"))[1].startswith(f"ref={refs[0]} line 1: ")
+        store = SQLiteStore(tmp_path / "store.db")
+        while not (known := index.ask(store, ["needle"])) or known.rest != dict.fromkeys(refs):
+            await anyio.sleep(0.05)
+        store.close()
+
+    ask(tmp_path, asking)
 
 
 def server(*arguments: str, folder: Path, code: str = "") -> subprocess.CompletedProcess[str]:

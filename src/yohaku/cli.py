@@ -1,4 +1,4 @@
-"""The command line: `yohaku fit`, `show`, `count`, `demo`, `doctor`, `export`, `lab`, and the commands of stores.
+"""The command line: `yohaku` itself, `fit`, `show`, `count`, `demo`, `doctor`, `export`, `lab`, and stores' commands.
 
 Law: exit 0 done, 2 misuse or bad input, 3 does not fit. What goes wrong is one plain line on standard error, and then
 nothing has been written. Heavy parts load when a command needs them.
@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, NoReturn
 
-from yohaku import __version__, phrases
+from yohaku import __version__, cli_agent, phrases
 from yohaku import settings as setting
 from yohaku.core.errors import DoesNotFit, YohakuError
 
@@ -41,7 +41,7 @@ def main(argv: list[str] | None = None) -> int:
             stream.reconfigure(errors="backslashreplace")
     try:
         return int(arguments.run(arguments, settings) or 0)
-    except Trouble as trouble:
+    except (Trouble, cli_agent.Misuse) as trouble:
         return _fail(str(trouble))
     except DoesNotFit as error:
         return _fail(phrases.explain(error, lang), 3)
@@ -448,12 +448,15 @@ def _parser() -> argparse.ArgumentParser:
     parser = _Parser(
         prog="yohaku",
         description="Keeps a conversation with a language model inside its context window. It folds; it never deletes.",
-        epilog="examples:\n  yohaku demo\n  yohaku fit request.json --window 8192 --out smaller.json\n"
+        epilog='examples:\n  yohaku\n  yohaku -p "find the slow test"\n  yohaku demo\n'
+        "  yohaku fit request.json --window 8192 --out smaller.json\n"
         "  yohaku recall ref=abcdefgh2345\n  yohaku count request.json --model gpt-4o",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"yohaku {__version__}")
-    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+    cli_agent.add(parser)
+    parser.set_defaults(run=cli_agent.agent)
+    commands = parser.add_subparsers(metavar="COMMAND", title="commands")
     _add_fit(commands)
     _add_show(commands)
     _add_count(commands)
@@ -465,6 +468,8 @@ def _parser() -> argparse.ArgumentParser:
     _add_receipts(commands)
     _add_undo(commands)
     _add_mcp(commands)
+    examples = ["yohaku config"]
+    _command(commands, "config", cli_agent.config, "show every setting, and where it came from", examples)
     examples = ["yohaku lab run sessions/ --windows 8192 --recipes auto,sliding", "yohaku lab run --help"]
     command = _command(commands, "lab", lab, "replay recorded sessions, and score what recipes keep", examples)
     command.add_argument("rest", nargs=argparse.REMAINDER, metavar="run PATH…", help="see yohaku lab run --help")

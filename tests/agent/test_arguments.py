@@ -31,7 +31,7 @@ def test_what_can_only_be_meant_in_one_way_is_understood(name: str, given: Any, 
     [
         ("read", {}, "read needs 'path'. Its arguments: path, offset, limit."),
         ("read", {"path": "a", "limit": "many"}, "read: 'limit' is 'many'; give a integer."),
-        ("edit", "{broken", "The arguments of edit are not a JSON object. Its arguments: path, old_string, new_string."),
+        ("glob", "{broken", "The arguments of glob are not a JSON object. Its arguments: pattern."),
         ("notebook_edit", {"path": "a", "cell": 1, "mode": "burn"},
          "notebook_edit: 'mode' is 'burn'; give one of replace, insert, delete."),
     ],

@@ -90,7 +90,8 @@ def test_what_is_grave_is_asked_even_of_who_wants_no_questions(command: str) -> 
     "command",
     ["ls -la", "git status", "rm a.txt", "pytest -q", "git push", "npm run build", "echo 'rm -rf /' > notes.txt",
      "grep -r sudo src", "python3 script.py", "cat README.md | head", "git commit -m 'rm -rf of old code'",
-     "make && ./run", "cat > a.sh <<'EOF'\nrm -rf build\nEOF", "chmod +x run.sh", "git checkout -b new", "sed -i s/a/b/ x.py"],
+     "make && ./run",
+     "cat > a.sh <<'EOF'\nrm -rf build\nEOF", "chmod +x run.sh", "git checkout -b new", "sed -i s/a/b/ x.py"],
 )  # fmt: skip
 def test_everyday_commands_are_not_dangerous(command: str) -> None:
     assert danger(command) is None
@@ -148,7 +149,7 @@ def test_a_link_out_of_the_project_is_seen_through(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "path",
-    [".env", "a/.env.production", "id_rsa", "x/server.pem", "credentials", "credentials.json", ".netrc", "me/.ssh/config",
+    [".env", "a/.env.production", "id_rsa", "x/server.pem", "credentials", "credentials.json", ".netrc", "me/.ssh/x",
      ".aws/credentials", "secrets.yaml", "SERVER.KEY", "service-account-x.json"],
 )  # fmt: skip
 def test_files_that_may_hold_secrets_are_known(path: str) -> None:

@@ -16,7 +16,8 @@ from typing import Any
 
 import pytest
 
-from tests.agent.scripted import tool
+from tests import checkers
+from tests.agent.scripted import agent, calls, play, says, sent, tool
 from tests.models import tiny
 from tests.models.serving import Served
 from yohaku.agent.endpoint import Endpoint
@@ -26,8 +27,10 @@ from yohaku.agent.loop import Agent
 from yohaku.agent.measure import meter_for
 from yohaku.agent.talk import Talk
 from yohaku.agent.tool import Arguments, Bench, Given, Tool
+from yohaku.core.ledger import weigh
 from yohaku.dialects.dialect import Answer
 from yohaku.session import Session
+from yohaku.testing import ByteMeter
 
 SOAK = int(os.environ.get("YOHAKU_SOAK") or 0)
 CALLS = SOAK or 60
@@ -140,3 +143,19 @@ def test_a_window_that_is_declared_too_large_is_healed_by_the_first_refusal(mode
     assert worked.agent.window == 8_192
     assert {event.why for event in worked.of(Ended)} == {"done"}
     assert max(worked.gaps) <= NEAR
+
+
+@pytest.mark.parametrize("window", (8_192, 16_384, 32_768))
+def test_one_prompt_of_many_steps_stays_within_the_window(tmp_path: Path, window: int) -> None:
+    """As an agent's session mostly is: one prompt, and no end of calls. The model is a script here."""
+    session = Session(window, dialect="openai_chat", meter=ByteMeter())
+    limit, count = session.budget.limit, SOAK or 100
+    lines = [says("I look.", calls("read_file", number, path=f"src/{number}.py")) for number in range(count)]
+    one = agent(tmp_path, *lines, says("Done."), window=window, session=session, tools=(reading(Random(1)),), steps=999)
+    events = play(one, "Read them all. 必ず日本語で答えること。")
+    assert [event.why for event in events if isinstance(event, Ended)] == ["done"]
+    assert len(sent(one)) == count + 1
+    weights = [weigh(session.read(body), ByteMeter()).total for body in sent(one)]
+    assert max(weights) <= limit
+    assert [checkers.DIALECTS["openai_chat"].problems(body) for body in sent(one)] == [[]] * (count + 1)
+    assert all("必ず日本語で答えること。" in str(body) for body in sent(one))

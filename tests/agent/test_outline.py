@@ -23,11 +23,12 @@ class Shop:
     async def open(self): pass
 """
 SOURCES = {
-    "a.py": (PYTHON, ["3-6: def first(a, b)", "8-16: class Shop", "  11-14: def door(self) -> int", "  16-16: async def open(self)"]),
+    "a.py": (PYTHON, ["3-6: def first(a, b)", "8-16: class Shop", "  11-14: def door(self) -> int",
+                      "  16-16: async def open(self)"]),
     "a.js": ("const a = 1;\nfunction f() {\n}\nclass B {\n  m() {\n  }\n}\nconst g = () => {\n};\n",
              ["2-3: function f()", "4-7: class B", "  5-6: m()", "8-9: g = () =>"]),
-    "a.ts": ("export interface I {\n  a: number\n}\nexport class C extends D {\n  private m(a: string): void {\n  }\n}\n",
-             ["1-3: export interface I", "4-7: export class C extends D", "  5-6: private m(a: string): void"]),
+    "a.ts": ("export interface I {\n  a: number\n}\nexport class C extends D {\n  private m(a: T): void {\n  }\n}\n",
+             ["1-3: export interface I", "4-7: export class C extends D", "  5-6: private m(a: T): void"]),
     "a.go": ("package main\n\ntype S struct {\n\tA int\n}\n\nfunc (s *S) M() error {\n\treturn nil\n}\n",
              ["3-5: type S struct", "7-9: func (s *S) M() error"]),
     "a.rs": ("pub struct P { a: i32 }\nimpl P {\n    pub fn new() -> Self {\n        P{a:1}\n    }\n}\n",

@@ -13,11 +13,11 @@ from yohaku.agent.page_text import page_text
     ("html", "text"),
     [
         ("<p>one</p><p>two<br>three</p>", "one\n\ntwo\nthree"),
-        ("<table><tr><th>a</th><td>b</td></tr><tr><td>c</td></tr></table>", "| a | b\n\n| c"),
+        ("<table><tr><th>a</th><td>b</td></tr><tr><td>c</td></tr></table>", "| a | b\n| c"),
         ("a &amp; b &lt; c &#26085;", "a & b < c 日"),
         ("<a href='#top'>up</a> <a href='x.html'>on</a>", "up on (http://h.example/d/x.html)"),
         ("<script>if (a < b) {}</script>text<style>p{}</style>", "text"),
-        ("<pre>  a\n    b</pre>", "```\n  a\n    b\n\n```"),
+        ("<pre>  a\n    b</pre>", "```\n  a\n    b\n```"),
         ("<p>never <b>closed", "never closed"),
         ("", ""),
     ],
@@ -33,6 +33,6 @@ def test_whatever_a_page_is_there_is_a_text(html: str) -> None:
 
 def test_a_broken_page_does_not_stall() -> None:
     began = time.monotonic()
-    for html in ("<" * 100_000, "<a " * 30_000, "<div>" * 100_000, "&" * 200_000, "<!--" * 30_000):
-        page_text(html, "http://h.example/")
-    assert time.monotonic() - began < 20
+    for piece in ("<", "<a ", "<div>", "&", "<!--", "<a href='", "<script>", "<nav>", "</a>", "<pre>\n", "< /"):
+        page_text(piece * 100_000, "http://h.example/")
+    assert time.monotonic() - began < 30

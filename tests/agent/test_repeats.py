@@ -14,63 +14,80 @@ def result(text: str, error: bool = False) -> Result:
     return Result((Text(text),), error)
 
 
+def step(seen: Repeats, text: str, *calls: Call, said: str = "", changed: bool = False, error: bool = False) -> None:
+    calls = calls or (LOOK,)
+    seen.stepped(calls, {call.id: result(text, error) for call in calls}, said, changed)
+
+
 def test_the_same_call_with_the_same_result_three_times_is_a_circle() -> None:
-    seen = Repeats(patience=2)
+    seen = Repeats()
     for number in range(2):
-        seen.used(Call(str(number), "read", '{"path":"a.py"}'), result("x"), changed=False)
+        step(seen, "x", Call(str(number), "read", '{"path":"a.py"}'))
         assert not seen.circling
-    seen.used(LOOK, result("x"), changed=False)
+    step(seen, "x")
     assert seen.circling
 
 
 def test_in_between_other_calls_it_is_one_all_the_same() -> None:
-    seen = Repeats(patience=2)
-    for _ in range(3):
-        seen.used(LOOK, result("x"), changed=False)
-        seen.used(Call("2", "grep", "{}"), result("y"), changed=False)
+    seen = Repeats()
+    for number in range(3):
+        step(seen, "x")
+        step(seen, str(number), Call("2", "grep", "{}"))
     assert seen.circling
 
 
 def test_the_same_call_with_other_results_is_waiting_for_something() -> None:
-    seen = Repeats(patience=2)
+    seen = Repeats()
     for number in range(9):
-        seen.used(LOOK, result(str(number)), changed=False)
+        step(seen, str(number))
     assert not seen.circling
 
 
 def test_looking_again_after_a_change_is_no_circle() -> None:
-    seen = Repeats(patience=1)
+    seen = Repeats(hasty=True)
     for _ in range(5):
-        seen.used(LOOK, result("still red"), changed=False)
-        seen.used(Call("2", "edit", "{}"), result("done"), changed=True)
+        step(seen, "still red")
+        step(seen, "done", Call("2", "edit", "{}"), changed=True)
+        assert not seen.circling and not seen.again((LOOK,))
+
+
+def test_nor_is_looking_again_at_what_was_folded_away() -> None:
+    seen = Repeats(hasty=True)
+    for _ in range(5):
+        step(seen, "x")
+        seen.forget()
         assert not seen.circling and not seen.again((LOOK,))
 
 
 def test_a_change_that_failed_changes_nothing() -> None:
-    seen = Repeats(patience=2)
+    seen = Repeats()
     for _ in range(3):
-        seen.used(Call("2", "edit", "{}"), result("no such text", error=True), changed=True)
+        step(seen, "no such text", Call("2", "edit", "{}"), changed=True, error=True)
     assert seen.circling
 
 
-def test_the_impatient_need_not_even_run_a_call_again() -> None:
-    seen = Repeats(patience=1)
+def test_a_small_model_need_not_make_the_call_again_that_it_has_just_made() -> None:
+    seen = Repeats(hasty=True)
     assert not seen.again((LOOK,))
-    seen.used(LOOK, result("x"), changed=False)
+    step(seen, "x")
     assert seen.again((Call("9", "read", '{"path":"a.py"}'),))
     assert not seen.again((LOOK, Call("3", "grep", "{}")))
-    patient = Repeats(patience=2)
-    patient.used(LOOK, result("x"), changed=False)
+    step(seen, "y", Call("3", "grep", "{}"))
+    assert not seen.again((LOOK,)), "there was something else in between"
+    patient = Repeats()
+    step(patient, "x")
     assert not patient.again((LOOK,))
 
 
 def test_long_words_three_times_are_a_circle_and_short_ones_are_not() -> None:
-    seen = Repeats(patience=2)
-    for _ in range(9):
-        seen.said("Let me look.")
+    seen = Repeats()
+    for number in range(9):
+        step(seen, str(number), said="Let me look.")
     assert not seen.circling
-    for _ in range(3):
-        seen.said("I will now look into the file that holds the handler, and change the port in it as you asked.")
+    for number in range(3):
+        step(
+            seen, f"{number}!", said="I will now look into the file that holds the handler, and change the port in it."
+        )
     assert seen.circling
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 from yohaku.agent.walk import walk
 
 FILES = (
-    "a.log src/a.log src/b.py build/x out/build/y keep/a.log docs/a.txt docs/sub/b.txt foo/bar/baz/q deep/x/y.tmp 日本.txt "
-    "sub/only.dat sub/in/only.dat #hash spaced\\name"
+    "a.log src/a.log src/b.py build/x out/build/y keep/a.log docs/a.txt docs/sub/b.txt foo/bar/baz/q deep/x/y.tmp "
+    "日本.txt sub/only.dat sub/in/only.dat #hash spaced\\name"
 ).split()
 IGNORE = "*.log\n!keep/a.log\n/build\ndocs/*.txt\nfoo/**/q\n*.tmp\n# note\n\\#hash\nsub/\n!sub/\n"
 

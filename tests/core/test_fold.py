@@ -3,6 +3,7 @@ from __future__ import annotations
 import base64
 import json
 import re
+from random import Random
 
 import pytest
 from hypothesis import given, settings
@@ -26,7 +27,7 @@ from yohaku.core.fold import (
 )
 from yohaku.core.model import Call, History, Opaque, Reply, Result, Step, Text, Tool, Turn, Use
 from yohaku.core.scribe import history_of
-from yohaku.testing import PNG
+from yohaku.testing import PNG, conversation
 
 IMAGE = Opaque("image", PNG, "base64", "image/png", at=(3, "content", 1))
 ARGUMENTS = '{"path":"a.py","content":"long"}'
@@ -330,3 +331,40 @@ def test_a_fold_is_found_again_when_the_client_drops_the_thoughts_before_it(slot
     folds: list[Fold] = [stub(before.steps[0].key, slot)]
     shown = View(after).with_(folds).shown.steps[0].items
     assert shown == View(before).with_(folds).shown.steps[0].items[1:]
+
+
+# The original of a gist, in parts
+
+
+def chained(seed: int) -> tuple[View, list[Gist]]:
+    """A conversation with gists at some of the places where one may end."""
+    chance = Random(seed)
+    history = conversation(chance, max_turns=5, max_steps=5)
+    view = View(history)
+    places = [Cut(n, s) for n, turn in enumerate(history.turns) for s in range(len(turn.steps) + 1)][1:]
+    chosen = sorted(chance.sample(places, min(len(places), chance.randint(1, 5))))
+    return view.with_(made := [gist(view.key_at(cut)) for cut in chosen]), made
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_the_parts_of_a_gists_original_are_all_of_it(seed: int) -> None:
+    view, made = chained(seed)
+    for one in made:
+        whole = dict(view.originals(one))[one.ref]
+        assert "\n\n".join(view.segments(one)) == whole == told(view.hidden(view._cuts[one.key]))
+
+
+def test_the_parts_of_an_earlier_gist_are_parts_of_a_later_one() -> None:
+    turns = [Turn((Text(f"prompt {n}"),), tuple(Step((Text(f"step {n}.{s}"),)) for s in range(4))) for n in range(4)]
+    view = View(history_of([Turn(turn.prompt, _with_calls(turn.steps)) for turn in turns]))
+    known: set[str] = set()
+    for cut in (Cut(0, 2), Cut(0, 4), Cut(1, 1), Cut(2, 3), Cut(3, 0)):
+        view = view.with_([gist(view.key_at(cut))])
+        parts = set(view.segments(gist(view.key_at(cut))))
+        assert known <= parts
+        known = parts
+
+
+def _with_calls(steps: tuple[Step, ...]) -> tuple[Step, ...]:
+    """Replies without calls would be one reply."""
+    return tuple(Step((*step.items, Use(Call(f"{n}", "bash", "{}"), Result()))) for n, step in enumerate(steps))

@@ -13,6 +13,7 @@ from tests.stores.conformance import LONG, Clock, Conformance, put, stub
 from tests.stores.loads import hammer
 
 from yohaku.core.errors import StoreFailed
+from yohaku.core.fold import ref_of
 from yohaku.stores import DAY, Store
 from yohaku.stores import open as open_store
 from yohaku.stores.postgres import PostgresStore
@@ -126,3 +127,19 @@ def test_a_stream_that_broke_off_leaves_no_rows_and_one_that_was_killed_is_swept
         clock.now += 2 * DAY
         store.drop([], 0)
         assert db.execute(rows).fetchone() == (0, 0)
+
+
+def test_tables_of_the_first_version_are_gone_on_with(url: str, clock: Clock) -> None:
+    """They had no column for joined originals."""
+    first = PostgresStore(url, clock)
+    put(first, "kept")
+    first.keep([stub("a")])
+    first.close()
+    with psycopg.connect(url, autocommit=True) as db:
+        db.execute("ALTER TABLE yohaku_originals DROP COLUMN joined")
+    for _ in range(2):
+        store = PostgresStore(url, clock)
+        store.put_joined(ref_of("a\n\nb"), ["a", "b"])
+        found = store.get(ref_of("kept")), store.folds(["a"]), store.get(ref_of("a\n\nb"))
+        assert found == ("kept", [stub("a")], "a\n\nb")
+        store.close()

@@ -208,11 +208,15 @@ def test_a_disk_too_full_to_begin_with_is_said(small_disk: Path) -> None:
         put(SQLiteStore(small_disk / "store.db"), "text")
 
 
-def test_a_read_only_disk_is_said_and_can_still_be_read(small_disk: Path) -> None:
+@pytest.mark.parametrize("version", [1, 2])
+def test_a_read_only_disk_is_said_and_can_still_be_read(version: int, small_disk: Path) -> None:
     store = SQLiteStore(small_disk / "store.db")
     ref = put(store, LONG)
     store.keep([stub("a")])
     store.close()
+    db = sqlite3.connect(small_disk / "store.db")
+    db.execute(f"PRAGMA user_version = {version}")
+    db.close()
     subprocess.run(["mount", "-o", "remount,ro", str(small_disk)], check=True)
     store = SQLiteStore(small_disk / "store.db")
     assert (store.get(ref), store.folds(["a"])) == (LONG, [stub("a")])
@@ -288,3 +292,25 @@ def test_what_was_dropped_while_it_is_read_is_said(path: Path, clock: Clock) -> 
         list(pieces)
     with pytest.raises(UnknownRef):
         store.get(ref)
+
+
+def test_a_file_of_the_first_version_is_gone_on_with(path: Path, clock: Clock) -> None:
+    """It differed by having no joined originals."""
+    first = SQLiteStore(path, clock=clock)
+    put(first, "kept")
+    first.keep([stub("a")])
+    first.close()
+    with sqlite3.connect(path) as db:
+        db.execute("PRAGMA user_version = 1")
+    db.close()
+    store = SQLiteStore(path, clock=clock)
+    store.put_joined(ref_of("a\n\nb"), ["a", "b"])
+    assert (store.get(ref_of("kept")), store.folds(["a"]), store.get(ref_of("a\n\nb"))) == (
+        "kept",
+        [stub("a")],
+        "a\n\nb",
+    )
+    store.close()
+    db = sqlite3.connect(path)
+    assert db.execute("PRAGMA user_version").fetchone() == (2,)
+    db.close()

@@ -55,6 +55,7 @@ def seen(app: YohakuApp) -> str:
 def picture(app: YohakuApp) -> str:
     """The SVG without what differs from run to run."""
     svg = app.export_screenshot(title="yohaku")
+    svg = re.sub(r"@font-face \{.*?\}\s*", "", svg, flags=re.DOTALL)
     return re.sub(r"terminal-\d+", "terminal", svg)
 
 

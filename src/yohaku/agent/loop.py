@@ -18,7 +18,7 @@ from yohaku.agent.repeats import Repeats, once
 from yohaku.agent.standing import Standing
 from yohaku.agent.strategy import too_much_at_once
 from yohaku.core.errors import BadSetting, DoesNotFit, YohakuError
-from yohaku.core.model import Reply, Result, Text
+from yohaku.core.model import Call, Reply, Result, Text
 from yohaku.phrases import explain
 
 CHANGED = "[changed on disk since you read it: {names}. Read again what you need of it.]"
@@ -27,9 +27,12 @@ CHANGED = "[changed on disk since you read it: {names}. Read again what you need
 class Agent(Standing):
     async def _loop(self, prompt: str) -> Ended:
         self._say(prompt)
-        repeats, alone, text = Repeats(self.strategy.patience), False, ""
+        repeats, alone, text = Repeats(self.strategy.tier == "small"), False, ""
         for _ in range(self.steps):
+            foldings = self.foldings
             answer = await replying.answered(self, tools=not alone)
+            if self.foldings > foldings:
+                repeats.forget()
             reply = replying.understood(self, answer)
             text = replying.said(reply)
             if not reply.calls:
@@ -41,9 +44,7 @@ class Agent(Standing):
                 self.tell("loop_circling", "warning")
                 continue
             results = await self._use(reply)
-            for call in reply.calls:
-                repeats.used(call, results[call.id], changed=self._changes(call.name))
-            repeats.said(text)
+            repeats.stepped(reply.calls, results, text, changed=any(map(self._changes, reply.calls)))
             self._take_in()
         self.tell("loop_steps", "warning", steps=self.steps)
         return Ended("steps", text)
@@ -145,8 +146,8 @@ class Agent(Standing):
         names = self.files.changed()
         return CHANGED.format(names=", ".join(names)) if names else ""
 
-    def _changes(self, name: str) -> bool:
-        tool = self.tool(name)
+    def _changes(self, call: Call) -> bool:
+        tool = self.tool(call.name)
         return tool is not None and tool.kind == "write"
 
     def _give_up(self, text: str) -> Ended:

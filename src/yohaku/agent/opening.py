@@ -42,10 +42,11 @@ def definitions(tools: tuple[Tool, ...], dialect: str, brief: bool) -> list[Json
     return [*definitions(tools, dialect, brief)]
 
 
-def talk_for(endpoint: Endpoint, window: int, lang: str, hear: Callable[[Event], None]) -> Talk:
-    from yohaku.agent.talk import Talk  # and with it the HTTP client
+def talk_for(endpoint: Endpoint, window: int, lang: str, hear: Callable[[Event], None], settings: Settings) -> Talk:
+    from yohaku.agent.talk import Talk, patience_for  # and with it the HTTP client
 
-    return Talk(endpoint, window=window, reserve=reserve_of(endpoint, window), lang=lang, tell=hear)
+    patience, reserve = patience_for(endpoint, settings.stall), reserve_of(endpoint, window)
+    return Talk(endpoint, window=window, reserve=reserve, lang=lang, tell=hear, patience=patience)
 
 
 def reserve_of(endpoint: Endpoint, window: int) -> int:

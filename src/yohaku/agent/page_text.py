@@ -1,85 +1,121 @@
-"""A web page as text: headings, paragraphs, lists, code and where links lead; nothing of what only browsers need."""
+"""A web page as text: headings, paragraphs, lists, code and where links lead; nothing of what only browsers need.
+
+Law: linear, whatever the page is: the parser of the standard library is not, and pages are written by anybody.
+"""
 
 from __future__ import annotations
 
 import re
-from html.parser import HTMLParser
+from collections.abc import Iterator
+from html import unescape
 from urllib.parse import urljoin
 
-SILENT = frozenset("script style noscript template svg head iframe object nav footer form button select".split())
+RAW = frozenset("script style noscript template svg iframe object textarea".split())
+"""What is left out up to its end tag, without being looked at."""
+SILENT = frozenset("nav footer form button select".split())
 BLOCKS = frozenset(
-    "p div section article main header ul ol table tr blockquote dl dt dd figure figcaption aside hr details".split()
+    "p div section article main header ul ol table blockquote dl dt dd figure figcaption aside hr details".split()
 )
 FENCE = "```"
-HEADINGS = {f"h{level}": "#" * level + " " for level in range(1, 7)}
+_TAG = re.compile(r"<(?:!--|(/?)([a-zA-Z][a-zA-Z0-9:-]{0,40})([^<>]*)>|[!?][^<>]*>)")
+_HREF = re.compile(r"\bhref\s{0,9}=\s{0,9}(?:\"([^\"]{0,2000})\"|'([^']{0,2000})'|([^\s\"'>]{1,2000}))", re.IGNORECASE)
 
 
-class _Reader(HTMLParser):
+class _Writer:
     def __init__(self, base: str) -> None:
-        super().__init__(convert_charrefs=True)
         self.out: list[str] = []
         self.title = ""
         self._base = base
         self._silent: list[str] = []
-        self._pre = 0
         self._in_title = False
+        self._pre = False
         self._links: list[str] = []
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+    def opened(self, tag: str, attributes: str) -> None:
         self._in_title = tag == "title"
-        if tag in SILENT and tag != "head":
+        if tag in SILENT:
             self._silent.append(tag)
-        elif tag in HEADINGS:
-            self.out.append("\n\n" + HEADINGS[tag])
-        elif tag == "li":
-            self.out.append("\n- ")
-        elif tag == "br":
-            self.out.append("\n")
-        elif tag == "pre":
-            self._pre += 1
-            self.out.append(f"\n{FENCE}\n")
-        elif tag in ("td", "th"):
-            self.out.append(" | ")
-        elif tag in BLOCKS:
-            self.out.append("\n\n" if tag != "tr" else "\n")
         elif tag == "a":
-            self._links.append(dict(attrs).get("href") or "")
+            found = _HREF.search(attributes)
+            self._links.append(unescape("".join(filter(None, found.groups()))) if found else "")
+        elif tag == "pre":
+            self._pre = True
+            self.out.append(f"\n{FENCE}\n")
+        elif tag in BLOCKS:
+            self.out.append("\n\n")
+        elif re.fullmatch("h[1-6]", tag):
+            self.out.append("\n\n" + "#" * int(tag[1]) + " ")
+        else:
+            self.out.append({"li": "\n- ", "br": "\n", "tr": "\n", "td": " | ", "th": " | "}.get(tag, ""))
 
-    def handle_endtag(self, tag: str) -> None:
+    def closed(self, tag: str) -> None:
         self._in_title = False
-        if self._silent:
-            if tag in self._silent:
-                del self._silent[self._silent.index(tag) :]
+        if tag in self._silent:
+            del self._silent[self._silent.index(tag) :]
         elif tag == "pre" and self._pre:
-            self._pre -= 1
+            self._pre = False
             self.out.append(f"\n{FENCE}\n")
         elif tag == "a" and self._links:
-            link = self._links.pop()
-            if link and not link.startswith(("#", "javascript:", "mailto:")):
-                self.out.append(f" ({urljoin(self._base, link)})")
-        elif tag in BLOCKS or tag in HEADINGS:
+            self._lead(self._links.pop())
+        elif tag in BLOCKS or re.fullmatch("h[1-6]", tag):
             self.out.append("\n")
 
-    def handle_data(self, data: str) -> None:
+    def said(self, text: str) -> None:
+        text = unescape(text)
         if self._in_title:
-            self.title += data
+            self.title += text
         elif not self._silent:
-            self.out.append(data if self._pre else re.sub(r"\s+", " ", data))
+            self.out.append(text if self._pre else re.sub(r"\s+", " ", text))
+
+    def _lead(self, link: str) -> None:
+        if not link or self._silent or link.startswith(("#", "javascript:", "mailto:", "data:")):
+            return
+        try:
+            self.out.append(f" ({urljoin(self._base, link)})")
+        except ValueError:
+            pass
 
 
 def page_text(html: str, base: str) -> str:
-    reader = _Reader(base)
-    try:
-        reader.feed(html)
-        reader.close()
-    except (AssertionError, ValueError):  # what the parser cannot take apart; what came before is kept
-        pass
+    writer = _Writer(base)
+    for kind, what, attributes in _tokens(html):
+        if kind == "text":
+            writer.said(what)
+        elif kind == "end":
+            writer.closed(what)
+        else:
+            writer.opened(what, attributes)
+    return _tidy(writer)
+
+
+def _tokens(html: str) -> Iterator[tuple[str, str, str]]:
+    at = 0
+    while found := _TAG.search(html, at):
+        if found.start() > at:
+            yield "text", html[at : found.start()], ""
+        at = found.end()
+        if found[0] == "<!--":
+            stop = html.find("-->", at)
+            at = len(html) if stop < 0 else stop + 3
+        elif found[2]:
+            tag = found[2].lower()
+            if tag not in RAW:
+                yield ("end" if found[1] else "begin"), tag, found[3]
+            elif not found[1] and not found[3].endswith("/"):
+                close = re.compile(f"</{tag}", re.IGNORECASE).search(html, at)
+                at = close.start() if close else len(html)
+    if at < len(html):
+        yield "text", html[at:], ""
+
+
+def _tidy(writer: _Writer) -> str:
+    """One empty line between blocks, and code as it stands."""
     told: list[str] = []
     code = False
-    for line in "".join(reader.out).split("\n"):
+    for line in "".join(writer.out).split("\n"):
         code ^= line == FENCE
         kept = line.rstrip() if code else " ".join(line.split())
         if kept or code or (told and told[-1]):
             told.append(kept)
-    title = " ".join(reader.title.split())
+    title = " ".join(writer.title.split())
     return "\n".join([f"# {title}", ""] * bool(title) + told).strip()

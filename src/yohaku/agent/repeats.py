@@ -6,7 +6,7 @@ Law: looking again after something was changed is no circle. Each look costs no 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from yohaku.core.fold import ref_of
@@ -14,6 +14,9 @@ from yohaku.core.model import Call, Result
 
 WORDS = 60
 """Characters. Shorter texts are said again and again by anybody ("Let me look.")."""
+
+TIMES_SEEN = 3
+"""The same call with the same result, or the same words, so often are a circle."""
 
 LOOKED = 4_000
 """Characters at the end of a text that are looked at for a circle."""
@@ -28,35 +31,41 @@ SIGN = 48
 class Repeats:
     """Of one prompt's work."""
 
-    patience: int = 2
-    """How often the same may come of the same before the model is asked to do without tools."""
+    hasty: bool = False
+    """For small models: the call they have just made need not be made again to know what comes of it."""
     _seen: Counter[str] = field(default_factory=Counter)
     """Calls with their results, and texts."""
-    _made: set[str] = field(default_factory=set)
-    """Calls alone."""
+    _last: frozenset[str] = frozenset()
+    """Calls of the newest step."""
 
-    def used(self, call: Call, result: Result, changed: bool) -> None:
-        """A call and what came of it; `changed` when it changed something, so that looking again makes sense."""
-        if changed and not result.error:
-            self._seen.clear()
-            self._made.clear()
+    def stepped(self, calls: Iterable[Call], results: Mapping[str, Result], text: str, changed: bool) -> None:
+        """A step was made; `changed` when a call of it was to change something, so that looking again makes sense."""
+        self._last = frozenset(map(_sign, calls))
+        if changed and not any(result.error for result in results.values()):
+            self.forget()
         else:
-            self._seen[ref_of("\0".join((call.name, call.asked, result.text)))] += 1
-            self._made.add(f"{call.name} {call.asked}")
-
-    def said(self, text: str) -> None:
-        """What the model said beside its calls."""
-        if len(text) >= WORDS:
+            for call in calls:
+                self._seen[ref_of(f"{_sign(call)}\0{results[call.id].text}")] += 1
+        if len(text) >= WORDS:  # said beside the calls
             self._seen[text] += 1
 
+    def forget(self) -> None:
+        """What was seen may have to be looked at again: something changed, or was folded away."""
+        self._seen.clear()
+        self._last = frozenset()
+
     def again(self, calls: Iterable[Call]) -> bool:
-        """Whether an impatient reader need not even run these: each was made before, and nothing has changed since."""
-        return self.patience < 2 and all(f"{call.name} {call.asked}" in self._made for call in calls)
+        """Whether the very same calls are made that were made just now."""
+        return self.hasty and frozenset(map(_sign, calls)) <= self._last
 
     @property
     def circling(self) -> bool:
         """Time to ask once more, without tools; and if that was done, to stop."""
-        return max(self._seen.values(), default=0) > self.patience
+        return max(self._seen.values(), default=0) >= TIMES_SEEN
+
+
+def _sign(call: Call) -> str:
+    return f"{call.name} {call.asked}"
 
 
 def endless(text: str) -> bool:

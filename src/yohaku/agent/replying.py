@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from yohaku.agent.caching import marked
 from yohaku.agent.endpoint import Endpoint
 from yohaku.agent.errors import CutOff, TooLong, Truncated
 from yohaku.agent.events import Replied
@@ -37,7 +38,7 @@ async def answered(agent: Agent, tools: bool = True) -> Answer:
         body = await agent.fitted()
         sent = agent.gauge.used
         try:
-            asked = body if tools else _without_tools(body, agent.endpoint)
+            asked = marked(body if tools else _without_tools(body, agent.endpoint), agent.endpoint)
             answer = await agent.doing(agent.talk.send(asked, agent.hear, weighs=sent))
         except (TooLong, Truncated) as wrong:
             if tried:
@@ -100,7 +101,6 @@ def _heal(agent: Agent, wrong: TooLong | Truncated, sent: int) -> None:
 
 
 def _learn(agent: Agent, usage: Usage | None, sent: int) -> None:
-    agent.usage = usage
     if usage and usage.prompt and (agent.endpoint.dialect != "ollama" or usage.prompt >= BELIEVED * sent):
         agent.session.learn(usage)
 

@@ -31,7 +31,7 @@ from yohaku.core.budget import Budget
 from yohaku.core.ledger import Ledger, Scales, weigh
 from yohaku.core.model import Reply, Result, Step
 from yohaku.core.receipt import Receipt
-from yohaku.dialects.dialect import Json, Usage
+from yohaku.dialects.dialect import Json
 from yohaku.phrases import notice
 from yohaku.session import Session
 from yohaku.settings import Settings
@@ -85,15 +85,13 @@ class Standing:
         """Of the calls in the conversation."""
         self.ledger: Ledger
         """Of what was fitted last."""
-        self.usage: Usage | None = None
-        """Of the last reply."""
         self.steps = steps
         self.busy = False
         self._queue: list[str] = []
         self._settings = settings or (Settings() if session else setting.read())
         self._chosen = tools
         self._ear = Hearing()
-        self.talk = talk or opening.talk_for(endpoint, window, lang, self._ear.hear)
+        self.talk = talk or self._talk(window)
         self._opened: list[Session] = []
         self._warned = 0
         self._counts = True
@@ -132,7 +130,7 @@ class Standing:
         """Goes on with another model. What does not fit its window is folded at once."""
         old, self.endpoint = self.talk, endpoint
         know("key", endpoint.key)
-        self.talk = opening.talk_for(endpoint, window, self.lang, self._ear.hear)
+        self.talk = self._talk(window)
         self.session, self._warned = self._session(window, self.session), 0
         self._counts = True
         self._settle_in()
@@ -237,6 +235,9 @@ class Standing:
             return True
         self.session.learn(exactly)
         return exactly <= self.session.budget.limit or not receipt.outcome.folds
+
+    def _talk(self, window: int) -> Talk:
+        return opening.talk_for(self.endpoint, window, self.lang, self._ear.hear, self._settings)
 
     def _session(self, window: int, old: Session | None = None) -> Session:
         made = opening.session_for(self.endpoint, window, self.root, self.talk, self.hooks, self._settings, old)

@@ -25,15 +25,13 @@ PROMISED = 0.3
 class Strategy(NamedTuple):
     tier: Tier
     use: Strategies
-    patience: int
-    """How often the same call may give the same result before the model is asked to do without tools."""
 
 
 def strategy_for(window: int, fixed: Callable[[Tier], int]) -> Strategy:
     """`fixed` weighs the prompt and the tools of a tier; a meter that counts much makes any window small."""
     use = strategies(window)
     light = use.light_prompt != "off" or fixed("full") > window * FIXED
-    return Strategy("small" if light else "full", use, patience=1 if light else 2)
+    return Strategy("small" if light else "full", use)
 
 
 def tool_room(budget: Budget, ledger: Ledger) -> int:

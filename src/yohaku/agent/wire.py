@@ -104,7 +104,7 @@ def milder(manners: Manners, refusal: Refused, sent: dict[str, Json]) -> Manners
     name = named[0]
     if type(limit := sent[name]) is int and limit > 1:
         lower = [number for number in _numbers(refusal.text) if 0 < number < limit]
-        if lower:
+        if lower and manners.most is None:  # once: a server that goes on asking for less is not followed
             return replace(manners, most=max(lower))
     if name in manners.refused or OTHERWISE[name] in manners.refused:
         return None

@@ -200,9 +200,9 @@ class View:
         ends = {Cut(turn, place) for turn, steps in cuts for place in (0, 1, 1 + steps)} | {Cut(0, 0)}
         last = Cut(end.turn, 1 + end.steps) if end.steps else Cut(end.turn, 0)
         marks = sorted(mark for mark in ends if mark <= last)
-        inside = Cut(end.turn, 0), Cut(end.turn, 1)
-        pairs = [pair for pair in zip(marks, marks[1:], strict=False) if pair != inside]
-        runs = (tuple(self._run(*pair)) for pair in pairs)
+        left_out = Cut(end.turn, 0)
+        starts = (number for number in range(len(marks) - 1) if marks[number] != left_out)
+        runs = (tuple(self._run(marks[number], marks[number + 1])) for number in starts)
         return [told(run) for run in runs if run]
 
     def _run(self, first: Cut, last: Cut) -> Iterator[Turn]:

@@ -6,6 +6,7 @@ Law: what is pasted is never sent by the new lines in it, and nothing typed is l
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import cast
 
 from textual import events
 from textual._ansi_sequences import ANSI_SEQUENCES_KEYS
@@ -17,7 +18,7 @@ from yohaku.agent.typed import Typed
 from yohaku.agent.words import say
 
 # Terminals send Escape and Enter for Alt-Enter, of which the Alt is lost unless the pair is known as a key.
-ANSI_SEQUENCES_KEYS.setdefault("\x1b\r", (Keys.ControlJ,))
+cast("dict[str, object]", ANSI_SEQUENCES_KEYS).setdefault("\x1b\r", (Keys.ControlJ,))
 
 NEW_LINE = {"ctrl+j", "alt+enter", "shift+enter", "ctrl+enter"}
 

@@ -207,8 +207,8 @@ def test_output_in_shift_jis_can_be_read(tmp_path: Path) -> None:
 
 def test_it_leaves_no_open_pipe_behind(tmp_path: Path) -> None:
     run(tmp_path, "true")
-    before = len(os.listdir("/proc/self/fd"))
+    before = len(list(Path("/proc/self/fd").iterdir()))
     for _ in range(5):
         run(tmp_path, "echo x")
-    assert len(os.listdir("/proc/self/fd")) <= before
+    assert len(list(Path("/proc/self/fd").iterdir())) <= before
     assert resource.getrlimit(resource.RLIMIT_NOFILE)[0] > before

@@ -60,7 +60,14 @@ def test_nonsense_is_told_and_never_raised(tmp_path: Path, name: str) -> None:
     import asyncio
 
     tool = next(tool for tool in tools_for("full") if tool.name == name)
-    for given in ("", "{", "[]", "null", {"path": "\ud800"}, dict.fromkeys(tool.parameters["properties"], {"a": [1]})):
+    for given in (
+        "",
+        "{",
+        "[]",
+        "null",
+        {"path": "\ud800"},
+        {name: {"a": [1]} for name in tool.parameters["properties"]},
+    ):
         said = asyncio.run(use(tool, ABench(tmp_path, "no"), given))
         assert isinstance(said.text, str)
 

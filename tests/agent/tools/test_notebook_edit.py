@@ -8,7 +8,7 @@ import pytest
 
 from tests.agent.benches import ABench
 
-BOOK = {
+BOOK: dict[str, Any] = {
     "cells": [
         {"cell_type": "markdown", "id": "a", "metadata": {}, "source": ["# 題\n"]},
         {
@@ -38,7 +38,8 @@ def edited(root: Path, **given: Any) -> list[dict[str, Any]]:
 
 def test_a_cell_is_replaced_and_loses_its_old_output(tmp_path: Path) -> None:
     cells = edited(tmp_path, cell=1, source="a = 1\nb = 2")
-    assert cells == [BOOK["cells"][0], {**BOOK["cells"][1], "source": ["a = 1\n", "b = 2"], "outputs": [], "execution_count": None}]  # type: ignore[index]  # fmt: skip
+    first, second = BOOK["cells"]
+    assert cells == [first, {**second, "source": ["a = 1\n", "b = 2"], "outputs": [], "execution_count": None}]
 
 
 def test_a_cell_is_inserted_with_an_id_of_its_own(tmp_path: Path) -> None:

@@ -140,7 +140,7 @@ async def _given(bench: Bench, url: str, status: int, kind: str, body: bytes) ->
     if said is None:
         return Given(f"{url} is not text ({kind or 'of no known kind'}, {size(len(body))}).", error=True)
     if "html" in kind or (not kind and said.lstrip()[:1] == "<"):
-        said = page_text(said, url)
+        said = await asyncio.to_thread(page_text, said, url)
     head = f"{url}" if status < 400 else f"{url} answered {status}"
     note = " (only its beginning was read)" if len(body) >= LARGEST else ""
     told = f"{head}{note}\n\n{said}"
