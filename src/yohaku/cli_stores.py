@@ -136,7 +136,7 @@ def search(store: Store, words: str, limit: int | None, lang: str) -> str:
     found = recall.search(store, words, limit or 20)
     told = [f"ref={hit.ref}:{hit.number}: {hit.text}" for hit in found.hits]
     if not found.complete:
-        told.append(phrases.say("search_more", lang))
+        told.append(phrases.say("search_late" if found.late else "search_more", lang))
     return "\n".join(told or [phrases.say("search_none", lang, name=words)])
 
 

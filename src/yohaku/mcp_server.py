@@ -58,6 +58,8 @@ class Recall:
         self._opens = opens
         self._session = session
         self._lang = lang
+        self._calls: list[str] = []
+        self._searched = False
         self._learning = threading.Lock()
         self._over = threading.Event()
 
@@ -70,27 +72,35 @@ class Recall:
         """A `YohakuError` is for the model to read."""
         if name not in OFFERED:
             raise BadSetting(f"unknown tool {name!r}: take one of {', '.join(OFFERED)}")
-        with self._opens() as store:
-            if name == WHY.name:
-                ref = tools.ref_in(tools.given_to(WHY, arguments))
-                return cli_stores.why(store, ref, self._lang) or "no folding is recorded for it, but it can be opened"
-            refs = self._refs(store) if name == tools.SEARCH.name else None
-            told = tools.call(store, name, arguments, refs=refs, learn=False)
-        if name == tools.SEARCH.name:
-            threading.Thread(target=self._learn, daemon=True).start()
-        return told
+        self._calls.append(name)
+        try:
+            with self._opens() as store:
+                return self._told(store, name, arguments)
+        finally:
+            self._calls.remove(name)
+            if self._searched:
+                threading.Thread(target=self._learn, daemon=True).start()
 
     def close(self) -> None:
         self._over.set()
 
+    def _told(self, store: Store, name: str, arguments: Mapping[str, Any]) -> str:
+        if name == WHY.name:
+            ref = tools.ref_in(tools.given_to(WHY, arguments))
+            return cli_stores.why(store, ref, self._lang) or "no folding is recorded for it, but it can be opened"
+        if name != tools.SEARCH.name:
+            return tools.call(store, name, arguments)
+        self._searched = True
+        return tools.call(store, name, arguments, refs=self._refs(store), learn=False)
+
     def _learn(self) -> None:
-        if self._learning.acquire(blocking=False):
-            with suppress(YohakuError):
-                try:
-                    with self._opens() as store:
-                        fill(store, 3600, self._over.is_set)
-                finally:
-                    self._learning.release()
+        """Between calls only: it must not make one wait."""
+        if self._learning.acquire(timeout=1):
+            try:
+                with suppress(YohakuError), self._opens() as store:
+                    fill(store, 3600, lambda: bool(self._calls) or self._over.is_set())
+            finally:
+                self._learning.release()
 
     def _refs(self, store: Store) -> frozenset[str] | None:
         """What was folded in the session; none where every one is meant."""

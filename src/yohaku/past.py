@@ -99,7 +99,7 @@ class Past:
 def folds_of(store: Store, done: Done) -> dict[Place, Fold]:
     """All that a folding folded, whole. `UnknownRef` where it is kept no longer."""
     rows = json.loads(store.get(done.id))["folds"]
-    folds = (msgspec.convert(row, Stub if "slot" in row else Gist) for row in rows)
+    folds: list[Fold] = [msgspec.convert(row, Stub) if "slot" in row else msgspec.convert(row, Gist) for row in rows]
     return {place_of(fold): fold for fold in folds}
 
 

@@ -208,6 +208,10 @@ PHRASES = {
         "--raw は全体をそのまま出します。--offset と --limit は付けられません",
     ),
     "search_none": ("nothing that is kept has “{name}” in a line", "「{name}」を含む行は見つかりません"),
+    "search_late": (
+        "the time ran out before everything was looked through: search again, or for longer words",
+        "時間切れで、すべては調べられませんでした。もう一度か、長めの言葉で探してください",
+    ),
     "search_more": (
         "there may be more: raise --limit, or give more words",
         "他にもあるかもしれません。--limit を増やすか、言葉を足してください",

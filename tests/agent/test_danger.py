@@ -1,12 +1,8 @@
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
-from yohaku.agent.danger import Danger, danger, keys, secret
-
-ROOT = Path("/work/project")
+from yohaku.agent.danger import Danger, danger
 
 
 @pytest.mark.parametrize(
@@ -97,72 +93,6 @@ def test_everyday_commands_are_not_dangerous(command: str) -> None:
     assert danger(command) is None
 
 
-@pytest.mark.parametrize(
-    ("command", "known"),
-    [
-        ("git status -s", ("git status",)),
-        ("ls -la src 2>/dev/null", ("ls",)),
-        ("pytest -q 2>&1 | tail", ("pytest", "tail")),
-        ("cd src && npm run build", ("cd", "npm run build")),
-        ("python -m pytest tests", ("python -m pytest",)),
-        ("python make.py 'a b'", ("=python make.py 'a b'",)),
-        ("rm a.txt", ("=rm a.txt",)),
-        ("git -c core.pager=x status", ("=git -c core.pager=x status",)),
-    ],
-)
-def test_a_command_is_known_by_its_first_words(command: str, known: tuple[str, ...]) -> None:
-    assert keys(command, ROOT) == known
-
-
-@pytest.mark.parametrize(
-    "command",
-    [
-        "git status $(touch x)",
-        "git status `touch x`",
-        "git status; $X",
-        "git status\ntouch x",
-        "git status & touch x",
-        "git diff > x",
-        "git diff <(touch x)",
-        "LD_PRELOAD=./x.so git status",
-        "{git,status}",
-        "git status 'unclosed",
-        "cat ../../x",
-        "cat /etc/passwd",
-        "cat ~/x",
-        "cat $HOME/x",
-        "cat --file=/etc/passwd",
-        "(git status)",
-        "git diff <<EOF\nx\nEOF",
-        "$'git' status",
-        "./git status",
-    ],
-)
-def test_what_may_hide_another_command_or_leave_the_project_is_never_remembered(command: str) -> None:
-    assert keys(command, ROOT) == ()
-
-
-def test_a_link_out_of_the_project_is_seen_through(tmp_path: Path) -> None:
-    (tmp_path / "way").symlink_to("/etc")
-    assert keys("cat way/passwd", tmp_path.resolve()) == ()
-
-
-@pytest.mark.parametrize(
-    "path",
-    [".env", "a/.env.production", "id_rsa", "x/server.pem", "credentials", "credentials.json", ".netrc", "me/.ssh/x",
-     ".aws/credentials", "secrets.yaml", "SERVER.KEY", "service-account-x.json"],
-)  # fmt: skip
-def test_files_that_may_hold_secrets_are_known(path: str) -> None:
-    assert secret(path)
-
-
-@pytest.mark.parametrize(
-    "path", [".env.example", "id_rsa.pub", "keyboard.py", "environment.md", "secrets.py", "a.txt", ""]
-)
-def test_other_files_are_not(path: str) -> None:
-    assert not secret(path)
-
-
 def test_pathological_commands_are_judged_at_once() -> None:
     for command in (
         "a" * 1_000_000,
@@ -171,6 +101,6 @@ def test_pathological_commands_are_judged_at_once() -> None:
         "sh " * 100_000,
         "$(" * 100_000,
         "'" * 99_999,
+        "xargs sh -c x " * 700,
     ):
         danger(command)
-        keys(command, ROOT)

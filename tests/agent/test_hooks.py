@@ -70,3 +70,11 @@ def test_a_session_asks_before_it_folds(tmp_path: Path) -> None:
     one = agent(tmp_path, *(says(f"The answer {number}.\n" * 60) for number in range(4)), session=session)
     play(one, *(f"Question {number}.\n" * 60 for number in range(4)))
     assert asyncio.run(one.compact()) is None
+
+
+def test_the_example_in_the_docs_does_what_it_says(tmp_path: Path) -> None:
+    page = (Path(__file__).resolve().parents[2] / "docs" / "hooks.md").read_text("utf-8")
+    code = page.partition("```python\n")[2].partition("```")[0]
+    hooks = Hooks(python(tmp_path, code), root=tmp_path)
+    assert said(hooks) == "Keep the numbers of the last measurement."
+    assert asyncio.run(hooks.folding(Folding(manual=False, weight=100, limit=7_168))) is False

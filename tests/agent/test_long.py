@@ -30,6 +30,7 @@ from yohaku.agent.tool import Arguments, Bench, Given, Tool
 from yohaku.core.ledger import weigh
 from yohaku.dialects.dialect import Answer
 from yohaku.session import Session
+from yohaku.settings import Settings
 from yohaku.testing import ByteMeter
 
 SOAK = int(os.environ.get("YOHAKU_SOAK") or 0)
@@ -83,13 +84,17 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+def endpoint(served: Served, model: Path) -> Endpoint:
+    url = f"{served._server.listening_address}/v1"
+    return Endpoint("llama.cpp", "llama.cpp", "openai_chat", url, "tiny", local=True, info={"path": str(model)})
+
+
 class Worked:
     """What happened in a session of so many prompts, each of which makes the model call its tool."""
 
     def __init__(self, model: Path, root: Path, window: int, declared: int = 0, calls: int = CALLS) -> None:
         served = Served(model, window)
-        url = f"{served._server.listening_address}/v1"
-        here = Endpoint("llama.cpp", "llama.cpp", "openai_chat", url, "tiny", local=True, info={"path": str(model)})
+        here = endpoint(served, model)
         session = Session(declared or window, dialect="openai_chat", meter=meter_for(here))
         self.talk = CountingTalk(here, window=session.budget.window, reserve=session.budget.reserve)
         tools = (reading(Random(window)),)
@@ -143,6 +148,26 @@ def test_a_window_that_is_declared_too_large_is_healed_by_the_first_refusal(mode
     assert worked.agent.window == 8_192
     assert {event.why for event in worked.of(Ended)} == {"done"}
     assert max(worked.gaps) <= NEAR
+
+
+def test_a_session_is_kept_by_itself_and_gone_on_with(model: Path, tmp_path: Path) -> None:
+    served = Served(model, 16_384)
+    here = endpoint(served, model)
+
+    async def played(resume: Path | None, *prompts: str) -> list[str]:
+        tools = (reading(Random(2)),)
+        one = Agent(here, window=16_384, root=tmp_path, tools=tools, settings=Settings(data=tmp_path / "data"))
+        if resume:
+            one.resume(resume)
+        for prompt in prompts:
+            assert [event.why async for event in one.work(prompt) if isinstance(event, Ended)] == ["done"]
+        await one.close()
+        return [str(turn.prompt[0]) for turn in one.conversation.history.turns]
+
+    before = asyncio.run(played(None, "Read app.py.", "もう一度読んでください。"))
+    (transcript,) = (tmp_path / "data" / "transcripts").glob("*.jsonl")
+    after = asyncio.run(played(transcript, "And now?"))
+    assert len(before) == 2 and after[:2] == before and "And now?" in after[2]
 
 
 @pytest.mark.parametrize("window", (8_192, 16_384, 32_768))

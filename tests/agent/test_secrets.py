@@ -47,3 +47,19 @@ def test_a_secret_that_comes_in_pieces_is_hidden(cuts: list[int], before: bytes,
 def test_a_prompt_without_a_line_feed_is_shown_when_nothing_follows() -> None:
     redacting = secrets.Redacting()
     assert redacting.feed(b"password: ") + redacting.idle() == b"password: "
+
+
+@pytest.mark.parametrize(
+    "path",
+    [".env", "a/.env.production", "id_rsa", "x/server.pem", "credentials", "credentials.json", ".netrc", "me/.ssh/x",
+     ".aws/credentials", "secrets.yaml", "SERVER.KEY", "service-account-x.json"],
+)  # fmt: skip
+def test_files_that_may_hold_secrets_are_known(path: str) -> None:
+    assert secrets.holds_secrets(path)
+
+
+@pytest.mark.parametrize(
+    "path", [".env.example", "id_rsa.pub", "keyboard.py", "environment.md", "secrets.py", "a.txt", ""]
+)
+def test_other_files_are_not(path: str) -> None:
+    assert not secrets.holds_secrets(path)

@@ -69,7 +69,8 @@ class Begin:
         from yohaku.agent.find import find
         from yohaku.agent.words_host import nothing_found
 
-        found = await find(self.settings)
+        file = self.settings.gguf if not self.settings.model else None
+        found = await find(self.settings, model=str(file) if file else None)
         if found:
             return found[0]
         if path := await self._fetched(surface):

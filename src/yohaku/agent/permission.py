@@ -11,7 +11,9 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from yohaku.agent.danger import danger, keys, secret
+from yohaku.agent.always import keys
+from yohaku.agent.danger import danger
+from yohaku.agent.secrets import holds_secrets
 from yohaku.agent.tool import Ask, Bench
 from yohaku.agent.words import say
 
@@ -78,7 +80,7 @@ def _as_written(path: Path) -> Path:
 
 def reading(bench: Bench, tool: str, path: Path) -> Ask | None:
     """None where nobody needs to be asked."""
-    if secret(str(path)):
+    if holds_secrets(str(path)):
         why = say("tools_secret", bench.lang)
         return Ask("read", tool, f"{tool} {bench.files.name(path)}", str(path), danger=why)
     if path.is_relative_to(bench.root.resolve()):
@@ -95,7 +97,7 @@ def writing(bench: Bench, tool: str, path: Path, diff: str) -> Ask:
         grave = any(part.startswith(".") for part in path.parts) or path.parts[1:2] in SYSTEM
     elif ".git" in path.relative_to(bench.root.resolve()).parts:
         why, grave = "tools_git", True
-    elif secret(str(path)):
+    elif holds_secrets(str(path)):
         why = "tools_secret"
     if why:
         return Ask("write", tool, title, diff, danger=say(why, bench.lang), grave=grave)

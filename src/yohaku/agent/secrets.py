@@ -1,4 +1,5 @@
-"""Values that nobody may see: what the environment holds under names like API_KEY, and the keys of endpoints.
+"""Values that nobody may see: what the environment holds under names like API_KEY, the keys of endpoints; and files
+that may hold such.
 
 Law: what a tool prints goes through here before it reaches the screen, the conversation or a store.
 """
@@ -8,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from pathlib import Path
+from pathlib import Path, PurePath
 
 SHORTEST = 8
 """Characters of a value that can be told from an ordinary word."""
@@ -96,3 +97,23 @@ class Redacting:
 def _begun(data: bytes, value: bytes) -> list[int]:
     """How much of a value the data ends with, where it ends within one."""
     return [n for n in range(1, min(len(value), len(data)) + 1) if data.endswith(value[:n])]
+
+
+_SECRET = re.compile(
+    r"\.env(?!\.(?:example|sample|template|dist|defaults?)$)(?:\..+)?$|\.envrc$|id_(?:rsa|dsa|ecdsa|ed25519)(?:_\w+)?$"
+    r"|.*\.(?:pem|key|p12|pfx|jks|keystore|kdbx|ppk|asc|gpg)$|(?:aws_)?credentials(?:\.\w+)?$|\.git-credentials$"
+    r"|\.(?:netrc|pgpass|npmrc|pypirc|htpasswd|dockercfg)$|_netrc$|client_secrets?.*\.json$|secrets?\.(?:json|ya?ml|toml)$"
+    r"|service[-_]?account.*\.json$|tokens?\.json$|shadow$",
+    re.IGNORECASE,
+)
+_HINT = re.compile(r"\.|id_|cred|secret|token|shadow|netrc", re.IGNORECASE)
+"""In any name that is looked at more closely."""
+_FOLDERS = frozenset((".ssh", ".gnupg", ".aws", ".kube", ".azure", ".gcloud"))
+
+
+def holds_secrets(path: str) -> bool:
+    """Whether a file of this name may hold keys or passwords."""
+    if not _HINT.search(path) or len(path) > 4096 or path.endswith(".pub"):
+        return False
+    parts = PurePath(path.rstrip("/")).parts
+    return bool(parts) and (bool(_SECRET.match(parts[-1])) or not _FOLDERS.isdisjoint(parts))

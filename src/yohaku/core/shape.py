@@ -72,9 +72,13 @@ def _line(who: str, part: Part, meter: Meter | None, ref: str = "") -> str:
 
 def _short(text: str) -> str:
     """In one line of WIDTH columns; what is written in Chinese characters or kana takes two each."""
-    line = "".join(letter if letter.isprintable() else "·" for letter in " ".join(text[: WIDTH * 4].split()))
+    line = " ".join(text[: WIDTH * 4].split())
+    if not line.isprintable():
+        line = "".join(letter if letter.isprintable() else "·" for letter in line)
+    if line.isascii():
+        return line[: WIDTH - 1] + "…" if len(line) > WIDTH else line if len(text) <= WIDTH * 4 else line + "…"
     width = 0
-    for index, letter in enumerate(line):
+    for index, letter in enumerate(line[: WIDTH + 1]):
         width += 2 if east_asian_width(letter) in "WF" else 1
         if width > WIDTH:
             return line[: index - 1] + "…"

@@ -148,6 +148,8 @@ class _Filling:
 def _newest(kept: Iterable[Kept]) -> Iterator[str]:
     size = 0
     for each in kept:
+        if each.joined:  # what it is made of is there by itself
+            continue
         size += each.stored
         if size > MOST:
             return

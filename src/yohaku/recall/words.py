@@ -67,9 +67,8 @@ def search(
     if not wanted:
         return Found((), complete=True)
     known = ask(store, wanted)
-    kept: Iterable[Kept] = list(store.kept()) if known else store.kept()
-    among = (each.ref for each in kept if refs is None or each.ref in refs)
-    found = _search(store, wanted, limit, began + seconds, known, among)
+    kept: Iterable[Kept] = list(store.kept()) if known or refs is not None else store.kept()
+    found = _search(store, wanted, limit, began + seconds, known, _among(store, kept, refs))
     took = time.monotonic() - began
     if learn and (_behind(known, kept) if known else took > WORTH):
         fill(store, min(took, SHARE))
@@ -77,7 +76,18 @@ def search(
 
 
 def _behind(known: Known, kept: Iterable[Kept]) -> bool:
-    return known.rest.keys() != {each.ref for each in kept} or any(line is not None for line in known.rest.values())
+    wanted = {each.ref for each in kept if not each.joined}
+    return known.rest.keys() != wanted or any(line is not None for line in known.rest.values())
+
+
+def _among(store: Store, kept: Iterable[Kept], refs: Container[str] | None) -> Iterator[str]:
+    """What is joined of others is looked through in them, once."""
+    inside: set[str] = set()
+    if refs is not None:
+        inside.update(*(store.parts(each.ref) for each in kept if each.joined and each.ref in refs))
+    for each in kept:
+        if not each.joined and (refs is None or each.ref in refs or each.ref in inside):
+            yield each.ref
 
 
 def _search(store: Store, wanted: list[str], limit: int, end: float, known: Known | None, refs: Iterable[str]) -> Found:

@@ -9,20 +9,20 @@ from __future__ import annotations
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import Button, Static
 
 from yohaku.agent.showing import clean, clip
 from yohaku.agent.tool import Ask
 from yohaku.agent.words import say
 from yohaku.agent.working import Allowed
+from yohaku.tui.dialog import Dialog
 from yohaku.tui.diff import coloured
 
 MOMENT = 0.5
 """Seconds in which keys are still meant for what was being typed."""
 
 
-class Allow(ModalScreen[Allowed]):
+class Allow(Dialog[Allowed]):
     BINDINGS = [  # noqa: RUF012
         ("y", "answer('once')"),
         ("a", "answer('always')"),
@@ -42,7 +42,7 @@ class Allow(ModalScreen[Allowed]):
 
     def compose(self) -> ComposeResult:
         ask, lang = self.ask, self.lang
-        with Vertical(id="allow", classes="-danger" if ask.danger else "") as box:
+        with Vertical(classes="box -danger" if ask.danger else "box") as box:
             box.border_title = f"{say('allow_title', lang)} {say(f'allow_{ask.kind}', lang)}"
             yield Static(clean(ask.title), classes="title", markup=False)
             if ask.danger:

@@ -41,7 +41,7 @@ PATIENCE = 3.0
 """Seconds that what is still running is given to end."""
 NARROW = 90
 """Columns below which the panel is one line."""
-PARTS = "app panel gaugeline flow entry reply toolline waiting prompt choices allow question".split()
+PARTS = "app panel gaugeline flow entry reply toolline waiting prompt choices dialog allow question".split()
 
 
 class YohakuApp(App[int]):

@@ -31,4 +31,4 @@ class Choices(OptionList, can_focus=False):
 
     def _told(self, text: str) -> str:
         command = COMMANDS.get(text.removeprefix("/"))
-        return f"{command.usage:<26} {command.about(self.lang)}" if command else text
+        return f"{command.usage:<24} {command.about(self.lang)}" if command else text

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from textual.app import ComposeResult
 from textual.containers import Vertical
-from textual.screen import ModalScreen
 from textual.widgets import Input, OptionList, Static
 
 from yohaku.agent.showing import clean
 from yohaku.agent.words import say
+from yohaku.tui.dialog import Dialog
 
 
-class Question(ModalScreen[str]):
+class Question(Dialog[str]):
     BINDINGS = [("escape", "leave")]  # noqa: RUF012
 
     def __init__(self, text: str, choices: tuple[str, ...], lang: str) -> None:
@@ -21,7 +21,7 @@ class Question(ModalScreen[str]):
         self.lang = lang
 
     def compose(self) -> ComposeResult:
-        with Vertical(id="question") as box:
+        with Vertical(classes="box") as box:
             box.border_title = say("ask_title", self.lang)
             yield Static(clean(self.text), classes="title", markup=False)
             if self.choices:

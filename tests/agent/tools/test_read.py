@@ -159,3 +159,13 @@ def test_keys_in_a_file_are_hidden(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("MY_TOKEN", "token-value-0123")
     (tmp_path / "a").write_text("t = token-value-0123\n")
     assert ABench(tmp_path).use("read", path="a").text == "1\tt = [MY_TOKEN hidden]"
+
+
+def test_what_is_given_by_its_structure_is_not_outlined_again_when_it_arrives(tmp_path: Path) -> None:
+    from yohaku.core.passes.outline import sketch
+
+    (tmp_path / "big.py").write_text(SOURCE)
+    for tokens in (700, 1_500, 3_000):
+        with room.open(tokens, METER):
+            given = ABench(tmp_path).use("read", path="big.py")
+        assert sketch(given.text, "ref", 5, 10) is None

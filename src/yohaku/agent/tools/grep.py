@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 from yohaku.agent import room, texts
 from yohaku.agent.arguments import Wrong, takes, text
-from yohaku.agent.danger import secret
 from yohaku.agent.edits import missing
 from yohaku.agent.globs import Matches, glob
 from yohaku.agent.permission import REFUSED, place, reading
+from yohaku.agent.secrets import holds_secrets
 from yohaku.agent.tool import Arguments, Bench, Given, Tool
 from yohaku.agent.walk import walk
 from yohaku.recall.seek import Seek, seek
@@ -65,7 +65,7 @@ def _grep(bench: Bench, top: Path, pattern: str, search: _Search) -> Given:
     for name, path in _files(bench, top, search):
         if search.over or full:
             break
-        if secret(name) and path != top:
+        if holds_secrets(name) and path != top:
             skipped += 1
             continue
         for number, hit in enumerate(_hits(path, search)):

@@ -1,0 +1,37 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+from textual.pilot import Pilot
+
+from tests.tui.fake import FakeAgent, begins
+from tests.tui.seen import run, seen, until
+from yohaku.agent.events import Ended, Said
+from yohaku.agent.working import Surface
+from yohaku.tui.app import YohakuApp
+from yohaku.tui.dialog import Dialog
+from yohaku.tui.prompt import Prompt
+
+
+def test_what_is_asked_about_stays_in_sight_and_the_room_is_given_back(tmp_path: Path) -> None:
+    agent = FakeAgent()
+
+    async def asking(surface: Surface) -> None:
+        await surface.question("Shall I?", ("yes", "no"))
+
+    agent.plays = [[Said("I would delete it."), Ended("done")], [asking, Ended("done")]]
+    app = YohakuApp(begins(tmp_path, agent))
+
+    async def script(pilot: Pilot[int]) -> None:
+        prompt = app.query_one(Prompt)
+        for text in ("one", "two"):
+            prompt.take(text)
+            await pilot.press("enter")
+            await until(pilot, lambda: (agent.prompts and not app._working) or isinstance(app.screen, Dialog))
+        await until(pilot, lambda: isinstance(app.screen, Dialog) and prompt.region.bottom < 20)
+        page = seen(app)
+        assert page.index("I would delete it.") < page.index("❯ two") < page.index("Shall I?")
+        await pilot.press("escape")
+        await until(pilot, lambda: prompt.region.bottom == app.size.height - 1)
+
+    run(app, script)

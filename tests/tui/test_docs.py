@@ -1,0 +1,55 @@
+"""What docs/agent.md promises is there, and its pictures are drawn as the panel is."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from yohaku import cli
+from yohaku.agent.commands import COMMANDS
+from yohaku.agent.events import Event
+from yohaku.agent.plain import CODES
+from yohaku.settings import KEYS
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+PAGE = (ROOT / "docs" / "agent.md").read_text("utf-8")
+
+
+def pictures() -> dict[str, str]:
+    found = importlib.util.spec_from_file_location("panel_pictures", ROOT / "scripts" / "panel_pictures.py")
+    assert found and found.loader
+    script = importlib.util.module_from_spec(found)
+    found.loader.exec_module(script)
+    return {name: asyncio.run(script.drawn(share, debug=debug)) for name, (share, debug) in script.names().items()}
+
+
+def test_every_command_is_told_as_it_is_written() -> None:
+    assert [command.usage for command in COMMANDS.values() if f"`{command.usage}`" not in PAGE] == []
+
+
+def test_every_setting_exit_code_and_event_is_told() -> None:
+    told = set(re.findall(r"`(\w+)`", PAGE.partition("## Settings")[2]))
+    assert set(KEYS) - told == set()
+    assert {int(code) for code in re.findall(r"^\| (\d+) \|", PAGE, re.MULTILINE)} == {*CODES.values(), 2}
+    events = {kind.__name__.lower() for kind in Event.__args__}  # type: ignore[attr-defined]
+    assert {name for name in events if f"`{name}`" not in PAGE} == set()
+
+
+@pytest.mark.parametrize(
+    "line", [line for line in re.findall(r"^.*yohaku.*$", PAGE, re.M) if line.startswith(("yohaku", "git"))]
+)
+def test_every_line_shown_is_understood(line: str) -> None:
+    cli._parser().parse_args(shlex.split(line.rpartition("| ")[2])[1:])
+
+
+def test_the_pictures_are_as_the_panel_is_drawn() -> None:
+    drawn = pictures()
+    shown = set(re.findall(r"\(panel/([\w.-]+)\)", PAGE))
+    assert shown == set(drawn)
+    stale = [name for name, svg in drawn.items() if (ROOT / "docs" / "panel" / name).read_text("utf-8") != svg]
+    assert stale == [], "run scripts/panel_pictures.py"
