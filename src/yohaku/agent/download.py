@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from yohaku.agent.weights import HOME, Offer, Weights, partial, size_of
-from yohaku.agent.words_host import say
+from yohaku.agent.words import say
 from yohaku.core.errors import YohakuError
 
 if TYPE_CHECKING:
@@ -40,11 +40,11 @@ Progress = Callable[[int, int], None]
 
 class DownloadFailed(YohakuError):
     def __init__(self, code: str, **facts: object) -> None:
-        super().__init__(say(code, "en", **facts), **facts)
+        super().__init__(say(f"host_{code}", "en", **facts), **facts)
         self.code = code
 
     def said(self, lang: str) -> str:
-        return say(self.code, lang, **self.facts)
+        return say(f"host_{self.code}", lang, **self.facts)
 
 
 async def fetch(

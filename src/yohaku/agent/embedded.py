@@ -18,7 +18,7 @@ from yohaku.agent.endpoint import Endpoint
 from yohaku.agent.host import Memory, trained_for
 from yohaku.agent.servers import BYTES, PATH
 from yohaku.agent.weights import Offer
-from yohaku.agent.words_host import say
+from yohaku.agent.words import say
 from yohaku.core.errors import Unreadable, YohakuError
 from yohaku.meters import gguf
 from yohaku.settings import Settings
@@ -35,11 +35,11 @@ READY = 30.0
 
 class Unservable(YohakuError):
     def __init__(self, code: str, **facts: object) -> None:
-        super().__init__(say(code, "en", **facts), **facts)
+        super().__init__(say(f"host_{code}", "en", **facts), **facts)
         self.code = code
 
     def said(self, lang: str) -> str:
-        return say(self.code, lang, **self.facts)
+        return say(f"host_{self.code}", lang, **self.facts)
 
 
 class Serving:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from yohaku.agent.host import Memory, usable, window_for
-from yohaku.agent.words_host import say
+from yohaku.agent.words import say
 
 HOME = "https://huggingface.co"
 
@@ -69,8 +69,8 @@ class Offer:
         """The question to ask."""
         facts = {"name": self.weights.name, "licence": self.weights.licence, "home": HOME.partition("://")[2]}
         if self.here:
-            return say("offer_rest", lang, **facts, percent=100 * self.here / self.weights.bytes)
-        return say("offer", lang, **facts, gigabytes=self.weights.bytes / 1e9)
+            return say("host_offer_rest", lang, **facts, percent=100 * self.here / self.weights.bytes)
+        return say("host_offer", lang, **facts, gigabytes=self.weights.bytes / 1e9)
 
 
 def offer(folder: Path, memory: Memory) -> Offer:

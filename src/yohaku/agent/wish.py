@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from yohaku.agent.words_host import say
+from yohaku.agent.words import say
 from yohaku.catalog import Catalog
 from yohaku.core.errors import YohakuError
 
@@ -48,11 +48,11 @@ class Unfound(YohakuError):
     """What the user named is not there."""
 
     def __init__(self, code: str, **facts: object) -> None:
-        super().__init__(say(code, "en", **facts), **facts)
+        super().__init__(say(f"host_{code}", "en", **facts), **facts)
         self.code = code
 
     def said(self, lang: str) -> str:
-        return say(self.code, lang, **self.facts)
+        return say(f"host_{self.code}", lang, **self.facts)
 
 
 @dataclass(frozen=True, slots=True)

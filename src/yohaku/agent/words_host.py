@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from yohaku.agent.words import say
+
 if TYPE_CHECKING:
     from yohaku.agent.host import Chosen
 
@@ -199,23 +201,18 @@ WORDS: dict[str, tuple[str, str]] = {
 }
 
 
-def say(key: str, lang: str, /, **facts: object) -> str:
-    english, japanese = WORDS[f"host_{key}"]
-    return (japanese if lang.startswith("ja") else english).format(**facts)
-
-
 def reason(chosen: Chosen, lang: str) -> str:
     """Why the window is what it is, in one sentence."""
-    return say(f"window_{chosen.why}", lang, window=chosen.window, most=chosen.most, asked=chosen.asked or 0)
+    return say(f"host_window_{chosen.why}", lang, window=chosen.window, most=chosen.most, asked=chosen.asked or 0)
 
 
 def warning(chosen: Chosen, lang: str) -> str:
     """What the user must know of the window before work begins; empty where all is well."""
     if chosen.why in ("shrunk", "beyond", "forced", "unknown"):
         return reason(chosen, lang)
-    return say("too_tight", lang) if chosen.most < chosen.window else ""
+    return say("host_too_tight", lang) if chosen.most < chosen.window else ""
 
 
 def nothing_found(lang: str, engine: bool = False) -> str:
     """The two easiest ways forward; `engine` says that the built-in one is installed already, and did not help."""
-    return say("nothing_runs" if engine else "nothing_found", lang)
+    return say("host_nothing_runs" if engine else "host_nothing_found", lang)
