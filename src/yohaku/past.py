@@ -79,8 +79,9 @@ class Past:
                     done[name] = Done(number, str(row.get("id") or ""), row, True, order)
                     undone.pop(name, None)
         found = [Done(one.number, one.id, one.row, name not in undone, one.order) for name, one in done.items()]
-        standing = {place for one in found if one.standing for place in one.places}
-        held = {place for one in found if not one.standing for place in one.places} - standing
+        held = {place for one in found if not one.standing for place in one.places}
+        if held:
+            held -= {place for one in found if one.standing for place in one.places}
         return cls(tuple(found), tuple(undone), tuple(pins), frozenset(held), at)
 
     def named(self, name: str) -> Done | None:
@@ -90,10 +91,10 @@ class Past:
             return next((one for one in self.done if one.number == int(wanted)), None)
         return next((one for one in self.done if wanted and one.id.startswith(wanted)), None)
 
-    def showing(self, place: Place) -> Done | None:
-        """The folding that is to show in a place."""
-        found = [one for one in self.done if one.standing and place in one.places]
-        return max(found, key=lambda one: one.order) if found else None
+    def showing(self) -> dict[Place, Done]:
+        """The folding that is to show in each place."""
+        standing = sorted((one for one in self.done if one.standing), key=lambda one: one.order)
+        return {place: one for one in standing for place in one.places}
 
 
 def folds_of(store: Store, done: Done) -> dict[Place, Fold]:
@@ -150,35 +151,34 @@ def pin(store: Store, conversation: str, what: Pin, at: float, *, on: bool = Tru
 def _say(store: Store, conversation: str, done: Done, what: str, at: float) -> None:
     """Written down first: who is stopped in between has said it, and sessions go by what is written down."""
     store.record(conversation, json.dumps({"at": int(at), what: done.id}))
-    past = Past.of(store.recorded(conversation))
+    showing = Past.of(store.recorded(conversation)).showing()
     kept: list[Fold] = []
     gone: list[Fold] = []
     opened: dict[str, dict[Place, Fold]] = {}
-    for fold in done.row["folds"]:
-        place = _place(fold)
-        winner = past.showing(place) if place else None
-        if place and winner is None:
-            gone.append(_sketch(fold, place))
-        elif place and winner and not winner.apart:
-            kept.append(opened.setdefault(winner.id, folds_of(store, winner))[place])
+    for place in done.places:
+        winner = showing.get(place)
+        if winner is None:
+            gone.append(_sketch(place))
+        elif not winner.apart:
+            if winner.id not in opened:
+                opened[winner.id] = folds_of(store, winner)
+            kept.append(opened[winner.id][place])
     store.keep([] if done.apart else kept)
     if gone and not done.apart:
         store.forget(gone)
 
 
-def _sketch(fold: dict[str, Any], place: Place) -> Fold:
+def _sketch(place: Place) -> Fold:
     """Enough of a fold to forget it by."""
     key, slot = place
     return Stub(key, slot, "", "", "", "", 0, 0) if slot else Gist(key, "", "", "", "", 0, 0)
 
 
 def _place(fold: dict[str, Any]) -> Place | None:
-    match fold:
-        case {"key": str(key), "slot": [str(where), int(item), int() | str() as part]}:
-            return key, Slot(where, item, part)  # type: ignore[arg-type]
-        case {"key": str(key)}:
-            return key, None
-    return None
+    key, slot = fold.get("key"), fold.get("slot")
+    if not isinstance(key, str):
+        return None
+    return key, Slot(*slot) if isinstance(slot, list) and len(slot) == 3 else None
 
 
 def objects(rows: Iterable[str]) -> Iterable[dict[str, Any]]:

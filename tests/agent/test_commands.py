@@ -101,7 +101,7 @@ def test_context_tells_where_the_tokens_are_and_the_rules(desk: Desk) -> None:
     talked(desk.agent)
     text = run(desk, "/context").text
     assert "3,280 / 8,192 tokens (40%)" in text
-    assert 'bash {"command": "ls"}' in text and "- Never delete a.py." in text
+    assert "bash: $ ls" in text and "- Never delete a.py." in text
     assert "Next: at 4,915 tokens" in text
 
 

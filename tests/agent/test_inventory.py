@@ -19,7 +19,7 @@ def test_the_biggest_items_come_first_and_rules_pins_and_what_comes_next_are_tol
     agent.session.pin("the port is 8443")
     agent.session.receipt = None
     text = told(agent, lang)
-    assert text.index('read {"path"') < text.index('bash {"command"')
+    assert text.index("read: ") < text.index("bash: $ ls")
     assert "- Never delete a.py." in text and "- “the port is 8443”" in text and "4,915" in text
 
 

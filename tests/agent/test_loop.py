@@ -204,7 +204,9 @@ def test_a_small_model_that_makes_the_same_call_again_is_asked_without_tools(tmp
     one = agent(tmp_path, says("", look), says("", calls("read", 2, path="a.py")), says("It holds x."), window=8_192)
     events = play(one, "What is in it?")
     assert ended(events) == Ended("done", "It holds x.")
-    assert ["tools" in body for body in sent(one)] == [True, True, False]
+    assert [body.get("tool_choice") for body in sent(one)] == [None, None, "none"]
+    assert sent(one)[2]["messages"][:-1] == sent(one)[1]["messages"], "what the server has cached is of use"
+    assert sent(one)[2]["tools"] == sent(one)[1]["tools"]
     assert len([event for event in events if isinstance(event, Calling)]) == 1
 
 

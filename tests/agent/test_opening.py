@@ -51,8 +51,10 @@ def test_a_model_far_away_sums_up_beside_the_work_and_a_small_one_here_does_not(
 
 
 def test_the_reserve_is_what_the_model_can_say(tmp_path: Path) -> None:
-    assert reserve_of(FAR, 128_000) == 4_096
-    assert reserve_of(HERE, 8_192) == 1_024
+    assert reserve_of(FAR, 128_000, Settings()) == 4_096
+    assert reserve_of(HERE, 8_192, Settings()) == 1_024
+    assert reserve_of(HERE, 8_192, Settings(reserve=2_000)) == 2_000
+    assert reserve_of(HERE, 8_192, Settings(reserve=9_000)) == 1_024, "that would leave nothing"
 
 
 def test_only_files_of_the_project_are_looked_at(tmp_path: Path) -> None:

@@ -38,6 +38,17 @@ def test_what_is_of_this_machine_comes_last_and_the_rest_is_the_same_everywhere(
     assert str(tmp_path / "a") in here
 
 
+def test_the_names_in_the_projects_folder_are_told(tmp_path: Path) -> None:
+    for name in ("b.py", "a.py", ".secret", "テスト.md"):
+        (tmp_path / name).write_text("")
+    (tmp_path / "src").mkdir()
+    assert "It holds: a.py b.py src/ テスト.md\n" in prompt_for("small", tmp_path, 8_192, COUNT).text
+    for number in range(500):
+        (tmp_path / f"measurement-of-the-{number}th-run.csv").write_text("")
+    told = prompt_for("small", tmp_path, 8_192, COUNT).text.partition("It holds: ")[2]
+    assert COUNT(told) <= 160 and told.endswith("…\n")
+
+
 def test_the_projects_instructions_are_in_it(tmp_path: Path) -> None:
     (tmp_path / "CLAUDE.md").write_text("Use tabs.")
     assert "from CLAUDE.md:\nUse tabs." in prompt_for("small", tmp_path, 8_192, COUNT).text

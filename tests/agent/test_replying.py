@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +12,14 @@ from tests import checkers
 from tests.agent.scripted import READ, ScriptedTalk, agent, calls, ended, play, says, sent, tool
 from yohaku.agent.endpoint import Endpoint
 from yohaku.agent.errors import TooLong
-from yohaku.agent.events import Calling, Ended, Event
+from yohaku.agent.events import Calling, Ended, Event, Said
 from yohaku.agent.learned import Learned
 from yohaku.agent.loop import Agent
 from yohaku.agent.tool import Arguments, Bench, Given
 from yohaku.agent.using import STOPPED
 from yohaku.core.model import Call
 from yohaku.dialects import DIALECTS
+from yohaku.dialects.dialect import Answer
 from yohaku.dialects.overflow import Overflow
 from yohaku.session import Session
 from yohaku.settings import Settings
@@ -82,6 +84,30 @@ def test_calls_that_are_written_as_text_are_calls(tmp_path: Path, text: str) -> 
     events = play(one, "Go.")
     assert [event.title for event in events if isinstance(event, Calling)] == ["read a.py"]
     assert sent(one)[1]["messages"][-2]["tool_calls"][0]["function"]["name"] == "read"
+    assert ended(events) == Ended("done", "It holds x.")
+
+
+INVENTED = f"First I look.\n{FENCED}\nThe file says x = 1.\n{FENCED.replace('a.py', 'b.py')}\nBoth are fine."
+
+
+def test_of_several_only_the_first_is_made_and_what_was_made_up_behind_it_is_dropped(tmp_path: Path) -> None:
+    one = agent(tmp_path, says(INVENTED), says("It holds x."))
+    events = play(one, "Go.")
+    assert [event.title for event in events if isinstance(event, Calling)] == ["read a.py"]
+    assert sent(one)[1]["messages"][-2]["content"].strip() == "First I look."
+
+
+def test_a_local_model_is_not_listened_to_any_longer_when_its_call_is_whole(tmp_path: Path) -> None:
+    async def goes_on(hear: Callable[[Said], None]) -> Answer:
+        for sign in f"{INVENTED}{'!' * 2_000}":
+            hear(Said(sign))
+            await asyncio.sleep(0)
+        raise AssertionError("it was listened to until the end")
+
+    one = agent(tmp_path, goes_on, says("It holds x."))
+    events = play(one, "Go.")
+    assert [event.title for event in events if isinstance(event, Calling)] == ["read a.py"]
+    assert "The file says" not in "".join(event.text for event in events if isinstance(event, Said))
     assert ended(events) == Ended("done", "It holds x.")
 
 

@@ -7,10 +7,12 @@ from pathlib import Path
 from textual.pilot import Pilot
 
 from tests.tui.fake import FakeAgent, begins
-from tests.tui.seen import run, seen, send
+from tests.tui.seen import run, seen, send, until
 from yohaku.agent.events import Ended, Said
 from yohaku.tui.app import YohakuApp
-from yohaku.tui.reply import Reply
+from yohaku.tui.flow import Flow
+from yohaku.tui.markdown import PIECE
+from yohaku.tui.reply import Piece, Reply
 
 PIECES = [f"word{number} " + ("\n\n" if number % 40 == 0 else "") for number in range(3000)]
 
@@ -22,8 +24,29 @@ def test_a_long_reply_in_many_pieces_is_drawn_few_times_and_whole(tmp_path: Path
         await send(pilot, "go")
         reply = app.query_one(Reply)
         assert reply.source == "".join(PIECES)
-        assert reply.drawn < len(PIECES) / 20
+        assert reply.drawings < len(PIECES) / 20
         assert "word2999" in seen(app)
+
+    run(app, script)
+
+
+def test_a_reply_that_grows_is_drawn_again_only_at_its_end_and_fits_a_new_width(tmp_path: Path) -> None:
+    app = YohakuApp(begins(tmp_path, FakeAgent()))
+    text = "\n\n".join(f"Paragraph {number} " + "with words " * 20 for number in range(200))
+
+    async def script(pilot: Pilot[int]) -> None:
+        flow = app.query_one(Flow)
+        for begin in range(0, len(text), 500):
+            await flow.said(text[begin : begin + 500])
+            reply = app.query_one(Reply)
+            await reply._draw()
+        await flow.ended()
+        pieces = list(app.query(Piece))
+        assert 10 < len(pieces) < 30 and max(len(piece.text) for piece in pieces) < 2 * PIECE
+        assert " ".join("".join(piece.text for piece in pieces).split()) == " ".join(text.split())
+        await pilot.resize_terminal(60, 30)
+        await until(pilot, lambda: all(piece._drawn == piece.size.width for piece in pieces))
+        assert max(len(line) for line in seen(app).split("\n")) <= 60 and "Paragraph 199" in seen(app)
 
     run(app, script)
 
@@ -36,6 +59,6 @@ def test_an_escape_cut_in_two_pieces_and_links_do_nothing(tmp_path: Path) -> Non
     async def script(pilot: Pilot[int]) -> None:
         await send(pilot, "go")
         reply = app.query_one(Reply)
-        assert "\x1b" not in reply.source and reply._open_links is False
+        assert "\x1b" not in reply.source
 
     run(app, script)

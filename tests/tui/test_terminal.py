@@ -58,13 +58,14 @@ def url() -> Iterator[str]:
 class Terminal:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.name = f"yohaku-{os.getpid()}"
+        self.starts = 0
 
     def tmux(self, *words: str) -> str:
-        command = ["tmux", "-L", self.name, "-f", "/dev/null", *words]
+        command = ["tmux", "-L", f"yohaku-{os.getpid()}-{self.starts}", "-f", "/dev/null", *words]
         return subprocess.run(command, capture_output=True, text=True, check=False).stdout
 
     def start(self, *arguments: str) -> None:
+        self.starts += 1  # a server of its own: the last one may still be ending
         variables = {"PYTHONPATH": str(Path(yohaku.__file__).parent.parent), "LANG": "C.UTF-8", "NO_PROXY": "*"}
         variables |= {name: str(self.folder / "home") for name in ("HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME")}
         settings = " ".join(f"{name}={shlex.quote(value)}" for name, value in variables.items())
@@ -110,7 +111,7 @@ def test_start_work_fold_undo_resume_quit(terminal: Terminal, url: str) -> None:
     assert "yohaku --resume " in page and "Traceback" not in page
     terminal.stop()
     terminal.start("--model", url, "--resume")
-    terminal.until("❯ please work")
+    terminal.until("答えは 42 です。")
     terminal.tmux("send-keys", "C-c")
     terminal.until("once more")
     terminal.tmux("send-keys", "C-c")

@@ -6,7 +6,7 @@ Law: whatever is stopped ends before anything else begins. A model that repeats 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Coroutine, Iterator
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator
 from typing import Any, TypeVar
 
 from yohaku.agent.events import Event, Said, Told
@@ -18,6 +18,10 @@ EVERY = 500
 """Characters after which a reply is looked at again for words without end."""
 
 
+ENDS = "}>`)"
+"""Signs behind which a call that is written as text may be whole."""
+
+
 class Stopped(Exception):
     """By the user."""
 
@@ -26,8 +30,14 @@ class Endless(Exception):
     """The model cannot find an end."""
 
 
+class Enough(Exception):
+    """What the model has said is all that is wanted of it."""
+
+
 class Hearing:
     def __init__(self) -> None:
+        self.enough: Callable[[str], bool] | None = None
+        """Whether what was said so far will do; asked where something may have come to its end."""
         self._events: asyncio.Queue[Event | None] = asyncio.Queue()
         self._now: asyncio.Future[Any] | None = None
         self._stopping = False
@@ -38,7 +48,7 @@ class Hearing:
         self._said: list[str] = []
         self._tail = ""
         self._fresh = 0
-        self._endless = False
+        self._endless = self._enough = False
 
     @property
     def said(self) -> str:
@@ -54,12 +64,17 @@ class Hearing:
         self._events.put_nowait(event)
         if isinstance(event, Said):
             self._said.append(event.text)
-            self._tail = (self._tail + event.text)[-LOOKED:]
-            self._fresh += len(event.text)
-            if self._fresh >= EVERY:
-                self._fresh, self._endless = 0, endless(self._tail)
-                if self._endless and self._now:
-                    self._now.cancel()
+            self._listen(event.text)
+            if (self._endless or self._enough) and self._now:
+                self._now.cancel()
+
+    def _listen(self, text: str) -> None:
+        self._tail = (self._tail + text)[-LOOKED:]
+        self._fresh += len(text)
+        if self._fresh >= EVERY:
+            self._fresh, self._endless = 0, endless(self._tail)
+        if self.enough and any(sign in text for sign in ENDS):
+            self._enough = self.enough(self.said)
 
     async def of(self, work: Coroutine[Any, Any, None]) -> AsyncGenerator[Event, None]:
         """Everything that is heard while `work` is done. Closing this stops it."""
@@ -97,6 +112,8 @@ class Hearing:
         except asyncio.CancelledError:
             if self._stopping:
                 raise Stopped from None
+            if self._enough:
+                raise Enough from None
             if self._endless:
                 raise Endless from None
             raise

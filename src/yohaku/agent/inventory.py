@@ -9,6 +9,7 @@ import heapq
 from collections.abc import Iterable, Iterator
 
 from yohaku.agent.showing import bar, clip, columns, headline, left, padded, rows
+from yohaku.agent.titles import title_of
 from yohaku.agent.words import say
 from yohaku.agent.working import Working
 from yohaku.core.ledger import Scales
@@ -54,7 +55,7 @@ def _items(shown: History, scales: Scales, lang: str) -> Iterator[tuple[int, str
         for step in turn.steps:
             for item in step.items:
                 if isinstance(item, Use):
-                    yield scales.use(item), f"{item.call.name} {item.call.arguments[:200]}"
+                    yield scales.use(item), f"{item.call.name}: {title_of(item.call)}"
                 else:
                     text = item.text if isinstance(item, Text) else item.kind
                     yield scales.part(item), f"{say('context_reply', lang)}: {text[:200]}"

@@ -45,12 +45,14 @@ def definitions(tools: tuple[Tool, ...], dialect: str, brief: bool) -> list[Json
 def talk_for(endpoint: Endpoint, window: int, lang: str, hear: Callable[[Event], None], settings: Settings) -> Talk:
     from yohaku.agent.talk import Talk, patience_for  # and with it the HTTP client
 
-    patience, reserve = patience_for(endpoint, settings.stall), reserve_of(endpoint, window)
+    patience, reserve = patience_for(endpoint, settings.stall), reserve_of(endpoint, window, settings)
     return Talk(endpoint, window=window, reserve=reserve, lang=lang, tell=hear, patience=patience)
 
 
-def reserve_of(endpoint: Endpoint, window: int) -> int:
-    return Budget.of(window, None, endpoint.output).reserve
+def reserve_of(endpoint: Endpoint, window: int, settings: Settings) -> int:
+    """Tokens kept free for the reply: as the user wants it, where that leaves room for a conversation."""
+    wanted = settings.reserve if settings.reserve and settings.reserve <= window // 2 else None
+    return Budget.of(window, wanted, endpoint.output).reserve
 
 
 def session_for(
@@ -76,7 +78,7 @@ def session_for(
         how["before"] = hooks.folding
     return Session(
         window,
-        reserve_of(endpoint, window),
+        reserve_of(endpoint, window, settings),
         settings.recipe,
         endpoint.model,
         dialect=endpoint.dialect,

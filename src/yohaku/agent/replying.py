@@ -5,13 +5,15 @@ Law: nothing is sent that was not fitted, and what a provider teaches about its 
 
 from __future__ import annotations
 
+import re
+from bisect import bisect_left
 from typing import TYPE_CHECKING
 
 from yohaku.agent.caching import marked
-from yohaku.agent.endpoint import Endpoint
 from yohaku.agent.errors import CutOff, TooLong, Truncated
 from yohaku.agent.events import Replied
 from yohaku.agent.heal import healed, more_room
+from yohaku.agent.hearing import Enough
 from yohaku.agent.talk import was_cut
 from yohaku.agent.textcalls import calls_in
 from yohaku.core.model import Call, Part, Reply, Text
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
 BELIEVED = 0.9
 """Of what was sent: Ollama leaves out of its count what it finds in its cache, and that is no lesson."""
 
+ENOUGH = "[That result is known already. Answer now, in words and in my language, with what you have; call no tool.]"
+ENDING = re.compile(r"[}>`)]")
 NO_TOOLS: dict[str, dict[str, Json]] = {
     "anthropic": {"tool_choice": {"type": "none"}},
     "gemini": {"toolConfig": {"functionCallingConfig": {"mode": "NONE"}}},
@@ -37,9 +41,13 @@ async def answered(agent: Agent, tools: bool = True) -> Answer:
     while True:
         body = await agent.fitted()
         sent = agent.gauge.used
+        asked = marked(body if tools else _in_words(body, agent), agent.endpoint)
+        agent.listen((lambda text: bool(_calls(agent, text))) if agent.endpoint.local and agent.tools else None)
         try:
-            asked = marked(body if tools else _without_tools(body, agent.endpoint), agent.endpoint)
             answer = await agent.doing(agent.talk.send(asked, agent.hear, weighs=sent))
+        except Enough:
+            agent.hear(Replied(None, "call"))
+            return Answer(Reply((Text(agent.heard),)))
         except (TooLong, Truncated) as wrong:
             if tried:
                 raise
@@ -64,8 +72,7 @@ def understood(agent: Agent, answer: Answer) -> Reply:
     """The reply with calls that small models write as text made into calls, and every call one that can be sent."""
     reply, agent.replies = answer.reply, agent.replies + 1
     if not reply.calls and agent.tools:
-        schemas = {tool.name: tool.parameters for tool in agent.tools}
-        text, written = calls_in(said(reply), tuple(schemas), schemas, salt=str(agent.replies))
+        text, written = _first(agent, said(reply))
         if written:
             beside = (item for item in reply.items if not isinstance(item, Text | Call))
             reply = Reply((*beside, *((Text(text),) if text.strip() else ()), *written))
@@ -81,6 +88,29 @@ def understood(agent: Agent, answer: Answer) -> Reply:
         else:
             items.append(item)
     return Reply(tuple(items))
+
+
+def _calls(agent: Agent, text: str) -> tuple[Call, ...]:
+    """Calls that are written as text."""
+    schemas = {tool.name: tool.parameters for tool in agent.tools}
+    return calls_in(text, tuple(schemas), schemas, salt=str(agent.replies))[1] if _may_call(text) else ()
+
+
+def _first(agent: Agent, text: str) -> tuple[str, tuple[Call, ...]]:
+    """The first of them, and what was said before it: what small models say after a call, they have made up."""
+    found = _calls(agent, text)
+    if not found:
+        return text, ()
+    ends = [match.end() for match in ENDING.finditer(text)]
+    end = ends[min(bisect_left(ends, 1, key=lambda at: len(_calls(agent, text[:at]))), len(ends) - 1)]
+    schemas = {tool.name: tool.parameters for tool in agent.tools}
+    before, calls = calls_in(text[:end], tuple(schemas), schemas, salt=str(agent.replies))
+    return before, (calls or found)[:1]
+
+
+def _may_call(text: str) -> bool:
+    """Quickly: nearly all texts hold none."""
+    return "name" in text or "tool" in text or "(" in text
 
 
 def said(reply: Reply) -> str:
@@ -126,8 +156,10 @@ def _whole(call: Call) -> bool:
     return RAW not in arguments_object(call.arguments or "{}")
 
 
-def _without_tools(body: Json, endpoint: Endpoint) -> Json:
-    """A body that asks for words alone: by leaving the tools out, which APIs of calls already made do not take."""
-    if endpoint.dialect in NO_TOOLS and not endpoint.local:
-        return body | NO_TOOLS[endpoint.dialect]
-    return {name: value for name, value in body.items() if name != "tools"}
+def _in_words(body: Json, agent: Agent) -> Json:
+    """A body that asks for words alone. The tools stay in it where they can, and so does what the server has cached."""
+    dialect = agent.conversation.dialect
+    if dialect.name not in NO_TOOLS:
+        body = {name: value for name, value in body.items() if name != "tools"}
+    asked = dialect.with_entries(body, [*dialect.entries_of(body), dialect.user_entry(ENOUGH)])
+    return asked | NO_TOOLS.get(dialect.name, {})

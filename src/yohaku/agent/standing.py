@@ -6,7 +6,7 @@ Law: prompt, tools and window always suit each other. When the window turns out 
 from __future__ import annotations
 
 import sys
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
@@ -192,6 +192,16 @@ class Standing:
 
     async def doing(self, work: Coroutine[Any, Any, T]) -> T:
         return await self._ear.doing(work)
+
+    @property
+    def heard(self) -> str:
+        """What the model has said of its reply so far."""
+        return self._ear.said
+
+    def listen(self, enough: Callable[[str], bool] | None) -> None:
+        """A new reply begins, which may end as soon as it is `enough`."""
+        self._ear.forget()
+        self._ear.enough = enough
 
     @property
     def behind(self) -> int:

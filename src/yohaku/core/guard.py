@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from yohaku.core.fold import Cut, Fold, Gist, Slot, Stub, View
-from yohaku.core.pins import TITLE
+from yohaku.core.pins import title_in
 
 Place: TypeAlias = tuple[str, Slot | None]
 """Where a fold stands: the key, and the slot of a stub; a gist has none."""
@@ -68,7 +68,7 @@ class Guard:
         if fold.slot in pins.whole.get(fold.key, ()):
             return None
         said = [pin.value for pin in pins.passages[fold.key][fold.slot] if pin.value not in fold.text]
-        text = "\n".join([fold.text, TITLE, *said])
+        text = "\n".join([fold.text, title_in(said[0]), *said])
         return replace(fold, text=text, after=self._count(text))
 
     def _touches(self, view: View, fold: Fold, keys: set[str], whole: set[str]) -> bool:

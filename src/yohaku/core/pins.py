@@ -149,7 +149,12 @@ def shown(hidden: Iterable[Turn], pins: Pins, header: str) -> str:
         for slot, text in _pinned(owner, pins):
             told.setdefault(text, titled(owner, slot))
     lines = [f"- {title}:\n{text}" for text, title in told.items()]
-    return "\n" + "\n".join([TITLE_JA if _KANA.search(header) else TITLE, *lines]) if lines else ""
+    return "\n" + "\n".join([title_in(header), *lines]) if lines else ""
+
+
+def title_in(text: str) -> str:
+    """In the language of a text."""
+    return TITLE_JA if _KANA.search(text) else TITLE
 
 
 def _pinned(owner: Turn | Step, pins: Pins) -> Iterator[tuple[Slot, str]]:

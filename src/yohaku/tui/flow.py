@@ -87,6 +87,7 @@ class Flow(VerticalScroll):
 
     async def show(self, history: History) -> None:
         """A conversation taken up again: the end of it."""
+        from yohaku.agent.titles import title_of
         from yohaku.core.model import Text, Use
 
         await self.empty()
@@ -98,7 +99,7 @@ class Flow(VerticalScroll):
             items = [item for step in turn.steps for item in step.items]
             for item in items[-MOST // TURNS :]:
                 if isinstance(item, Use):
-                    await self.called(Called(item.call, item.result, f"{item.call.name} {item.call.arguments[:200]}"))
+                    await self.called(Called(item.call, item.result, title_of(item.call)))
                 elif isinstance(item, Text):
                     await self.said(item.text)
                     await self._end()

@@ -1,29 +1,64 @@
 """A reply as it comes, in Markdown.
 
 Law: however fast the model speaks, the page is drawn at most fifteen times a second, and more seldom when drawing is
-slow; what was heard is all there when the reply is whole.
+slow; only its end is drawn again. What was heard is all there when the reply is whole.
 """
 
 from __future__ import annotations
 
 from time import monotonic
 
-from textual.widgets import Markdown
+from textual import events
+from textual.containers import Vertical
+from textual.widgets import Static
 
 from yohaku.agent.showing import clean
+from yohaku.tui.markdown import drawn, parted
 
 PAUSE = 1 / 15
 """Seconds between two drawings."""
 SHARE = 3
 """A drawing may take one part in so many of the time."""
+USUAL = 78
+"""Columns, before the width is known."""
 
 
-class Reply(Markdown):
-    def __init__(self, text: str = "") -> None:
-        super().__init__(clean(text), open_links=False)
+class Piece(Static):
+    """A part of the reply, drawn for the width there is."""
+
+    def __init__(self, text: str, width: int) -> None:
+        super().__init__("", markup=False)
+        self.text = text
+        self._drawn = 0
+        self.draw(width)
+
+    def say(self, text: str) -> None:
+        if text != self.text:
+            self.text, width = text, self._drawn
+            self._drawn = 0
+            self.draw(width)
+
+    def draw(self, width: int) -> None:
+        if width and width != self._drawn:
+            self._drawn = width
+            self.update(drawn(self.text, width, dark=self.app.current_theme.dark))
+
+    def on_resize(self, event: events.Resize) -> None:
+        self.draw(event.size.width)
+
+
+class Reply(Vertical):
+    def __init__(self) -> None:
+        super().__init__()
+        self._heard: list[str] = []
         self._waiting: list[str] = []
+        self._tail = ""
         self._due = 0.0
-        self.drawn = 0
+        self.drawings = 0
+
+    @property
+    def source(self) -> str:
+        return "".join(self._heard)
 
     def on_mount(self) -> None:
         self._ticking = self.set_interval(PAUSE, self._tick)
@@ -44,7 +79,25 @@ class Reply(Markdown):
         if not self._waiting:
             return
         text, self._waiting = clean("".join(self._waiting)), []
+        self._heard.append(text)
         begun = monotonic()
-        await self.append(text)
-        self.drawn += 1
+        done, self._tail = parted(self._tail + text)
+        pieces = list(self.query(Piece))
+        if pieces:
+            pieces[-1].say([*done, self._tail][0])
+        new = [*done, self._tail][1 if pieces else 0 :]
+        width = pieces[-1].size.width if pieces else 0
+        await self.mount_all(
+            self._piece(each, width or self._width, bool(pieces) or each is not new[0]) for each in new
+        )
+        self.drawings += 1
         self._due = monotonic() + SHARE * (monotonic() - begun)
+
+    def _piece(self, text: str, width: int, follows: bool) -> Piece:
+        piece = Piece(text, width)
+        piece.set_class(follows, "-follows")
+        return piece
+
+    @property
+    def _width(self) -> int:
+        return self.content_size.width or USUAL

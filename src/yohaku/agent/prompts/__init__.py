@@ -23,6 +23,9 @@ SHARE = 0.1
 MOST = 1_000_000
 """Bytes of such a file that are looked at."""
 
+ENTRIES, LISTED = 40, 150
+"""Names of the project's top folder that are told, and tokens they may take."""
+
 TEXTS = {"small": SMALL, "full": FULL}
 
 
@@ -37,7 +40,9 @@ def prompt_for(
 ) -> Prompt:
     """The whole system prompt of a tier, for work in `root`; without tools it is only said how to talk."""
     said, cut = _project(root, int(window * SHARE), count) if tools else ("", "")
-    where = f"\nYou work in {root} on {_system()}. Relative paths start there.\n" if tools else ""
+    where = (
+        f"\nYou work in {root} on {_system()}. Relative paths start there.{_listing(root, count)}\n" if tools else ""
+    )
     base = TEXTS[tier] if tools else CHAT
     return Prompt(f"{base}{where}{said}".rstrip() + "\n", cut)
 
@@ -51,6 +56,19 @@ conversation that was folded to save room: go on from it, and start nothing new 
 
 def _system() -> str:
     return {"Darwin": "macOS"}.get(platform.system(), platform.system() or "an unknown system")
+
+
+def _listing(root: Path, count: Callable[[str], int]) -> str:
+    """What lies in the project's folder, as it was at the start: a small model then makes up fewer paths."""
+    try:
+        found = sorted(path.name + "/" * path.is_dir() for path in root.iterdir() if not path.name.startswith("."))
+    except OSError:
+        return ""
+    named = found[:ENTRIES]
+    while named and count(" ".join(named)) > LISTED:
+        named = named[: len(named) * 3 // 4]
+    more = " …" if len(named) < len(found) else ""
+    return f" It holds: {' '.join(named)}{more}" if named else ""
 
 
 def _project(root: Path, most: int, count: Callable[[str], int]) -> tuple[str, str]:

@@ -25,6 +25,6 @@ nothing of you: go on with what you were doing. If you need it again, read the f
 
 To call a tool use the tool interface. If you have none, write only this, once:
 ```json
-{"name": "read", "arguments": {"path": "src/app.py", "offset": 1, "limit": 50}}
+{"name": "read", "arguments": {"path": "path/to/file", "offset": 1, "limit": 50}}
 ```
 """
