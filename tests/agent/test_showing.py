@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from yohaku.agent.events import Gauge
-from yohaku.agent.showing import bar, clip, columns, counts, headline, left, line, rows, short
+from yohaku.agent.showing import bar, clip, columns, counts, drawn, headline, left, line, rows, short
 
 DRAWN = Gauge(used=4218, window=8192, system=2014, tools=1487, turns=717, last=205, messages=12)
 
@@ -49,6 +49,11 @@ def test_a_bar_is_full_only_when_the_window_is() -> None:
     assert [bar(share, 5) for share in (0, 0.001, 0.5, 0.999, 1, 1.7)] == [
         "░░░░░", "█░░░░", "███░░", "████░", "█████", "█████",
     ]  # fmt: skip
+
+
+def test_a_download_says_how_far_it_is_and_a_start_only_what_it_is() -> None:
+    assert drawn("qwen", 512 * 2**20, 1024 * 2**20) == "qwen  ██████████░░░░░░░░░░ 512 / 1,024 MB (50%)"
+    assert drawn("Loading qwen …", 0, 1) == "Loading qwen …"
 
 
 def test_one_line_says_the_level_without_colours_and_what_comes_next() -> None:

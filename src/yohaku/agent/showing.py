@@ -45,7 +45,9 @@ def bar(share: float, width: int) -> str:
 
 
 def drawn(what: str, done: int, total: int) -> str:
-    """How far a download is."""
+    """How far a download is; for what has no size to speak of, only what it is."""
+    if total < 2**20:
+        return what
     share = done / total if total else 0.0
     return f"{what}  {bar(share, 20)} {done / 2**20:,.0f} / {total / 2**20:,.0f} MB ({100 * share:.0f}%)"
 
