@@ -7,7 +7,7 @@
     python3 dev.py counts     our counts beside what providers billed, by family
     python3 dev.py corpus     every recorded session at every window, in every dialect
     python3 dev.py bench      the benchmark: ratios within one run
-    python3 dev.py servers    install Redis and PostgreSQL for the tests of stores (Debian, as root)
+    python3 dev.py servers    install Redis, PostgreSQL and tmux for the tests (Debian, as root)
     python3 dev.py stores     stores under load: 1,000 kills, 8 processes x 10,000, a gigabyte, and ratios
 
 Each installs what it needs into .venv, once.

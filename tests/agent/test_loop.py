@@ -14,6 +14,7 @@ from tests import checkers
 from tests.agent.scripted import READ, agent, calls, ended, play, says, sent, told, tool
 from yohaku.agent.errors import Busy, CutOff, TooLong, Truncated, Unreachable
 from yohaku.agent.events import Called, Calling, Ended, Event, Folded, Gauge, Output, Said
+from yohaku.agent.replying import URGES
 from yohaku.agent.tool import Arguments, Bench, Given
 from yohaku.agent.using import STOPPED
 from yohaku.core.errors import BadSetting
@@ -199,14 +200,16 @@ def test_a_server_that_does_not_answer_is_told_and_the_prompt_is_kept(tmp_path: 
 # -- circles
 
 
-def test_a_small_model_that_makes_the_same_call_again_is_asked_without_tools(tmp_path: Path) -> None:
-    look = calls("read", path="a.py")
-    one = agent(tmp_path, says("", look), says("", calls("read", 2, path="a.py")), says("It holds x."), window=8_192)
+def test_a_small_model_that_makes_the_same_call_again_is_told_so_and_then_asked_for_words(tmp_path: Path) -> None:
+    again = [says("", calls("read", number, path="a.py")) for number in range(3)]
+    one = agent(tmp_path, *again, says("It holds x."), window=8_192)
     events = play(one, "What is in it?")
     assert ended(events) == Ended("done", "It holds x.")
-    assert [body.get("tool_choice") for body in sent(one)] == [None, None, "none"]
-    assert sent(one)[2]["messages"][:-1] == sent(one)[1]["messages"], "what the server has cached is of use"
-    assert sent(one)[2]["tools"] == sent(one)[1]["tools"]
+    assert [body.get("tool_choice") for body in sent(one)] == [None, None, None, "none"]
+    before, *urged = sent(one)[1:]
+    assert all(body["messages"][:-1] == before["messages"] for body in urged), "what the server has cached is of use"
+    assert all(body["tools"] == before["tools"] for body in urged)
+    assert [body["messages"][-1]["content"] for body in urged] == list(URGES)
     assert len([event for event in events if isinstance(event, Calling)]) == 1
 
 
@@ -214,8 +217,16 @@ def test_one_that_cannot_stop_is_stopped_kindly(tmp_path: Path) -> None:
     again = [says("", calls("read", number, path="a.py")) for number in range(9)]
     one = agent(tmp_path, *again, window=60_000)
     events = play(one, "Go.")
-    assert ended(events).why == "failed" and len(sent(one)) == 5
+    assert ended(events).why == "failed" and len(sent(one)) == 6
     assert "/model" in told(events)[-1]
+
+
+def test_one_that_goes_on_after_it_was_told_is_let_go_on(tmp_path: Path) -> None:
+    again = [says("", calls("read", number, path="a.py")) for number in range(2)]
+    one = agent(tmp_path, *again, says("", calls("read", 3, path="b.py")), says("Done."), window=8_192)
+    events = play(one, "Go.")
+    assert ended(events) == Ended("done", "Done.")
+    assert not any(urge in str(sent(one)[-1]) for urge in URGES), "it was said once, and is no part of the conversation"
 
 
 def test_words_without_end_are_cut_short(tmp_path: Path) -> None:

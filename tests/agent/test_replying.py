@@ -64,7 +64,7 @@ def test_whatever_happens_each_dialect_is_sent_what_it_takes(tmp_path: Path, dia
 
 @each
 def test_a_model_that_is_to_use_no_tools_is_asked_in_a_way_its_api_takes(tmp_path: Path, dialect: str) -> None:
-    again = [says("", calls("read", number, path="a.py")) for number in range(4)]
+    again = [says("", calls("read", number, path="a.py")) for number in range(5)]
     one = made(tmp_path, dialect, *again, says("Enough."), window=60_000)
     assert ended(play(one, "Go.")) == Ended("done", "Enough.")
     last = sent(one)[-1]

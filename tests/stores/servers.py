@@ -20,7 +20,7 @@ from pathlib import Path
 
 import pytest
 
-PACKAGES = {"redis-server": "redis-server", "postgres": "postgresql"}
+PACKAGES = {"redis-server": "redis-server", "postgres": "postgresql", "tmux": "tmux"}
 
 
 def program(name: str) -> str | None:

@@ -27,10 +27,11 @@ CHANGED = "[changed on disk since you read it: {names}. Read again what you need
 class Agent(Standing):
     async def _loop(self, prompt: str) -> Ended:
         self._say(prompt)
-        repeats, alone, text = Repeats(self.strategy.tier == "small"), False, ""
+        repeats, urges, text = Repeats(self.strategy.tier == "small"), list(replying.URGES), ""
+        urge = ""
         for _ in range(self.steps):
             foldings = self.foldings
-            answer = await replying.answered(self, tools=not alone)
+            answer = await replying.answered(self, urge)
             if self.foldings > foldings:
                 repeats.forget()
             reply = replying.understood(self, answer)
@@ -38,11 +39,13 @@ class Agent(Standing):
             if not reply.calls:
                 return self._final(reply, text)
             if repeats.again(reply.calls) or repeats.circling:
-                if alone:
+                if not urges:
                     return self._give_up(text)
-                alone = True
+                urge = urges.pop(0)
+                repeats.warned(reply.calls)
                 self.tell("loop_circling", "warning")
                 continue
+            urge = ""
             results = await self._use(reply)
             repeats.stepped(reply.calls, results, text, changed=any(map(self._changes, reply.calls)))
             self._take_in()

@@ -54,13 +54,18 @@ class Repeats:
         self._seen.clear()
         self._last = frozenset()
 
+    def warned(self, calls: Iterable[Call]) -> None:
+        """The model was told that it repeats itself: it begins anew, but for these very calls."""
+        self.forget()
+        self.hasty, self._last = True, frozenset(map(_sign, calls))
+
     def again(self, calls: Iterable[Call]) -> bool:
         """Whether the very same calls are made that were made just now."""
         return self.hasty and frozenset(map(_sign, calls)) <= self._last
 
     @property
     def circling(self) -> bool:
-        """Time to ask once more, without tools; and if that was done, to stop."""
+        """Time to say so to the model; and if that was done, to stop."""
         return max(self._seen.values(), default=0) >= TIMES_SEEN
 
 

@@ -25,7 +25,13 @@ if TYPE_CHECKING:
 BELIEVED = 0.9
 """Of what was sent: Ollama leaves out of its count what it finds in its cache, and that is no lesson."""
 
-ENOUGH = "[That result is known already. Answer now, in words and in my language, with what you have; call no tool.]"
+ACT = (
+    "[You have made this call already. Its result is above, and nothing has changed since. If a file has to be "
+    "changed, call edit or write now. If you have what I asked for, answer in words.]"
+)
+ANSWER = "[That result is known already. Answer now, in words and in my language, with what you have; call no tool.]"
+URGES = (ACT, ANSWER)
+"""What is said to a model that repeats itself, one after the other."""
 ENDING = re.compile(r"[}>`)]")
 NO_TOOLS: dict[str, dict[str, Json]] = {
     "anthropic": {"tool_choice": {"type": "none"}},
@@ -35,13 +41,13 @@ NO_TOOLS: dict[str, dict[str, Json]] = {
 }
 
 
-async def answered(agent: Agent, tools: bool = True) -> Answer:
+async def answered(agent: Agent, urge: str = "") -> Answer:
     """The model's answer to the conversation as it stands; raises `TooLong` and others only after a second try."""
     tried = False
     while True:
         body = await agent.fitted()
         sent = agent.gauge.used
-        asked = marked(body if tools else _in_words(body, agent), agent.endpoint)
+        asked = marked(_urged(body, agent, urge) if urge else body, agent.endpoint)
         agent.listen((lambda text: bool(_calls(agent, text))) if agent.endpoint.local and agent.tools else None)
         try:
             answer = await agent.doing(agent.talk.send(asked, agent.hear, weighs=sent))
@@ -58,7 +64,7 @@ async def answered(agent: Agent, tools: bool = True) -> Answer:
             agent.tell("loop_cut_off", "warning")
         else:
             agent.talk.reserve = agent.session.budget.reserve
-            _learn(agent, answer.usage if tools else None, sent)
+            _learn(agent, answer.usage if not urge else None, sent)
             agent.hear(Replied(answer.usage, answer.stop))
             if not was_cut(answer, agent.endpoint.dialect):
                 return answer
@@ -156,10 +162,15 @@ def _whole(call: Call) -> bool:
     return RAW not in arguments_object(call.arguments or "{}")
 
 
-def _in_words(body: Json, agent: Agent) -> Json:
-    """A body that asks for words alone. The tools stay in it where they can, and so does what the server has cached."""
+def _urged(body: Json, agent: Agent, urge: str) -> Json:
+    """The body with a word for a model that repeats itself, said this once.
+
+    Where it is to answer in words the tools stay all the same, if they can, and so does what the server has cached.
+    """
     dialect = agent.conversation.dialect
-    if dialect.name not in NO_TOOLS:
-        body = {name: value for name, value in body.items() if name != "tools"}
-    asked = dialect.with_entries(body, [*dialect.entries_of(body), dialect.user_entry(ENOUGH)])
-    return asked | NO_TOOLS.get(dialect.name, {})
+    said = dialect.with_entries(body, [*dialect.entries_of(body), dialect.user_entry(urge)])
+    if urge != ANSWER:
+        return said
+    if dialect.name in NO_TOOLS:
+        return said | NO_TOOLS[dialect.name]
+    return {name: value for name, value in said.items() if name != "tools"}

@@ -48,8 +48,8 @@ WORDS: dict[str, tuple[str, str]] = {
         "モデルが何も答えませんでした。別の言い方で頼むか、/model で別のモデルを使ってください。",
     ),
     "loop_circling": (
-        "The model keeps repeating itself; it is asked for an answer without tools.",
-        "モデルが同じことを繰り返しています。ツールを使わずに答えるよう頼みます。",
+        "The model repeats itself; it is told so.",
+        "モデルが同じことを繰り返しているので、そう伝えます。",
     ),
     "loop_hopeless": (
         (
