@@ -14,7 +14,7 @@ from tests import checkers
 from tests.agent.scripted import READ, agent, calls, ended, play, says, sent, told, tool
 from yohaku.agent.errors import Busy, CutOff, TooLong, Truncated, Unreachable
 from yohaku.agent.events import Called, Calling, Ended, Event, Folded, Gauge, Output, Said
-from yohaku.agent.replying import URGES
+from yohaku.agent.replying import SPEAK, URGES
 from yohaku.agent.tool import Arguments, Bench, Given
 from yohaku.agent.using import STOPPED
 from yohaku.core.errors import BadSetting
@@ -248,10 +248,17 @@ def test_a_prompt_may_take_so_many_steps(tmp_path: Path) -> None:
     assert ended(events).why == "steps" and "5" in told(events)[-1]
 
 
-def test_a_model_that_says_nothing_is_told(tmp_path: Path) -> None:
+def test_a_model_that_says_nothing_is_asked_once_more(tmp_path: Path) -> None:
     one = agent(tmp_path, says(), says("Hello."))
     events = play(one, "Hi.")
-    assert ended(events) == Ended("done", "") and len(told(events)) == 1
+    assert ended(events) == Ended("done", "Hello.") and told(events) == []
+    assert sent(one)[1]["messages"][-1]["content"] == SPEAK and SPEAK not in str(one.conversation.body)
+
+
+def test_one_that_says_nothing_twice_is_told(tmp_path: Path) -> None:
+    one = agent(tmp_path, says(), says(" "), says("Hello."))
+    events = play(one, "Hi.")
+    assert ended(events) == Ended("done", " ") and len(told(events)) == 1
     assert ended(play(one, "Hi?")) == Ended("done", "Hello.")
 
 

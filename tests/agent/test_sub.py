@@ -42,9 +42,11 @@ def test_only_the_result_of_a_sub_agent_comes_back(tmp_path: Path) -> None:
 
 
 def test_one_that_finds_nothing_says_so(tmp_path: Path) -> None:
-    one = agent(tmp_path, says("", calls("sub_agent", path="x")), says(""), says("Then I do it."), tools=TOOLS)
+    one = agent(
+        tmp_path, says("", calls("sub_agent", path="x")), says(""), says(""), says("Then I do it."), tools=TOOLS
+    )
     assert ended(play(one, "Go.")) == Ended("done", "Then I do it.")
-    assert "without a result" in sent(one)[2]["messages"][-1]["content"]
+    assert "without a result" in sent(one)[3]["messages"][-1]["content"]
 
 
 def test_its_answer_has_to_fit_into_the_room_of_the_call(tmp_path: Path) -> None:

@@ -37,7 +37,10 @@ class Agent(Standing):
             reply = replying.understood(self, answer)
             text = replying.said(reply)
             if not reply.calls:
-                return self._final(reply, text)
+                if text.strip() or urge == replying.SPEAK:
+                    return self._final(reply, text)
+                urge = replying.SPEAK
+                continue
             if repeats.again(reply.calls) or repeats.circling:
                 if not urges:
                     return self._give_up(text)

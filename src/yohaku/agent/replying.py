@@ -30,6 +30,11 @@ ACT = (
     "changed, call edit or write now. If you have what I asked for, answer in words.]"
 )
 ANSWER = "[That result is known already. Answer now, in words and in my language, with what you have; call no tool.]"
+STEADY: dict[str, dict[str, Json]] = {
+    "openai_chat": {"temperature": 0.2},
+    "ollama": {"options": {"temperature": 0.2}},
+}
+SPEAK = "[You said nothing. Make the next call, or answer in words and in my language.]"
 URGES = (ACT, ANSWER)
 """What is said to a model that repeats itself, one after the other."""
 ENDING = re.compile(r"[}>`)]")
@@ -47,7 +52,7 @@ async def answered(agent: Agent, urge: str = "") -> Answer:
     while True:
         body = await agent.fitted()
         sent = agent.gauge.used
-        asked = marked(_urged(body, agent, urge) if urge else body, agent.endpoint)
+        asked = marked(_steadied(_urged(body, agent, urge) if urge else body, agent), agent.endpoint)
         agent.listen((lambda text: bool(_calls(agent, text))) if agent.endpoint.local and agent.tools else None)
         try:
             answer = await agent.doing(agent.talk.send(asked, agent.hear, weighs=sent))
@@ -160,6 +165,12 @@ def _kept(agent: Agent, answer: Answer) -> Answer:
 
 def _whole(call: Call) -> bool:
     return RAW not in arguments_object(call.arguments or "{}")
+
+
+def _steadied(body: Json, agent: Agent) -> Json:
+    """A small model here is asked for what is likeliest: at what servers take by default it writes calls amiss."""
+    steady = STEADY.get(agent.endpoint.dialect) if agent.endpoint.local and agent.strategy.tier == "small" else None
+    return {**steady, **body} if steady else body
 
 
 def _urged(body: Json, agent: Agent, urge: str) -> Json:
