@@ -41,7 +41,7 @@ def commands_shown(text: str) -> list[list[str]]:
 
 def examples(command: argparse.ArgumentParser) -> list[list[str]]:
     _, _, told = command.format_help().partition("examples:\n")
-    return [shlex.split(line.rpartition("yohaku")[2]) for line in told.splitlines() if line.strip()]
+    return [shlex.split(re.split(r"(?:^|\s)yohaku(?=\s|$)", line)[-1]) for line in told.splitlines() if line.strip()]
 
 
 @pytest.mark.parametrize("code", blocks(README, "python"), ids=["first"])
