@@ -586,7 +586,7 @@ def first_level(recipe: str, window: int = 10_000) -> int:
 
 
 @pytest.mark.parametrize(
-    ("recipe", "first"), [("cache", 8_000), ("auto", 9_700), ("local", 9_000), ("snapshot", 9_500), ("chat", 10_001)]
+    ("recipe", "first"), [("cache", 8_000), ("auto", 9_900), ("local", 9_000), ("snapshot", 9_500), ("chat", 10_001)]
 )
 def test_it_is_time_to_fold_from_the_first_level_of_the_recipe_on(recipe: str, first: int) -> None:
     assert first_level(recipe) == first

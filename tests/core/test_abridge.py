@@ -36,8 +36,9 @@ def history() -> History:
 # What is hidden
 
 
-def test_scraps_are_what_the_model_said_gave_and_got_back_in_order_with_their_age() -> None:
+def test_scraps_are_what_was_asked_said_given_and_got_back_in_order_with_their_age() -> None:
     assert list(scraps(View(history()), Cut(1, 0))) == [
+        Scrap(None, "Look at `late_rows`.", 3, asked=True),
         Scrap(None, "I read it.", 2, own=True),
         Scrap(READ, "src/rows.py", 2, own=True, quotes=frozenset(["src/rows.py"])),
         Scrap(READ, "def get_rows():\n    pass", 2, read=True),
@@ -88,7 +89,8 @@ def test_the_age_of_a_scrap_is_counted_from_the_newest_step(h: History, data: st
     found = list(scraps(View(h), cut))
     total = len(h.steps)
     assert [scrap.age for scrap in found] == sorted((scrap.age for scrap in found), reverse=True)
-    assert all(total - sum(len(t.steps) for t in View(h).hidden(cut)) <= scrap.age < total for scrap in found)
+    least = total - sum(len(t.steps) for t in View(h).hidden(cut))
+    assert all(least <= scrap.age < total + scrap.asked for scrap in found)
 
 
 # How it is shown

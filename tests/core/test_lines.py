@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yohaku.core.lines import LONG, MOST, NUMBER, Source, Span, choose, names, shown, words_of
+from yohaku.core.lines import DEEP, LONG, MOST, NUMBER, Source, Span, choose, names, shown, words_of
 
 PLENTY = 1_000_000.0
 
@@ -282,11 +282,24 @@ def test_a_megabyte_of_anything_is_looked_at_and_done_with(text: str) -> None:
 
 
 def test_of_more_than_can_be_looked_into_the_newer_and_smaller_are() -> None:
-    huge = "filler_word " * (MOST // 12)
+    huge = "filler word " * (DEEP // 12)
     old, new = source(f"old_rows\n{huge}", age=50), source(f"{huge}\nnew_rows", age=2)
+    between = [source(huge, age=40)] * (MOST // DEEP)
     spare = [source(f"row_{n}", age=3) for n in range(3)]
-    found = chosen(old, new, *spare)
-    assert found[0] == [] and found[1][-1] == "new_rows" and found[2:] == [["row_0"], ["row_1"], ["row_2"]]
+    found = chosen(old, new, *between, *spare)
+    assert found[:2] == [[], ["new_rows"]] and found[-3:] == [["row_0"], ["row_1"], ["row_2"]]
+
+
+def test_what_the_model_said_is_looked_into_first() -> None:
+    huge = "filler word " * (DEEP // 12)
+    found = chosen(*[source(huge, age=2)] * (MOST // DEEP), source("old_rows", age=30, own=True))
+    assert found[-1] == ["old_rows"]
+
+
+def test_of_a_long_source_the_beginning_and_the_end_are_looked_into() -> None:
+    text = "\n".join(["first_row", *["plain"] * DEEP, "middle_row", *["plain"] * DEEP, "last_row"])
+    (found,), _ = choose([source(text)], (), 1_000)
+    assert shown(text, found) == ["1: first_row", f"{2 * DEEP + 3}: last_row"]
 
 
 def test_one_source_is_looked_into_however_big_it_is() -> None:

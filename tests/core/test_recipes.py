@@ -7,7 +7,7 @@ from yohaku.core.engine import Fits, Folded, Outcome, TooBig, plan
 from yohaku.core.errors import UnknownRecipe
 from yohaku.core.fold import Gist, View
 from yohaku.core.model import Call, History, Opaque, Result, Step, Text, Turn, Use
-from yohaku.core.recipes import AUTO, CHAT, HIGH, LOW, RECIPES, recipe_named
+from yohaku.core.recipes import AUTO, CHAT, CUT, HIGH, LOW, RECIPES, recipe_named
 from yohaku.core.scribe import history_of
 from yohaku.drive import drive
 from yohaku.testing import ByteMeter
@@ -48,7 +48,12 @@ def test_an_unknown_recipe_says_which_there_are() -> None:
 
 
 def test_the_rungs_are_a_table_to_be_read() -> None:
-    assert [(rung.level, rung.goal) for rung in AUTO.rungs] == [*[(HIGH, LOW)] * 3, *[("over", "hot")] * 5]
+    assert [(rung.level, rung.goal) for rung in AUTO.rungs] == [
+        *[(HIGH, LOW)] * 3,
+        *[("over", "hot")] * 2,
+        ("over", CUT),
+        *[("over", "hot")] * 3,
+    ]
     assert [(rung.level, rung.goal) for rung in CHAT.rungs] == [("over", "hot")] * 3
 
 
@@ -90,8 +95,8 @@ def test_auto_squeezes_the_newest_only_when_nothing_else_is_left() -> None:
     pasted = history_of([Turn((Text("a long paste\n" * 5_000),))])
     squeezed = folded(pasted, 8_192, "auto")
     assert [(fold.what, fold.why) for fold in squeezed.folds] == [("prompt", "over the limit")]
-    hot = Budget.of(8_192).at("hot")
-    assert hot * 0.9 < squeezed.after.total <= hot and hot * 0.9 < huge.after.total <= hot
+    hot, cut = Budget.of(8_192).at("hot"), Budget.of(8_192).at(CUT)
+    assert hot * 0.9 < squeezed.after.total <= hot and cut * 0.9 < huge.after.total <= cut
 
 
 def test_a_huge_newest_result_does_not_cost_the_small_steps_before_it() -> None:

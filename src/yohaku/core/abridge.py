@@ -14,6 +14,7 @@ import msgspec
 from yohaku.core.commands import arguments, plain, reads
 from yohaku.core.facts import origin_of
 from yohaku.core.fold import Cut, Slot, View
+from yohaku.core.gist import prompts_of
 from yohaku.core.lines import Span, names, shown, words_of
 from yohaku.core.model import Step, Text, Use
 
@@ -23,7 +24,7 @@ class Scrap:
     """A text that is hidden, and may be shown in part."""
 
     by: Use | None
-    """The call it was given to or came from; None where the model said it."""
+    """The call it was given to or came from; None where somebody said it."""
     text: str
     age: int
     """Steps since it was said."""
@@ -33,6 +34,8 @@ class Scrap:
     """From a file."""
     quotes: frozenset[str] = frozenset()
     """Of what a call was given, what is one short line."""
+    asked: bool = False
+    """Said by the user."""
 
 
 LINE = 100
@@ -45,15 +48,18 @@ REACH = 500_000
 
 def scraps(view: View, cut: Cut) -> list[Scrap]:
     """What is hidden at a cut, in order, as far back as it is looked at."""
-    hidden = [step for turn in view.hidden(cut) for step in turn.steps]
-    first = len(view.history.steps) - len(hidden)
+    turns = view.hidden(cut)
+    age = len(view.history.steps) - sum([len(turn.steps) for turn in turns])
     left = REACH
     found: list[list[Scrap]] = []
-    for age, step in enumerate(reversed(hidden), first):
-        found.append(list(_scraps_of(step, age)))
-        left -= sum([len(scrap.text) for scrap in found[-1]])
-        if left < 0:
-            break
+    for turn in reversed(turns):
+        said = [list(_scraps_of(step, age + n)) for n, step in enumerate(reversed(turn.steps))]
+        age += len(said)
+        for one in (*said, [Scrap(None, text, age, asked=True) for text in prompts_of([turn])]):
+            found.append(one)
+            left -= sum([len(scrap.text) for scrap in one])
+            if left < 0:
+                return [scrap for one in reversed(found) for scrap in one]
     return [scrap for one in reversed(found) for scrap in one]
 
 
@@ -73,11 +79,11 @@ def abridged(found: Sequence[Scrap], chosen: Sequence[Sequence[Span]]) -> list[s
     last = ""
     for scrap, spans in zip(found, chosen, strict=True):
         if spans:
-            label = origin_of(scrap.by, 80) if scrap.by else "assistant"
+            label = origin_of(scrap.by, 80) if scrap.by else "user" if scrap.asked else "assistant"
             if label != last:
                 lines.append(f"[{label}]")
                 last = label
-            lines += shown(scrap.text, spans, numbered=not scrap.own)
+            lines += shown(scrap.text, spans, numbered=bool(scrap.by) and not scrap.own)
     return lines
 
 

@@ -22,6 +22,9 @@ LONG = 140
 MOST = 120_000
 """Characters of sources that are looked into, the most promising first."""
 
+DEEP = 6_000
+"""Characters of one source that are looked into: what is needed again stands at its beginning, or at its end."""
+
 
 @dataclass(frozen=True, slots=True)
 class Source:
@@ -38,6 +41,10 @@ class Source:
     """Lines that are needed again, if at all, as they are: a command, a pattern."""
     title: int = 24
     """Tokens. What it costs to show anything of it beyond what is shown in any case."""
+    under: int = -1
+    """Those with the same number, unless it is negative, stand under one title."""
+    numbered: bool = True
+    """Whether its lines are shown with their numbers."""
 
 
 class Span(NamedTuple):
@@ -58,24 +65,30 @@ class _Candidate:
 
 
 def choose(
-    sources: Sequence[Source], covered: Iterable[str], tokens: float, topic: frozenset[str] = frozenset()
+    sources: Sequence[Source],
+    covered: Iterable[str],
+    tokens: float,
+    topic: frozenset[str] = frozenset(),
+    deep: int | None = None,
 ) -> tuple[list[list[Span]], float]:
     """For each source the spans to show, in order, together within about `tokens`, and how many of those are left.
 
     A name needs to be shown once: what is `covered` already, or by a better line, is worth nothing more. One that is
-    made of the words of the `topic` is likelier to be needed.
+    made of the words of the `topic` is likelier to be needed. Of a source `deep` characters are looked into.
     """
     chosen: list[list[Span]] = [[] for _ in sources]
-    candidates, value = _candidates(sources, topic)
+    candidates, value = _candidates(sources, topic, DEEP if deep is None else deep)
     for name in covered:
         value.pop(name, None)
     heap = [(-_worth(c, value) / c.cost, n) for n, c in enumerate(candidates)]
     heapify(heap)
     left = tokens
+    titled: set[int] = set()
     while heap and left > 0:
         rank, number = heappop(heap)
         found = candidates[number]
-        opening = 0 if chosen[found.source] else sources[found.source].title
+        source = sources[found.source]
+        opening = 0 if chosen[found.source] or source.under in titled else source.title
         now = -_worth(found, value) / (found.cost + opening * 0.5)
         if now == 0:
             continue
@@ -86,6 +99,8 @@ def choose(
         if cost <= left:
             left -= cost
             chosen[found.source].append(found.span)
+            if source.under >= 0:
+                titled.add(source.under)
             for name in found.names:
                 value.pop(name, None)
     return [sorted(spans) for spans in chosen], max(0.0, left)
@@ -95,9 +110,11 @@ def _worth(candidate: _Candidate, value: dict[str, float]) -> float:
     return candidate.worth * math.fsum([value[name] for name in candidate.names if name in value])
 
 
-def _candidates(sources: Sequence[Source], topic: frozenset[str]) -> tuple[list[_Candidate], dict[str, float]]:
+def _candidates(
+    sources: Sequence[Source], topic: frozenset[str], deep: int
+) -> tuple[list[_Candidate], dict[str, float]]:
     """The lines that name something, and what it is worth to show each of the names."""
-    lines = {number: list(_spans(source.text)) for number, source in _within(sources)}
+    lines = {number: list(_ends(sources[number].text, deep)) for number in _within(sources, deep)}
     named = {number: [_named(sources[number], span) for span in spans] for number, spans in lines.items()}
     counts = {number: Counter(chain.from_iterable(by_line)) for number, by_line in named.items()}
     spread = Counter(chain.from_iterable(counts.values()))
@@ -123,11 +140,12 @@ def _candidates(sources: Sequence[Source], topic: frozenset[str]) -> tuple[list[
         source, count = sources[number], counts[number]
         worth = 1.0 if source.own else (READ if source.read else 1.0) * max(1, len(spans)) ** -CROWD
         head = len(spans) * 0.15
+        number_cost = NUMBER if source.numbered and not has_numbers(source.text) else 1
         for place, (span, seen) in enumerate(zip(spans, named[number], strict=True)):
             if seen:
                 line = source.text[span.start : span.end]
                 echo = 1.0 if source.own else max(_echo(spread[name], count[name]) for name in seen)
-                cost = source.tokens * (span.end - span.start + 1) + NUMBER
+                cost = source.tokens * (span.end - span.start + 1) + number_cost
                 first = HEAD if place <= head and not source.own else 1.0
                 found.append(_Candidate(number, span, seen, worth * echo * first * _look(line), cost))
     return found, value
@@ -138,11 +156,14 @@ def _named(source: Source, span: Span) -> frozenset[str]:
     line = source.text[span.start : span.end]
     if not source.own:
         return names(line)
-    quoted = [text for groups in _QUOTED.findall(line) for text in groups if text] if "`" in line or '"' in line else []
+    quoted = [text for groups in _QUOTED.findall(line) for text in groups if text] if _QUOTE.search(line) else []
     return names(line).union(quoted, (line,) if line in source.quotes else ())
 
 
-_QUOTED = re.compile(r"`([^`\n]{4,60})`|\"([^\"\n]{4,60})\"")
+_QUOTE = re.compile(r"[`\"'「『]")
+_QUOTED = re.compile(
+    r"`([^`\n]{4,60})`|\"([^\"\n]{4,60})\"|(?<!\w)'([^'\n]{4,60})'(?!\w)|[「『]([^「」『』\n]{3,60})[」』]"
+)
 
 
 READ = 4.0
@@ -161,15 +182,18 @@ NUMBER = 2.5
 """Tokens of a line's number."""
 
 
-def _within(sources: Sequence[Source]) -> Iterator[tuple[int, Source]]:
-    """The sources to look into: a newer or smaller one tells more a character."""
-    order = sorted(range(len(sources)), key=lambda n: (sources[n].age * (len(sources[n].text) + 500) ** 0.5, n))
+def _within(sources: Sequence[Source], deep: int) -> Iterator[int]:
+    """The sources to look into: what the model said, and what is newer or smaller, tells more a character."""
     left = MOST
-    for number in order:
-        size = len(sources[number].text)
-        if size <= left or left > MOST // 2:
+    for number in sorted(range(len(sources)), key=lambda n: (_behind(sources[n]), n)):
+        size = min(len(sources[number].text), deep)
+        if size <= left:
             left -= size
-            yield number, sources[number]
+            yield number
+
+
+def _behind(source: Source) -> float:
+    return source.age * math.sqrt(len(source.text) + 500) / (OWN if source.own else 1.0)
 
 
 def _echo(sources: int, times: int) -> float:
@@ -201,9 +225,20 @@ _LOOKS = (
 )
 
 
-def _spans(text: str) -> Iterator[Span]:
-    start = 0
-    for number, line in enumerate(text.split("\n"), 1):
+def _ends(text: str, deep: int) -> Iterator[Span]:
+    """The lines of a text; of a long one those at its beginning and its end."""
+    if len(text) <= deep:
+        yield from _spans(text, 0, len(text))
+        return
+    head = deep * 3 // 4
+    tail = len(text) - deep + head
+    near = text.rfind("\n", head - LONG, head)
+    yield from _spans(text, 0, head if near < 0 else near)
+    yield from _spans(text, text.find("\n", tail, tail + LONG) + 1 or tail, len(text))
+
+
+def _spans(text: str, start: int, end: int) -> Iterator[Span]:
+    for number, line in enumerate(text[start:end].split("\n"), text.count("\n", 0, start) + 1):
         end = start + len(line)
         if not line or line.isspace():
             pass
@@ -243,7 +278,7 @@ _NAME = re.compile(r"[A-Za-z]_|_[A-Za-z]|[a-z][A-Z]|[A-Z]{2}[a-z]{2}|[A-Za-z]\d|
 
 def shown(text: str, spans: Sequence[Span], numbered: bool = True) -> list[str]:
     """The spans as lines, with their numbers unless they have some of their own."""
-    numbered = numbered and not _NUMBERED.match(text)
+    numbered = numbered and not has_numbers(text)
     lines: list[str] = []
     last = Span(0, 0, 0)
     for span in spans:
@@ -254,6 +289,10 @@ def shown(text: str, spans: Sequence[Span], numbered: bool = True) -> list[str]:
             lines.append(f"{span.line}: {said}" if numbered else said)
         last = span
     return lines
+
+
+def has_numbers(text: str) -> bool:
+    return bool(_NUMBERED.match(text))
 
 
 _NUMBERED = re.compile(r"(?:\s*\d+[→|:\t][^\n]*\n){2}")

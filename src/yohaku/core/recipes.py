@@ -9,10 +9,14 @@ from yohaku.core.passes.clear import clear
 from yohaku.core.passes.digest import digest
 from yohaku.core.passes.drafted import drafted
 from yohaku.core.passes.slide import slide
+from yohaku.core.passes.squeeze import squeeze
 from yohaku.core.passes.supersede import supersede
 
-HIGH, LOW = 0.97, 0.6
+HIGH, LOW = 0.99, 0.6
 """High and low water. Folding a little at every step would break the prompt cache each time."""
+
+CUT = 0.7
+"""Where a newest step that is over the limit by itself is cut down to, so that the next ones have room beside it."""
 
 AUTO = Recipe(
     "auto",
@@ -22,6 +26,7 @@ AUTO = Recipe(
         Rung(HIGH, digest(), goal=LOW),
         Rung("over", clear("argument", "prompt"), goal="hot"),
         Rung("over", slide(), goal="hot"),
+        Rung("over", squeeze(prompts=False), goal=CUT),
         *LAST_RESORT,
     ),
 )

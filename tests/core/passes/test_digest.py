@@ -186,7 +186,7 @@ def test_a_gist_is_told_and_goes_on_with_lines_under_their_calls() -> None:
     assert head == (
         f"[Earlier conversation folded: 1 prompt, 7 steps; ref={ref}]\nThe user's rules, still in force:\n- Never push."
     )
-    assert lines.startswith("cat src/part_1.py]\ncat src/part_1.py\n[cat src/part_2.py]\n")
+    assert lines.startswith("cat src/part_0.py]\ncat src/part_0.py\n[cat src/part_1.py]\n")
     assert lines.endswith("[assistant]\nI look at part_6.\n[cat src/part_6.py]\ncat src/part_6.py")
     assert gist(w) == Gist(
         v.history.steps[6].key,

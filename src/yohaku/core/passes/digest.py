@@ -15,7 +15,7 @@ from yohaku.core.engine import Asking, Effect, Pass, Room
 from yohaku.core.fold import Cut, Fold, Gist, View, ref_of, told
 from yohaku.core.gist import gist as tell
 from yohaku.core.gist import opening
-from yohaku.core.lines import Source, Span, choose, words_of
+from yohaku.core.lines import MOST, Source, Span, choose, words_of
 from yohaku.core.model import Text
 from yohaku.core.passes.distil import TITLE, by_lines, source_of
 from yohaku.core.passes.pieces import SMALL, Piece, pieces
@@ -109,10 +109,11 @@ def _layout(view: View, room: Room, recent: float, old: float) -> _Layout:
 def _choose(view: View, room: Room, layout: _Layout, gist: float) -> tuple[list[Scrap], list[list[Span]], float]:
     """What is hidden, the lines chosen of what is folded and of what is hidden, and the tokens left over."""
     hidden = scraps(view, layout.cut) if layout.cut else []
-    sources = [source_of(piece, room) for piece in layout.folded] + [_shred(scrap, room) for scrap in hidden]
+    sources = [source_of(piece, room) for piece in layout.folded] + _shreds(hidden, room)
     seen = covered(view, layout.cut, {(piece.key, piece.slot) for piece in layout.folded})
     allowed = layout.left - (_told(view, room, gist) if layout.cut else 0)
-    chosen, spare = choose(sources, seen, max(0, allowed), topic(view) | words_of(room.wish.words))
+    asked = words_of(room.wish.words)
+    chosen, spare = choose(sources, seen, max(0, allowed), topic(view) | asked, MOST if asked else None)
     return hidden, chosen, spare
 
 
@@ -146,9 +147,17 @@ def _cut_at(view: View, room: Room, steps: int) -> tuple[Cut | None, int]:
     return last
 
 
-def _shred(scrap: Scrap, room: Room) -> Source:
-    weighed = scrap.by.call.arguments if scrap.by and scrap.own else scrap.text  # as they were weighed before
-    return Source(scrap.text, scrap.age, _rate(weighed, room), scrap.own, scrap.read, scrap.quotes, LABEL)
+def _shreds(hidden: list[Scrap], room: Room) -> list[Source]:
+    found: list[Source] = []
+    under, last = 0, None
+    for scrap in hidden:
+        under += scrap.by is not last or scrap.by is None
+        last = scrap.by
+        weighed = scrap.by.call.arguments if scrap.by and scrap.own else scrap.text  # as they were weighed before
+        rate = _rate(weighed, room)
+        own = scrap.own or scrap.asked
+        found.append(Source(scrap.text, scrap.age, rate, own, scrap.read, scrap.quotes, LABEL, under, not own))
+    return found
 
 
 def _rate(text: str, room: Room) -> float:
