@@ -25,12 +25,13 @@ def told(agent: Working, lang: str) -> str:
     gauge, session = agent.gauge, agent.session
     receipt = session.receipt
     shown = receipt.outcome.view.shown if receipt else agent.conversation.history
+    gist = receipt.outcome.view.gist if receipt else None
     lines = [headline(gauge, lang, whole=True), bar(gauge.share, 40), ""]
     table = (*rows(gauge, lang), left(gauge, lang))
     width = max(columns(row.label) for row in table) + 2
     lines += [f"{padded(row.label, width)}{row.tokens:>9,}  ({row.percent:>2}%)" for row in table]
     scales = Scales(session.meter_for(agent.endpoint.dialect))
-    biggest = heapq.nlargest(MOST, _items(shown, scales, lang), key=lambda item: item[0])
+    biggest = heapq.nlargest(MOST, _items(shown, scales, lang, gist.text if gist else ""), key=lambda item: item[0])
     lines += _section(say("context_biggest", lang), (f"{tokens:>9,}  {clip(name, WIDTH)}" for tokens, name in biggest))
     rules = receipt.rules if receipt else standing(agent.conversation.history.turns)
     lines += _section(say("context_rules", lang), (f"- {clip(rule, WIDTH)}" for rule in rules))
@@ -47,11 +48,12 @@ def _section(title: str, lines: Iterable[str]) -> list[str]:
     return ["", title, *told] if told else []
 
 
-def _items(shown: History, scales: Scales, lang: str) -> Iterator[tuple[int, str]]:
+def _items(shown: History, scales: Scales, lang: str, gist: str) -> Iterator[tuple[int, str]]:
     for turn in shown.turns:
         for part in turn.prompt:
             text = part.text if isinstance(part, Text) else part.kind
-            yield scales.part(part), f"{say('context_prompt', lang)}: {text[:200]}"
+            who = say("context_gist" if gist and text == gist else "context_prompt", lang)
+            yield scales.part(part), f"{who}: {text[:200]}"
         for step in turn.steps:
             for item in step.items:
                 if isinstance(item, Use):

@@ -37,6 +37,22 @@ WORDS: dict[str, tuple[str, str]] = {
     "screen_working": ("working … {seconds} s · Ctrl-C stops", "作業中… {seconds} 秒 · Ctrl-C で中断"),
     "screen_thinking": ("thinking", "考えています"),
     "screen_folding": ("folding", "折りたたみ中"),
+    "screen_hello_ask": (
+        "Ask for anything about {root}. It reads there freely, and asks before it changes or runs something.",
+        "{root} のことなら何でもどうぞ。読むのは自由に、変更や実行の前には確認します。",
+    ),
+    "screen_hello_read_only": (
+        "Ask for anything about {root}. It only reads there: nothing is changed or run.",
+        "{root} のことなら何でもどうぞ。読むだけで、変更や実行はしません。",
+    ),
+    "screen_hello_yolo": (
+        "Ask for anything about {root}. It changes and runs things unasked (--yolo), but for what is grave.",
+        "{root} のことなら何でもどうぞ。変更も実行も確認なしで行います (--yolo)。重大なものだけ確認します。",
+    ),
+    "screen_hello_chat": (
+        "Only talk, no tools (--chat). Ask for anything.",
+        "ツールなしの会話だけです (--chat)。何でもどうぞ。",
+    ),
     "screen_looking": ("Looking for a model …", "モデルを探しています…"),
     "screen_ready": (
         "{model} on {name}, window {window:,} tokens",
@@ -146,6 +162,7 @@ WORDS: dict[str, tuple[str, str]] = {
     "context_folds": ("Folded now: {count:,} (/why lists them)", "折りたたみ中: {count:,} (/why で一覧)"),
     "context_next": ("Next: {coming}", "次: {coming}"),
     "context_prompt": ("your text", "あなたの文章"),
+    "context_gist": ("folded", "折りたたみ"),
     "context_reply": ("reply", "返答"),
     "model_now": (
         "{model} on {name} ({dialect}), window {window:,}",

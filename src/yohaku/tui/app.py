@@ -215,11 +215,18 @@ class YohakuApp(App[int]):
         if agent is None:
             self._status(say("screen_no_model", self.lang))
             return
+        if not self._resume:
+            await self.query_one(Flow).note(self._hello(agent))
         self.agent = agent  # only now: what is typed meanwhile comes after what was said before
         self._named()
         self._gauge(agent.gauge)
         self._rest()
         self._go_on()
+
+    def _hello(self, agent: Working) -> str:
+        settings = self.begin.settings
+        kind = "chat" if settings.chat else settings.permissions.replace("-", "_")
+        return say(f"screen_hello_{kind}", self.lang, root=agent.root)
 
     async def _take(self, text: str) -> None:
         name = text.split()[0].removeprefix("/")
