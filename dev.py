@@ -7,6 +7,7 @@
     python3 dev.py counts     our counts beside what providers billed, by family
     python3 dev.py corpus     every recorded session at every window, in every dialect
     python3 dev.py bench      the benchmark: ratios within one run
+    python3 dev.py soak       the agent on a real server: 300 tool calls at each of three windows
     python3 dev.py servers    install Redis, PostgreSQL and tmux for the tests (Debian, as root)
     python3 dev.py stores     stores under load: 1,000 kills, 8 processes x 10,000, a gigabyte, and ratios
 
@@ -93,6 +94,11 @@ def main(name: str = "", *rest: str) -> None:
         case "bench":
             set_up("test")
             run("benchmarks/fit.py", *rest)
+            if not rest:
+                run("benchmarks/start.py")
+        case "soak":
+            set_up("test")
+            run("-m", "pytest", "tests/agent/test_long.py", *rest, YOHAKU_SOAK="300")
         case _:
             print(__doc__)
             sys.exit(0 if name in ("", "help", "-h", "--help") else 2)

@@ -25,7 +25,7 @@ def blocks(text: str, language: str) -> list[str]:
 
 
 def shell_lines(text: str) -> list[list[str]]:
-    return [line.partition("#")[0].split() for block in blocks(text, "sh") for line in block.splitlines() if line]
+    return [shlex.split(line, comments=True) for block in blocks(text, "sh") for line in block.splitlines() if line]
 
 
 def subcommands() -> dict[str, argparse.ArgumentParser]:
