@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.agent.fakes import FakeServer, Played, spoken, whole
-from yohaku import cli, cli_agent
+from yohaku import cli, cli_agent, cli_parser
 from yohaku.settings import KEYS
 
 MODELS = {"object": "list", "data": [{"id": "m", "object": "model", "max_model_len": 8192}]}
@@ -201,7 +201,7 @@ def test_config_tells_where_each_value_came_from(
 
 
 def test_help_loads_nothing_of_the_agent() -> None:
-    code = "import sys; from yohaku import cli; cli._parser().format_help(); print(*sys.modules)"
+    code = "import sys; from yohaku import cli, cli_parser; cli_parser.parser().format_help(); print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     assert {"textual", "aiohttp", "asyncio", "yohaku.agent.loop", "yohaku.tui.app"} & set(loaded) == set()
 
@@ -217,5 +217,5 @@ def test_a_package_that_is_missing_is_told_with_what_to_install() -> None:
 
 
 def test_the_flags_of_the_agent_are_not_taken_for_those_of_a_command() -> None:
-    arguments = cli._parser().parse_args(["fit", "a.json", "--window", "8192", "--model", "gpt-4o"])
+    arguments = cli_parser.parser().parse_args(["fit", "a.json", "--window", "8192", "--model", "gpt-4o"])
     assert cli_agent.flags(arguments) == {} and (arguments.window, arguments.model) == (8192, "gpt-4o")

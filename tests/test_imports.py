@@ -66,8 +66,12 @@ MAY_IMPORT = {
     },
     "tui": {"core", "settings", "agent", "tui"},
     "cli_agent": {"core", "settings", "agent", "tui"},
+    "cli_files": {"dialects", "phrases", "settings"},
+    "cli_parser": {"cli_agent", "cli_mcp"},
     "cli": {
         "cli_agent",
+        "cli_files",
+        "cli_parser",
         "cli_mcp",
         "cli_stores",
         "cli_history",

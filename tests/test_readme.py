@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from yohaku import cli
+from yohaku import cli_parser
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text("utf-8")
@@ -29,7 +29,7 @@ def shell_lines(text: str) -> list[list[str]]:
 
 
 def subcommands() -> dict[str, argparse.ArgumentParser]:
-    parser = cli._parser()
+    parser = cli_parser.parser()
     (action,) = (action for action in parser._actions if isinstance(action, argparse._SubParsersAction))
     return dict(action.choices)
 
@@ -58,7 +58,7 @@ def test_the_readme_shows_code_soon() -> None:
 
 @pytest.mark.parametrize("words", commands_shown(README), ids=" ".join)
 def test_a_command_shown_in_the_readme_is_understood(words: list[str]) -> None:
-    cli._parser().parse_args(words)
+    cli_parser.parser().parse_args(words)
 
 
 def test_every_command_of_dev_that_is_shown_exists_and_is_told_by_it() -> None:
@@ -81,11 +81,11 @@ def test_the_help_of_every_command_has_examples_that_are_understood(name: str) -
     assert found
     for words in found:
         assert words[0] == name
-        cli._parser().parse_args(words)
+        cli_parser.parser().parse_args(words)
 
 
 def test_the_help_of_yohaku_itself_has_examples_too() -> None:
-    parser = cli._parser()
+    parser = cli_parser.parser()
     for words in examples(parser):
         parser.parse_args(words)
     assert [name for name in subcommands() if name not in parser.format_help()] == []

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from yohaku import catalog, cli, phrases
+from yohaku import catalog, cli, cli_parser, phrases
 from yohaku.core.engine import Question
 from yohaku.core.errors import BadSetting, UnknownModel, UnknownRecipe
 from yohaku.core.recipes import RECIPES
@@ -483,7 +483,7 @@ def test_reading_settings_loads_no_recipes_unless_there_are_some() -> None:
 
 
 def test_the_help_names_every_recipe(capsys: pytest.CaptureFixture[str]) -> None:
-    assert tuple(RECIPES) == cli.RECIPES
+    assert tuple(RECIPES) == cli_parser.RECIPES
     for command in ("fit", "show"):
         with pytest.raises(SystemExit):
             cli.main([command, "--help"])

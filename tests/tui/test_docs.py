@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from yohaku import cli
+from yohaku import cli_parser
 from yohaku.agent.commands import COMMANDS
 from yohaku.agent.events import Event
 from yohaku.agent.plain import CODES
@@ -44,7 +44,7 @@ def test_every_setting_exit_code_and_event_is_told() -> None:
     "line", [line for line in re.findall(r"^.*yohaku.*$", PAGE, re.M) if line.startswith(("yohaku", "git"))]
 )
 def test_every_line_shown_is_understood(line: str) -> None:
-    cli._parser().parse_args(shlex.split(line.rpartition("| ")[2])[1:])
+    cli_parser.parser().parse_args(shlex.split(line.rpartition("| ")[2])[1:])
 
 
 def test_the_pictures_are_as_the_panel_is_drawn() -> None:
