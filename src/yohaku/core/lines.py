@@ -22,7 +22,7 @@ LONG = 140
 MOST = 120_000
 """Characters of sources that are looked into, the most promising first."""
 
-DEEP = 6_000
+DEEP = 24_000
 """Characters of one source that are looked into: what is needed again stands at its beginning, or at its end."""
 
 
