@@ -132,6 +132,7 @@ def test_a_pin_that_does_not_fit_says_how_to_unpin_it(shell: Shell, monkeypatch:
         ["undo", "0"],
         ["show", "--diff", "1", "2", "3"],
         ["show", "--diff", "9"],
+        pytest.param(["show", "--diff", "9" * 5000], id="show --diff and many digits"),
         ["show", "--diff", "1", "nothing"],
     ],
     ids=" ".join,
@@ -156,6 +157,14 @@ def test_a_gist_is_not_pinned_but_undone(shell: Shell) -> None:  # noqa: F811
     gist = next(fold["ref"] for fold in told if fold["kind"] == "gist")
     code, _, error = shell("pin", gist)
     assert code == 2 and "yohaku undo" in error
+
+
+def test_a_folding_is_not_pinned(shell: Shell, url: str) -> None:  # noqa: F811
+    shell.fit("--store", url)
+    folding = shell("receipts", "--store", url)[1].decode().split("#1 ")[1][:12]
+    code, _, error = shell("pin", folding, "--store", url)
+    assert code == 2 and folding in error
+    assert b"pinned" in shell("pins", "--store", url)[1]
 
 
 def test_a_diff_shows_what_foldings_changed(shell: Shell, url: str) -> None:  # noqa: F811

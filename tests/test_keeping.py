@@ -124,6 +124,47 @@ def test_who_is_stopped_while_undoing_has_undone_it_all_the_same() -> None:
     assert big(store).fit(messages) is messages
 
 
+def test_who_is_stopped_while_folding_leaves_no_fold_that_cannot_be_undone() -> None:
+    class Stopped(MemoryStore):
+        def record(self, conversation: str, row: str) -> None:
+            raise KeyboardInterrupt
+
+    store = Stopped()
+    with pytest.raises(KeyboardInterrupt):
+        session(4_000, store=store).fit(agent(14))
+    assert list(store.standing(0)) == []
+
+
+def test_undo_leaves_another_conversation_alone_that_began_with_the_same_words() -> None:
+    store = MemoryStore()
+    one, other = session(4_000, store=store), session(1_000_000, store=store)
+    talk = [*agent(0), {"role": "assistant", "content": "Which one?"}, {"role": "user", "content": "The other."}]
+    folded = one.fit(agent(14))
+    assert other.fit(talk) is talk
+    assert len(store.conversations()) == 1
+    assert other.undo() == ()
+    with pytest.raises(BadSetting):
+        other.diff()
+    assert big(store).fit(agent(14)) == folded
+    (done,) = one.undo()
+    assert other.redo() == ()
+    assert [back.id for back in one.redo()] == [done.id] and one.diff() == one.diff(1)
+
+
+def test_many_foldings_are_undone_and_redone_as_one_by_one() -> None:
+    stores = []
+    for counts in ((3,), (1, 1, 1)):
+        store = MemoryStore()
+        s = session(4_000, store=store)
+        shown = [s.fit(agent(steps)) for steps in (14, 22, 30, 40)]
+        gone = [done.number for count in counts for done in s.undo(count)]
+        assert gone == [4, 3, 2] and big(store).fit(agent(14)) == shown[0]
+        back = [done.number for count in counts for done in s.redo(count)]
+        assert back == [2, 3, 4] and big(store).fit(agent(40)) == shown[3]
+        stores.append(sorted(store.standing(0), key=str))
+    assert stores[0] == stores[1]
+
+
 def test_two_who_undo_at_once_undo_one_folding() -> None:
     store = MemoryStore()
     s = session(4_000, store=store)

@@ -169,6 +169,21 @@ def test_a_full_disk_stops_no_conversation(small_disk: Path) -> None:  # noqa: F
     assert entries(path)[:22] == agent(10)
 
 
+def test_a_conversation_that_went_back_while_the_file_was_out_of_reach_is_written_as_it_is(tmp_path: Path) -> None:
+    path, away = tmp_path / "talk" / "talk.jsonl", tmp_path / "away"
+    session(1_000_000, transcript=path).fit(agent(10))
+    path.parent.rename(away)
+    path.parent.write_text("a file where a folder should be")
+    s = session(1_000_000, transcript=path)
+    other = [*agent(3), {"role": "assistant", "content": "Not so."}, {"role": "user", "content": "But how?"}]
+    s.fit(other)
+    path.parent.unlink()
+    away.rename(path.parent)
+    other += [{"role": "assistant", "content": "So."}, {"role": "user", "content": "Ah."}]
+    s.fit(other)
+    assert entries(path) == other
+
+
 def test_fit_on_the_command_line_keeps_one_too(tmp_path: Path) -> None:
     given, path = tmp_path / "given.json", tmp_path / "talk.jsonl"
     given.write_text(json.dumps({"messages": agent(60)}))

@@ -212,6 +212,14 @@ def test_words_are_found_in_all_that_was_put_the_newest_first(store: Store, engi
     assert search(store, "a.b") == search(store, "  ") == Found((), complete=True)
 
 
+def test_a_number_no_database_can_hold_is_only_a_very_large_one(tmp_path: Path) -> None:
+    store = SQLiteStore(tmp_path / "store.db")
+    ref = put(store, "one\ntwo")
+    for name, more in (("tool_output_cache", {}), ("tool_output_cache_grep", {"pattern": "one", "context": 10**30})):
+        told = recall.call(store, name, {"ref_id": ref, "offset": 10**30, "limit": 10**30, **more})
+        assert told in (f"[ref={ref}: 2 lines, none here]", f"[ref={ref}: 0 of 2 lines match]")
+
+
 def test_a_search_ends_with_its_limit_or_its_time(store: Store) -> None:
     ref = put(store, LOG)
     found = search(store, "error", limit=2)

@@ -323,3 +323,35 @@ def test_a_session_resumes_from_its_transcript_with_its_folds(tmp_path: Path) ->
     assert list(resumed.entries) == messages
     view = View(resumed.dialect.read(resumed.body).history()).with_(resumed.folds)
     assert resumed.dialect.write(messages, view) == sent
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="limits of Unix")
+def test_after_a_full_disk_the_file_says_what_the_next_call_says_and_no_entry_twice(tmp_path: Path) -> None:
+    """Some lines of the call that failed are whole in the file, and one that goes back may be among them."""
+    path = tmp_path / "a.jsonl"
+    script = f"""
+        import resource, signal
+        from yohaku.transcript import Transcript
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+
+        def said(*texts):
+            return [{{"role": "user", "content": text}} for text in texts]
+
+        def failing(room, act):
+            resource.setrlimit(resource.RLIMIT_FSIZE, (written.path.stat().st_size + room, resource.RLIM_INFINITY))
+            try:
+                act()
+            except OSError:
+                print("full")
+            resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+
+        written = Transcript({str(path)!r})
+        written.record(said(*"abcdefghij"))
+        failing(120, lambda: written.record(said(*"abc", "X", "Y" * 400)))
+        written.record(said(*"abcdefgh", "Z"))
+        failing(120, lambda: written.add(*said("1", "2" * 400)))
+        written.add(*said("1", "2"))
+    """
+    ran = subprocess.run([sys.executable, "-c", textwrap.dedent(script)], capture_output=True, text=True, check=True)
+    assert ran.stdout == "full\nfull\n"
+    assert [said["content"] for said in read(path).entries] == [*"abcdefgh", "Z", "1", "2"]

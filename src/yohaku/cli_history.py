@@ -116,7 +116,10 @@ def _given(arguments: Any) -> Pin:
 def _check(store: Store, name: str, ref: str) -> None:
     """A ref that opens, and stands for one piece: a whole part of a conversation is opened by undo."""
     store.about(ref)
-    rows = [fold for done in Past.of(store.recorded(name)).done for fold in done.row["folds"]]
+    found = Past.of(store.recorded(name))
+    if any(done.id == ref for done in found.done):  # a folding is no piece of what was said
+        raise unknown_pin(ref)
+    rows = [fold for done in found.done for fold in done.row["folds"]]
     if any(fold.get("ref") == ref and fold.get("kind") == "gist" for fold in rows):
         text = f"{ref} stands for a whole part of the conversation: pin a piece of it, or yohaku undo"
         raise BadSetting(text, "unknown_pin", name=ref)

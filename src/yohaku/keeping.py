@@ -10,6 +10,7 @@ import re
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 from yohaku import past, stores
@@ -84,9 +85,10 @@ class Keeping:
         told = past.told(folds, (list(shape(before)), list(shape(view))))
         name = ref_of(told)
         self.store.put(name, told.encode())  # as bytes, which nobody searches
-        self.store.keep(folds)
         facts = {name: getattr(receipt, name) for name in past.FACTS}
+        # Written down first: a fold that stood without would be out of reach of every undo.
         self.store.record(self.conversation, past.row_of(facts, name, folds, time.time()))
+        self.store.keep(folds)
         if self.minutes:
             self.minutes.folded(folds)
 
@@ -108,7 +110,7 @@ class Keeping:
         return now if now == version + 1 else version
 
     def undo(self, count: int) -> tuple[Done, ...]:
-        gone = past.undo(self.store, self.conversation, count, time.time()) if self.conversation else []
+        gone = past.undo(self.store, self.conversation, count, time.time(), self._keys()) if self.conversation else []
         if self.minutes:
             for done in gone:
                 with suppress(UnknownRef):
@@ -116,14 +118,19 @@ class Keeping:
         return tuple(gone)
 
     def redo(self, count: int) -> tuple[Done, ...]:
-        back = past.redo(self.store, self.conversation, count, time.time()) if self.conversation else []
+        back = past.redo(self.store, self.conversation, count, time.time(), self._keys()) if self.conversation else []
         if self.minutes:
             for done in back:
                 self.minutes.folded(past.folds_of(self.store, done).values())
         return tuple(back)
 
+    def _keys(self) -> frozenset[str]:
+        """Another conversation that began with the same prompt has its foldings recorded beside ours."""
+        return frozenset(keys_since(self._history, Cut(0, 0)))
+
     def diff(self, one: str | int | None, other: str | int | None) -> list[str]:
-        return diff(self.store, Past.of(self.store.recorded(self.conversation)), one, other)
+        found, keys = Past.of(self.store.recorded(self.conversation)), self._keys()
+        return diff(self.store, replace(found, done=tuple(done for done in found.done if done.on(keys))), one, other)
 
     def pins(self) -> tuple[Pin, ...]:
         stored = Past.of(self.store.recorded(self.conversation)).pins if self.conversation else ()

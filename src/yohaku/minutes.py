@@ -32,12 +32,16 @@ class Minutes:
         self._open: Transcript | None = None
         self._dialect = ""
         self._told = False
+        self._missed = True
+        """Whether the file may lack what the last body said."""
 
     def record(self, dialect: str, body: Any, known: int) -> None:
         """What a body adds; its first `known` entries are as they were at the last call."""
+        missed, self._missed = self._missed, True
 
         def write() -> None:
-            self._opened(dialect).record(body, known)
+            self._opened(dialect).record(body, 0 if missed else known)
+            self._missed = False
 
         self._try(write)
 

@@ -7,13 +7,13 @@ processes that fold alike did it once; undoing it twice is undoing it once.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
 
-from yohaku.core.fold import Fold, Gist, Slot, Stub
+from yohaku.core.fold import Fold, Gist, Slot, Stub, ref_of
 from yohaku.core.guard import Place, place_of
 from yohaku.core.pins import Pin
 from yohaku.stores import DAY, Store
@@ -38,6 +38,10 @@ class Done:
     @property
     def places(self) -> tuple[Place, ...]:
         return tuple(place for fold in self.row["folds"] if (place := _place(fold)) is not None)
+
+    def on(self, keys: Container[str]) -> bool:
+        """Whether any of it stands on one of these keys."""
+        return any(key in keys for key, _ in self.places)
 
     @property
     def apart(self) -> bool:
@@ -87,7 +91,7 @@ class Past:
     def named(self, name: str) -> Done | None:
         """A folding by its number or its id, or the beginning of one."""
         wanted = name.strip().removeprefix("ref=")
-        if wanted.isdecimal():
+        if wanted.isdecimal() and len(wanted) < len(ref_of("")):
             return next((one for one in self.done if one.number == int(wanted)), None)
         return next((one for one in self.done if wanted and one.id.startswith(wanted)), None)
 
@@ -110,31 +114,25 @@ def shapes_of(store: Store, done: Done) -> tuple[list[str], list[str]]:
     return list(told["shown"][0]), list(told["shown"][1])
 
 
-def undo(store: Store, conversation: str, count: int, at: float) -> list[Done]:
-    """The last foldings that stand, undone: what they hid is shown again, or the fold that stood there before."""
-    gone: list[Done] = []
-    for _ in range(count):
-        past = Past.of(store.recorded(conversation))
-        last = max((one for one in past.done if one.standing and one.id), key=lambda one: one.order, default=None)
-        if last is None:
-            break
-        _say(store, conversation, last, "undo", at)
-        gone.append(last)
-    return gone
+def undo(store: Store, conversation: str, count: int, at: float, among: Container[str] | None = None) -> list[Done]:
+    """The last foldings that stand, undone: what they hid is shown again, or the fold that stood there before.
+
+    `among`: the keys of the history that is meant. Others that began alike are recorded in the same place.
+    """
+    standing = [one for one in Past.of(store.recorded(conversation)).done if one.standing and one.id]
+    last = sorted((one for one in standing if among is None or one.on(among)), key=lambda one: -one.order)
+    return _say(store, conversation, last[: max(0, count)], "undo", at)
 
 
-def redo(store: Store, conversation: str, count: int, at: float) -> list[Done]:
+def redo(store: Store, conversation: str, count: int, at: float, among: Container[str] | None = None) -> list[Done]:
     """The foldings that were undone last stand again."""
-    back: list[Done] = []
-    for _ in range(count):
-        past = Past.of(store.recorded(conversation))
-        last = next((one for one in past.done if past.undone and one.id == past.undone[-1]), None)
-        if last is None:
-            break
-        folds_of(store, last)  # a folding that cannot be opened any more is not said to stand
-        _say(store, conversation, last, "redo", at)
-        back.append(last)
-    return back
+    past = Past.of(store.recorded(conversation))
+    named = {one.id: one for one in past.done}
+    undone = [named[name] for name in reversed(past.undone) if name in named]
+    last = [one for one in undone if among is None or one.on(among)][: max(0, count)]
+    for one in last:
+        folds_of(store, one)  # a folding that cannot be opened any more is not said to stand
+    return _say(store, conversation, last, "redo", at)
 
 
 def touch(store: Store, conversation: str, past: Past, at: float) -> None:
@@ -148,14 +146,15 @@ def pin(store: Store, conversation: str, what: Pin, at: float, *, on: bool = Tru
     store.keep([])  # so that whoever has this conversation open looks again
 
 
-def _say(store: Store, conversation: str, done: Done, what: str, at: float) -> None:
+def _say(store: Store, conversation: str, changed: list[Done], what: str, at: float) -> list[Done]:
     """Written down first: who is stopped in between has said it, and sessions go by what is written down."""
-    store.record(conversation, json.dumps({"at": int(at), what: done.id}))
-    showing = Past.of(store.recorded(conversation)).showing()
+    for done in changed:
+        store.record(conversation, json.dumps({"at": int(at), what: done.id}))
+    showing = Past.of(store.recorded(conversation)).showing() if changed else {}
     kept: list[Fold] = []
     gone: list[Fold] = []
     opened: dict[str, dict[Place, Fold]] = {}
-    for place in done.places:
+    for place in dict.fromkeys(place for done in changed if not done.apart for place in done.places):
         winner = showing.get(place)
         if winner is None:
             gone.append(_sketch(place))
@@ -163,9 +162,11 @@ def _say(store: Store, conversation: str, done: Done, what: str, at: float) -> N
             if winner.id not in opened:
                 opened[winner.id] = folds_of(store, winner)
             kept.append(opened[winner.id][place])
-    store.keep([] if done.apart else kept)
-    if gone and not done.apart:
+    if changed:
+        store.keep(kept)  # even if there is none: whoever has this conversation open looks again
+    if gone:
         store.forget(gone)
+    return changed
 
 
 def _sketch(place: Place) -> Fold:

@@ -57,6 +57,8 @@ class Transcript:
         self._beside, self._entries = self.told.beside, list(self.told.entries)
         self._file = os.open(self.path, os.O_WRONLY | os.O_APPEND | getattr(os, "O_BINARY", 0))
         self._torn = _unfinished(data)
+        self._failed = False
+        """Whether lines of a call that failed may be in the file all the same."""
 
     @property
     def length(self) -> int:
@@ -72,28 +74,19 @@ class Transcript:
         beside = _without(body, dialect.entries, "model") if isinstance(body, dict) else self._beside
         entries = dialect.entries_of(body)
         with self._lock:
-            same = _in_common(self._entries, entries, min(known, len(self._entries), len(entries)))
-            rows: list[Any] = [{"beside": beside}] if beside != self._beside else []
-            rows += [{"back": same}] if same < len(self._entries) else []
-            rows += [{"entry": entry} for entry in entries[same:]]
-            self._write(rows)
-            # Copies that share their texts: a client may edit its own, and that must be seen.
-            self._beside = msgspec.to_builtins(beside)
-            self._entries[same:] = msgspec.to_builtins(entries[same:])
+            self._tell(beside, entries, known)
 
     def add(self, *entries: dict[str, Any]) -> None:
         """Entries that follow the ones in the file."""
         with self._lock:
-            self._write([{"entry": entry} for entry in entries])
-            self._entries += msgspec.to_builtins(entries)
+            self._tell(self._beside, [*self._entries, *entries], self.length)
 
     def back(self, count: int) -> None:
         """From here on the conversation is its first `count` entries."""
         if not 0 <= count <= self.length:
             raise BadSetting(f"cannot go back to {count:,} of {self.length:,} entries")
         with self._lock:
-            self._write([{"back": count}])
-            del self._entries[count:]
+            self._tell(self._beside, self._entries[:count], count)
 
     def folded(self, folds: Iterable[Fold]) -> None:
         """One folding, to be called before what it gave is sent."""
@@ -113,6 +106,21 @@ class Transcript:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.close()
 
+    def _tell(self, beside: Any, entries: list[Any], known: int) -> None:
+        """The lines after which the file says this and nothing else."""
+        if self._failed:
+            told = transcript.transcribed(self.path.read_bytes())
+            self._beside, self._entries, known = told.beside, list(told.entries), 0
+            self._failed = False
+        same = _in_common(self._entries, entries, min(known, len(self._entries), len(entries)))
+        rows: list[Any] = [{"beside": beside}] if beside != self._beside else []
+        rows += [{"back": same}] if same < len(self._entries) else []
+        rows += [{"entry": entry} for entry in entries[same:]]
+        self._write(rows)
+        # Copies that share their texts: a client may edit its own, and that must be seen.
+        self._beside = msgspec.to_builtins(beside)
+        self._entries[same:] = msgspec.to_builtins(entries[same:])
+
     def _folding(self, name: str, folds: Iterable[Fold]) -> None:
         if rows := [fold_row(fold) for fold in folds]:
             with self._lock:
@@ -125,13 +133,13 @@ class Transcript:
         data = b"".join(map(_line, rows))
         if self._torn:
             data = b"\n" + _line({"torn": True}) + data
-        self._torn = True
+        self._torn = self._failed = True
         left = memoryview(data)
         while left:
             left = left[os.write(self._file, left) :]
         if self._sync:
             os.fsync(self._file)
-        self._torn = False
+        self._torn = self._failed = False
 
 
 def read(path: str | Path) -> Transcribed:

@@ -4,7 +4,8 @@ from pathlib import Path
 
 from yohaku.core.fold import ref_of
 from yohaku.recall.index import fill
-from yohaku.recall.words import search
+from yohaku.recall.words import Found, search
+from yohaku.stores.memory import MemoryStore
 from yohaku.stores.sqlite import SQLiteStore
 
 
@@ -25,3 +26,10 @@ def test_what_is_kept_in_parts_is_found_once_and_within_what_it_is_part_of(tmp_p
             within = search(store, words, refs={ref_of(wholes[0])})
             assert {hit.ref for hit in within.hits} == {ref_of(part) for part in parts[:2]}
     store.close()
+
+
+def test_a_word_with_half_of_a_surrogate_pair_is_looked_for_like_any_other() -> None:
+    store = MemoryStore()
+    store.put(ref_of("plain"), "plain")
+    for half in ("\ud800", "\udcff"):
+        assert search(store, half) == search(store, f"plain {half}") == Found((), complete=True)

@@ -143,6 +143,15 @@ class Conformance:
         assert sum(kept.stored for kept in store.kept()) < 1.2 * sum(map(len, parts))
         assert store.parts(ref_of(parts[0])) == store.parts("aaaaaaaaaaaa") == ()
 
+    def test_a_part_that_is_in_parts_itself_is_taken_apart(self, store: Store) -> None:
+        for first, second, third in (("a", "b", "c"), (LONG, "x\n", LONG + LONG)):
+            inner = f"{first}\n\n{second}"
+            whole = f"{inner}\n\n{third}"
+            store.put_joined(ref_of(inner), [first, second])
+            store.put_joined(ref_of(whole), [inner, third])
+            assert store.get(ref_of(whole)) == whole and store.get(ref_of(inner)) == inner
+            assert store.parts(ref_of(whole)) == (ref_of(first), ref_of(second), ref_of(third))
+
     def test_an_original_that_is_there_whole_is_not_put_again_in_parts_nor_the_other_way(self, store: Store) -> None:
         for parts in (["a", "b"], [LONG, LONG]):
             whole = "\n\n".join(parts)

@@ -41,7 +41,9 @@ def literal(word: str) -> Seek:
     import regex
 
     escaped = regex.escape(word, literal_spaces=True)
-    return (_linear(f"(?i){re2.escape(word)}") if re2 else None) or _stoppable(f"(?i){escaped}", patience=60.0)
+    whole = word.isascii() or word.encode("utf-8", "replace").decode() == word  # RE2 takes no half of a surrogate pair
+    linear = _linear(f"(?i){re2.escape(word)}") if re2 and whole else None
+    return linear or _stoppable(f"(?i){escaped}", patience=60.0)
 
 
 def bad(pattern: str, why: str) -> BadSetting:

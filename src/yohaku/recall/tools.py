@@ -17,6 +17,8 @@ from yohaku.recall.words import search
 from yohaku.stores import Store
 
 MOST_LINES = 2000
+FARTHEST = 1 << 40
+"""No original has so many lines; and no database is given a number it cannot hold."""
 
 _REF = {"type": "string", "description": "The ref shown as ref=… where something was folded."}
 _LINE = {"type": "integer", "minimum": 1, "description": "Line to begin at, counted from 1. Default 1."}
@@ -154,4 +156,4 @@ def _number(given: Mapping[str, Any], name: str, usual: int, least: int) -> int:
         number = None
     if number is None or isinstance(value, bool) or number < least:
         raise BadSetting(f"{name} is {str(value)[:40]!r}: give a whole number from {least} on")
-    return number
+    return min(number, FARTHEST)

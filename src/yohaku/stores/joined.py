@@ -9,6 +9,7 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from yohaku.core.errors import UnknownRef
 from yohaku.core.fold import ref_of
 from yohaku.stores import Opened, Original, Piece
 from yohaku.stores.chunks import cut, encoded, pack, unpack
@@ -36,6 +37,17 @@ class Manifest(NamedTuple):
 
     original: Original
     packed: bytes
+
+
+def flat(store: Store, parts: Iterable[str]) -> list[str]:
+    """The parts, and of one that is kept in parts itself those: nothing is ever joined of what is joined."""
+    found: list[str] = []
+    for part in parts:
+        try:
+            found += [str(store.get(ref)) for ref in store.parts(ref_of(part))] or [part]
+        except UnknownRef:
+            found.append(part)
+    return found
 
 
 def shares_of(parts: Sequence[str]) -> list[Share]:

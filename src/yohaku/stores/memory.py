@@ -10,7 +10,7 @@ from yohaku.core.errors import UnknownRef
 from yohaku.core.fold import Fold, Gist, ref_of
 from yohaku.stores import Kept, Opened, Original, Piece, Source
 from yohaku.stores.chunks import Cutter, count_lines, cut, decoded, encoded, first_chunk
-from yohaku.stores.joined import BETWEEN
+from yohaku.stores.joined import BETWEEN, flat
 
 
 class MemoryStore:
@@ -39,6 +39,7 @@ class MemoryStore:
             self.put(ref, original)
 
     def put_joined(self, ref: str, parts: Sequence[str]) -> None:
+        parts = flat(self, parts)
         self.put_all((ref_of(part), part) for part in parts)
         if ref not in self._originals:
             self._joined[ref] = tuple(map(ref_of, parts))

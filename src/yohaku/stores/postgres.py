@@ -156,6 +156,7 @@ class PostgresStore:
         return (self._tenant, ref, now, len(data), count_lines(data), binary, len(packed), packed)
 
     def put_joined(self, ref: str, parts: Sequence[str]) -> None:
+        parts = joined.flat(self, parts)
         self.put_all((ref_of(part), part) for part in parts)
         found, packed = joined.manifest(address(ref), parts)
         row = (self._tenant, ref, int(self._clock()), found.size, found.lines, len(packed), packed)

@@ -157,6 +157,7 @@ class RedisStore:
         return [ref for ref, at in zip(refs, put_at, strict=True) if at is None or at < now - HOUR]
 
     def put_joined(self, ref: str, parts: Sequence[str]) -> None:
+        parts = joined.flat(self, parts)
         self.put_all((ref_of(part), part) for part in parts)
         found, packed = joined.manifest(address(ref), parts)
         with self._asking() as client:

@@ -115,6 +115,7 @@ class SQLiteStore:
                 db.executemany(PUT, small)
 
     def put_joined(self, ref: str, parts: Sequence[str]) -> None:
+        parts = joined.flat(self, parts)
         self.put_all((ref_of(part), part) for part in parts)
         found, packed = joined.manifest(address(ref), parts)
         row = (self._tenant, ref, int(self._clock()), found.size, found.lines, JOINED, len(packed), packed)
