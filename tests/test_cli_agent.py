@@ -74,6 +74,12 @@ def test_one_task_is_answered_on_standard_output(
     assert body["messages"][-1]["content"] == "say hello" and body["tools"]
 
 
+def test_a_folder_that_is_gone_is_said_in_a_sentence(project: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    project.rmdir()
+    assert cli.main(["--model", "x", "-p", "go on"]) == 2
+    assert capfd.readouterr().err == "yohaku: the folder you are in is not there any more: change to another one\n"
+
+
 def test_without_yolo_nothing_is_written_and_it_is_said(
     serve: Callable[..., FakeServer], project: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -10,6 +10,7 @@ import argparse
 import sys
 import time
 from collections.abc import Coroutine
+from pathlib import Path
 from typing import Any
 
 from yohaku import settings as setting
@@ -84,6 +85,10 @@ def agent(arguments: argparse.Namespace, settings: setting.Settings) -> int:
     from yohaku.agent.words import say
 
     settings = setting.with_flags(settings, flags(arguments))
+    try:
+        Path.cwd()
+    except OSError:
+        raise Misuse(say("cli_no_folder", settings.lang)) from None
     resume = _resumed(arguments.resume, settings)
     piped = not sys.stdin.isatty()
     asked = arguments.prompt

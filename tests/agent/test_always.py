@@ -48,6 +48,10 @@ def test_a_command_is_known_by_its_first_words(command: str, known: tuple[str, .
         "git diff <<EOF\nx\nEOF",
         "$'git' status",
         "./git status",
+        "cd && cat notes",
+        "cd - && cat notes",
+        "cd -P . && cat ../notes",
+        "pushd src && cat notes",
     ],
 )
 def test_what_may_hide_another_command_or_leave_the_project_is_never_remembered(command: str) -> None:
@@ -55,18 +59,49 @@ def test_what_may_hide_another_command_or_leave_the_project_is_never_remembered(
 
 
 @pytest.mark.parametrize(
-    "command", ["cat way", "cat way/passwd", "cd way && cat passwd", "cd sub && cat way2", "cat w*"]
+    "command",
+    ["cat way", "cat way/passwd", "cd way && cat passwd", "cd sub && cat way2", "cat w*", "cd sub | cat way3"],
 )
 def test_a_link_out_of_the_project_is_seen_through(tmp_path: Path, command: str) -> None:
     (tmp_path / "sub").mkdir()
     (tmp_path / "way").symlink_to("/etc")
     (tmp_path / "sub/way2").symlink_to("/etc/passwd")
+    (tmp_path / "way3").symlink_to("/etc/passwd")
     assert keys(command, tmp_path.resolve()) == ()
 
 
 def test_wildcards_inside_the_project_are_everyday(tmp_path: Path) -> None:
     (tmp_path / "a.py").touch()
     assert keys("wc -l *.py", tmp_path.resolve()) == ("wc",)
+
+
+def test_a_wildcard_that_meets_a_file_of_secrets_is_asked_about(tmp_path: Path) -> None:
+    (tmp_path / ".env").touch()
+    assert keys("cat .e*", tmp_path.resolve()) == ()
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "python3.11 -c pass",
+        "python -m coverage run -m timeit pass",
+        "make --eval=x:",
+        "make test",
+        "fd -x rm",
+        "sqlite3 a.db '.shell ls'",
+        "sort -o a.py b.py",
+        "aws s3 ls",
+        "apt-get install x",
+        "alias ls=rm",
+        "go test -toolexec=x",
+        "npm test --script-shell=x",
+        "git remote -v",
+        "nobody-knows it",
+    ],
+)
+def test_of_a_program_that_could_do_anything_only_the_very_command_is_known(command: str) -> None:
+    (known,) = keys(command, ROOT)
+    assert known.startswith("=")
 
 
 def test_options_that_run_a_program_or_write_a_file_are_known_exactly() -> None:

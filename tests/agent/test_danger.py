@@ -45,6 +45,16 @@ from yohaku.agent.danger import Danger, danger
         ("cat .env", "tools_secret_sent"),
         ("cat ~/.ssh/id_rsa", "tools_secret_sent"),
         ("X=rm; $X -rf y", "tools_hidden"),
+        ("bash -s <<< 'rm -rf build'", "tools_hidden"),
+        ("bash -o pipefail -c 'rm -rf build'", "tools_rm"),
+        ("env -i rm -rf build", "tools_rm"),
+        ("coproc rm -rf build", "tools_rm"),
+        ("trap 'rm -rf build' EXIT", "tools_rm"),
+        ("git -c alias.x='!rm -rf build' x", "tools_rm"),
+        ("tar --to-command='rm -rf build' -xf a.tar", "tools_rm"),
+        ("git switch --discard-changes main", "tools_lose"),
+        ("git branch --delete --force x", "tools_lose"),
+        ("git push origin -d x", "tools_push"),
         ("echo " + "a " * 20_000 + "; ls", "tools_hidden"),
     ],
 )
@@ -74,6 +84,19 @@ def test_what_cannot_be_undone_is_said_so(command: str, why: str) -> None:
         "tee -a ~/.bashrc",
         "cp x /etc/passwd",
         "curl -o ~/.bashrc https://x.example",
+        "sudo -u root rm -rf /",
+        "env -i rm -rf ~",
+        "cd / && rm -rf *",
+        "cd && rm -rf .",
+        "rm -rf //",
+        "rm -rf ~/.",
+        "rm -rf ${HOME:?}",
+        "find ~ -delete",
+        "find / -type f -exec rm {} +",
+        "mv ~ /tmp/x",
+        "rm ~/.bashrc",
+        "truncate -s 0 ~/.bashrc",
+        "rsync -a --delete empty/ ~/",
     ],
 )
 def test_what_is_grave_is_asked_even_of_who_wants_no_questions(command: str) -> None:
@@ -87,7 +110,9 @@ def test_what_is_grave_is_asked_even_of_who_wants_no_questions(command: str) -> 
     ["ls -la", "git status", "rm a.txt", "pytest -q", "git push", "npm run build", "echo 'rm -rf /' > notes.txt",
      "grep -r sudo src", "python3 script.py", "cat README.md | head", "git commit -m 'rm -rf of old code'",
      "make && ./run",
-     "cat > a.sh <<'EOF'\nrm -rf build\nEOF", "chmod +x run.sh", "git checkout -b new", "sed -i s/a/b/ x.py"],
+     "cat > a.sh <<'EOF'\nrm -rf build\nEOF", "chmod +x run.sh", "git checkout -b new", "sed -i s/a/b/ x.py",
+     "cd build && make", "cd / && ls", "mv a.py src", "git log --format='%h %s'", "git branch -d old",
+     "find . -name x"],
 )  # fmt: skip
 def test_everyday_commands_are_not_dangerous(command: str) -> None:
     assert danger(command) is None

@@ -17,7 +17,7 @@ from yohaku.agent.events import Called, Calling, Ended, Event, Folded, Gauge, Ou
 from yohaku.agent.replying import SPEAK, URGES
 from yohaku.agent.tool import Arguments, Bench, Given
 from yohaku.agent.using import STOPPED
-from yohaku.core.errors import BadSetting
+from yohaku.core.errors import BadSetting, DoesNotFit
 from yohaku.core.model import Text
 from yohaku.dialects.dialect import Answer
 from yohaku.dialects.overflow import Overflow
@@ -161,6 +161,8 @@ def test_a_prompt_that_cannot_be_sent_is_taken_back(tmp_path: Path) -> None:
     events = play(one, "Hi.")
     assert ended(events).why == "too_big" and sent(one) == []
     assert not one.conversation.began
+    (why,) = told(events)
+    assert why.startswith("This window is too small for the agent")
 
 
 # -- cut off
@@ -383,6 +385,16 @@ def test_folding_by_hand(tmp_path: Path) -> None:
     folded = asyncio.run(one.compact("keep the port"))
     assert folded and folded.manual and folded.receipt.after < folded.receipt.before
     assert one.gauge.foldings == 1
+
+
+def test_a_window_it_cannot_work_in_is_refused_and_changes_nothing(tmp_path: Path) -> None:
+    one = agent(tmp_path, says("Hello."), says("Fine."))
+    play(one, "Hi.")
+    before = one.endpoint, one.talk, one.session, one.window
+    with pytest.raises(DoesNotFit):
+        asyncio.run(one.switch(one.endpoint, 100))
+    assert (one.endpoint, one.talk, one.session, one.window) == before
+    assert ended(play(one, "Go on.")) == Ended("done", "Fine.")
 
 
 def test_an_earlier_session_is_gone_on_with(tmp_path: Path) -> None:

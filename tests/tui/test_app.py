@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from textual.pilot import Pilot
@@ -95,6 +96,56 @@ def test_what_is_typed_while_it_works_waits_in_sight_and_is_then_worked_on(tmp_p
         await until(pilot, lambda: "16,896 → " in seen(app))
         assert agent.prompts == ["one", "two"] and agent.words == ["keep the names"]
         assert "waits:" not in seen(app) and "❯ two" in seen(app)
+
+    run(app, script)
+
+
+def test_what_is_typed_while_a_command_runs_waits_for_the_agent_it_brings(tmp_path: Path) -> None:
+    old, new, gate = FakeAgent(), FakeAgent(), asyncio.Event()
+    app = YohakuApp(begins(tmp_path, old, new))
+    gate.set()
+    begin = app.begin
+
+    class Slow:
+        settings = begin.settings
+        models = begin.models
+
+        async def __call__(self, surface: Surface, **how: Any) -> Any:
+            await gate.wait()
+            return await begin(surface, **how)
+
+    app.begin = Slow()
+
+    async def script(pilot: Pilot[int]) -> None:
+        await until(pilot, lambda: app.agent is old)
+        gate.clear()
+        for text in ("/clear", "Go."):
+            app.query_one(Prompt).take(text)
+            await pilot.pause()
+            await pilot.press(*(["escape"] if text == "/clear" else []), "enter")
+            await pilot.pause()
+        assert "waits: Go." in seen(app)
+        gate.set()
+        await until(pilot, lambda: new.prompts == ["Go."])
+        assert old.prompts == [] and old.closed
+
+    run(app, script)
+
+
+def test_a_fault_in_a_command_is_a_sentence_and_what_waits_is_worked_on(tmp_path: Path) -> None:
+    agent = FakeAgent()
+
+    async def breaks(words: str = "") -> Folded | None:
+        raise ValueError("broken")
+
+    agent.compact = breaks  # type: ignore[method-assign]
+    app = YohakuApp(begins(tmp_path, agent))
+
+    async def script(pilot: Pilot[int]) -> None:
+        await send(pilot, "/compact")
+        await until(pilot, lambda: "ValueError" in seen(app))
+        await send(pilot, "Go.")
+        await until(pilot, lambda: agent.prompts == ["Go."])
 
     run(app, script)
 

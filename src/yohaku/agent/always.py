@@ -1,7 +1,7 @@
 """Which commands a user's "always" covers.
 
-Law: a command is known by its first words only where nothing in it can hide another one or lead out of the project;
-of a program that could do anything, given other words, only the very command is known. When in doubt it is asked.
+Law: a command is known by its first words only where nothing in it can hide another one or lead out of the project,
+and only of programs known to do no harm with other words; of all others the very command. When in doubt it is asked.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 
-from yohaku.agent.danger import LAUNCHERS, RAISE, RUNNERS
+from yohaku.agent.secrets import holds_secrets
 
 LONGEST = 2_000
 """Characters of a command that can be remembered."""
@@ -20,36 +20,45 @@ LONGEST = 2_000
 _WORD = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:@+-]*$")
 _QUIET = re.compile(r"(?:^|(?<=\s))(?:[12&]?>[ ]?/dev/null|2>&1)(?=[\s;|]|$)")
 _HIDES = re.compile(r"[\n\r`\0]|\$[({'\"]|<<|[<>(){}]|[^&]&(?![&])$|(?<!&)&(?!&)")
-SUBCOMMANDS = frozenset(
-    "git npm pnpm yarn cargo go pip pip3 uv poetry brew gh glab dotnet mvn gradle bundle composer conda rustup "
-    "docker podman kubectl terraform aws gcloud az rails mix hatch pdm nox tox".split()
+LOOKING = frozenset(
+    "ls cat head tail wc grep egrep fgrep rg pwd echo printf true false test which type stat file du df diff cmp cut "
+    "tr nl od basename dirname realpath readlink md5sum sha1sum sha256sum cksum jq column comm paste fold seq uname id "
+    "whoami nproc free uptime ps".split()
 )
-EXACT = (
-    RUNNERS
-    | LAUNCHERS
-    | RAISE
-    | frozenset(
-        "awk gawk sed eval source . npx uvx bunx pipx tar rsync vim vi emacs gdb rm mv cp dd chmod chown chgrp tee ln "
-        "curl wget touch mkdir install kill scp sftp telnet nc open start osascript expect script screen tmux".split()
+CHECKING = frozenset(
+    "pytest mypy pyright ruff black isort flake8 yamllint shellcheck tsc eslint prettier jest vitest mocha rspec "
+    "phpunit".split()
+)
+"""What runs no code but the project's own, whatever words follow."""
+_VERBS = {
+    name: frozenset(verbs.split())
+    for names, verbs in (
+        (
+            "git",
+            "status log diff show add commit ls-files blame rev-parse describe branch switch tag stash shortlog remote",
+        ),
+        ("npm pnpm yarn", "test run run-script ls list outdated why view"),
+        ("cargo", "build check test clippy fmt doc tree bench"),
+        ("go", "build test vet fmt list version doc"),
+        ("pip pip3", "list show freeze check"),
+        ("uv", "pip tree"),
+        ("poetry conda composer bundle brew", "show list info check validate search"),
+        ("dotnet", "build test"),
+        ("mix rails", "test compile format"),
+        ("gh glab", "pr mr issue repo run release workflow"),
     )
-)
-"""What could do anything, given other words: of these a user allows only the very command."""
-_RUNS = frozenset(
-    tuple(pair.split())
-    for pair in (
-        "uv run,uv tool,go run,go generate,poetry run,cargo install,pip install,pip3 install,npm install,npm exec,"
-        "yarn dlx,pnpm dlx,conda run,bundle exec,hatch run,pdm run,gh api,mix run"
-    ).split(",")
-)
-_GIT = frozenset(
-    "status log diff show add commit ls-files blame rev-parse describe branch switch tag stash shortlog remote".split()
-)
+    for name in names.split()
+}
+_DEEPER = frozenset("run run-script stash remote pip pr mr issue repo release workflow".split())
+"""What is known by the word after it too: `npm run build`, `gh pr list`."""
 _RUNNING = (
     "--output", "--exec", "--upload-pack", "--receive-pack", "--pre", "--to-command", "--use-compress", "--rsh",
-    "--ext-diff", "--open-files", "--checkpoint", "--config", "-exec", "-c=",
+    "--ext-diff", "--open-files", "--checkpoint", "--config", "-exec", "-c=", "-toolexec", "--toolexec", "-vettool",
+    "--vettool", "--script-shell", "--hostname-bin", "--log-file", "--junit", "--basetemp",
 )  # fmt: skip
 """Options that write a file or run a program."""
-_MODULES = frozenset("pytest unittest mypy ruff black isort flake8 pylint coverage doctest".split())
+_MODULES = frozenset("pytest unittest mypy ruff black isort flake8".split())
+_PYTHON = re.compile(r"python(?:3(?:\.\d+)?)?$")
 
 
 def keys(command: str, root: Path) -> tuple[str, ...]:
@@ -65,13 +74,15 @@ def keys(command: str, root: Path) -> tuple[str, ...]:
     except ValueError:
         return ()
     found: list[str] = []
-    here = root
+    places = [root]
+    """Where a part may run: whether a `cd` before it was done at all is not known."""
     for part in _parts(words):
-        key = _key(part, root, here)
+        key = _key(part, root, places)
         if not key:
             return ()
         found.append(key)
-        here = (here / part[1]).resolve() if part[0] == "cd" and len(part) > 1 else here
+        if part[0] == "cd":
+            places.append((places[-1] / part[1]).resolve())
     return tuple(dict.fromkeys(found))
 
 
@@ -86,30 +97,34 @@ def _parts(words: list[str]) -> Iterator[list[str]]:
     yield part
 
 
-def _key(words: list[str], root: Path, here: Path) -> str:
-    if not words or not _WORD.match(words[0]) or any(_outside(word, root, here) for word in words[1:]):
+def _key(words: list[str], root: Path, places: list[Path]) -> str:
+    if not words or not _WORD.match(words[0]):
+        return ""
+    if any(_outside(word, root, here) for word in words[1:] for here in places):
         return ""
     name, second, third = (*words, "", "")[:3]
-    if name in ("python", "python3") and second == "-m" and third in _MODULES:
-        return f"{name} -m {third}"
-    known = second in _GIT if name == "git" else name in SUBCOMMANDS and (name, second) not in _RUNS
+    if name in ("cd", "pushd", "popd"):
+        return name if name == "cd" and len(words) == 2 and not second.startswith("-") else ""
     if any(word.startswith(_RUNNING) for word in words):
         return "=" + shlex.join(words)
-    if known and name not in LAUNCHERS and _WORD.match(second):
-        deeper = second in ("run", "run-script", "stash", "remote", "pr", "issue", "repo")
-        return f"{name} {second} {third}" if deeper and _WORD.match(third) else f"{name} {second}"
-    return "=" + shlex.join(words) if name in EXACT or name in SUBCOMMANDS else name
+    if _PYTHON.match(name) and second == "-m" and third in _MODULES:
+        return f"{name} -m {third}"
+    if second in _VERBS.get(name, ()):
+        if second not in _DEEPER or not third:
+            return f"{name} {second}"
+        return f"{name} {second} {third}" if _WORD.match(third) else "=" + shlex.join(words)
+    return name if name in LOOKING | CHECKING else "=" + shlex.join(words)
 
 
 def _outside(word: str, root: Path, here: Path) -> bool:
-    """Whether a word names something outside the project, also through a link or a wildcard."""
+    """Whether a word names something outside the project, or a file of secrets, also through a link or a wildcard."""
     for path in {word, word.rpartition("=")[2], *re.findall(r"^-\w(.+)", word)}:
         if path.startswith("~") or "$" in path or "**" in path:
             return True
         if not path or "://" in path:
             continue
         found = _matching(here, path) if any(mark in path for mark in "*?[") else [here / path]
-        if not all(each.resolve().is_relative_to(root) for each in found):
+        if not all(each.resolve().is_relative_to(root) and not holds_secrets(str(each)) for each in found):
             return True
     return False
 

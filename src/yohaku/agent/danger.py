@@ -63,9 +63,13 @@ _SIGNS = (
     (_BOMB, Danger("tools_bomb", grave=True)),
     (_FETCHED, Danger("tools_pipe_shell")),
     (_RAISED, Danger("tools_sudo")),
+    (re.compile(r"\b(?:ba|z|da|k|a)?sh\b[^\n|;&]{0,100}<<<"), Danger("tools_hidden")),
 )
+_ALL = frozenset(("*", ".", "./", "./*", ".*"))
+_UNNAMED = frozenset("-name -iname -path -ipath -regex -wholename".split())
 _HOME = re.compile(
-    r"(?:~|\$HOME|\$\{HOME\})/?\**$|/\**$|/[^/\s]+/?\**$|\.\.(?:/\.\.)*/?\**$|/(?:home|Users)/[^/]+/?\**$"
+    r"(?:~\w*|\$HOME|\$\{HOME[^}]*\})[/.]*\**$|/[/.]*\**$|/[^/\s]+/?\**$|\.\.(?:/\.\.)*/?\**$"
+    r"|/(?:home|Users)/[^/]+/?\**$"
 )
 """A home folder, the root, what lies directly under it, or what lies above the project."""
 
@@ -84,8 +88,13 @@ def _dangers(command: str, depth: int) -> Iterator[Danger | None]:
     for pattern, found in _SIGNS:
         yield found if pattern.search(bare) else None
     fed = depth > 0 and "<<" in command
+    above = False
     for one in simple(bare):
         yield from _of(one, depth)
+        if one.words[:1] == ("cd",):
+            above = all(map(_HOME.match, one.words[1:2]))
+        elif above and "rm" in one.words and not _ALL.isdisjoint(one.words):
+            yield Danger("tools_root", grave=True)
         if fed and one.words and PurePath(one.words[0]).name in SHELLS:
             yield from _dangers(command.partition("\n")[2], depth - 1)
     for inner in _substituted(bare) if depth else ():
@@ -104,17 +113,31 @@ def _of(one: Simple, depth: int) -> Iterator[Danger | None]:
         yield Danger("tools_hidden")
     if one.piped and name in RUNNERS and all(word.startswith("-") for word in one.words[1:]):
         yield Danger("tools_pipe_shell")
-    launches = name in LAUNCHERS | RAISE
+    launches = name in LAUNCHERS | RAISE or name.startswith("-")  # of `sudo -u me rm` the words begin with `-u`
     if launches and len(one.words) > MANY:
         yield Danger("tools_hidden")
     for at in range(min(MANY, len(one.words)) if launches else 1):
         yield _by_name(PurePath(one.words[at]).name, one.words[at + 1 :])
-    if depth and name in ("eval", "ssh", "watch", "su") and len(one.words) > 1:
+    if depth and name in ("eval", "ssh", "watch", "su", "trap", "coproc") and len(one.words) > 1:
         yield from _dangers(" ".join(one.words[1:]), depth - 1)
+    for inner in _given(name, one.words[:MANY]) if depth else ():
+        yield from _dangers(inner, depth - 1)
+    if name == "find" and _UNNAMED.isdisjoint(one.words) and not {"-delete", "rm"}.isdisjoint(one.words):
+        yield Danger("tools_root", grave=True) if any(map(_HOME.match, one.words[1:])) else None
     if launches and depth:
         shells = [at for at, word in enumerate(one.words[:MANY]) if at and PurePath(word).name in SHELLS]
         for at in shells[:1]:
             yield from _dangers(" ".join(one.words[at + 2 :]), depth - 1)
+
+
+def _given(name: str, words: tuple[str, ...]) -> Iterator[str]:
+    """Commands that a program is given to run, as one of its words."""
+    for at, word in enumerate(words[1:], 1):
+        before, _, value = word.partition("=")
+        if name in SHELLS and re.fullmatch(r"-\w{0,3}c", words[at - 1]):
+            yield word
+        elif value and " " in value and (before.startswith("--") or (name == "git" and words[at - 1] == "-c")):
+            yield value.lstrip("!")
 
 
 def _by_name(name: str, rest: tuple[str, ...]) -> Danger | None:
@@ -122,8 +145,16 @@ def _by_name(name: str, rest: tuple[str, ...]) -> Danger | None:
     grave = any(_HOME.match(word) for word in rest if not word.startswith("-"))
     recursive = "r" in options or "R" in options or "--recursive" in rest
     match name:
+        case "rm" if recursive and grave:
+            return Danger("tools_root", grave=True)
+        case "rsync" if any(word.startswith("--del") for word in rest) and _HOME.match(rest[-1]):
+            return Danger("tools_root", grave=True)
+        case "mv" if any(_HOME.match(word) for word in rest[:-1]):
+            return Danger("tools_root", grave=True)
+        case "cp" | "mv" | "tee" | "ln" | "install" | "sed" | "truncate" | "rm" if any(map(_LOGIN.search, rest)):
+            return Danger("tools_home", grave=True)
         case "rm" if recursive or "f" in options or "--force" in rest:
-            return Danger("tools_root", grave=True) if recursive and grave else Danger("tools_rm")
+            return Danger("tools_rm")
         case "rmtree" | "srm" | "unlink" | "trash-empty":
             return Danger("tools_rm")
         case "find" if "-delete" in rest:
@@ -136,8 +167,6 @@ def _by_name(name: str, rest: tuple[str, ...]) -> Danger | None:
             return Danger("tools_root", grave=True) if grave else Danger("tools_rights")
         case "git":
             return _by_git(rest)
-        case "cp" | "mv" | "tee" | "ln" | "install" | "sed" | "truncate" if any(_LOGIN.search(word) for word in rest):
-            return Danger("tools_home", grave=True)
         case "curl" | "wget" if any(_LOGIN.search(word) for word in rest):
             return Danger("tools_home", grave=True)
     if name in _DISK or name.startswith("mkfs"):
@@ -155,14 +184,19 @@ def _by_git(rest: tuple[str, ...]) -> Danger | None:
     short = "".join(word[1:] for word in rest if re.match(r"-\w", word))
     long = " ".join(word for word in rest if word.startswith("--"))
     forced = "f" in short or "--force" in long
-    if verb == "push" and (forced or "--mirror" in long or "--delete" in long or any(w[0] in "+:" for w in rest if w)):
+    if verb == "push" and (
+        forced or "d" in short or "--mirror" in long or "--delete" in long or any(w[0] in "+:" for w in rest if w)
+    ):
         return Danger("tools_push")
     lost = {
         "reset": "--hard" in long,
         "clean": forced,
         "checkout": forced or "--" in rest or "." in rest,
         "restore": "--staged" not in long,
-        "branch": "D" in short,
+        "branch": forced or not {"D", "M", "C"}.isdisjoint(short),
+        "switch": forced or "--discard-changes" in long or "C" in short,
+        "rm": forced,
+        "worktree": forced,
         "stash": bool(rest) and rest[0] in ("drop", "clear"),
         "filter-branch": True,
         "reflog": bool(rest) and rest[0] == "expire",

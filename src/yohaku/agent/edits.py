@@ -13,7 +13,7 @@ from pathlib import Path
 from yohaku.agent import files, texts
 from yohaku.agent.arguments import Wrong
 from yohaku.agent.diffs import diff
-from yohaku.agent.permission import place, writing
+from yohaku.agent.permission import place, reading, writing
 from yohaku.agent.texts import Form
 from yohaku.agent.tool import Bench
 
@@ -39,6 +39,9 @@ def draft(bench: Bench, said: str, *, new: bool = False) -> Draft:
     """The file as it is. With `new` it need not exist."""
     path = place(bench, said)
     name = bench.files.name(path)
+    closed = not bench.files.knows(path) and reading(bench, "edit", path) is not None
+    if closed and not (new and not path.exists()):  # what is told of a failed edit would show what is in it
+        raise Wrong(f"{name} has not been read, and may not be without asking: read it first.")
     if path.is_dir():
         raise Wrong(f"{name} is a folder: give a file.")
     if not path.exists():
@@ -65,6 +68,8 @@ async def save(bench: Bench, tool: str, was: Draft, text: str) -> str:
     told = diff(was.text, text, was.name) if was.data is not None else diff("", text, was.name)
     if not await bench.allow(writing(bench, tool, was.path, told)):
         raise Refused
+    if was.path.resolve() != was.path:
+        raise Wrong(f"{was.name} leads elsewhere by now: nothing was written.")
     now = was.path.read_bytes() if was.path.exists() else None
     if now != was.data:  # the user took their time, and something else wrote
         bench.files.forget(was.path)

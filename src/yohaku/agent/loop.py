@@ -116,7 +116,8 @@ class Agent(Standing):
                 await (self.fitted() if ended.why == "done" else self._fit())
 
     def _say(self, prompt: str) -> None:
-        if too_much_at_once(self.window, self.meter.count(prompt), self.session.budget, self.ledger):
+        budget, weight = self.session.budget, self.meter.count(prompt)
+        if self.ledger.fixed < budget.limit and too_much_at_once(self.window, weight, budget, self.ledger):
             self.tell("loop_split", window=self.window)
         self.said("\n\n".join(filter(None, (prompt, self._changed()))))
 
@@ -164,7 +165,12 @@ class Agent(Standing):
         """A prompt that cannot be sent is taken back, so that the conversation can go on without it."""
         if self.conversation.length == mark + 1:
             self.conversation.back(mark)
-        self.tell("loop_does_not_fit", "error", what=explain(wrong, self.lang).rstrip(".。"))
+        verdict = wrong.verdict
+        if verdict.what.startswith("the system prompt"):  # ours: the user cannot shorten it
+            self.tell("loop_window_small", "error", needs=verdict.needs, limit=verdict.limit)
+        else:
+            what = explain(wrong, self.lang).removeprefix("does not fit: ").removeprefix("収まりません: ")
+            self.tell("loop_does_not_fit", "error", what=what.rstrip(".。"))
         return Ended("too_big")
 
     def _kept(self, text: str, note: str = "") -> str:

@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias
 
 from yohaku.agent.always import keys
 from yohaku.agent.danger import danger
-from yohaku.agent.secrets import holds_secrets
+from yohaku.agent.secrets import holds_secrets, redact
 from yohaku.agent.tool import Ask, Bench
 from yohaku.agent.words import say
 
@@ -92,6 +92,7 @@ def reading(bench: Bench, tool: str, path: Path) -> Ask | None:
 
 def writing(bench: Bench, tool: str, path: Path, diff: str) -> Ask:
     title, why, grave = f"{tool} {bench.files.name(path)}", "", False
+    diff = redact(diff)
     if not path.is_relative_to(bench.root.resolve()):
         why = "tools_outside"
         grave = any(part.startswith(".") for part in path.parts) or path.parts[1:2] in SYSTEM

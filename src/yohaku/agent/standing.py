@@ -28,6 +28,7 @@ from yohaku.agent.strategy import Tier, strategy_for
 from yohaku.agent.tool import Tool
 from yohaku.agent.words import say
 from yohaku.core.budget import Budget
+from yohaku.core.errors import YohakuError
 from yohaku.core.ledger import Ledger, Scales, weigh
 from yohaku.core.model import Reply, Result, Step
 from yohaku.core.receipt import Receipt
@@ -128,14 +129,22 @@ class Standing:
 
     async def switch(self, endpoint: Endpoint, window: int) -> Folded | None:
         """Goes on with another model. What does not fit its window is folded at once."""
-        old, self.endpoint = self.talk, endpoint
+        before = self.endpoint, self.talk, self.session
+        self.endpoint, self._counts = endpoint, True
         know("key", endpoint.key)
         self.talk = self._talk(window)
-        self.session, self._warned = self._session(window, self.session), 0
-        self._counts = True
-        self._settle_in()
-        await old.close()
-        return await self._fit() if self.conversation.began else None
+        try:
+            self.session, self._warned = self._session(window, self.session), 0
+            self._settle_in()
+            folded = await self._fit() if self.conversation.began else None
+        except YohakuError:  # it cannot go on there, so it stays where it is
+            failed, (self.endpoint, self.talk, self.session) = self.talk, before
+            self._warned = len(self.session.warnings)
+            self._settle_in()
+            await failed.close()
+            raise
+        await before[1].close()
+        return folded
 
     def resume(self, path: Path | str) -> None:
         """Goes on from a transcript of ours, or from the session of another tool."""

@@ -7,7 +7,7 @@ a step that is stopped has results that say so.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Iterator
+from collections.abc import Iterator
 from itertools import groupby
 from typing import TYPE_CHECKING
 
@@ -16,6 +16,7 @@ from yohaku.agent.bench import Workbench
 from yohaku.agent.events import Called, Calling
 from yohaku.agent.strategy import shares, tool_room
 from yohaku.agent.tool import Given, Tool
+from yohaku.core.errors import StoreFailed
 from yohaku.core.fold import arguments_of, ref_of
 from yohaku.core.model import Call, Opaque, Part, Reply, Result, Text
 from yohaku.dialects.dialect import RAW, arguments_object
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 STOPPED = "[stopped by the user]"
 NOTHING = "(no output)"
-CUT = "[… cut here: {count:,} characters, more than there is room for; ref={ref} …]"
+CUT = "[… cut here: {count:,} characters, more than there is room for{kept} …]"
 SEES = ("anthropic", "gemini", "openai_responses")
 UNSEEN = "(an image, which this model cannot be shown)"
 SLACK = 1.1
@@ -38,8 +39,7 @@ async def used(agent: Agent, reply: Reply, results: dict[str, Result]) -> None:
     for group in _groups(agent, reply.calls):
         share = shares(left, waiting) * len(group)
         with room.open(share, agent.meter):
-            running = [_use(agent, call, share // len(group), results) for call in group]
-            await agent.doing(_together(running))
+            await agent.doing(_together(agent, group, share // len(group), results))
         left -= sum(agent.scales.parts(results[call.id].parts) for call in group)
         waiting -= len(group)
 
@@ -49,10 +49,10 @@ def stopped(reply: Reply, results: dict[str, Result]) -> dict[str, Result]:
     return {call.id: results.get(call.id) or Result((Text(STOPPED),), error=True) for call in reply.calls}
 
 
-async def _together(running: list[Coroutine[None, None, None]]) -> None:
+async def _together(agent: Agent, calls: list[Call], share: int, results: dict[str, Result]) -> None:
     async with asyncio.TaskGroup() as group:
-        for each in running:
-            group.create_task(each)
+        for call in calls:
+            group.create_task(_use(agent, call, share, results))
 
 
 def _groups(agent: Agent, calls: tuple[Call, ...]) -> Iterator[list[Call]]:
@@ -104,10 +104,13 @@ def _within(agent: Agent, text: str, share: int) -> tuple[str, bool]:
     """What a tool gave, cut here where it did not keep to its room; the original is kept, and can be opened."""
     if len(text) <= share or agent.meter.count(text) <= share * SLACK:
         return text, False
-    ref = ref_of(text)
-    agent.session.store.put(ref, text)
+    kept = f"; ref={ref_of(text)}"
+    try:
+        agent.session.store.put(ref_of(text), text)
+    except StoreFailed:  # the session tells the user; the model goes on with what it sees
+        kept = ""
     with room.open(share, agent.meter):
-        return room.ends(text, CUT.format(count=len(text), ref=ref))
+        return room.ends(text, CUT.format(count=len(text), kept=kept))
 
 
 def _title(tool: Tool | None, call: Call) -> str:

@@ -25,6 +25,16 @@ WORDS: dict[str, tuple[str, str]] = {
             "折りたたむか、/window でウィンドウを小さくするか、/model でもっと大きいモデルに替えてください。"
         ),
     ),
+    "loop_window_small": (
+        (
+            "This window is too small for the agent: its own instructions need {needs:,} tokens, and there are "
+            "{limit:,}. Give it a larger one with --window, or only talk, with --chat."
+        ),
+        (
+            "このウィンドウはエージェントには小さすぎます: 指示だけで {needs:,} トークン必要ですが、"
+            "{limit:,} しかありません。--window で大きくするか、--chat で会話だけにしてください。"
+        ),
+    ),
     "loop_does_not_fit": (
         (
             "This does not fit: {what}. Nothing was sent and nothing is lost. Shorten it, or give it as a file and ask "

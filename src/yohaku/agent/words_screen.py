@@ -197,6 +197,10 @@ WORDS: dict[str, tuple[str, str]] = {
         'say what to do: yohaku -p "…", or pipe it in: echo "…" | yohaku -p',
         'することを指定してください: yohaku -p "…"、または echo "…" | yohaku -p',
     ),
+    "cli_no_folder": (
+        "the folder you are in is not there any more: change to another one",
+        "いまのフォルダーはもうありません。別のフォルダーに移ってください",
+    ),
     "cli_extra": (
         "the agent needs more packages: pip install 'yohaku[agent]' (missing: {name})",
         "エージェントには追加のパッケージが必要です: pip install 'yohaku[agent]' (不足: {name})",

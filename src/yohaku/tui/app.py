@@ -67,6 +67,8 @@ class YohakuApp(App[int]):
         self._lines: list[str] = [first] if first else []
         """Typed before there was an agent, and commands typed while it works."""
         self._working = False
+        self._commands = 0
+        """Being run: what is typed meanwhile waits, for a command may exchange the agent."""
         self._halting = False
         self._began = 0.0
         self._seen: tuple[str, ...] = ()
@@ -232,18 +234,22 @@ class YohakuApp(App[int]):
         name = text.split()[0].removeprefix("/")
         command = commands.COMMANDS.get(name) if text.startswith("/") else None
         alone = command is not None and (command.alone or (command.calm and self.agent is not None))
-        if text.startswith("/") and (command is None or alone or (self.agent and not self._working)):
+        if text.startswith("/") and (command is None or alone or (self.agent and not self._busy)):
             self.run_worker(self._command(text), group="command", exit_on_error=False)
         elif self.agent is None and not self.workers_busy("begin"):
             self._lines.append(text)
             self._look()  # nothing was found the last time: perhaps now
-        elif self.agent is None or text.startswith("/"):
+        elif self.agent is None or text.startswith("/") or (self._commands and not self._working):
             self._lines.append(text)
         elif self._working:
             self.agent.queue(text)
         else:
             self._begin_work(text)
         self._waits()
+
+    @property
+    def _busy(self) -> bool:
+        return self._working or self._commands > 0
 
     def workers_busy(self, group: str) -> bool:
         return any(worker.group == group and worker.is_running for worker in self.workers)
@@ -274,7 +280,7 @@ class YohakuApp(App[int]):
 
     def _go_on(self) -> None:
         """What waits is taken up, in order: what was said before what is to be done."""
-        if self._working or self.agent is None:
+        if self._busy or self.agent is None:
             return
         text = self.agent.unqueue()
         if text is None and self._lines:
@@ -286,6 +292,16 @@ class YohakuApp(App[int]):
             self._begin_work(text)
 
     async def _command(self, text: str) -> None:
+        self._commands += 1
+        try:
+            await self._commanded(text)
+        except Exception as wrong:  # the edge, as above
+            await self._bug(wrong)
+        finally:
+            self._commands -= 1
+        self._go_on()
+
+    async def _commanded(self, text: str) -> None:
         flow = self.query_one(Flow)
         await flow.prompted(text)
         done = await commands.run(self, text)
@@ -299,8 +315,6 @@ class YohakuApp(App[int]):
         if self.agent:
             self._named()
             self._gauge(self.agent.gauge)
-        if not self._working:
-            self._go_on()
 
     async def _show(self, event: Event) -> None:
         flow = self.query_one(Flow)

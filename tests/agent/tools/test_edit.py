@@ -129,3 +129,51 @@ def test_what_changes_nothing_or_names_nothing_is_refused(tmp_path: Path, old: s
 def test_an_empty_old_string_creates_a_file(tmp_path: Path) -> None:
     assert edit(tmp_path, "", "x = 1\n").text == "Created a.py (+1 -0 lines)."
     assert (tmp_path / "a.py").read_text() == "x = 1\n"
+
+
+@pytest.mark.parametrize("name", ["edit", "multi_edit"])
+def test_what_may_not_be_read_is_not_shown_by_an_edit_that_fails(tmp_path: Path, name: str) -> None:
+    root = tmp_path / "project"
+    root.mkdir()
+    (tmp_path / "notes").write_text("the plan is secret\n")
+    (root / ".env").write_text("PLAN=the plan is secret\n")
+    one = {"old_string": "the plan is known", "new_string": "x"}
+    for path in ("../notes", ".env"):
+        bench = ABench(root, "no")
+        given = bench.use(name, path=path, **(one if name == "edit" else {"edits": [one]}))
+        assert given.error and "secret" not in given.text
+
+
+def test_a_file_outside_that_the_user_let_be_read_can_be_edited(tmp_path: Path) -> None:
+    root = tmp_path / "project"
+    root.mkdir()
+    (tmp_path / "notes").write_text("old\n")
+    bench = ABench(root)
+    bench.use("read", path="../notes")
+    assert not bench.use("edit", path="../notes", old_string="old", new_string="new").error
+    assert (tmp_path / "notes").read_text() == "new\n"
+
+
+def test_a_folder_that_leads_elsewhere_once_the_user_has_answered_is_not_written_to(tmp_path: Path) -> None:
+    (tmp_path / "project/src").mkdir(parents=True)
+    (tmp_path / "project/src/a.py").write_text("a")
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other/a.py").write_text("a")
+
+    class Swapping(ABench):
+        async def allow(self, ask: Ask) -> bool:
+            (self.root / "src").rename(self.root / "was")
+            (self.root / "src").symlink_to(self.root.parent / "other")
+            return True
+
+    given = Swapping(tmp_path / "project").use("edit", path="src/a.py", old_string="a", new_string="b")
+    assert given.error and (tmp_path / "other/a.py").read_text() == "a"
+
+
+def test_a_key_in_a_file_is_not_shown_where_the_user_is_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOME_API_KEY", "abcdefgh12345678")
+    (tmp_path / "a.py").write_text("key = 'abcdefgh12345678'\nb = 1\n")
+    bench = ABench(tmp_path)
+    bench.use("edit", path="a.py", old_string="b = 1", new_string="b = 2")
+    (ask,) = bench.asked
+    assert "abcdefgh12345678" not in ask.detail and "[SOME_API_KEY hidden]" in ask.detail

@@ -17,6 +17,7 @@ from yohaku.agent.arguments import Wrong, takes, text
 from yohaku.agent.edits import Refused
 from yohaku.agent.keep import keep, size
 from yohaku.agent.page_text import page_text
+from yohaku.agent.secrets import redact
 from yohaku.agent.tool import Arguments, Ask, Bench, Given, Tool
 from yohaku.agent.words import say
 
@@ -146,7 +147,7 @@ async def _given(bench: Bench, url: str, status: int, kind: str, body: bytes) ->
     told = f"{head}{note}\n\n{said}"
     if len(told) <= CAP and room.fits(told):
         return Given(told, error=status >= 400)
-    note = f"[the rest is left out{await keep(bench, said)}]"
+    note = f"[the rest is left out{await keep(bench, redact(said))}]"
     shown, _ = room.head(told[:CAP] + "\n" + note, note)
     return Given(shown, error=status >= 400, cut=True)
 

@@ -1,0 +1,95 @@
+"""Calls of a reply: what is stopped, at whatever moment, leaves a conversation that can be sent."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests import checkers
+from tests.agent.scripted import HERE, READ, agent, calls, ended, play, says, sent, tool
+from yohaku.agent.events import Called, Ended, Said
+from yohaku.agent.loop import Agent
+from yohaku.agent.tool import Arguments, Bench, Given
+from yohaku.core.errors import StoreFailed
+from yohaku.dialects.dialect import Answer
+from yohaku.session import Session
+from yohaku.stores.memory import MemoryStore
+from yohaku.testing import ByteMeter
+
+TICKS = 400
+"""More turns of the event loop than the script takes."""
+
+
+async def lazily(bench: Bench, arguments: Arguments) -> Given:
+    bench.show("half")
+    for _ in range(5):
+        await asyncio.sleep(0)
+    return Given("done")
+
+
+async def slowly(hear: Callable[[Said], None]) -> Answer:
+    for word in ("It ", "works"):
+        hear(Said(word))
+        await asyncio.sleep(0)
+    return says("")
+
+
+def scripted(root: Path, dialect: str) -> Agent:
+    endpoint = replace(HERE, dialect=dialect, local=False)  # type: ignore[arg-type]
+    session = Session(20_000, dialect=dialect, meter=ByteMeter())
+    reads = (calls("read", 1, path="a"), calls("read", 2, path="b"), calls("bash", 3, path="c"))
+    lines = (says("First.", *reads), says("", calls("bash", 4, path="d")), slowly, *(says("Fine."),) * 4)
+    tools = (READ, tool("bash", lazily, "run"))
+    return agent(root, *lines, endpoint=endpoint, session=session, tools=tools)
+
+
+async def stopped_after(one: Agent, ticks: int) -> Ended:
+    async def stop() -> None:
+        for _ in range(ticks):
+            await asyncio.sleep(0)
+        one.stop()
+
+    stopping = asyncio.create_task(stop())
+    last = [event async for event in one.work("Go.")][-1]
+    stopping.cancel()
+    assert isinstance(last, Ended)
+    return last
+
+
+@pytest.mark.parametrize("dialect", sorted(checkers.DIALECTS))
+def test_stopped_at_any_moment_the_conversation_can_go_on(tmp_path: Path, dialect: str) -> None:
+    problems: dict[int, Any] = {}
+    endings = set()
+    for ticks in range(TICKS):
+        one = scripted(tmp_path, dialect)
+        why = asyncio.run(stopped_after(one, ticks)).why
+        endings.add(why)
+        one.talk.lines[:] = [says("Fine.")]  # type: ignore[attr-defined]
+        assert ended(play(one, "Go on.")).why == "done"
+        if found := checkers.DIALECTS[dialect].problems(sent(one)[-1]):
+            problems[ticks] = found
+        if why == "done":
+            break
+    assert (problems, endings) == ({}, {"stopped", "done"})
+
+
+class Full(MemoryStore):
+    def put(self, ref: str, original: str | bytes) -> None:
+        raise StoreFailed("here", "the disk is full", "make room")
+
+
+def test_a_store_that_is_full_costs_the_ref_and_not_the_step(tmp_path: Path) -> None:
+    async def floods(bench: Bench, arguments: Arguments) -> Given:
+        return Given("line\n" * 50_000)
+
+    session = Session(8_192, dialect="openai_chat", meter=ByteMeter(), store=Full())
+    flood = (tool("read", floods),)
+    one = agent(tmp_path, says("", calls("read")), says("Done."), window=8_192, tools=flood, session=session)
+    events = play(one, "Go.")
+    (called,) = [event for event in events if isinstance(event, Called)]
+    assert "more than there is room for …]" in called.result.text
