@@ -16,7 +16,7 @@ from yohaku import Session
 from yohaku.collect import collect
 from yohaku.core.errors import BadSetting, DoesNotFit, StoreFailed, UnknownRef
 from yohaku.core.fold import Fold, ref_of, told
-from yohaku.core.guard import AGAIN
+from yohaku.core.guard import AGAIN, place_of
 from yohaku.core.pins import Pin
 from yohaku.past import Past
 from yohaku.stores import DAY
@@ -133,6 +133,25 @@ def test_who_is_stopped_while_folding_leaves_no_fold_that_cannot_be_undone() -> 
     with pytest.raises(KeyboardInterrupt):
         session(4_000, store=store).fit(agent(14))
     assert list(store.standing(0)) == []
+
+
+def test_what_another_folds_while_it_is_being_undone_stands_as_it_is_written_down() -> None:
+    class Busy(MemoryStore):
+        def forget(self, folds: Iterable[Fold]) -> None:
+            if self.meanwhile:
+                self.meanwhile.pop()()
+            super().forget(folds)
+
+        meanwhile: list[Any] = []  # noqa: RUF012
+
+    store = Busy()
+    s, other = session(4_000, store=store), session(4_000, store=store)
+    s.fit(agent(14))
+    store.meanwhile = [lambda: other.fit(agent(14), fold=True)]
+    s.undo()
+    (conversation,) = store.conversations()
+    showing = Past.of(store.recorded(conversation)).showing()
+    assert showing and set(map(place_of, store.standing(0))) == set(showing)
 
 
 def test_undo_leaves_another_conversation_alone_that_began_with_the_same_words() -> None:

@@ -33,7 +33,8 @@ from yohaku.core.fold import View
 from yohaku.core.ledger import weigh
 from yohaku.core.model import Step, Text, Tool, Turn
 from yohaku.core.scribe import history_of
-from yohaku.phrases import ERRORS, LANGUAGES, PHRASES, WHAT, explain, say
+from yohaku.phrases import ERRORS, LANGUAGES, PHRASES, WHAT, WHY, explain, notice, say
+from yohaku.stores.sqlite_file import REASONS
 from yohaku.testing import ByteMeter
 
 SOURCE = Path(yohaku.__file__).parent
@@ -101,6 +102,9 @@ SAMPLES: list[tuple[YohakuError, str]] = [
         "the pattern '(' cannot be used",
     ),
     (BadSetting("no such pin", code="unknown_pin", name="words"), "no such pin"),
+    (BadSetting("a whole part", code="pin_whole", name="aaaa"), "a whole part"),
+    (BadSetting("nothing yet", code="nothing_folded"), "nothing yet"),
+    (BadSetting("is there", code="taken_name", name="a.jsonl"), "is there"),
     (BadSetting("no such session", code="unknown_session", name="abc"), "no such session"),
     (BadSetting("no such folding", code="unknown_folding", name="9", known="1, 2"), "no such folding"),
     (raised("bad_window"), "a window of 0 tokens: give a positive number"),
@@ -177,7 +181,7 @@ def test_an_error_is_explained_in_one_line_in_both_languages(error: YohakuError,
     assert "\n" not in japanese and "{" not in japanese
     for fact in error.facts.values():
         told = f"{fact:,}" if isinstance(fact, int) else str(fact)
-        assert WHAT.get(told, told) in japanese
+        assert {**WHAT, **WHY}.get(told, told) in japanese
 
 
 def test_every_code_has_a_sample_here() -> None:
@@ -240,3 +244,10 @@ def test_every_notice_has_a_sentence_in_japanese() -> None:
     (told,) = read.warnings
     assert "YOHAKU_WINDOW" in phrases.notice(told.code, told.text, told.facts, "ja")
     assert phrases.notice(told.code, told.text, told.facts, "en") == told.text
+
+
+def test_why_a_store_failed_is_said_in_japanese_too() -> None:
+    for why, remedy in REASONS.values():
+        assert why not in explain(StoreFailed("store.db", why, remedy), "ja")
+        assert why not in notice("store_failed", "", {"where": "store.db", "why": why}, "ja")
+    assert "timeout" in explain(StoreFailed("store.db", "timeout", "wait"), "ja")

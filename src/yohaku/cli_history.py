@@ -98,7 +98,7 @@ def session_of(store: Store, wanted: str | None) -> str:
     folded = ((max((done.row["at"] for done in Past.of(store.recorded(name)).done), default=0), name) for name in known)
     at, name = max(folded, default=(0, ""))
     if not at:
-        raise BadSetting("no folding is recorded in this store: see yohaku receipts", "unknown_session", name="-")
+        raise BadSetting("no folding is recorded in this store: see yohaku receipts", "nothing_folded")
     return name
 
 
@@ -122,4 +122,4 @@ def _check(store: Store, name: str, ref: str) -> None:
     rows = [fold for done in found.done for fold in done.row["folds"]]
     if any(fold.get("ref") == ref and fold.get("kind") == "gist" for fold in rows):
         text = f"{ref} stands for a whole part of the conversation: pin a piece of it, or yohaku undo"
-        raise BadSetting(text, "unknown_pin", name=ref)
+        raise BadSetting(text, "pin_whole", name=ref)

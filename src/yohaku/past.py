@@ -150,23 +150,32 @@ def _say(store: Store, conversation: str, changed: list[Done], what: str, at: fl
     """Written down first: who is stopped in between has said it, and sessions go by what is written down."""
     for done in changed:
         store.record(conversation, json.dumps({"at": int(at), what: done.id}))
-    showing = Past.of(store.recorded(conversation)).showing() if changed else {}
-    kept: list[Fold] = []
-    gone: list[Fold] = []
+    if changed:
+        gone = _show(store, conversation, [place for done in changed if not done.apart for place in done.places])
+        late = Past.of(store.recorded(conversation)).showing() if gone else {}
+        if again := [place for place in gone if place in late]:  # another folded there while we forgot
+            _show(store, conversation, again)
+    return changed
+
+
+def _show(store: Store, conversation: str, places: Iterable[Place]) -> list[Place]:
+    """Lets the folds stand that are to show in these places, and tells in which of them none is."""
+    showing = Past.of(store.recorded(conversation)).showing()
     opened: dict[str, dict[Place, Fold]] = {}
-    for place in dict.fromkeys(place for done in changed if not done.apart for place in done.places):
+    kept: list[Fold] = []
+    gone: list[Place] = []
+    for place in dict.fromkeys(places):
         winner = showing.get(place)
         if winner is None:
-            gone.append(_sketch(place))
+            gone.append(place)
         elif not winner.apart:
             if winner.id not in opened:
                 opened[winner.id] = folds_of(store, winner)
             kept.append(opened[winner.id][place])
-    if changed:
-        store.keep(kept)  # even if there is none: whoever has this conversation open looks again
+    store.keep(kept)  # even if there is none: whoever has this conversation open looks again
     if gone:
-        store.forget(gone)
-    return changed
+        store.forget(map(_sketch, gone))
+    return gone
 
 
 def _sketch(place: Place) -> Fold:

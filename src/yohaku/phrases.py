@@ -24,6 +24,9 @@ ERRORS = {
     "no_store_file": "SQLite の保存先にはファイルが必要です。sqlite:///path の形で指定してください。",
     "no_client": "この保存先に必要なパッケージがありません: {message}",
     "unknown_pin": "{name!r} は見つかりません。表示されている ref、キー、または発言どおりの言葉を指定してください。",
+    "pin_whole": "{name} は会話のまとまり全体です。その中の一つをピン留めするか、yohaku undo で開いてください。",
+    "nothing_folded": "この保存先に折りたたみの記録はありません。yohaku receipts で確かめてください。",
+    "taken_name": "{name} はすでにあります。続けるか、別の名前にしてください。",
     "unknown_session": "セッション {name!r} は特定できません。yohaku receipts で確かめてください。",
     "unknown_folding": "折りたたみ {name!r} はありません。使えるもの: {known}",
     "bad_pattern": "パターン {pattern!r} は使えません: {why}",
@@ -38,6 +41,18 @@ ERRORS = {
     "bad_setting": "設定が正しくありません: {message}",
 }
 """Japanese, by the code of the error."""
+
+WHY = {
+    "the disk is full": "空き容量がありません",
+    "another program holds it locked": "別のプログラムが使っています",
+    "it is read-only": "読み取り専用です",
+    "it cannot be opened": "開けません",
+    "reading or writing it failed": "読み書きに失敗しました",
+    "the file is damaged": "ファイルが壊れています",
+    "the file is not a store": "保存先のファイルではありません",
+    "a newer yohaku wrote it": "新しい yohaku が書いたものです",
+}
+"""Why a store failed, where we know it."""
 
 WHAT = {
     "the system prompt with the tool definitions": "システムプロンプトとツール定義",
@@ -355,7 +370,9 @@ NOTICES = {
 
 
 def notice(code: str, text: str, facts: Mapping[str, str], lang: str) -> str:
-    return NOTICES[code].format(**facts) if lang == "ja" and code in NOTICES else text
+    if lang != "ja" or code not in NOTICES:
+        return text
+    return NOTICES[code].format(**{name: WHY.get(fact, fact) for name, fact in facts.items()})
 
 
 def say(name: str, lang: str, /, **facts: object) -> str:
@@ -373,5 +390,6 @@ def explain(error: YohakuError, lang: str) -> str:
         told = say("too_big_pinned", lang, name=name, about=verdict.pin, needs=verdict.needs, limit=verdict.limit)
         return " ".join(told.split())
     facts = {**error.facts, "message": str(error)}
+    facts["why"] = WHY.get(str(facts.get("why")), facts.get("why"))
     facts["what"] = WHAT.get(str(facts.get("what")), facts.get("what"))
     return " ".join(ERRORS[error.code].format(**{"where": "", **facts}).removeprefix(": ").split())

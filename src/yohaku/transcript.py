@@ -48,7 +48,8 @@ class Transcript:
         self._lock = threading.Lock()
         header = _line({"format": NAME, "dialect": dialect_named(dialect).name, "model": model})
         if not _begun(self.path, header, sync) and not resume:
-            raise BadSetting(f"{self.path}: is there already; resume it, or take another name")
+            text = f"{self.path}: is there already; resume it, or take another name"
+            raise BadSetting(text, "taken_name", name=str(self.path))
         data = self.path.read_bytes()
         self.told = transcript.transcribed(data)
         """What the file said when it was opened."""
