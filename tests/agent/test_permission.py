@@ -124,3 +124,8 @@ def test_a_name_in_another_form_of_unicode_is_found(tmp_path: Path) -> None:
 @pytest.mark.parametrize("said", ["", "  ", "a\0b"])
 def test_what_cannot_be_a_path_is_refused(tmp_path: Path, said: str) -> None:
     assert ABench(tmp_path).use("read", path=said).error
+
+
+def test_a_home_folder_that_is_not_there_is_said(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="there is no home folder ~nobody-of-this-name"):
+        place(ABench(tmp_path), "~nobody-of-this-name/x")

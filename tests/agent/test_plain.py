@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import io
 import json
+import signal
 from collections.abc import Callable
 from pathlib import Path
 
@@ -129,3 +130,25 @@ def test_quit_ends_the_lines_and_what_was_queued_is_worked_on(tmp_path: Path) ->
     surface = Plain(begins(tmp_path, agent), io.StringIO(), io.StringIO(), typed=read)
     assert asyncio.run(talk(surface.begin, plain=surface)) == 0
     assert agent.prompts == ["first", "more"] and next(given) == "never"
+
+
+def test_ctrl_c_where_a_permission_is_asked_for_is_a_no_and_stops_the_step(tmp_path: Path) -> None:
+    def interrupted(prompt: str) -> str:
+        signal.raise_signal(signal.SIGINT)
+        return "y"
+
+    answers: list[str] = []
+
+    async def asks(surface: Surface) -> None:
+        answers.append(await surface.allow(Ask("run", "bash", "ls", "ls")))
+        await asyncio.sleep(0)
+
+    agent = FakeAgent([asks, Said("ok"), Ended("done")])
+    surface = Plain(begins(tmp_path, agent), io.StringIO(), io.StringIO(), typed=interrupted)
+
+    async def work() -> None:
+        surface.agent = await surface.begin(surface)
+        await surface.work("go")
+
+    asyncio.run(work())
+    assert answers == ["no"] and agent._stopped.is_set()

@@ -35,3 +35,7 @@ def test_what_is_broken_is_passed_over(tmp_path: Path) -> None:
     path = write(tmp_path, "a.jsonl", 10, 5, {"role": "user"}, {"role": "user", "content": 7})
     path.write_bytes(path.read_bytes() + b"\n\xff\xfe{")
     assert kept(tmp_path) == []
+
+
+def test_what_cannot_be_the_name_of_a_file_names_no_session(tmp_path: Path) -> None:
+    assert [named(tmp_path, name) for name in ("~nobody-of-this-name/x", "a" * 5_000)] == [None, None]

@@ -58,3 +58,10 @@ def test_links_to_folders_are_not_entered(tmp_path: Path) -> None:
     (root / "out").symlink_to(tmp_path)
     (root / "broken").symlink_to(tmp_path / "nothing")
     assert names(root, root) == ["a/f"]
+
+
+def test_a_link_that_leads_in_a_circle_is_passed_over(tmp_path: Path) -> None:
+    (tmp_path / "a").symlink_to(tmp_path / "b")
+    (tmp_path / "b").symlink_to(tmp_path / "a")
+    (tmp_path / "c").touch()
+    assert [found.name for found in walk(tmp_path, tmp_path)] == ["c"]

@@ -73,3 +73,27 @@ def test_a_diff_and_a_danger_are_seen(tmp_path: Path) -> None:
 def test_a_command_is_shown_as_letters_only() -> None:
     shown = Allow(Ask("run", "bash", "Run it", "echo [bold]x\x1b[8m; rm -rf ~\u202e"), "en")._detail()
     assert shown.plain == "echo [bold]x; rm -rf ~"
+
+
+@pytest.mark.parametrize("size", [(50, 24), (80, 24), (100, 30), (50, 20)])
+def test_the_answers_are_in_sight_however_small_the_terminal_and_long_the_command(
+    tmp_path: Path, size: tuple[int, int]
+) -> None:
+    command = "rm -rf build && echo " + "あいう " * 200
+    ask = Ask("run", "bash", command[:99] + "…", command, remember="commands that begin with `rm`", danger="危険。" * 9)
+    agent = FakeAgent()
+
+    async def asking(surface: Surface) -> None:
+        await surface.allow(ask)
+
+    agent.plays = [[asking, Said("ok"), Ended("done")]]
+    app = YohakuApp(begins(tmp_path, agent, lang="ja"), moment=0.01)
+
+    async def script(pilot: Pilot[int]) -> None:
+        app.query_one(Prompt).take("go")
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, Allow) and app.screen.armed)
+        assert all(answer in seen(app) for answer in ("(y)", "(a)", "(n"))
+        await pilot.press("n")
+
+    run(app, script, size)

@@ -63,7 +63,10 @@ def place(bench: Bench, said: str) -> Path:
     text = said.strip().removeprefix("file://")
     if not text or "\0" in text:
         raise ValueError("the path is empty: give one" if not text else "a path cannot hold a NUL character")
-    path = Path(text).expanduser() if text.startswith("~") else Path(text)
+    try:
+        path = Path(text).expanduser()
+    except RuntimeError:
+        raise ValueError(f"there is no home folder {text.partition('/')[0]}") from None
     path = bench.root / path
     return (path if path.exists() else _as_written(path)).resolve()
 

@@ -139,8 +139,9 @@ class Plain:
     def _read(self, prompt: str) -> str:
         assert self.typed is not None
         try:
-            return self.typed(prompt)
-        except EOFError:
+            with _interruptible():
+                return self.typed(prompt)
+        except (EOFError, KeyboardInterrupt):  # Ctrl-C has stopped the step too
             return ""
 
 
@@ -193,6 +194,20 @@ def _typed(prompt: str) -> str:
     except ImportError:
         pass
     return input(prompt)
+
+
+@contextmanager
+def _interruptible() -> Iterator[None]:
+    """Ctrl-C ends the typing at once: while a line is waited for, the loop that would hear of it stands still."""
+    try:
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    except ValueError:  # not the main thread
+        yield
+        return
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 @contextmanager

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -43,8 +44,9 @@ def kept(data: Path, most: int = 30) -> list[Kept]:
 
 def named(data: Path, name: str) -> Path | None:
     """A file as it is, else the newest session whose id begins so; no name is the newest of all."""
-    if name and Path(name).expanduser().is_file():
-        return Path(name).expanduser()
+    with suppress(OSError, RuntimeError):  # no name of a file, or of somebody who has no home here
+        if name and Path(name).expanduser().is_file():
+            return Path(name).expanduser()
     return next((session.path for session in kept(data, 10**6) if session.id.startswith(name)), None)
 
 

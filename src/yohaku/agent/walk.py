@@ -59,9 +59,16 @@ def walk(top: Path, root: Path) -> Iterator[Found]:
                 continue
             if into:
                 below.append(_Folder(folder.path / entry.name, parts, ruled))
-            elif not entry.is_symlink() or entry.is_file():
+            elif not entry.is_symlink() or _leads_to_a_file(entry):
                 yield Found(parts, entry)
         waiting += reversed(below)
+
+
+def _leads_to_a_file(link: os.DirEntry[str]) -> bool:
+    try:
+        return link.is_file()
+    except OSError:  # a circle, or not for us
+        return False
 
 
 def _above(top: Path, root: Path) -> tuple[tuple[tuple[int, list[Rule]], ...], tuple[str, ...] | None]:

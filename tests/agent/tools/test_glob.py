@@ -58,3 +58,9 @@ def test_an_absolute_pattern_inside_the_project_is_not(tmp_path: Path) -> None:
     make(tmp_path, "src/a.py")
     bench = ABench(tmp_path, "no")
     assert bench.use("glob", pattern=f"{tmp_path}/src/*.py").text == "src/a.py"
+
+
+def test_an_empty_pattern_is_refused_and_nothing_is_asked(tmp_path: Path) -> None:
+    bench = ABench(tmp_path)
+    assert bench.use("glob", pattern=" ").text == "The pattern is empty."
+    assert bench.asked == []

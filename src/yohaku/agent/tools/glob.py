@@ -36,6 +36,8 @@ async def run(bench: Bench, given: Arguments) -> Given:
 
 def based(bench: Bench, path: str, pattern: str) -> tuple[Path, str]:
     """Where to look and for what: the folders before the first wildcard may lead anywhere."""
+    if not pattern.strip():
+        raise Wrong("The pattern is empty.")
     parts = pattern.strip().split("/")
     plain = next((at for at, part in enumerate(parts[:-1]) if any(mark in part for mark in "*?[{")), len(parts) - 1)
     if parts[0] in ("", "~", "..") or ".." in parts[:plain]:
