@@ -333,6 +333,29 @@ def test_collect_removes_what_is_old_and_a_dry_run_only_says_so(shell: Shell, da
     assert all(shell("recall", ref)[0] == 2 for ref in refs)
 
 
+def test_collect_keeps_to_a_size_by_removing_the_oldest(shell: Shell, data: Path) -> None:
+    store = SQLiteStore(data / "store.db")
+    texts = ["old " * 400, "new " * 400]
+    for text in texts:
+        store.put(ref_of(text), text)
+    store.close()
+    aged(data, 1)
+    assert shell("collect", "--size", "1 GB")[1].startswith(b"removed 0 originals")
+    assert shell("collect", "--size", "0.001kb")[1].startswith(b"removed 2 originals")
+    with pytest.raises(SystemExit, match="2"):
+        shell("collect", "--size", "much")
+
+
+def test_collect_says_what_must_stay_though_it_is_too_much(shell: Shell, data: Path) -> None:
+    session = Session(4_096, model="gpt-4o", store=stores.url_in(data))
+    session.fit(session_of(40))
+    session.close()
+    aged(data, 1)
+    removed, over = shell("collect", "--size", "1b")[1].decode().splitlines()
+    assert removed.startswith("removed 0 originals")
+    assert re.fullmatch("[0-9,]+ bytes more than wished for must stay: folds still show them", over)
+
+
 def test_collect_spares_what_was_just_put_and_what_a_program_still_shows(shell: Shell, data: Path) -> None:
     refs = shell.fit()[1]
     assert shell("collect", "--older-than", "0")[1].startswith(b"removed 0 originals")

@@ -248,8 +248,8 @@ def collect(arguments: argparse.Namespace, settings: setting.Settings) -> int:
 
     with cli_stores.opened(arguments.store, settings) as store:
         folder = settings.data / "transcripts"
-        days, dry_run = arguments.older_than, arguments.dry_run
-        print(cli_stores.collect(store, days, settings.lang, dry_run=dry_run, transcripts=folder))
+        limits = {"days": arguments.older_than, "size": arguments.size}
+        print(cli_stores.collect(store, settings.lang, **limits, dry_run=arguments.dry_run, transcripts=folder))
     return 0
 
 

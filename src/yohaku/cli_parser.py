@@ -6,6 +6,7 @@ Law: nothing is loaded here that a page of help does not need.
 from __future__ import annotations
 
 import argparse
+import re
 from typing import Any, NoReturn
 
 from yohaku import __version__, cli_agent
@@ -32,6 +33,16 @@ def _days(text: str) -> int:
 
 
 _days.__name__ = "number of days"
+
+
+def _size(text: str) -> int:
+    found = re.fullmatch(r"(\d{1,6}(?:\.\d{1,3})?) ?([kmgt]?)i?b?", text.strip().lower())
+    if not found:
+        raise ValueError
+    return int(float(found[1]) * 1000 ** " kmgt".index(found[2] or " "))
+
+
+_size.__name__ = "size"
 
 
 class _Parser(argparse.ArgumentParser):
@@ -156,9 +167,10 @@ def _add_receipts(commands: Any) -> None:
     command = _command(commands, "why", "tell why something was folded", ["yohaku why ref=abcdefgh2345"])
     command.add_argument("ref", metavar="REF", help="as shown: ref=… or without ref=")
     _store(command)
-    examples = ["yohaku collect --dry-run", "yohaku collect --older-than 90"]
+    examples = ["yohaku collect --dry-run", "yohaku collect --older-than 90", "yohaku collect --size 2GB"]
     command = _command(commands, "collect", "remove old originals that no fold shows any more", examples)
     command.add_argument("--older-than", type=_days, default=30, metavar="DAYS", help="how old (default 30)")
+    command.add_argument("--size", type=_size, metavar="SIZE", help="what all may take, as 500MB: the oldest go first")
     command.add_argument("--dry-run", action="store_true", help="say what would be removed, and leave it")
     _store(command)
 

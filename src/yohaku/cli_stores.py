@@ -160,7 +160,7 @@ def why(store: Store, ref: str, lang: str) -> str | None:
     return None
 
 
-def collect(store: Store, days: int, lang: str, *, dry_run: bool, transcripts: Path) -> str:
+def collect(store: Store, lang: str, *, days: int, size: int | None = None, dry_run: bool, transcripts: Path) -> str:
     """What the transcripts in a folder show stays, as they may be resumed."""
     from yohaku import transcript
     from yohaku.collect import collect
@@ -169,10 +169,11 @@ def collect(store: Store, days: int, lang: str, *, dry_run: bool, transcripts: P
     for path in sorted(transcripts.glob("*.jsonl")) if transcripts.is_dir() else ():
         with suppress(YohakuError, OSError):  # a broken one is for the doctor
             live += transcript.read(path).folds
-    done = collect(store, age=days * DAY, dry_run=dry_run, live=live)
+    done = collect(store, age=days * DAY, size=size, dry_run=dry_run, live=live)
     facts = {"count": len(done.refs), "size": done.freed, "folds": done.folds, "after": done.left}
     facts["rows"] = done.records
-    return phrases.say("collectable" if dry_run else "collected", lang, **facts)
+    told = phrases.say("collectable" if dry_run else "collected", lang, **facts)
+    return f"{told}\n{phrases.say('collect_over', lang, size=done.over)}" if done.over else told
 
 
 def _foldings(store: Store) -> list[tuple[str, Done]]:

@@ -277,6 +277,10 @@ PHRASES = {
             "残りは {after:,} バイトです"
         ),
     ),
+    "collect_over": (
+        "{size:,} bytes more than wished for must stay: folds still show them",
+        "折りたたみがまだ示しているため、指定より {size:,} バイト多く残ります",
+    ),
     "collectable": (
         (
             "would remove {count:,} originals ({size:,} bytes), {folds:,} folds and {rows:,} records; "
