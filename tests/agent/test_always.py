@@ -6,7 +6,7 @@ import pytest
 
 from yohaku.agent.always import keys
 
-ROOT = Path("/work/project")
+ROOT = Path("/project")
 
 
 @pytest.mark.parametrize(
