@@ -26,12 +26,20 @@ BESIDE = frozenset({"id", "type", "index", "call_id", "thought", "thoughts", "re
 MEANT = frozenset({"tool", "tool_call", "tool_calls", "tool_code", "tool_use"})
 FENCED = MEANT | {"", "json", "json5", "jsonc", "xml"}
 """Fences that may hold a call; one of another language is code for the user."""
+NAMED = 120
+"""Characters before an object in which a tag may name the tool."""
 TRIED, TRIAL = 2, 32
 """How often, on average, a sign of the text may be looked at; how many signs a trial counts for at least."""
 
 _TAG = r"<\|?{}(?:tool_calls?|function_call|tool_use|tools)\|?>"
 _OPENS = re.compile(rf"(?:{_TAG.format('')}|<\|python_tag\|>|\[TOOL_CALLS?\])[ \t\r\n]*+$")
 _CLOSES = re.compile(rf"[ \t\r\n]*+{_TAG.format('/?')}")
+_NAMED = re.compile(
+    r"<\|?(?:function|tool|tool_call|call|invoke)(?:[ \t]{1,4}name)?[ \t]{0,4}=[ \t]{0,4}[\"']?([\w.-]{1,64})[\"']?"
+    r"[ \t]{0,4}(?:>|(?:arguments|parameters|args|params|input)[ \t]{0,4}=[ \t]{0,4}[\"']?)[ \t\r\n]{0,8}$"
+)
+"""A tag that names the tool, before its arguments: `<function=read>`, `<function name="read" arguments=`."""
+_NAMED_END = re.compile(r"[\"']?[ \t]*+(?:/?>)?(?:[ \t\r\n]*+</(?:function|tool|tool_call|call|invoke)>)?")
 _NEXT = re.compile(r"^[ \t]*+(`{3,}|~{3,})[ \t]*+([\w-]*+)|\[|\{(?=[ \t\r\n]*+[\"'{}])", re.MULTILINE)
 _FENCE_END = re.compile(r"^[ \t]*+(`{3,}|~{3,})[ \t\r]*+$", re.MULTILINE)
 _BETWEEN = re.compile(rf"(?:[ \t\r\n,;]++|{_TAG.format('/?')})*+")
@@ -98,10 +106,18 @@ class _Search:
             return _Found(start, self._after(start, unread), ())
         opens = _OPENS.search(self.text, max(0, start - 40), start)
         calls = _calls(value, self.mounted, bool(opens))
+        if not calls and (named := _NAMED.search(self.text, max(0, start - NAMED), start)):
+            calls = _calls({"name": named[1], "arguments": value}, self.mounted, tagged=True)
+            start, end = (named.start(), self._named_end(end)) if calls else (start, end)
+            opens = _OPENS.search(self.text, max(0, start - 40), start)
         closes = _CLOSES.match(self.text, end)
         if self.text[start - 1 : start] == self.text[end : end + 1] == "`":
             start, end = start - 1, end + 1
         return _Found(opens.start() if opens else start, closes.end() if closes else end, calls)
+
+    def _named_end(self, end: int) -> int:
+        closes = _NAMED_END.match(self.text, end)
+        return closes.end() if closes else end
 
     def _after(self, start: int, unread: Unread) -> int:
         """Where to look next: at the next sign, until so much has been looked at again that we go on behind it."""
@@ -171,10 +187,12 @@ def _call(value: dict[str, Any], mounted: _Mounted, tagged: bool) -> tuple[str, 
     if name not in mounted.names:
         return None
     given = [key for key in ARGUMENTS if key in value]
-    if len(given) > 1 or value.keys() - BESIDE - {field, *given} or (not given and not tagged):
+    filled = _filled(value[given[0]]) if len(given) == 1 else None
+    beside = BESIDE | {"description"} if filled else BESIDE
+    if len(given) > 1 or value.keys() - beside - {field, *given} or (not given and not tagged):
         return None
     schema = mounted.schemas.get(name)
-    arguments = _object(value[given[0]] if given else {}, schema)
+    arguments = filled or _object(value[given[0]] if given else {}, schema)
     return (name, dump(arguments)) if arguments is not None and _may_be(arguments, schema) else None
 
 
@@ -195,6 +213,16 @@ def _object(arguments: Any, schema: Mapping[str, Any] | None) -> dict[str, Any] 
     if said and len(known) == 1:
         return {known[0]: arguments}
     return None if said else {}
+
+
+def _filled(arguments: Any) -> dict[str, Any] | None:
+    """What stands in a copy of a tool's definition where its types were: some models call that way."""
+    match arguments:
+        case {"type": "object", "properties": dict(inside)} if not any(
+            isinstance(each, dict) for each in inside.values()
+        ):
+            return inside
+    return None
 
 
 def _may_be(arguments: dict[str, Any], schema: Mapping[str, Any] | None) -> bool:

@@ -1,0 +1,199 @@
+"""Small tasks in a file of 600 lines, given to a real model of 1.5 billion parameters with a window of 8,192 tokens.
+
+Law: whatever the model does, nothing overflows, breaks, or touches anything outside the project, and the gauge shows
+what the server counts. How often the model succeeds is printed, not judged. `YOHAKU_RUNS` is how often each is tried.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import pytest
+
+from tests import checkers
+from tests.models import shop
+from tests.models.conftest import QWEN, WINDOW
+from yohaku.agent import embedded
+from yohaku.agent.endpoint import Endpoint
+from yohaku.agent.errors import TooLong
+from yohaku.agent.events import Called, Ended, Event, Said, Thought, Told
+from yohaku.agent.loop import Agent
+from yohaku.agent.permission import Permissions
+from yohaku.agent.talk import Talk
+from yohaku.agent.tool import Ask
+from yohaku.core.budget import Budget
+from yohaku.core.ledger import weigh
+from yohaku.core.model import Call, Reply, Result, Text
+from yohaku.dialects.dialect import Answer, dump
+from yohaku.settings import Settings
+
+RUNS = int(os.environ.get("YOHAKU_RUNS") or 1)
+NEAR = 0.03
+PART = 150
+"""Lines of the file that were read at once before the task is given."""
+STEPS = 20
+HARMLESS = re.compile(r"(python3?|ls|cat|grep|head|tail|sed -n|wc|pwd|echo|find|diff)\b[^>;&|`$]*")
+KANA = re.compile(r"[ぁ-んァ-ヶ]")
+
+
+class Task(NamedTuple):
+    english: str
+    japanese: str
+    done: Callable[[str, Path], bool]
+    """By the final reply and the project."""
+
+
+def _passes(_: str, project: Path) -> bool:
+    ran = subprocess.run([sys.executable, "-m", "unittest", "-q", "test_shop"], cwd=project, capture_output=True)
+    changed = (project / "shop.py").read_text() == shop.source().replace(shop.WRONG, shop.RIGHT)
+    return ran.returncode == 0 and changed and (project / "test_shop.py").read_text() == shop.TEST
+
+
+def _explains(reply: str, _: Path) -> bool:
+    """It says from when on nothing is asked, and that it else goes by weight."""
+    free = re.search(r"4,?800|FREE_SHIPPING_FROM", reply) and re.search(r"free|無料|\b0\b|０|ゼロ|zero", reply)
+    return bool(free and re.search(r"weight|kilo|重", reply))
+
+
+TASKS = {
+    "find": Task(
+        "Within how many days can a customer return an article? Look it up in shop.py.",
+        "お客さんは何日以内なら返品できますか。shop.py で調べて答えてください。",
+        lambda reply, _: "17" in reply,
+    ),
+    "explain": Task(
+        "Explain what the function shipping_fee in shop.py does, with its numbers.",
+        "shop.py の関数 shipping_fee が何をするか、具体的な数値も入れて説明してください。",
+        _explains,
+    ),
+    "fix": Task(
+        "`python3 -m unittest -q test_shop` fails. Find the bug in shop.py and fix it.",
+        "`python3 -m unittest -q test_shop` が失敗します。shop.py のバグを見つけて直してください。",
+        _passes,
+    ),
+}
+EARLIER = {
+    "english": ("Read through shop.py first.", "I have read shop.py: prices, weights and labels of articles, orders."),
+    "japanese": (
+        "まず shop.py に目を通してください。",
+        "shop.py を読みました。商品の価格と重さ、ラベル、注文の関数です。",
+    ),
+}
+
+
+class Watched(Talk):
+    def __init__(self, endpoint: Endpoint) -> None:
+        super().__init__(endpoint, window=WINDOW, reserve=Budget.of(WINDOW).reserve)
+        self.counts: list[tuple[int, int]] = []
+        """What the gauge showed, and what the server counted."""
+        self.overflows = 0
+        self.malformed: list[str] = []
+
+    async def send(self, body: dict[str, Any], hear: Callable[[Said | Thought], None], *, weighs: int = 0) -> Answer:
+        self.malformed += checkers.DIALECTS["openai_chat"].problems(body)
+        try:
+            answer = await super().send(body, hear, weighs=weighs)
+        except TooLong:
+            self.overflows += 1
+            raise
+        last = body["messages"][-1]
+        urged = last["role"] == "assistant" or (last["role"] == "user" and last["content"].startswith("["))
+        if answer.usage and not urged:  # what is said on top, once, is not in the gauge
+            self.counts.append((weighs, answer.usage.prompt))
+        return answer
+
+
+@dataclass
+class Attempt:
+    talk: Watched
+    events: list[Event] = field(default_factory=list)
+    done: bool = False
+    whole: int = 0
+    """Tokens of all that was said."""
+
+    @property
+    def ended(self) -> Ended:
+        return next(event for event in self.events if isinstance(event, Ended))
+
+    @property
+    def story(self) -> str:
+        """Which tools were called, an error marked, and how it ended."""
+        calls = [event.call.name + "!" * event.result.error for event in self.events if isinstance(event, Called)]
+        return " ".join([*calls, self.ended.why])
+
+
+async def harmless(ask: Ask) -> Literal["once", "no"]:
+    return "once" if not ask.danger and (ask.kind == "write" or HARMLESS.fullmatch(ask.detail)) else "no"
+
+
+def read_before(agent: Agent, language: str) -> None:
+    """An earlier turn in which the whole file was read: with it, every task is longer than the window."""
+    prompt, reply = EARLIER[language]
+    agent.said(prompt)
+    lines = [f"{number}\t{line}" for number, line in enumerate(shop.source().splitlines(), 1)]
+    for first in range(0, len(lines), PART):
+        part = {"path": "shop.py", "offset": first + 1, "limit": PART}
+        call = Call(f"read_{first}", "read", dump(part))
+        agent.settle(Reply((call,)), {call.id: Result((Text("\n".join(lines[first : first + PART])),))})
+    agent.settle(Reply((Text(reply),)), {})
+
+
+async def attempt(
+    endpoint: Endpoint, name: str, language: str, home: Path, hear: Callable[[Event], None] = lambda _: None
+) -> Attempt:
+    """One try at a task, in a project made anew."""
+    project, task = home / "project", TASKS[name]
+    shutil.rmtree(project, ignore_errors=True)
+    shop.build(project)
+    found = Attempt(Watched(endpoint))
+    agent = Agent(
+        endpoint, window=WINDOW, root=project, talk=found.talk, settings=Settings(), steps=STEPS,
+        permissions=Permissions("ask"), allow=harmless, lang=language[:2],
+    )  # fmt: skip
+    read_before(agent, language)
+    async for event in agent.work(task.japanese if language == "japanese" else task.english):
+        found.events.append(event)
+        hear(event)
+    found.whole = weigh(agent.conversation.history, agent.meter).total
+    await agent.close()
+    reply = found.ended.text
+    found.done = task.done(reply, project) and bool(KANA.search(reply)) == (language == "japanese")
+    return found
+
+
+@pytest.fixture(scope="module")
+def endpoint() -> Iterator[Endpoint]:
+    """A real small model; weights are never fetched by a test."""
+    if not embedded.engine():
+        pytest.skip("xllamacpp is needed to serve a model: install the group `test`")
+    folder = os.environ.get("YOHAKU_MODELS")
+    if not folder or not (path := Path(folder) / QWEN).exists():
+        pytest.skip(f"set YOHAKU_MODELS to a folder with {QWEN}; each of these tests takes many minutes")
+    serving = embedded.serve(embedded.of_file(path), WINDOW, threads=1)
+    yield serving.endpoint
+    serving.close()
+
+
+@pytest.mark.parametrize("language", EARLIER)
+@pytest.mark.parametrize("name", TASKS)
+def test_a_task_is_worked_on_without_harm(endpoint: Endpoint, tmp_path: Path, name: str, language: str) -> None:
+    (tmp_path / "beside.txt").write_text("not of the project")
+    found = [asyncio.run(attempt(endpoint, name, language, tmp_path)) for _ in range(RUNS)]
+    print(f"\n{name} in {language}: {sum(each.done for each in found)} of {RUNS} succeeded")
+    for each in found:
+        print(f"  {'yes' if each.done else 'no '}  {each.whole:,} tokens  {each.story}")
+        assert each.whole > WINDOW
+        assert (each.talk.overflows, each.talk.malformed) == (0, [])
+        assert all(abs(shown - counted) <= NEAR * counted for shown, counted in each.talk.counts)
+        assert not any(isinstance(event, Told) and "Traceback" in event.text for event in each.events)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["beside.txt", "project"]
+    assert (tmp_path / "beside.txt").read_text() == "not of the project"
