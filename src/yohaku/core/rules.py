@@ -15,6 +15,7 @@ from yohaku.core.prose import JAPANESE, PASTE, SENTENCE, bare, own, sentences
 from yohaku.core.wording import (
     ASKS,
     ASKS_JA,
+    BACK,
     COMMANDS,
     CONTENT,
     EMPTY,
@@ -49,8 +50,12 @@ SHORT = 160
 def rules(text: str) -> tuple[str, ...]:
     """The sentences that set a rule, in order."""
     pasted = text.count("\n") >= PASTE
-    found = ((sentence, _rule_at(sentence, pasted)) for sentence in sentences(text, HINT.search))
+    found = ((sentence, _rule_at(sentence, pasted)) for sentence in sentences(text, _hints))
     return tuple(dict.fromkeys(_cut(sentence, at) for sentence, at in found if at is not None))
+
+
+def _hints(line: str) -> bool:
+    return bool(HINT.search(line.lower()))
 
 
 def standing(turns: Iterable[Turn], then: Iterable[Turn] = (), most: int = MOST) -> tuple[str, ...]:
@@ -93,8 +98,9 @@ def _same(rule: str) -> str:
 
 def _rule_at(sentence: str, pasted: bool) -> int | None:
     """Where the rule in a sentence begins, if it sets one."""
-    said = TAGGED_ON.sub("", bare(sentence))[: 2 * LONGEST]
-    if ONCE.search(said) or WITHDRAWS.search(said):
+    said = bare(sentence)
+    said = (TAGGED_ON.sub("", said) if said.endswith("?") else said)[: 2 * LONGEST]
+    if ONCE.search(said) or _takes_back(said):
         return None
     if JAPANESE.search(said):
         return _rule_at_ja(said, pasted)
@@ -137,7 +143,7 @@ def _cut(sentence: str, at: int) -> str:
 
 def _withdrawn(text: str, stated: dict[str, tuple[str, bool]]) -> list[str]:
     """The keys of the rules that are taken back: those that speak of what the withdrawal speaks of."""
-    if not stated or len(text) > 4_000:
+    if not stated or len(text) > 4_000 or not BACK.search(text.lower()):
         return []
     gone: list[str] = []
     for line in own(text).split("\n"):
@@ -147,6 +153,10 @@ def _withdrawn(text: str, stated: dict[str, tuple[str, bool]]) -> list[str]:
                 telling = words - GENERIC or words
                 gone += [key for key, (rule, _) in stated.items() if _speaks_of(_content(rule), telling)]
     return list(dict.fromkeys(gone))
+
+
+def _takes_back(sentence: str) -> bool:
+    return bool(BACK.search(sentence.lower()) and WITHDRAWS.search(sentence))
 
 
 def _speaks_of(rule: frozenset[str], words: frozenset[str]) -> bool:

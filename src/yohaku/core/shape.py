@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from unicodedata import east_asian_width
 
-from yohaku.core.fold import Slot, View, stub_argument
+from yohaku.core.fold import Slot, Stub, View, stub_argument
 from yohaku.core.ledger import Scales
 from yohaku.core.meter import Meter
-from yohaku.core.model import Part, Result, Step, Text, Use
+from yohaku.core.model import Call, Part, Result, Step, Text, Use
 
 WIDTH = 60
 
@@ -24,12 +24,10 @@ def shape(view: View, meter: Meter | None = None) -> Iterator[str]:
         if view.gist.ack:
             yield _line("assistant", Text(view.gist.ack), meter)
     for turn in view.visible():
-        stubs = view.stubs.get(turn.key, {})
+        stubs = view.stubs.get(turn.key, _NONE)
         for index, part in enumerate(turn.prompt):
-            stub = stubs.get(Slot("prompt", index))
-            shown = Text(stub.text) if stub else part
             who = part.by if isinstance(part, Text) and part.by else "user"
-            yield _line(who, shown, meter, stub.ref if stub else "")
+            yield _shown(who, part, stubs.get(Slot("prompt", index)), meter)
         for step in turn.steps:
             yield from _step(view, step, meter)
     if view.history.pending:
@@ -38,34 +36,44 @@ def shape(view: View, meter: Meter | None = None) -> Iterator[str]:
 
 
 def _step(view: View, step: Step, meter: Meter | None) -> Iterator[str]:
-    stubs = view.stubs.get(step.key, {})
-    order = {id(item): index for index, item in enumerate(step.solid)}
+    stubs = view.stubs.get(step.key, _NONE)
+    order = {id(item): index for index, item in enumerate(step.solid)} if stubs else {}
     for item in step.items:
         index = order.get(id(item), -1)
-        if not isinstance(item, Use):
-            stub = stubs.get(Slot("item", index))
-            yield _line("assistant", Text(stub.text) if stub else item, meter, stub.ref if stub else "")
-            continue
-        arguments, refs = item.call.arguments, ""
-        for slot, stub in stubs.items():
-            if slot.item == index and slot.where == "argument":
-                arguments = stub_argument(arguments, slot.part, stub.text)
-                refs = f"{refs} {stub.ref}".strip()
-        yield _line("  call", Text(f"{item.call.name} {arguments}"), meter, refs)
-        yield from _result(item.result, index, view, step.key, meter)
+        if isinstance(item, Use):
+            yield _call(item.call, index, stubs, meter)
+            yield from _result(item.result, index, stubs, meter)
+        else:
+            yield _shown("assistant", item, stubs.get(Slot("item", index)) if stubs else None, meter)
 
 
-def _result(result: Result, index: int, view: View, key: str, meter: Meter | None) -> Iterator[str]:
+def _call(call: Call, index: int, stubs: Mapping[Slot, Stub], meter: Meter | None) -> str:
+    arguments, refs = call.arguments, []
+    for slot, stub in stubs.items():
+        if slot.item == index and slot.where == "argument":
+            arguments = stub_argument(arguments, slot.part, stub.text)
+            refs.append(stub.ref)
+    return _line("  call", Text(f"{call.name} {arguments}"), meter, " ".join(refs))
+
+
+def _result(result: Result, index: int, stubs: Mapping[Slot, Stub], meter: Meter | None) -> Iterator[str]:
     name = "error" if result.error else "result"
     if not result.parts:
         yield f"  {name:8} (empty)"
     for number, part in enumerate(result.parts):
-        stub = view.stubs.get(key, {}).get(Slot("result", index, number))
-        yield _line(f"  {name}", Text(stub.text) if stub else part, meter, stub.ref if stub else "")
+        yield _shown(f"  {name}", part, stubs.get(Slot("result", index, number)) if stubs else None, meter)
+
+
+def _shown(who: str, part: Part, stub: Stub | None, meter: Meter | None) -> str:
+    return _line(who, Text(stub.text), meter, stub.ref) if stub else _line(who, part, meter)
+
+
+_NONE: Mapping[Slot, Stub] = {}
 
 
 def _line(who: str, part: Part, meter: Meter | None, ref: str = "") -> str:
-    text = part.text.replace(f"; ref={ref}", "") if isinstance(part, Text) else f"({part.kind} {part.mime})"
+    text = part.text if isinstance(part, Text) else f"({part.kind} {part.mime})"
+    text = text.replace(f"; ref={ref}", "") if ref else text
     weight = f"{Scales(meter).part(part):>8,}  " if meter else ""
     return f"{who:10} {weight}{_short(text)}{' | ref=' + ref if ref else ''}"
 

@@ -29,35 +29,41 @@ FEELS = (
 
 PLAIN = re.compile(
     rf"""
-      {START}(?:do\s+not|don['’]?t)\s+(?:ever\s+)?(?!{FEELS}\b)[a-z`]
-    | {START}(?:never(?:,?\s+ever)?|always)\s+(?!\w*(?:[^e]ed|[^su]s)\b|{FEELS}\b)[a-z`]
-    | {START}only\s+(?:ever\s+)?{VERB}\b
-    | {START}{VERB}\s+(?:[\w./-]+\s+){{0,3}}only\b
-    | \b(?:must|shall)\s+(?!have\s+(?:been|had|\w+ed)\b|be\s+(?:a|an|some|because|due|that)\b)[a-z]
-    | \bshould\s*(?:n['’]t|\s(?:not|never|always|only))\s+
-      (?!happen|fail|matter|need|take|cost|have\b|be\s+(?:possible|happening))
-    | \byou\s+(?:may\s+not|can\s?not|can['’]t\s+(?:use|edit|change|touch|run)|are\s+(?:not|only)\s+(?:to|allowed))\b
-    | \bwe\s+(?:never|always|do\s+not|don['’]t)\s+{VERB}\b
-    | (?<!to\s)\bmake\s+(?:very\s|absolutely\s)?(?:sure|certain)\b | {START}be\s+(?:sure|certain)\s+(?:to|that|not)\b
-    | {START}(?:ensure|avoid|refrain\s+from|remember\s+to|be\s+careful|take\s+care|stick\s+(?:to|with))\b
-    | {START}(?:stop\s+\w+ing|limit\s+\w+|(?:ask|tell|warn)\s+(?:me\s+)?(?:before|first))\b
-    | {START}{VERB}\s+no\s+(?!one\b|sense|difference|longer|more\b)[a-z]
-    | \bwe\s+only\s+(?:support|use|allow|accept|want|need|deploy|ship)\b | \bi\s+want\s+(?:all|only|every|no)\s
-    | (?<!\bi\s)(?<!\bwe\s)\b(?:has|have)\s+to\s+(?:be|pass|stay|remain|work|run|match|use|contain|start|end)\b
-    | \byou\s+(?:need|have)\s+to\s.{{0,60}}\b(?:before|first|every|each|all|always)\b
-    | \bnothing\b.{{0,40}}\b(?:may|should|can)\b | \bimportant\s+(?:that|to)\b | ,\s*no\s+more[.!]*$
-    | {START}leave\s+(?:\S+\s+){{1,6}}(?:alone|as\s+(?:is|it\s+is|they\s+are)|untouched|unchanged)
-    | \b(?:forbidden|prohibited|disallowed|non-negotiable|mandatory|off[- ]limits|not\s+(?:allowed|permitted))\b
-    | \b(?:under\s+no\s+(?:circumstances?|conditions?)|no\s+matter\s+what|at\s+all\s+costs)\b | \btry\s+to\s+avoid\b
-    | \b(?:from\s+(?:now|here)\s+on|going\s+forward)\b
-    | \b(?:answer|respond|reply|speak|write|talk|explain)\s+(?:\S+\s+){{0,3}}in\s+
-      (?:english|japanese|chinese|french|german|spanish|korean)\b
-    | \b(?:i|we)\s+(?:really\s+|definitely\s+)?(?:do\s+not|don['’]?t|would\s+not|wouldn['’]t)\s+
-      (?:want\b|like\s+you\s+to)
-    | \bi(?:\s+would|['’]d)?\s+only\s+(?:want|need|accept|use)\b
+    \b(?:
+        (?:must|shall)\s+(?!have\s+(?:been|had|\w+ed)\b|be\s+(?:a|an|some|because|due|that)\b)[a-z]
+      | should\s*(?:n['’]t|\s(?:not|never|always|only))\s+
+        (?!happen|fail|matter|need|take|cost|have\b|be\s+(?:possible|happening))
+      | you\s+(?:may\s+not|can\s?not|can['’]t\s+(?:use|edit|change|touch|run)|are\s+(?:not|only)\s+(?:to|allowed))\b
+      | we\s+(?:never|always|do\s+not|don['’]t)\s+{VERB}\b
+      | (?<!to\s)make\s+(?:very\s|absolutely\s)?(?:sure|certain)\b
+      | we\s+only\s+(?:support|use|allow|accept|want|need|deploy|ship)\b | i\s+want\s+(?:all|only|every|no)\s
+      | (?<!\bi\s)(?<!\bwe\s)(?:has|have)\s+to\s+(?:be|pass|stay|remain|work|run|match|use|contain|start|end)\b
+      | you\s+(?:need|have)\s+to\s.{{0,60}}\b(?:before|first|every|each|all|always)\b
+      | nothing\b.{{0,40}}\b(?:may|should|can)\b | important\s+(?:that|to)\b
+      | (?:forbidden|prohibited|disallowed|non-negotiable|mandatory|off[- ]limits|not\s+(?:allowed|permitted))\b
+      | (?:under\s+no\s+(?:circumstances?|conditions?)|no\s+matter\s+what|at\s+all\s+costs)\b | try\s+to\s+avoid\b
+      | (?:from\s+(?:now|here)\s+on|going\s+forward)\b
+      | (?:answer|respond|reply|speak|write|talk|explain)\s+(?:\S+\s+){{0,3}}in\s+
+        (?:english|japanese|chinese|french|german|spanish|korean)\b
+      | (?:i|we)\s+(?:really\s+|definitely\s+)?(?:do\s+not|don['’]?t|would\s+not|wouldn['’]t)\s+
+        (?:want\b|like\s+you\s+to)
+      | i(?:\s+would|['’]d)?\s+only\s+(?:want|need|accept|use)\b
+    )
+    | {START}(?:
+        (?:do\s+not|don['’]?t)\s+(?:ever\s+)?(?!{FEELS}\b)[a-z`]
+      | (?:never(?:,?\s+ever)?|always)\s+(?!\w*(?:[^e]ed|[^su]s)\b|{FEELS}\b)[a-z`]
+      | only\s+(?:ever\s+)?{VERB}\b
+      | {VERB}\s+(?:(?:[\w./-]+\s+){{0,3}}only\b|no\s+(?!one\b|sense|difference|longer|more\b)[a-z])
+      | be\s+(?:sure|certain)\s+(?:to|that|not)\b
+      | (?:ensure|avoid|refrain\s+from|remember\s+to|be\s+careful|take\s+care|stick\s+(?:to|with))\b
+      | (?:stop\s+\w+ing|limit\s+\w+|(?:ask|tell|warn)\s+(?:me\s+)?(?:before|first))\b
+      | leave\s+(?:\S+\s+){{1,6}}(?:alone|as\s+(?:is|it\s+is|they\s+are)|untouched|unchanged)
+    )
+    | ,\s*no\s+more[.!]*$
     """,
     re.X | re.I,
 )
+"""What begins alike is tried together: this is looked for at every letter of every prompt."""
 MILD = re.compile(
     r"""
       \bwithout\s+(?:\w+\s+)?\w+ing\b
@@ -141,24 +147,30 @@ HINT = re.compile(
     r"|leave|limit|prefer|before|first|have|has|not|forb|prohib|disallow|mandatory|no |from (?:now|here)"
     r"|going forward|without|most|least|max|under|want|below|within|up to|than|instead|nothing|exclusively|except"
     r"|keep|rule|constraint|important|critical| in |[ぁ-ん]",
-    re.I,
 )
-"""In every rule there is one of these: a line without is not looked at more closely."""
+"""In every rule, put in small letters, there is one of these: a line without is not looked at more closely."""
 
 WITHDRAWS = re.compile(
     r"""
-      \b(?:forget|drop|lift|remove|ignore|disregard|scratch|cancel|undo|skip|waive)\b.{0,40}?\b(?:rules?|constraints?
+    \b(?:
+        (?:forget|drop|lift|remove|ignore|disregard|scratch|cancel|undo|skip|waive)\b.{0,40}?\b(?:rules?|constraints?
         |restrictions?|requirements?|limit(?:ation)?s?|instructions?|what\s+i\s+(?:said|told|wrote|asked)|ban)\b
-    | \byou\s+(?:may|can|are\s+(?:allowed|free)\s+to)\s+(?:now|again|after\s+all)\b
-    | \b(?:now|from\s+now\s+on),?\s+you\s+(?:may|can|are\s+allowed\s+to)\b
-    | \bno\s+longer\s+(?:need|have|must|required|necessary|appl|forbidden|a\s+(?:rule|constraint))
-    | \b(?:ok(?:ay)?|fine|allowed)\s+(?:now\s+)?to\b.{0,80}\b(?:now|again|after\s+all)\b
+      | you\s+(?:may|can|are\s+(?:allowed|free)\s+to)\s+(?:now|again|after\s+all)\b
+      | (?:now|from\s+now\s+on),?\s+you\s+(?:may|can|are\s+allowed\s+to)\b
+      | no\s+longer\s+(?:need|have|must|required|necessary|appl|forbidden|a\s+(?:rule|constraint))
+      | (?:ok(?:ay)?|fine|allowed)\s+(?:now\s+)?to\b.{0,80}\b(?:now|again|after\s+all)\b
+    )
     | (?:制約|制限|ルール|規則|指示|条件|禁止|縛り|話|件)(?:は|を|も|については|に関しては)?
       (?:なし|無し|解除|撤回|取り消|取消|忘れ|無視|撤廃|廃止|不要|なくし)
     | (?:もう|やっぱり?|やはり|今後は|これからは).{1,40}[てで]も?(?:いい|良い|よい|かまわ|構わ|OK|大丈夫)
     """,
     re.X | re.I,
 )
+BACK = re.compile(
+    r"forget|drop|lift|remove|ignore|disregard|scratch|cancel|undo|skip|waive|now|again|after|longer"
+    r"|制約|制限|ルール|規則|指示|条件|禁止|縛り|話|件|もう|やっぱ|やはり|今後は|これからは"
+)
+"""In everything that takes a rule back, put in small letters, there is one of these."""
 EMPTY = frozenset(
     "about after again all allow allowed also always an and any anymore anything are as at ban be but by can "
     "cancel constraint disregard do does don done dont drop ever fine for forget free from had has have if ignore "

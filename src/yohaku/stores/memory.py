@@ -40,9 +40,10 @@ class MemoryStore:
 
     def put_joined(self, ref: str, parts: Sequence[str]) -> None:
         parts = flat(self, parts)
-        self.put_all((ref_of(part), part) for part in parts)
+        refs = tuple(map(ref_of, parts))
+        self.put_all(zip(refs, parts, strict=True))
         if ref not in self._originals:
-            self._joined[ref] = tuple(map(ref_of, parts))
+            self._joined[ref] = refs
         self._put_at[ref] = int(self._clock())
 
     def parts(self, ref: str) -> tuple[str, ...]:
