@@ -11,7 +11,7 @@ import pytest
 
 from tests.agent.benches import ABench
 from yohaku import meters
-from yohaku.agent import room
+from yohaku.agent import room, secrets
 from yohaku.agent.tool import Given
 from yohaku.agent.tools import bash, tool_named, use
 
@@ -102,6 +102,16 @@ def test_what_stays_in_the_background_does_not_hold_the_call(tmp_path: Path) -> 
     assert alive(int(pid))
     bash.stop_left()
     assert gone(int(pid))
+
+
+def test_what_was_printed_is_all_there_also_on_a_busy_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its end is held back for a moment, as it might be the beginning of a key."""
+    idle = secrets.Redacting.idle
+    monkeypatch.setattr(secrets, "known", lambda: [("a-key-that-is-long-enough-to-be-one", "key")])
+    monkeypatch.setattr(secrets.Redacting, "idle", lambda self: (time.sleep(0.3), idle(self))[1])
+    given = run(tmp_path, "sleep 60 & echo all; echo of it", timeout=50)
+    bash.stop_left()
+    assert given.text.startswith("all\nof it\n[something still runs")
 
 
 def test_a_background_process_that_prints_much_does_not_block(tmp_path: Path) -> None:

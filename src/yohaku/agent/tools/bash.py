@@ -120,19 +120,22 @@ class _Reader:
         self._redacting = Redacting()
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._next = 0.0
+        self._silent = False
+        """Nothing has come for a while, and all that had come was taken."""
         self.held = False
         _LEFT.add(group)
         threading.Thread(target=self._read, daemon=True, name="yohaku-output").start()
 
     async def settled(self) -> None:
         """Until all of it has come, or what still holds the pipe says nothing."""
-        for _ in range(20):
-            before = self._sink.total
+        quiet = 0
+        for _ in range(40):
             try:
-                await asyncio.wait_for(self._ended.wait(), PAUSE)
+                await asyncio.wait_for(self._ended.wait(), PAUSE / 2)
                 return
             except TimeoutError:
-                if self._sink.total == before:
+                quiet = quiet + 1 if self._silent else 0
+                if quiet == 2:
                     break
         self.held = True
         self._sink.close()
@@ -142,7 +145,9 @@ class _Reader:
             while True:
                 if not select.select([self._pipe], [], [], PAUSE)[0]:
                     self._take(self._redacting.idle())
+                    self._silent = True
                     select.select([self._pipe], [], [])
+                    self._silent = False
                 data = os.read(self._pipe, 1 << 16)
                 if not data:
                     break
