@@ -59,7 +59,7 @@ def with_tax(price):
 
 
 def discounted(total, percent):
-    """The total after a discount of so many percent, rounded up."""
+    """The total after a discount of so many percent."""
     if not 0 <= percent <= 100:
         raise ValueError("percent must be between 0 and 100")
     return total + total * percent // 100

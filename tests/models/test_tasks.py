@@ -82,10 +82,13 @@ TASKS = {
     ),
 }
 EARLIER = {
-    "english": ("Read through shop.py first.", "I have read shop.py: prices, weights and labels of articles, orders."),
+    "english": (
+        "Give me an overview of shop.py.",
+        "shop.py has prices, weights and labels of articles, and functions for tax, discounts, shipping and returns.",
+    ),
     "japanese": (
-        "まず shop.py に目を通してください。",
-        "shop.py を読みました。商品の価格と重さ、ラベル、注文の関数です。",
+        "shop.py の概要を教えてください。",
+        "shop.py には、商品ごとの価格・重さ・ラベルの関数と、消費税、割引、送料、返品の関数があります。",
     ),
 }
 
@@ -144,6 +147,9 @@ def read_before(agent: Agent, language: str) -> None:
         part = {"path": "shop.py", "offset": first + 1, "limit": PART}
         call = Call(f"read_{first}", "read", dump(part))
         agent.settle(Reply((call,)), {call.id: Result((Text("\n".join(lines[first : first + PART])),))})
+    listed = [f"{number}: {line}" for number, line in enumerate(shop.source().splitlines(), 1) if "def " in line]
+    call = Call("list", "grep", dump({"pattern": "def ", "path": "shop.py"}))
+    agent.settle(Reply((call,)), {call.id: Result((Text("\n".join(["shop.py", *listed])),))})
     agent.settle(Reply((Text(reply),)), {})
 
 

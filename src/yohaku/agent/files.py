@@ -53,6 +53,11 @@ class Files:
     def knows(self, path: Path) -> bool:
         return path in self._seen
 
+    @property
+    def seen(self) -> tuple[Path, ...]:
+        """In the order they were seen last."""
+        return tuple(self._seen)
+
     def saw(self, path: Path, data: bytes | None = None) -> None:
         """The model has been shown this file, or has written it. `data`: all of its bytes, where they are at hand."""
         try:

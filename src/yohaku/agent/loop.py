@@ -10,7 +10,7 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing, suppress
 from dataclasses import replace
 
-from yohaku.agent import replying, using
+from yohaku.agent import glance, replying, shown, using
 from yohaku.agent.errors import TalkFailed, TooLong, Truncated
 from yohaku.agent.events import Ended, Event, Told
 from yohaku.agent.hearing import Endless, Stopped
@@ -28,7 +28,8 @@ class Agent(Standing):
     async def _loop(self, prompt: str) -> Ended:
         self._say(prompt)
         repeats, urges, text = Repeats(self.strategy.tier == "small"), list(replying.URGES), ""
-        urge = ""
+        urge, tries = "", shown.TRIES
+        failing = await glance.look(self, prompt, self._use)
         for _ in range(self.steps):
             foldings = self.foldings
             answer = await replying.answered(self, urge)
@@ -36,6 +37,12 @@ class Agent(Standing):
                 repeats.forget()
             reply = replying.understood(self, answer)
             text = replying.said(reply)
+            if not reply.calls:
+                found = shown.change(self, prompt, text) if tries else shown.Shown()
+                if found.urge and found.urge != urge:
+                    urge = found.urge
+                    continue
+                reply, tries = Reply((*reply.items, *found.edits)), tries - bool(found.edits)
             if not reply.calls:
                 if text.strip() or urge == replying.SPEAK:
                     return self._final(reply, text)
@@ -50,7 +57,10 @@ class Agent(Standing):
                 continue
             urge = ""
             results = await self._use(reply)
-            repeats.stepped(reply.calls, results, text, changed=any(map(self._changes, reply.calls)))
+            changed = any(map(self._changes, reply.calls))
+            repeats.stepped(reply.calls, results, text, changed=changed)
+            if failing and changed and not any(result.error for result in results.values()):
+                await glance.again(self, failing, self._use)
             self._take_in()
         self.tell("loop_steps", "warning", steps=self.steps)
         return Ended("steps", text)

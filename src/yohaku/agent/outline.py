@@ -61,7 +61,7 @@ class Section(NamedTuple):
 
 def outline(text: str, name: str, most: int = 80) -> list[Section]:
     """Of a text in a file of this name; the deepest ones go first where there are too many."""
-    found = _by_grammar(text, name) or _by_ast(text, name)
+    found = declarations(text, name)
     if len(found) < 2:
         found = [Section(*each) for each in sections(text, 1, most)]
     for depth in (2, 1):
@@ -69,6 +69,11 @@ def outline(text: str, name: str, most: int = 80) -> list[Section]:
             outer = [each for each in found if each.depth < depth]
             found = outer if len(outer) > 1 else found
     return found if len(found) <= most else _grouped(found, most)
+
+
+def declarations(text: str, name: str) -> list[Section]:
+    """What is declared in a text in a file of this name; nothing where its language is not known."""
+    return _by_grammar(text, name) or _by_ast(text, name)
 
 
 def sketch(lines: list[str], parts: list[Section], ends: int) -> str | None:

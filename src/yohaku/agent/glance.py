@@ -1,0 +1,141 @@
+"""A first look: what a prompt names is opened before a small model is asked, as a careful one would do by itself.
+
+Law: these are calls the model could make, allowed and refused as its own are, and they stand in the conversation like
+its own. Only what the user named is looked at.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from yohaku.agent.outline import Section, declarations
+from yohaku.agent.pages import page
+from yohaku.agent.secrets import holds_secrets
+from yohaku.core.model import Call, Reply, Result
+from yohaku.dialects.dialect import dump
+
+if TYPE_CHECKING:
+    from yohaku.agent.loop import Agent
+
+Use: TypeAlias = Callable[[Reply], Awaitable[dict[str, Result]]]
+
+LONGEST = 8_000
+"""Characters of a prompt, and of what a command printed last, that are looked at for names."""
+FILES = 2
+LARGEST = 1 << 20
+"""Bytes of a file that is looked into."""
+WHOLE = 6
+"""A file is read whole that takes no more than this part of the window."""
+LINES = 60
+"""Of one definition that are read."""
+HITS = 6
+"""Lines a word may stand in; one that stands in more says nothing."""
+
+_PATH = re.compile(r"[\w./~-]*\w\.\w+|[\w.-]+/[\w./-]*\w", re.ASCII)
+_FAILS = re.compile(
+    r"`([^`\n]{2,200})`[^`.。\n]{0,24}?(?:\bfails?\b|\bfailing\b|\bcrash|\berrors?\b|does not (?:pass|work)"
+    r"|失敗|エラー|落ち|通ら|動か)"
+)
+_NAMES = re.compile(
+    r"(?<![\w.])(?:[A-Za-z]\w*_\w+|[A-Za-z][a-z0-9]+[A-Z]\w*|_\w+)(?![\w(])"  # as only code is written
+    r"|(?:functions?|methods?|class(?:es)?|関数|メソッド|クラス)[\s`「]*([A-Za-z_]\w*)|`([A-Za-z_]\w*)`"
+    r"|([A-Za-z_]\w*)\(",
+    re.ASCII,
+)
+_WORD = re.compile(r"[A-Za-z]{4,}")
+_DECLARED = re.compile(
+    r"\b(?:def|class|function|fn|func(?:\s*\([^)]*\))?|type|struct|enum|union|trait|interface|mod|module|namespace|record)"
+    r"\s+([A-Za-z_]\w*)|([A-Za-z_]\w*)\s*\(",
+    re.ASCII,
+)
+_PLAIN = frozenset(
+    "about after also change code does each explain file find from function have here into just line look make many "
+    "more much only please read should show some tell than that them then there these they this what when where which "
+    "while with within work write your".split()
+)
+
+
+async def look(agent: Agent, prompt: str, use: Use) -> str:
+    """Runs what is said to fail, then opens the files that are named, where they are likeliest to matter.
+
+    What it gives back is the command that failed, so that it can be run `again` after a change.
+    """
+    if not watched(agent):
+        return ""
+    said, command = prompt[:LONGEST], ""
+    if (found := _FAILS.search(said)) and agent.tool("bash") and agent.permissions.mode != "read-only":
+        command = found[1]
+        said += (await again(agent, command, use)).text[-LONGEST:]
+    if calls := tuple(each for path in _files(agent, prompt[:LONGEST]) for each in _calls(agent, path, said, prompt)):
+        await use(Reply(calls))
+    return command
+
+
+async def again(agent: Agent, command: str, use: Use) -> Result:
+    run = call(agent, "bash", command=command)
+    return (await use(Reply((run,))))[run.id]
+
+
+def watched(agent: Agent) -> bool:
+    """Whether the model is one that is helped along: small, and on this machine or near it."""
+    return agent.strategy.tier == "small" and agent.endpoint.local and bool(agent.tools)
+
+
+def _files(agent: Agent, prompt: str) -> list[Path]:
+    paths = dict.fromkeys((agent.root / name).resolve() for name in _PATH.findall(prompt)[:20])
+    return [path for path in paths if _ours(agent, path)][:FILES]
+
+
+def _ours(agent: Agent, path: Path) -> bool:
+    try:
+        ours = path.is_relative_to(agent.root) and path.is_file() and path.stat().st_size <= LARGEST
+    except OSError:
+        return False
+    return ours and not holds_secrets(str(path))
+
+
+def _calls(agent: Agent, path: Path, said: str, prompt: str) -> Iterator[Call]:
+    found = page(path, 1, 1, LARGEST)
+    if found is None or not agent.tool("read"):
+        return
+    name, text = agent.files.name(path), found.text
+    if agent.meter.count(text) <= agent.window // WHOLE:
+        yield call(agent, "read", path=name)
+    elif sections := _declared(text, path.name, said):
+        for section in sections:
+            lines = min(LINES, 1 + section.last - section.first)
+            yield call(agent, "read", path=name, offset=section.first, limit=lines)
+    elif (words := _telling(text, prompt)) and agent.tool("grep"):
+        yield call(agent, "grep", pattern=f"(?i){'|'.join(words)}", path=name)
+    else:
+        yield call(agent, "read", path=name)
+
+
+def _declared(text: str, name: str, said: str) -> list[Section]:
+    """The definitions that are named."""
+    names = {group for found in _NAMES.finditer(said) for group in (found[0], *found.groups()) if group}
+    sections = [each for each in declarations(text, name) if name_of(each) in names]
+    return sections[:FILES]
+
+
+def name_of(section: Section) -> str:
+    """What it declares; empty where that cannot be told."""
+    found = _DECLARED.search(section.title)
+    return found[1] or found[2] if found else ""
+
+
+def _telling(text: str, prompt: str) -> list[str]:
+    """Words of the prompt that stand in a few lines."""
+    lines = text.lower().split("\n")
+    words = [word for word in dict.fromkeys(_WORD.findall(_PATH.sub(" ", prompt).lower())) if word not in _PLAIN]
+    return [word for word in words[:40] if 0 < sum(word in line for line in lines) <= HITS]
+
+
+def call(agent: Agent, tool: str, **arguments: Any) -> Call:
+    """A call that is made for the model."""
+    name = f"for_{len(agent.ids)}"
+    agent.ids.add(name)
+    return Call(name, tool, dump(arguments))
