@@ -19,7 +19,7 @@ import time
 BARE = "import textual"
 SCREEN = """
 from yohaku import cli_agent, settings
-from yohaku.agent.begin import Begin
+from yohaku.agent.surface.begin import Begin
 from yohaku.tui.app import YohakuApp
 class First(YohakuApp):
     def _look(self):  # called once the first screen is drawn

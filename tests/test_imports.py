@@ -92,6 +92,15 @@ MAY_IMPORT = {
 }
 """Who may know whom. What is not listed may import everything but the surfaces."""
 
+PARTS = {
+    "words": {"words", "host"},
+    "bench": {"bench", "words", "events"},
+    "tools": {"tools", "bench", "words"},
+    "host": {"host", "words", "endpoint"},
+    "talking": {"talking", "host", "words", "endpoint", "errors", "events"},
+}
+"""The same inside the agent: these know neither the loop nor any surface."""
+
 CORE_MAY_USE = {
     "__future__", "base64", "collections", "dataclasses", "functools", "hashlib", "heapq", "itertools", "json", "math",
     "msgspec", "re", "typing", "unicodedata",
@@ -122,6 +131,17 @@ def test_every_module_imports_only_what_lies_below_it() -> None:
         if home in MAY_IMPORT
         and name.startswith("yohaku.")
         and name.split(".")[1] not in MAY_IMPORT[home] | {"__version__"}
+    ]
+    assert wrong == []
+
+
+def test_the_parts_of_the_agent_know_only_what_lies_below_them() -> None:
+    wrong = [
+        f"{path.relative_to(SOURCE)} imports {name}"
+        for part, below in PARTS.items()
+        for path in (SOURCE / "agent" / part).rglob("*.py")
+        for name in imports(path)
+        if name.startswith("yohaku.agent.") and name.split(".")[2] not in below
     ]
     assert wrong == []
 

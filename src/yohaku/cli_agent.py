@@ -74,7 +74,7 @@ def flags(arguments: argparse.Namespace) -> dict[str, object]:
 
 def config(arguments: argparse.Namespace, settings: setting.Settings) -> int:
     """`yohaku config`."""
-    from yohaku.agent.commands import config_text
+    from yohaku.agent.surface.commands import config_text
 
     print(config_text(setting.with_flags(settings, flags(arguments)), settings.lang))
     return 0
@@ -98,8 +98,8 @@ def agent(arguments: argparse.Namespace, settings: setting.Settings) -> int:
             raise Misuse(say("cli_no_prompt", settings.lang))
         return _scripted(settings, prompt, resume, json=arguments.json)
     if settings.plain or not sys.stdout.isatty():
-        from yohaku.agent.begin import Begin
-        from yohaku.agent.plain import talk
+        from yohaku.agent.surface.begin import Begin
+        from yohaku.agent.surface.plain import talk
 
         begin = Begin(settings)
         return _run(talk(begin, resume=resume), begin, settings)
@@ -133,7 +133,7 @@ def _empty_input() -> bool:
 
 
 def _resumed(name: str | None, settings: setting.Settings) -> str:
-    from yohaku.agent.sessions import named
+    from yohaku.agent.surface.sessions import named
     from yohaku.agent.words import say
 
     if name is None:
@@ -145,16 +145,16 @@ def _resumed(name: str | None, settings: setting.Settings) -> str:
 
 
 def _scripted(settings: setting.Settings, prompt: str, resume: str, *, json: bool) -> int:
-    from yohaku.agent.begin import Begin
-    from yohaku.agent.plain import once
+    from yohaku.agent.surface.begin import Begin
+    from yohaku.agent.surface.plain import once
 
     begin = Begin(settings)
     return _run(once(begin, prompt, json=json, resume=resume), begin, settings)
 
 
 def _screen(settings: setting.Settings, resume: str) -> int:
-    from yohaku.agent.begin import Begin
-    from yohaku.agent.sessions import kept
+    from yohaku.agent.surface.begin import Begin
+    from yohaku.agent.surface.sessions import kept
     from yohaku.agent.words import say
 
     try:

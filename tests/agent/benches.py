@@ -6,9 +6,9 @@ import asyncio
 from pathlib import Path
 from typing import Any, Literal
 
-from yohaku.agent.files import Files
-from yohaku.agent.permission import Mode, Permissions
-from yohaku.agent.tool import Ask, Given
+from yohaku.agent.bench.files import Files
+from yohaku.agent.bench.permission import Mode, Permissions
+from yohaku.agent.bench.tool import Ask, Given
 from yohaku.agent.tools import tool_named, use
 from yohaku.session import Session
 

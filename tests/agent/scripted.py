@@ -8,10 +8,10 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from yohaku.agent.bench.tool import Arguments, Bench, Given, Kind, Tool
 from yohaku.agent.endpoint import Endpoint
 from yohaku.agent.events import Ended, Event, Said, Thought, Told
 from yohaku.agent.loop import Agent
-from yohaku.agent.tool import Arguments, Bench, Given, Kind, Tool
 from yohaku.core.engine import Question
 from yohaku.core.model import Call, Reply, Text
 from yohaku.dialects.dialect import Answer, Usage

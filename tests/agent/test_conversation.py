@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 
 from tests import checkers
+from yohaku.agent.bench.tool import Arguments, Bench, Given, Tool
 from yohaku.agent.conversation import UNFINISHED, Conversation, closed, recorded
-from yohaku.agent.tool import Arguments, Bench, Given, Tool
 from yohaku.agent.tools import definitions
 from yohaku.core.model import Call, History, Reply, Result, Step, Text, Turn, Use
 from yohaku.core.scribe import history_of

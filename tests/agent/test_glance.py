@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from tests.agent.scripted import HERE, agent, ended, play, says, sent
+from yohaku.agent.bench.outline import declarations
+from yohaku.agent.bench.permission import Permissions
+from yohaku.agent.bench.tool import Ask
 from yohaku.agent.events import Called, Event
 from yohaku.agent.glance import name_of
-from yohaku.agent.outline import declarations
-from yohaku.agent.permission import Permissions
-from yohaku.agent.tool import Ask
 from yohaku.agent.tools import tools_for
 
 SMALL = tools_for("small")

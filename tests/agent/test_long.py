@@ -20,13 +20,13 @@ from tests import checkers
 from tests.agent.scripted import agent, calls, play, says, sent, tool
 from tests.models import tiny
 from tests.models.serving import Served
+from yohaku.agent.bench.tool import Arguments, Bench, Given, Tool
 from yohaku.agent.endpoint import Endpoint
 from yohaku.agent.errors import TooLong
 from yohaku.agent.events import Called, Ended, Event, Folded, Gauge, Replied, Said, Thought, Told
 from yohaku.agent.loop import Agent
 from yohaku.agent.measure import meter_for
-from yohaku.agent.talk import Talk
-from yohaku.agent.tool import Arguments, Bench, Given, Tool
+from yohaku.agent.talking.talk import Talk
 from yohaku.core.ledger import weigh
 from yohaku.dialects.dialect import Answer
 from yohaku.session import Session

@@ -12,10 +12,10 @@ import pytest
 
 from tests import checkers
 from tests.agent.scripted import READ, agent, calls, ended, play, says, sent, told, tool
+from yohaku.agent.bench.tool import Arguments, Bench, Given
 from yohaku.agent.errors import Busy, CutOff, TooLong, Truncated, Unreachable
 from yohaku.agent.events import Called, Calling, Ended, Event, Folded, Gauge, Output, Said
 from yohaku.agent.replying import SPEAK, URGES
-from yohaku.agent.tool import Arguments, Bench, Given
 from yohaku.agent.using import STOPPED
 from yohaku.core.errors import BadSetting, DoesNotFit
 from yohaku.core.model import Text

@@ -10,12 +10,12 @@ import pytest
 
 from tests import checkers
 from tests.agent.scripted import READ, ScriptedTalk, agent, calls, ended, play, says, sent, tool
+from yohaku.agent.bench.tool import Arguments, Bench, Given
 from yohaku.agent.endpoint import Endpoint
 from yohaku.agent.errors import TooLong
 from yohaku.agent.events import Calling, Ended, Event, Said
-from yohaku.agent.learned import Learned
+from yohaku.agent.host.learned import Learned
 from yohaku.agent.loop import Agent
-from yohaku.agent.tool import Arguments, Bench, Given
 from yohaku.agent.using import STOPPED
 from yohaku.core.model import Call
 from yohaku.dialects import DIALECTS

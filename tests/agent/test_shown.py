@@ -9,8 +9,8 @@ import pytest
 
 from tests.agent.scripted import agent, ended, play, says, sent
 from tests.agent.test_glance import SMALL, called, yes
+from yohaku.agent.bench.tool import Ask
 from yohaku.agent.shown import SAME, TRIES, wants_change
-from yohaku.agent.tool import Ask
 
 SOURCE = '''\
 """Prices."""

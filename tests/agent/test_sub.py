@@ -5,10 +5,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tests.agent.scripted import READ, agent, calls, ended, gives, play, says, sent, tool
+from yohaku.agent.bench.tool import Arguments, Bench, Given
 from yohaku.agent.conversation import recorded
 from yohaku.agent.events import Calling, Ended, Event, Output, Said
 from yohaku.agent.sub import tools_of
-from yohaku.agent.tool import Arguments, Bench, Given
 from yohaku.core.model import Text
 from yohaku.dialects.dialect import Answer
 from yohaku.settings import Settings

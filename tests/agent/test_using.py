@@ -12,9 +12,9 @@ import pytest
 
 from tests import checkers
 from tests.agent.scripted import HERE, READ, agent, calls, ended, play, says, sent, tool
+from yohaku.agent.bench.tool import Arguments, Bench, Given
 from yohaku.agent.events import Called, Ended, Said
 from yohaku.agent.loop import Agent
-from yohaku.agent.tool import Arguments, Bench, Given
 from yohaku.core.errors import StoreFailed
 from yohaku.dialects.dialect import Answer
 from yohaku.session import Session

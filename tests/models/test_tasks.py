@@ -22,14 +22,14 @@ import pytest
 from tests import checkers
 from tests.models import shop
 from tests.models.conftest import QWEN, WINDOW
-from yohaku.agent import embedded
+from yohaku.agent.bench.permission import Permissions
+from yohaku.agent.bench.tool import Ask
 from yohaku.agent.endpoint import Endpoint
 from yohaku.agent.errors import TooLong
 from yohaku.agent.events import Called, Ended, Event, Said, Thought, Told
+from yohaku.agent.host import embedded
 from yohaku.agent.loop import Agent
-from yohaku.agent.permission import Permissions
-from yohaku.agent.talk import Talk
-from yohaku.agent.tool import Ask
+from yohaku.agent.talking.talk import Talk
 from yohaku.core.budget import Budget
 from yohaku.core.ledger import weigh
 from yohaku.core.model import Call, Reply, Result, Text

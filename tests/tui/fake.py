@@ -10,7 +10,7 @@ from typing import Any
 
 from yohaku.agent.endpoint import Endpoint
 from yohaku.agent.events import Called, Calling, Ended, Event, Folded, Gauge, Said
-from yohaku.agent.working import Surface, Working
+from yohaku.agent.surface.working import Surface, Working
 from yohaku.core.model import Call, History, Result, Step, Text, Turn
 from yohaku.core.receipt import Receipt
 from yohaku.core.scribe import history_of

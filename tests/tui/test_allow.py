@@ -9,9 +9,9 @@ from textual.pilot import Pilot
 
 from tests.tui.fake import FakeAgent, begins
 from tests.tui.seen import run, same_as_golden, seen, until
+from yohaku.agent.bench.tool import Ask
 from yohaku.agent.events import Ended, Said
-from yohaku.agent.tool import Ask
-from yohaku.agent.working import Surface
+from yohaku.agent.surface.working import Surface
 from yohaku.tui.allow import Allow
 from yohaku.tui.app import YohakuApp
 from yohaku.tui.prompt import Prompt

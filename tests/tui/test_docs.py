@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from yohaku import cli_parser
-from yohaku.agent.commands import COMMANDS
 from yohaku.agent.events import Event
-from yohaku.agent.plain import CODES
+from yohaku.agent.surface.commands import COMMANDS
+from yohaku.agent.surface.plain import CODES
 from yohaku.settings import KEYS
 
 ROOT = Path(__file__).resolve().parent.parent.parent

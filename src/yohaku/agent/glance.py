@@ -11,9 +11,9 @@ from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from yohaku.agent.outline import Section, declarations
-from yohaku.agent.pages import page
-from yohaku.agent.secrets import holds_secrets
+from yohaku.agent.bench.outline import Section, declarations
+from yohaku.agent.bench.pages import page
+from yohaku.agent.bench.secrets import holds_secrets
 from yohaku.core.model import Call, Reply, Result
 from yohaku.dialects.dialect import dump
 

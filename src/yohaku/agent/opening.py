@@ -9,13 +9,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from yohaku.agent.bench.tool import Tool
 from yohaku.agent.endpoint import Endpoint
 from yohaku.agent.events import Event
 from yohaku.agent.hooks import Hooks
-from yohaku.agent.learned import Learned
+from yohaku.agent.host.learned import Learned
 from yohaku.agent.measure import meter_for
 from yohaku.agent.strategy import Tier
-from yohaku.agent.tool import Tool
 from yohaku.core.budget import Budget
 from yohaku.core.meter import Meter
 from yohaku.dialects.dialect import Json
@@ -24,7 +24,7 @@ from yohaku.settings import Settings
 from yohaku.stores import url_in
 
 if TYPE_CHECKING:
-    from yohaku.agent.talk import Talk
+    from yohaku.agent.talking.talk import Talk
 
 LOOKED_AT = 2_000_000
 """Bytes of a file that is looked at anew after a folding."""
@@ -43,7 +43,7 @@ def definitions(tools: tuple[Tool, ...], dialect: str, brief: bool) -> list[Json
 
 
 def talk_for(endpoint: Endpoint, window: int, lang: str, hear: Callable[[Event], None], settings: Settings) -> Talk:
-    from yohaku.agent.talk import Talk, patience_for  # and with it the HTTP client
+    from yohaku.agent.talking.talk import Talk, patience_for  # and with it the HTTP client
 
     patience, reserve = patience_for(endpoint, settings.stall), reserve_of(endpoint, window, settings)
     return Talk(endpoint, window=window, reserve=reserve, lang=lang, tell=hear, patience=patience)

@@ -9,13 +9,13 @@ import re
 from bisect import bisect_left
 from typing import TYPE_CHECKING
 
-from yohaku.agent.caching import marked
 from yohaku.agent.errors import CutOff, TooLong, Truncated
 from yohaku.agent.events import Replied
 from yohaku.agent.heal import healed, more_room
 from yohaku.agent.hearing import Enough
-from yohaku.agent.talk import was_cut
-from yohaku.agent.textcalls import calls_in
+from yohaku.agent.talking.caching import marked
+from yohaku.agent.talking.talk import was_cut
+from yohaku.agent.talking.textcalls import calls_in
 from yohaku.core.model import Call, Part, Reply, Text
 from yohaku.dialects.dialect import RAW, Answer, Json, Usage, arguments_object, dump
 

@@ -13,9 +13,9 @@ from pathlib import Path
 from textwrap import dedent, indent
 from typing import TYPE_CHECKING, NamedTuple
 
+from yohaku.agent.bench.outline import Section, declarations
+from yohaku.agent.bench.pages import page, split
 from yohaku.agent.glance import LARGEST, LONGEST, call, name_of, watched
-from yohaku.agent.outline import Section, declarations
-from yohaku.agent.pages import page, split
 from yohaku.core.model import Call
 
 if TYPE_CHECKING:

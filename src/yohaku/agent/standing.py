@@ -12,21 +12,21 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 from yohaku import settings as setting
 from yohaku.agent import opening
-from yohaku.agent.bench import Allow, Question, nobody_allows, nobody_answers
+from yohaku.agent.bench.files import Files
+from yohaku.agent.bench.permission import Permissions
+from yohaku.agent.bench.secrets import know
+from yohaku.agent.bench.tool import Tool
 from yohaku.agent.conversation import Conversation, recorded
-from yohaku.agent.counting import counted
 from yohaku.agent.endpoint import Endpoint
 from yohaku.agent.events import Event, Folded, Gauge, Told
-from yohaku.agent.files import Files
 from yohaku.agent.hearing import Hearing
 from yohaku.agent.hooks import Hooks
 from yohaku.agent.measure import first_rung, gauge
-from yohaku.agent.permission import Permissions
 from yohaku.agent.prompts import Prompt, prompt_for
-from yohaku.agent.secrets import know
 from yohaku.agent.strategy import Tier, strategy_for
-from yohaku.agent.tool import Tool
+from yohaku.agent.talking.counting import counted
 from yohaku.agent.words import say
+from yohaku.agent.workbench import Allow, Question, nobody_allows, nobody_answers
 from yohaku.core.budget import Budget
 from yohaku.core.errors import YohakuError
 from yohaku.core.ledger import Ledger, Scales, weigh
@@ -38,7 +38,7 @@ from yohaku.session import Session
 from yohaku.settings import Settings
 
 if TYPE_CHECKING:
-    from yohaku.agent.talk import Talk
+    from yohaku.agent.talking.talk import Talk
 
 T = TypeVar("T")
 

@@ -11,9 +11,9 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import aclosing
 from typing import TYPE_CHECKING
 
-from yohaku.agent import room
+from yohaku.agent.bench import room
+from yohaku.agent.bench.tool import Tool
 from yohaku.agent.events import Calling, Ended, Event, Told
-from yohaku.agent.tool import Tool
 
 if TYPE_CHECKING:
     from yohaku.agent.loop import Agent

@@ -11,11 +11,11 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from yohaku.agent import room
-from yohaku.agent.bench import Workbench
+from yohaku.agent.bench import room
+from yohaku.agent.bench.tool import Given, Tool
 from yohaku.agent.events import Called, Calling
 from yohaku.agent.strategy import shares, tool_room
-from yohaku.agent.tool import Given, Tool
+from yohaku.agent.workbench import Workbench
 from yohaku.core.errors import StoreFailed
 from yohaku.core.fold import arguments_of, ref_of
 from yohaku.core.model import Call, Opaque, Part, Reply, Result, Text

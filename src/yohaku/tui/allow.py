@@ -11,10 +11,10 @@ from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
 from textual.widgets import Button, Static
 
-from yohaku.agent.showing import clean, clip
-from yohaku.agent.tool import Ask
+from yohaku.agent.bench.tool import Ask
+from yohaku.agent.surface.showing import clean, clip
+from yohaku.agent.surface.working import Allowed
 from yohaku.agent.words import say
-from yohaku.agent.working import Allowed
 from yohaku.tui.dialog import Dialog
 from yohaku.tui.diff import coloured
 

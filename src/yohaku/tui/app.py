@@ -17,13 +17,13 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Static, TextArea
 
-from yohaku.agent import commands
+from yohaku.agent.bench.tool import Ask
 from yohaku.agent.events import Called, Calling, Ended, Event, Folded, Gauge, Output, Replied, Said, Thought, Told
-from yohaku.agent.showing import drawn
-from yohaku.agent.tool import Ask
-from yohaku.agent.typed import Typed
+from yohaku.agent.surface import commands
+from yohaku.agent.surface.showing import drawn
+from yohaku.agent.surface.typed import Typed
+from yohaku.agent.surface.working import Allowed, Beginning, Working
 from yohaku.agent.words import say
-from yohaku.agent.working import Allowed, Beginning, Working
 from yohaku.tui.allow import Allow
 from yohaku.tui.choices import Choices
 from yohaku.tui.flow import Flow

@@ -5,7 +5,7 @@ from __future__ import annotations
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
-from yohaku.agent.commands import COMMANDS
+from yohaku.agent.surface.commands import COMMANDS
 
 
 class Choices(OptionList, can_focus=False):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from textual.content import Content
 
-from yohaku.agent.showing import clean
+from yohaku.agent.surface.showing import clean
 from yohaku.agent.words import say
 
 STYLES = {"+": "$text-success", "-": "$text-error", "@": "$text-accent"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from textual.widgets import Static
 
-from yohaku.agent.showing import clean
+from yohaku.agent.surface.showing import clean
 
 
 class Prompted(Static):

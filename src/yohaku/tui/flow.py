@@ -87,7 +87,7 @@ class Flow(VerticalScroll):
 
     async def show(self, history: History) -> None:
         """A conversation taken up again: the end of it."""
-        from yohaku.agent.titles import title_of
+        from yohaku.agent.surface.titles import title_of
         from yohaku.core.model import Text, Use
 
         await self.empty()

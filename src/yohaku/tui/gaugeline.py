@@ -5,7 +5,7 @@ from __future__ import annotations
 from textual.widgets import Static
 
 from yohaku.agent.events import Gauge
-from yohaku.agent.showing import line
+from yohaku.agent.surface.showing import line
 from yohaku.tui.panel import LEVELS
 
 

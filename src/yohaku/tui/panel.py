@@ -11,7 +11,7 @@ from textual.content import Content
 from textual.widgets import Static
 
 from yohaku.agent.events import Gauge
-from yohaku.agent.showing import MARKS, bar, clip, columns, counts, headline, left, padded, rows
+from yohaku.agent.surface.showing import MARKS, bar, clip, columns, counts, headline, left, padded, rows
 from yohaku.agent.words import say
 
 LEVELS = ("calm", "warm", "hot", "full")

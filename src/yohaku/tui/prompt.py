@@ -14,7 +14,7 @@ from textual.keys import Keys
 from textual.message import Message
 from textual.widgets import TextArea
 
-from yohaku.agent.typed import Typed
+from yohaku.agent.surface.typed import Typed
 from yohaku.agent.words import say
 
 # Terminals send Escape and Enter for Alt-Enter, of which the Alt is lost unless the pair is known as a key.

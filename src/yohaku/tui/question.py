@@ -6,7 +6,7 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.widgets import Input, OptionList, Static
 
-from yohaku.agent.showing import clean
+from yohaku.agent.surface.showing import clean
 from yohaku.agent.words import say
 from yohaku.tui.dialog import Dialog
 

@@ -12,7 +12,7 @@ from textual.content import Content
 from textual.widgets import Static
 
 from yohaku.agent.events import Called, Calling
-from yohaku.agent.showing import clean, clip
+from yohaku.agent.surface.showing import clean, clip
 from yohaku.agent.words import say
 from yohaku.tui.diff import changes, coloured
 

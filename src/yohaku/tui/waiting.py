@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from textual.widgets import Static
 
-from yohaku.agent.showing import clip
+from yohaku.agent.surface.showing import clip
 from yohaku.agent.words import say
 
 

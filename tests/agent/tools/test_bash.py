@@ -11,8 +11,8 @@ import pytest
 
 from tests.agent.benches import ABench
 from yohaku import meters
-from yohaku.agent import room, secrets
-from yohaku.agent.tool import Given
+from yohaku.agent.bench import room, secrets
+from yohaku.agent.bench.tool import Given
 from yohaku.agent.tools import bash, tool_named, use
 
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from tests.agent.benches import ABench
 from yohaku import meters
-from yohaku.agent import room
-from yohaku.agent.tool import Given
+from yohaku.agent.bench import room
+from yohaku.agent.bench.tool import Given
 
 
 def make(root: Path, *names: str) -> None:

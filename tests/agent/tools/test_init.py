@@ -7,9 +7,9 @@ import pytest
 
 from tests.agent.benches import ABench
 from yohaku import meters
-from yohaku.agent import room
-from yohaku.agent.arguments import takes
-from yohaku.agent.tool import Arguments, Bench, Given, Tool
+from yohaku.agent.bench import room
+from yohaku.agent.bench.arguments import takes
+from yohaku.agent.bench.tool import Arguments, Bench, Given, Tool
 from yohaku.agent.tools import FULL, SMALL, definitions, one_line, tools_for, use
 from yohaku.dialects.tools import signature
 

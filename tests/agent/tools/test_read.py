@@ -9,8 +9,8 @@ import pytest
 
 from tests.agent.benches import ABench
 from yohaku import meters
-from yohaku.agent import room
-from yohaku.agent.tool import Given
+from yohaku.agent.bench import room
+from yohaku.agent.bench.tool import Given
 
 METER = meters.for_model("gpt-4o")
 SOURCE = "import os\n\n" + "\n".join(f"def f{n}(a):\n    x = {n}\n    return x + a\n" for n in range(300))

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from tests.agent.benches import ABench
 from yohaku import meters
-from yohaku.agent import room
+from yohaku.agent.bench import room
 
 
 def test_only_the_report_comes_back(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from tests.agent.benches import ABench
 from yohaku import meters
-from yohaku.agent import room
+from yohaku.agent.bench import room
 from yohaku.core.fold import ref_of
 
 TEXT = "".join(f"line {number}\n" for number in range(1, 2_001))

@@ -10,13 +10,13 @@ from functools import cache
 from importlib import import_module
 from typing import Any, Literal
 
-from yohaku.agent import room
-from yohaku.agent.arguments import Wrong, mended
-from yohaku.agent.edits import Refused
-from yohaku.agent.files import Stale
-from yohaku.agent.permission import REFUSED
-from yohaku.agent.secrets import redact
-from yohaku.agent.tool import Arguments, Bench, Given, Tool
+from yohaku.agent.bench import room
+from yohaku.agent.bench.arguments import Wrong, mended
+from yohaku.agent.bench.edits import Refused
+from yohaku.agent.bench.files import Stale
+from yohaku.agent.bench.permission import REFUSED
+from yohaku.agent.bench.secrets import redact
+from yohaku.agent.bench.tool import Arguments, Bench, Given, Tool
 from yohaku.core.errors import YohakuError
 from yohaku.core.model import Call, Result, Text, Use
 from yohaku.core.passes.once import line

@@ -13,13 +13,13 @@ import threading
 import time
 from asyncio.subprocess import DEVNULL, Process
 
-from yohaku.agent import room, texts
-from yohaku.agent.arguments import Wrong, number, takes, text
-from yohaku.agent.keep import keep, size
-from yohaku.agent.permission import REFUSED, running
-from yohaku.agent.secrets import Redacting
-from yohaku.agent.sink import SPILLED, Sink
-from yohaku.agent.tool import Arguments, Bench, Given, Tool
+from yohaku.agent.bench import room, texts
+from yohaku.agent.bench.arguments import Wrong, number, takes, text
+from yohaku.agent.bench.keep import keep, size
+from yohaku.agent.bench.permission import REFUSED, running
+from yohaku.agent.bench.secrets import Redacting
+from yohaku.agent.bench.sink import SPILLED, Sink
+from yohaku.agent.bench.tool import Arguments, Bench, Given, Tool
 
 CAP = 30 * 1024
 """Bytes of output the model is given at most."""

@@ -9,12 +9,12 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from yohaku.agent import room
-from yohaku.agent.arguments import Wrong, takes, text
-from yohaku.agent.globs import glob
-from yohaku.agent.permission import REFUSED, place, reading
-from yohaku.agent.tool import Arguments, Bench, Given, Tool
-from yohaku.agent.walk import Found, walk
+from yohaku.agent.bench import room
+from yohaku.agent.bench.arguments import Wrong, takes, text
+from yohaku.agent.bench.globs import glob
+from yohaku.agent.bench.permission import REFUSED, place, reading
+from yohaku.agent.bench.tool import Arguments, Bench, Given, Tool
+from yohaku.agent.bench.walk import Found, walk
 
 CAP = 300
 SECONDS = 20.0

@@ -9,14 +9,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from yohaku.agent import room, texts
-from yohaku.agent.arguments import Wrong, takes, text
-from yohaku.agent.edits import missing
-from yohaku.agent.globs import Matches, glob
-from yohaku.agent.permission import REFUSED, place, reading
-from yohaku.agent.secrets import holds_secrets
-from yohaku.agent.tool import Arguments, Bench, Given, Tool
-from yohaku.agent.walk import walk
+from yohaku.agent.bench import room, texts
+from yohaku.agent.bench.arguments import Wrong, takes, text
+from yohaku.agent.bench.edits import missing
+from yohaku.agent.bench.globs import Matches, glob
+from yohaku.agent.bench.permission import REFUSED, place, reading
+from yohaku.agent.bench.secrets import holds_secrets
+from yohaku.agent.bench.tool import Arguments, Bench, Given, Tool
+from yohaku.agent.bench.walk import walk
 from yohaku.recall.seek import Seek, seek
 
 CAP = 500

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from yohaku.agent import room
-from yohaku.agent.arguments import Wrong, takes, text
-from yohaku.agent.edits import missing
-from yohaku.agent.keep import size
-from yohaku.agent.permission import REFUSED, place, reading
-from yohaku.agent.tool import Arguments, Bench, Given, Tool
+from yohaku.agent.bench import room
+from yohaku.agent.bench.arguments import Wrong, takes, text
+from yohaku.agent.bench.edits import missing
+from yohaku.agent.bench.keep import size
+from yohaku.agent.bench.permission import REFUSED, place, reading
+from yohaku.agent.bench.tool import Arguments, Bench, Given, Tool
 
 CAP = 500
 

@@ -6,9 +6,9 @@ import json
 import re
 from typing import Any
 
-from yohaku.agent.arguments import Wrong, number, takes, text
-from yohaku.agent.edits import draft, save
-from yohaku.agent.tool import Arguments, Bench, Given, Tool
+from yohaku.agent.bench.arguments import Wrong, number, takes, text
+from yohaku.agent.bench.edits import draft, save
+from yohaku.agent.bench.tool import Arguments, Bench, Given, Tool
 
 
 async def run(bench: Bench, given: Arguments) -> Given:

@@ -7,14 +7,14 @@ import json
 from base64 import b64encode
 from pathlib import Path
 
-from yohaku.agent import room
-from yohaku.agent.arguments import Wrong, number, takes, text
-from yohaku.agent.edits import missing
-from yohaku.agent.keep import size
-from yohaku.agent.outline import outline, sketch
-from yohaku.agent.pages import Page, clipped, page, split
-from yohaku.agent.permission import REFUSED, place, reading
-from yohaku.agent.tool import Arguments, Bench, Given, Tool
+from yohaku.agent.bench import room
+from yohaku.agent.bench.arguments import Wrong, number, takes, text
+from yohaku.agent.bench.edits import missing
+from yohaku.agent.bench.keep import size
+from yohaku.agent.bench.outline import outline, sketch
+from yohaku.agent.bench.pages import Page, clipped, page, split
+from yohaku.agent.bench.permission import REFUSED, place, reading
+from yohaku.agent.bench.tool import Arguments, Bench, Given, Tool
 from yohaku.agent.tools.list_dir import listing
 
 CAP = 2000

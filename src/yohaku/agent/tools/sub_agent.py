@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from yohaku.agent import room
-from yohaku.agent.arguments import Wrong, takes, text
-from yohaku.agent.keep import keep
-from yohaku.agent.tool import Arguments, Bench, Given, Tool
+from yohaku.agent.bench import room
+from yohaku.agent.bench.arguments import Wrong, takes, text
+from yohaku.agent.bench.keep import keep
+from yohaku.agent.bench.tool import Arguments, Bench, Given, Tool
 
 
 async def run(bench: Bench, given: Arguments) -> Given:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 
-from yohaku.agent import room
-from yohaku.agent.arguments import Wrong
-from yohaku.agent.tool import Arguments, Bench, Given, Tool
+from yohaku.agent.bench import room
+from yohaku.agent.bench.arguments import Wrong
+from yohaku.agent.bench.tool import Arguments, Bench, Given, Tool
 from yohaku.recall import tools as recall
 
 

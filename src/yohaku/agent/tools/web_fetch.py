@@ -12,13 +12,13 @@ import socket
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
-from yohaku.agent import room, texts
-from yohaku.agent.arguments import Wrong, takes, text
-from yohaku.agent.edits import Refused
-from yohaku.agent.keep import keep, size
-from yohaku.agent.page_text import page_text
-from yohaku.agent.secrets import redact
-from yohaku.agent.tool import Arguments, Ask, Bench, Given, Tool
+from yohaku.agent.bench import room, texts
+from yohaku.agent.bench.arguments import Wrong, takes, text
+from yohaku.agent.bench.edits import Refused
+from yohaku.agent.bench.keep import keep, size
+from yohaku.agent.bench.page_text import page_text
+from yohaku.agent.bench.secrets import redact
+from yohaku.agent.bench.tool import Arguments, Ask, Bench, Given, Tool
 from yohaku.agent.words import say
 
 LARGEST = 5 * 1024 * 1024

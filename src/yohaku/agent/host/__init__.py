@@ -1,0 +1,1 @@
+"""What there is to talk with: servers, keys, files of models, memory, and how large a window all that allows."""

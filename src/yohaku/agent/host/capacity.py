@@ -1,0 +1,161 @@
+"""How large a window this machine can give a model: memory, the model's own numbers, then the user's wish.
+
+Law: pure, and never an error. A wish that does not fit is made smaller, and both numbers are in what comes back.
+The automatic window takes what a graphics card holds, else two thirds of what memory does: others want some too, and
+`quality` (half as much again) still fits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from yohaku.agent.host.cache import MIB, cache_of, guide, whole
+from yohaku.core.strategies import strategies
+
+GIB = 1024 * MIB
+
+LEAST = 4_096
+"""Tokens. With fewer an agent has no room to work, and servers start with this many by themselves."""
+
+MOST = 131_072
+"""Tokens the automatic choice takes at most; who wants more says so."""
+
+ENOUGH = 16_384
+"""Tokens that must fit beside the model on the graphics card, else main memory is used too, which is slower."""
+
+SCRATCH = 512 * MIB
+"""What a server needs beside the model and its cache."""
+
+Tier: TypeAlias = Literal["small", "full"]
+Preset: TypeAlias = Literal["speed", "balanced", "quality"]
+Why: TypeAlias = Literal[
+    "memory", "card", "trained", "most", "least", "asked", "shrunk", "beyond", "forced", "served", "learned", "known",
+    "unknown",
+]  # fmt: skip
+"""What decided: main memory, the graphics card, what the model was trained for, our own bounds; the user's number, that
+number made smaller for memory's sake or for the model's, that number kept by force; the server, what it refused once,
+what is known of the model, or nothing at all (then it is so little that any model takes it)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """Bytes."""
+
+    ram: int
+    free: int
+    """What programs may still take without swapping."""
+    vram: int = 0
+    vram_free: int = 0
+    unified: bool = False
+    """Graphics and programs share one memory: it is all `ram`, and as fast as a card's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    window: int
+    tier: Tier
+    why: Why
+    most: int
+    """Tokens that would fit; fewer than `window` where it was forced, or where even the least does not fit."""
+    asked: int | None = None
+    """The user's number, where it is not the window now."""
+    exact: bool = False
+    """Whether the model's own metadata told the weight of a token, and not the guide."""
+
+
+def tier_of(window: int) -> Tier:
+    """The short prompt and few tools go with what the window's strategies say of the prompt."""
+    return "full" if strategies(window).light_prompt == "off" else "small"
+
+
+def window_for(
+    memory: Memory,
+    model_bytes: int,
+    about: Mapping[str, object] | float | None = None,
+    *,
+    preset: Preset = "balanced",
+    n: int | None = None,
+    force: bool = False,
+    trained: int | None = None,
+    cache_type: str = "f16",
+    loaded: bool = False,
+) -> Chosen:
+    """`about` is the model's metadata, or its size in billions; without either the size is told by its bytes.
+
+    `loaded` says that the model's own bytes are not counted as free any more. `trained` bounds the window where the
+    metadata says nothing of it.
+    """
+    info = about if isinstance(about, Mapping) else {}
+    cache = cache_of(info, cache_type)
+    exact = cache is not None
+    size = float(about) if isinstance(about, int | float) else billions(model_bytes)
+    cache = cache or guide(size, cache_type)
+    ram, card = usable(memory)
+    weight = 0 if loaded else model_bytes
+    fits, beside = cache.tokens(ram + card - weight), cache.tokens(card - weight)
+    length = trained_for(info) or trained
+    most = min(fits, length) if length else fits
+    if n is not None:
+        return _asked(n, most, most == length, force, exact)
+    window, why = _automatic(fits, beside, length)
+    if preset == "speed":
+        window = max(LEAST, window // 2)
+    elif preset == "quality":
+        window = max(window, min(window * 3 // 2, step(most)))
+    return Chosen(window, tier_of(window), why, most, exact=exact)
+
+
+def served(window: int, *, preset: Preset = "balanced", n: int | None = None, force: bool = False) -> Chosen:
+    """The window where a server already has one: a wish can only make it smaller."""
+    if n is not None:
+        return _asked(n, window, True, force, True)
+    taken = max(min(LEAST, window), window // 2) if preset == "speed" else window
+    return Chosen(taken, tier_of(taken), "served", window, exact=True)
+
+
+def step(tokens: int) -> int:
+    """The largest of 4K, 6K, 8K, 12K, 16K, 24K … that is not more, so that a little memory more or less, from one start
+    to the next, gives the same window and the server need not load its model anew."""
+    if tokens < LEAST:
+        return max(tokens, 0)
+    power = 1 << (tokens.bit_length() - 1)
+    return power * 3 // 2 if power * 3 // 2 <= tokens else power
+
+
+def billions(model_bytes: int) -> float:
+    """Parameters of a model of this size at about five bits each, which is how most are kept."""
+    return model_bytes / 0.62e9
+
+
+def trained_for(info: Mapping[str, object]) -> int | None:
+    return whole(info.get(f"{info.get('general.architecture', '')}.context_length"))
+
+
+def usable(memory: Memory) -> tuple[int, int]:
+    """Bytes a model and its cache may take, of main memory and of the card."""
+    ram = min(memory.free, memory.ram * 3 // 4) - SCRATCH
+    card = min(memory.vram_free, memory.vram * 9 // 10) - SCRATCH if memory.vram else 0
+    return max(ram, 0), max(card, 0)
+
+
+def _automatic(fits: int, beside: int, length: int | None) -> tuple[int, Why]:
+    """`beside` are those that fit on the card with the model, and `length` what it was trained for."""
+    why: Why = "memory"
+    window = step(fits * 2 // 3)
+    if beside >= min(ENOUGH, length or ENOUGH):
+        window, why = step(beside), "card"
+    if window > MOST:
+        window, why = MOST, "most"
+    if window < LEAST:
+        window, why = LEAST, "least"
+    return (length, "trained") if length and length <= window else (window, why)
+
+
+def _asked(n: int, most: int, own: bool, force: bool, exact: bool) -> Chosen:
+    """`own` says that the bound is the model's or the server's own, and not memory."""
+    bound = most if own else max(step(most), LEAST)
+    if n <= max(most, bound) or force:
+        return Chosen(n, tier_of(n), "asked" if n <= most else "forced" if force else "least", most, exact=exact)
+    return Chosen(bound, tier_of(bound), "beyond" if own else "shrunk", most, n, exact)

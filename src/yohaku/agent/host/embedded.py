@@ -1,0 +1,123 @@
+"""The built-in engine: llama.cpp's server inside this process, with a model from a file.
+
+Law: only this process can talk to it (loopback, a free port, a key made for the occasion), and it ends with whoever
+holds it. It leaves a core to the rest of the machine.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import secrets
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from yohaku.agent.endpoint import Endpoint
+from yohaku.agent.host import shelves, weights
+from yohaku.agent.host.asking import ask_now
+from yohaku.agent.host.capacity import Memory, trained_for
+from yohaku.agent.host.servers import BYTES, PATH
+from yohaku.agent.host.weights import Offer
+from yohaku.agent.words import say
+from yohaku.core.errors import Unreadable, YohakuError
+from yohaku.meters import gguf
+from yohaku.settings import Settings
+
+THREADS = 12
+"""More do not make it faster: memory is the bound."""
+
+BATCH = 512
+"""Tokens of a prompt worked on at once."""
+
+READY = 30.0
+"""Seconds in which a server that has loaded its model answers for the first time."""
+
+
+class Unservable(YohakuError):
+    def __init__(self, code: str, **facts: object) -> None:
+        super().__init__(say(f"host_{code}", "en", **facts), **facts)
+        self.code = code
+
+    def said(self, lang: str) -> str:
+        return say(f"host_{self.code}", lang, **self.facts)
+
+
+class Serving:
+    """A server that runs until it is closed, or nobody holds this any more."""
+
+    def __init__(self, endpoint: Endpoint, server: object) -> None:
+        self.endpoint = endpoint
+        self._server: object = server
+
+    def close(self) -> None:
+        self._server = None
+
+
+def engine() -> bool:
+    """Whether the engine is installed."""
+    return importlib.util.find_spec("xllamacpp") is not None
+
+
+def find(settings: Settings, memory: Memory) -> Endpoint | None:
+    """The best model among the files on this machine, still to be served."""
+    found = shelves.best(shelves.shelved(settings), memory)
+    return _endpoint(found[0].name, found[0].path, found[0].bytes, found[1]) if found else None
+
+
+def offer(settings: Settings, memory: Memory) -> Offer | None:
+    """The model to be downloaded where there is none, for the surface to ask about; none without the engine."""
+    return weights.offer(settings.data / "models", memory) if engine() else None
+
+
+def of_file(path: Path) -> Endpoint:
+    """A model from this file; raises `Unservable` where it is none."""
+    try:
+        said = gguf.metadata(path)
+    except Unreadable as why:
+        raise Unservable("not_served", name=path.name) from why
+    model = shelves.whole_of(path)
+    return _endpoint(model.name if model else path.stem, path, model.bytes if model else path.stat().st_size, said)
+
+
+def serve(endpoint: Endpoint, window: int, *, threads: int | None = None) -> Serving:
+    """Starts the engine; that takes as long as reading the file does."""
+    if not engine():
+        raise Unservable("no_engine")
+    import xllamacpp
+
+    key = secrets.token_urlsafe(24)
+    how = xllamacpp.CommonParams()
+    how.model.path, how.model_alias = str(endpoint.info[PATH]), {endpoint.model}
+    how.n_ctx, how.n_parallel, how.n_batch = window, 1, max(BATCH, how.n_batch)
+    how.hostnames, how.port, how.api_keys = ["127.0.0.1"], 0, [key]
+    how.cpuparams.n_threads = how.cpuparams_batch.n_threads = threads or _threads()
+    how.use_jinja, how.fit_params, how.ctx_shift, how.ui, how.endpoint_props = True, False, False, False, True
+    how.endpoint_slots = True
+    how.verbosity = 0
+    try:
+        server = xllamacpp.Server(how)
+    except RuntimeError as why:
+        raise Unservable("not_served", name=endpoint.model) from why
+    root = server.listening_address
+    ask_now(f"{root}/slots", key, patience=READY)  # one that is closed before its loop turns hangs for ever
+    return Serving(replace(endpoint, url=f"{root}/v1", key=key, window=window), server)
+
+
+def _endpoint(name: str, path: Path, size: int, said: Mapping[str, object]) -> Endpoint:
+    info = {key: value for key, value in said.items() if not key.startswith("tokenizer.")}
+    return Endpoint(
+        "llama.cpp",
+        "embedded",
+        "openai_chat",
+        "",
+        name,
+        trained=trained_for(info),
+        local=True,
+        info={**info, BYTES: size, PATH: str(path)},
+    )
+
+
+def _threads() -> int:
+    from yohaku.agent.host.probe import cores
+
+    return max(1, min(cores() - 1, THREADS))

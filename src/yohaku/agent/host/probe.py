@@ -1,0 +1,150 @@
+"""How much memory there is for a model: main memory within the limits of a container, and that of graphics cards.
+
+Law: it only looks, quickly, and what cannot be found out counts as not there. On machines where graphics and programs
+share one memory there is no card to add.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from yohaku.agent.host.capacity import GIB, Memory
+
+UNKNOWN = Memory(8 * GIB, 4 * GIB)
+"""What a machine that says nothing is taken for: a small one."""
+
+NO_LIMIT = 1 << 60
+"""Bytes. Older containers write a number beyond this where there is no limit."""
+
+ROOT = Path("/")
+
+
+def memory() -> Memory:
+    ram, free = _main() or (UNKNOWN.ram, UNKNOWN.free)
+    limit, left = contained()
+    vram, vram_free = _nvidia() or radeon()
+    unified = sys.platform == "darwin" and platform.machine() == "arm64"
+    return Memory(min(ram, limit), min(free, left), vram, vram_free, unified)
+
+
+def cores() -> int:
+    """Real ones this process may use; two threads on one core only get in each other's way."""
+    allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    try:
+        import psutil
+
+        real = psutil.cpu_count(logical=False) or allowed
+    except ImportError:
+        real = allowed
+    return max(1, min(allowed, real, _quota()))
+
+
+def meminfo(text: str) -> tuple[int, int] | None:
+    """Bytes in all and still to be had, from Linux's own table."""
+    rows = {name: int(kib) * 1024 for name, kib in re.findall(r"^(\w+):\s+(\d+) kB$", text, re.MULTILINE)}
+    total, free = rows.get("MemTotal"), rows.get("MemAvailable", rows.get("MemFree"))
+    return (total, free) if total and free is not None else None
+
+
+def contained(root: Path = ROOT) -> tuple[int, int]:
+    """Bytes this container may have, and has left; without bound where it is none."""
+    limit = left = NO_LIMIT
+    for folder, most, now, cache in _groups(root):
+        allowed = _number(folder / most)
+        if allowed is None or allowed >= NO_LIMIT:
+            continue
+        reclaimable = re.search(rf"^{cache} (\d+)$", _text(folder / "memory.stat"), re.MULTILINE)
+        used = max((_number(folder / now) or 0) - (int(reclaimable[1]) if reclaimable else 0), 0)
+        limit, left = min(limit, allowed), min(left, max(allowed - used, 0))
+    return limit, left
+
+
+def radeon(root: Path = ROOT) -> tuple[int, int]:
+    """Bytes on AMD's cards, in all and free, as their driver writes them down."""
+    total = used = 0
+    for folder in sorted((root / "sys/class/drm").glob("card[0-9]*/device")):
+        total += _number(folder / "mem_info_vram_total") or 0
+        used += _number(folder / "mem_info_vram_used") or 0
+    return total, max(total - used, 0)
+
+
+def _main() -> tuple[int, int] | None:
+    try:
+        import psutil
+
+        found = psutil.virtual_memory()
+        return int(found.total), int(found.available)
+    except (ImportError, OSError, RuntimeError):
+        return meminfo(_text(ROOT / "proc/meminfo")) or _sysconf()
+
+
+def _sysconf() -> tuple[int, int] | None:
+    try:
+        page, pages = os.sysconf("SC_PAGE_SIZE"), os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return None
+    return page * pages, page * pages // 2  # how much of it is free it does not say
+
+
+def _groups(root: Path) -> Iterator[tuple[Path, str, str, str]]:
+    """The groups this process is in, from its own to the outermost, in the new layout and in the old."""
+    lines = _text(root / "proc/self/cgroup").splitlines()
+    paths = {fields[1]: fields[2] for line in lines if len(fields := line.split(":", 2)) == 3}
+    for name, folder, files in (
+        ("", root / "sys/fs/cgroup", ("memory.max", "memory.current", "inactive_file")),
+        (
+            "memory",
+            root / "sys/fs/cgroup/memory",
+            ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
+        ),
+    ):
+        own = next((path for names, path in paths.items() if name in names.split(",")), "/")
+        inner = folder / own.strip("/")
+        for each in (inner, *inner.parents):
+            yield each, *files
+            if each == folder:
+                break
+
+
+def _quota() -> int:
+    """Cores' worth of time a container is given."""
+    said = _text(ROOT / "sys/fs/cgroup/cpu.max").split()
+    if len(said) == 2 and all(word.isdecimal() for word in said) and int(said[1]):
+        return max(1, int(said[0]) // int(said[1]))
+    return 1 << 16
+
+
+def _nvidia() -> tuple[int, int] | None:
+    try:
+        import pynvml
+    except ImportError:
+        return None
+    try:
+        pynvml.nvmlInit()
+    except (pynvml.NVMLError, OSError):  # no driver, no card
+        return None
+    try:
+        cards = [pynvml.nvmlDeviceGetHandleByIndex(number) for number in range(pynvml.nvmlDeviceGetCount())]
+        found = [pynvml.nvmlDeviceGetMemoryInfo(card) for card in cards]
+        return sum(int(each.total) for each in found), sum(int(each.free) for each in found)
+    except (pynvml.NVMLError, OSError):
+        return None
+    finally:
+        pynvml.nvmlShutdown()
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text("utf-8", "replace")
+    except OSError:
+        return ""
+
+
+def _number(path: Path) -> int | None:
+    said = _text(path).strip()
+    return int(said) if said.isdecimal() else None

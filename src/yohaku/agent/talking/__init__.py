@@ -1,0 +1,1 @@
+"""Talking with a server: a body out, a reply heard as it comes, and what goes wrong on the way."""
