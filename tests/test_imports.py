@@ -62,6 +62,7 @@ MAY_IMPORT = {
         "phrases",
         "transcript",
         "summariser",
+        "past",
         "agent",
     },
     "tui": {"core", "settings", "agent", "tui"},

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.agent.scripted import agent, play, says
-from yohaku.agent.hooks import Hooks
+from yohaku.agent.hooks import MOST, Hooks
 from yohaku.core.engine import Folding
 from yohaku.session import Session
 from yohaku.testing import ByteMeter
@@ -47,6 +47,17 @@ def test_one_that_hangs_is_ended(tmp_path: Path) -> None:
     told: list[str] = []
     hooks = Hooks(python(tmp_path, "import time; time.sleep(600)"), root=tmp_path, seconds=0.2, tell=told.append)
     assert said(hooks) is None and "0.2 s" in told[0]
+
+
+def test_what_it_leaves_running_is_not_waited_for(tmp_path: Path) -> None:
+    told: list[str] = []
+    hooks = Hooks("echo kept; sleep 60 &", root=tmp_path, seconds=20, tell=told.append)
+    assert (said(hooks), told) == ("kept", [])
+
+
+def test_of_much_that_it_prints_the_beginning_is_taken(tmp_path: Path) -> None:
+    words = said(Hooks(python(tmp_path, "print('あ' * 20_000_000)"), root=tmp_path))
+    assert words == "あ" * MOST
 
 
 def test_without_a_hook_nothing_is_run() -> None:

@@ -429,3 +429,17 @@ def test_everything_is_kept_in_the_store_it_is_given(tmp_path: Path) -> None:
     play(one, *(f"Question {number}.\n" * 60 for number in range(4)))
     folded = asyncio.run(one.compact())
     assert folded and all(session.recall(fold.ref) for fold in folded.receipt.folds)
+
+
+def test_what_is_taken_back_is_in_the_gauge_at_once(tmp_path: Path) -> None:
+    one = agent(tmp_path, *(says(f"The answer {number}.\n" * 60) for number in range(4)))
+    play(one, *(f"Question {number}.\n" * 60 for number in range(4)))
+    before = one.gauge.used
+    asyncio.run(one.compact())
+    small = one.gauge.used
+    assert small < before
+    done, folded = asyncio.run(one.undo())
+    assert (len(done), folded) == (1, None)
+    assert one.gauge.used == before
+    asyncio.run(one.redo())
+    assert one.gauge.used == small

@@ -14,6 +14,7 @@ from yohaku.agent.surface.working import Surface, Working
 from yohaku.core.model import Call, History, Result, Step, Text, Turn
 from yohaku.core.receipt import Receipt
 from yohaku.core.scribe import history_of
+from yohaku.past import Done
 from yohaku.session import Session
 from yohaku.settings import Settings
 
@@ -126,6 +127,12 @@ class FakeAgent:
         receipt = folded()
         self.session.receipt = receipt
         return Folded(receipt, manual=True)
+
+    async def undo(self, count: int = 1) -> tuple[tuple[Done, ...], Folded | None]:
+        return self.session.undo(count), None
+
+    async def redo(self, count: int = 1) -> tuple[Done, ...]:
+        return self.session.redo(count)
 
     async def switch(self, endpoint: Endpoint, window: int) -> Folded | None:
         self.endpoint, self.window = endpoint, window

@@ -14,6 +14,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryFile
+from typing import IO
 
 from yohaku.core.engine import Folding
 from yohaku.core.receipt import Receipt
@@ -41,7 +43,7 @@ class Hooks:
             return None
         said = {"event": "before_folding", "trigger": "manual" if about.manual else "auto"}
         code, out = await self._run(self.before, {**said, "tokens": about.weight, "limit": about.limit})
-        return False if code == NO else out[:MOST] if code == 0 else None
+        return False if code == NO else out if code == 0 else None
 
     async def folded(self, receipt: Receipt, manual: bool = False) -> None:
         if self.after:
@@ -49,33 +51,35 @@ class Hooks:
             await self._run(self.after, said)
 
     async def _run(self, command: str, about: dict[str, object]) -> tuple[int, str]:
-        try:
-            process = await asyncio.create_subprocess_shell(
-                command,
-                cwd=self.root,
-                stdin=asyncio.subprocess.PIPE,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=asyncio.subprocess.PIPE,
-                start_new_session=True,
-            )
-        except OSError as wrong:
-            return self._failed(command, str(wrong))
-        try:
-            talking = process.communicate(json.dumps(about, ensure_ascii=False).encode())
-            out, err = await asyncio.wait_for(talking, self.seconds)
-        except TimeoutError:
-            return self._failed(command, f"no end after {self.seconds:g} s")
-        finally:
-            await _end(process)
-        code = process.returncode or 0
-        if code not in (0, NO):
-            return self._failed(command, err.decode("utf-8", "replace").strip()[:200] or f"exit {code}", code)
-        return code, out.decode("utf-8", "replace").strip()
+        """By files, not by pipes: what a hook leaves running in the background is not waited for."""
+        with TemporaryFile() as given, TemporaryFile() as out, TemporaryFile() as err:
+            given.write(json.dumps(about, ensure_ascii=False).encode())
+            given.seek(0)
+            try:
+                process = await asyncio.create_subprocess_shell(
+                    command, cwd=self.root, stdin=given, stdout=out, stderr=err, start_new_session=True
+                )
+            except OSError as wrong:
+                return self._failed(command, str(wrong))
+            try:
+                code = await asyncio.wait_for(process.wait(), self.seconds)
+            except TimeoutError:
+                return self._failed(command, f"no end after {self.seconds:g} s")
+            finally:
+                await _end(process)
+            if code not in (0, NO):
+                return self._failed(command, _beginning(err, 200) or f"exit {code}", code)
+            return code, _beginning(out, MOST)
 
     def _failed(self, command: str, why: str, code: int = 1) -> tuple[int, str]:
         if self.tell:
             self.tell(f"{command[:80]}: {why}")
         return code, ""
+
+
+def _beginning(file: IO[bytes], most: int) -> str:
+    file.seek(0)
+    return file.read(4 * most).decode("utf-8", "replace").strip()[:most]
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:

@@ -33,6 +33,7 @@ from yohaku.core.ledger import Ledger, Scales, weigh
 from yohaku.core.model import Reply, Result, Step
 from yohaku.core.receipt import Receipt
 from yohaku.dialects.dialect import Json
+from yohaku.past import Done
 from yohaku.phrases import notice
 from yohaku.session import Session
 from yohaku.settings import Settings
@@ -126,6 +127,17 @@ class Standing:
     async def compact(self, words: str = "") -> Folded | None:
         """Folds now, and keeps what `words` say."""
         return await self._fit(fold=True, words=words) if self.conversation.began else None
+
+    async def undo(self, count: int = 1) -> tuple[tuple[Done, ...], Folded | None]:
+        """The foldings taken back, and what had to be folded all the same for the rest to fit."""
+        done = self.session.undo(count)
+        return done, await self._fit() if done and self.conversation.began else None
+
+    async def redo(self, count: int = 1) -> tuple[Done, ...]:
+        done = self.session.redo(count)
+        if done and self.conversation.began:
+            await self._fit()
+        return done
 
     async def switch(self, endpoint: Endpoint, window: int) -> Folded | None:
         """Goes on with another model. What does not fit its window is folded at once."""

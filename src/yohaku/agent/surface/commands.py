@@ -111,15 +111,16 @@ async def _context(desk: Desk, _: str) -> Done:
 
 
 async def _undo(desk: Desk, count: str) -> Done:
-    done = _agent(desk).session.undo(_number(count, 1))
+    done, folded = await _agent(desk).undo(_number(count, 1))
     if not done:
         return Done(say("undo_none", desk.lang))
     facts = {"after": done[0].row.get("after", 0), "before": done[-1].row.get("before", 0)}
-    return Done(say("undo_done", desk.lang, count=len(done), **facts))
+    told = say("undo_done", desk.lang, count=len(done), **facts)
+    return Done(f"{told} {say('undo_part', desk.lang, after=folded.receipt.after)}" if folded else told)
 
 
 async def _redo(desk: Desk, count: str) -> Done:
-    done = _agent(desk).session.redo(_number(count, 1))
+    done = await _agent(desk).redo(_number(count, 1))
     return Done(say("redo_done", desk.lang, count=len(done)) if done else say("redo_none", desk.lang))
 
 

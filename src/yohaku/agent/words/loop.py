@@ -88,7 +88,7 @@ WORDS: dict[str, tuple[str, str]] = {
         "{name} はこのウィンドウには長いため、先頭だけをプロンプトに入れました。",
     ),
     "loop_gone_on": (
-        "Went on from {name}: {turns:,} prompts, {steps:,} steps.",
+        "Went on from {name} (prompts: {turns:,}, steps: {steps:,}).",
         "{name} から再開しました: 指示 {turns:,} 件、{steps:,} ステップ。",
     ),
     "loop_calm": ("nothing: there is room", "何もしません: 余裕があります"),

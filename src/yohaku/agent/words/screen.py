@@ -139,6 +139,10 @@ WORDS: dict[str, tuple[str, str]] = {
         "Taken back: {count:,} ({after:,} → {before:,} tokens). It is shown whole from the next request on.",
         "元に戻しました: {count:,} 回分 ({after:,} → {before:,} トークン)。次の送信から元のまま渡します。",
     ),
+    "undo_part": (
+        "Not all of it fits: what had to be is folded again ({after:,} tokens now).",
+        "すべては収まらないため、必要な分だけ折りたたみ直しました (現在 {after:,} トークン)。",
+    ),
     "undo_none": ("There is nothing to take back.", "元に戻すものはありません。"),
     "redo_done": ("Folded again: {count:,}.", "再び折りたたみました: {count:,} 回分。"),
     "redo_none": ("There is nothing to fold again.", "再び折りたたむものはありません。"),
