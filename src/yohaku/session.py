@@ -12,7 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeAlias
 
-from yohaku import dialects, meters
+from yohaku import dialects, meters, resolve
 from yohaku import settings as setting
 from yohaku.core.budget import Budget
 from yohaku.core.engine import Effect, Fits, Folding, Outcome, Recipe, TooBig, Wish, plan
@@ -98,10 +98,10 @@ class Session:
         if settings is None:
             ours = not isinstance(recipe, str) or recipe in RECIPES
             settings = Settings() if window and ours else setting.read()
-        found = setting.window_for(model, settings, dialect=dialect, window=window)
+        found = resolve.window_for(model, settings, dialect=dialect, window=window)
         self.budget = Budget.of(found.tokens, reserve, found.output_limit)
         self.warnings = found.warnings
-        self.recipe = setting.recipe_for(recipe, settings) if isinstance(recipe, str) else recipe
+        self.recipe = resolve.recipe_for(recipe, settings) if isinstance(recipe, str) else recipe
         self.model = model
         self._keeping = Keeping(store, self._tell)
         self.store = self._keeping.store

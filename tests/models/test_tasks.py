@@ -184,16 +184,22 @@ def endpoint() -> Iterator[Endpoint]:
     folder = os.environ.get("YOHAKU_MODELS")
     if not folder or not (path := Path(folder) / QWEN).exists():
         pytest.skip(f"set YOHAKU_MODELS to a folder with {QWEN}; each of these tests takes many minutes")
-    serving = embedded.serve(embedded.of_file(path), WINDOW, threads=1)
+    serving = embedded.serve(embedded.of_file(path), WINDOW)
     yield serving.endpoint
     serving.close()
 
 
-@pytest.mark.parametrize("language", EARLIER)
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One for all, and the tasks of one language together: the server then knows how each conversation begins."""
+    return tmp_path_factory.mktemp("home")
+
+
 @pytest.mark.parametrize("name", TASKS)
-def test_a_task_is_worked_on_without_harm(endpoint: Endpoint, tmp_path: Path, name: str, language: str) -> None:
-    (tmp_path / "beside.txt").write_text("not of the project")
-    found = [asyncio.run(attempt(endpoint, name, language, tmp_path)) for _ in range(RUNS)]
+@pytest.mark.parametrize("language", EARLIER)
+def test_a_task_is_worked_on_without_harm(endpoint: Endpoint, home: Path, name: str, language: str) -> None:
+    (home / "beside.txt").write_text("not of the project")
+    found = [asyncio.run(attempt(endpoint, name, language, home)) for _ in range(RUNS)]
     print(f"\n{name} in {language}: {sum(each.done for each in found)} of {RUNS} succeeded")
     for each in found:
         print(f"  {'yes' if each.done else 'no '}  {each.whole:,} tokens  {each.story}")
@@ -201,5 +207,5 @@ def test_a_task_is_worked_on_without_harm(endpoint: Endpoint, tmp_path: Path, na
         assert (each.talk.overflows, each.talk.malformed) == (0, [])
         assert all(abs(shown - counted) <= NEAR * counted for shown, counted in each.talk.counts)
         assert not any(isinstance(event, Told) and "Traceback" in event.text for event in each.events)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["beside.txt", "project"]
-    assert (tmp_path / "beside.txt").read_text() == "not of the project"
+    assert sorted(path.name for path in home.iterdir()) == ["beside.txt", "project"]
+    assert (home / "beside.txt").read_text() == "not of the project"

@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 from urllib.parse import urlsplit
 
-from yohaku import __version__, catalog, meters, phrases, stores
-from yohaku import settings as setting
+from yohaku import __version__, catalog, meters, phrases, resolve, stores
 from yohaku.core.errors import YohakuError
 from yohaku.settings import Settings
 
@@ -67,7 +66,7 @@ def _settings(settings: Settings) -> Iterator[Check]:
     for notice in settings.warnings:
         yield Check("!!", phrases.notice(notice.code, notice.text, notice.facts, settings.lang))
     try:
-        setting.recipe_for(settings.recipe, settings)
+        resolve.recipe_for(settings.recipe, settings)
         catalog.load(settings.catalog)
     except (YohakuError, OSError) as wrong:
         yield Check("!!", phrases.explain(wrong, settings.lang) if isinstance(wrong, YohakuError) else str(wrong))
@@ -121,7 +120,7 @@ def _meter(settings: Settings) -> Iterator[Check]:
     kind = "meter_exact" if meter.exact else "meter_estimate"
     yield Check("ok" if meter.exact else "--", _say(settings, kind, name=settings.model, about=meter.name))
     try:
-        window = setting.window_for(settings.model, settings)
+        window = resolve.window_for(settings.model, settings)
     except YohakuError as wrong:
         yield Check("!!", phrases.explain(wrong, settings.lang))
         return
@@ -143,7 +142,7 @@ def _keys(settings: Settings) -> Iterator[Check]:
 def _servers(settings: Settings, patience: float) -> Iterator[Check]:
     for provider in _providers(settings):
         if provider.loopback:
-            url = setting.endpoint(provider, settings).url
+            url = resolve.endpoint(provider, settings).url
             up = _answers(url, patience)
             facts = {"name": provider.name, "about": stores.redacted(url)}
             yield Check("ok" if up else "--", _say(settings, "server" if up else "no_server", **facts))

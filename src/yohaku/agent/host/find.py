@@ -12,8 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from yohaku import catalog
-from yohaku import settings as setting
+from yohaku import catalog, resolve
 from yohaku.agent.endpoint import Endpoint
 from yohaku.agent.host import servers
 from yohaku.agent.host.asking import PATIENCE
@@ -87,7 +86,7 @@ class _Search:
         return [found for found in await asyncio.gather(*asked) if found]
 
     async def server(self, provider: Provider, model: str = "") -> Endpoint | None:
-        where = setting.endpoint(provider, self.settings)
+        where = resolve.endpoint(provider, self.settings)
         place = Place(where.url, where.key or "", model, lambda: sum(usable(self.memory)), self.patience)
         return await KINDS[provider.name](place)
 
@@ -99,7 +98,7 @@ class _Search:
         return [each for each in found if each]
 
     async def api(self, provider: Provider, model: str = "") -> Endpoint | None:
-        where = setting.endpoint(provider, self.settings)
+        where = resolve.endpoint(provider, self.settings)
         if provider.dialect == "openai_chat" and where.url.rstrip("/") != provider.url:
             model = model or self.settings.variable("OPENAI_MODEL") or ""
             if there := await self.address(where.url, model, where.key or ""):
@@ -167,7 +166,7 @@ class _Search:
 
     async def missed(self, provider: Provider, model: str) -> Endpoint:
         """Says whether the server is not there, or only the model."""
-        where = f"{TITLES.get(provider.name, provider.name)} ({setting.endpoint(provider, self.settings).url})"
+        where = f"{TITLES.get(provider.name, provider.name)} ({resolve.endpoint(provider, self.settings).url})"
         if other := await self.server(provider):
             raise Unfound("not_there", model=model, where=where, other=other.model)
         raise Unfound("no_server", model=model or provider.name, where=where)
@@ -187,7 +186,7 @@ class _Search:
     def key_for(self, url: str) -> str:
         """The key of the provider who is at this very address, else the one set for addresses: none goes elsewhere."""
         for provider in self.known.providers:
-            where = setting.endpoint(provider, self.settings)
+            where = resolve.endpoint(provider, self.settings)
             if where.key and urlsplit(where.url)[:2] == urlsplit(url)[:2]:
                 return where.key
         return self.settings.variable("YOHAKU_API_KEY") or ""

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from yohaku import settings as setting
+from yohaku import resolve
 from yohaku.agent.endpoint import Endpoint
 from yohaku.agent.host.cache import whole
 from yohaku.agent.host.capacity import Chosen, Memory, Preset, served, tier_of, window_for
 from yohaku.agent.host.servers import BILLIONS, BYTES
-from yohaku.settings import SAFE_WINDOW, Settings
+from yohaku.resolve import SAFE_WINDOW
+from yohaku.settings import Settings
 
 ELSEWHERE = 8_192
 """Tokens for a model that an Ollama on another machine has not loaded: how much memory is there nobody says."""
@@ -62,7 +63,7 @@ def _chosen(
     if endpoint.provider == "ollama":
         return _known(min(trained or ELSEWHERE, ELSEWHERE), asked, trained, preset)
     plain = replace(settings, window=None, maxima={})
-    found = setting.window_for(endpoint.model, plain, provider=endpoint.provider)
+    found = resolve.window_for(endpoint.model, plain, provider=endpoint.provider)
     if found.source == "default":
         tokens = asked or min(trained or SAFE_WINDOW, SAFE_WINDOW)
         return Chosen(tokens, tier_of(tokens), "asked" if asked else "unknown", tokens)
@@ -83,5 +84,5 @@ def _said(endpoint: Endpoint, settings: Settings) -> int | None:
         return settings.window
     if not settings.maxima:
         return None
-    found = setting.window_for(endpoint.model, settings, provider=endpoint.provider)
+    found = resolve.window_for(endpoint.model, settings, provider=endpoint.provider)
     return found.tokens if found.source in settings.origin.values() else None
