@@ -115,6 +115,9 @@ def test_who_may_only_read_runs_nothing(project: Path) -> None:
 @pytest.mark.parametrize(
     "prompt",
     [
+        "`rm -rf build` fails.",
+        "`make deploy` fails, but do not run it again.",
+        "`make deploy` が失敗しますが、実行しないでください。",
         "Hello!",
         "What is 3.14 times 2.5, e.g. in yen?",
         "Look at missing.py and at ../outside.txt.",
@@ -151,3 +154,8 @@ def test_a_definition_is_known_by_its_name_in_many_languages() -> None:
     assert names("func (s *S) Foo(a int) error {\n}\ntype T struct {\n}\n", "a.go") == ["Foo", "T"]
     assert names("pub fn a() {}\nimpl X for Y {\n    fn b(&self) {}\n}\n", "a.rs") == ["a", "", "b"]
     assert names("static int f(int a) {\n  return a;\n}\nstruct P { int x; };\n", "a.c") == ["f", "P"]
+
+
+@pytest.mark.parametrize("piece", ["a", "a.", "a_", "`", "/", "~a", "関数a", "a(", "."])
+def test_odd_prompts_name_nothing(project: Path, piece: str) -> None:
+    assert looked(project, piece * 4_500, window=36_000) == []

@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from yohaku.agent.bench.danger import danger
 from yohaku.agent.bench.outline import Section, declarations
 from yohaku.agent.bench.pages import page
 from yohaku.agent.bench.secrets import holds_secrets
@@ -34,15 +35,18 @@ LINES = 60
 HITS = 6
 """Lines a word may stand in; one that stands in more says nothing."""
 
-_PATH = re.compile(r"[\w./~-]*\w\.\w+|[\w.-]+/[\w./-]*\w", re.ASCII)
+_RUN = re.compile(r"[\w./~-]+", re.ASCII)
 _FAILS = re.compile(
     r"`([^`\n]{2,200})`[^`.。\n]{0,24}?(?:\bfails?\b|\bfailing\b|\bcrash|\berrors?\b|does not (?:pass|work)"
     r"|失敗|エラー|落ち|通ら|動か)"
 )
+_NOT_RUN = re.compile(
+    r"\b(?:don['’]?t|do not|never|without)\s+(?:re-?)?(?:run|start|execut|call)|(?:実行|起動)(?:し|せ)(?:な|ず)", re.I
+)
 _NAMES = re.compile(
     r"(?<![\w.])(?:[A-Za-z]\w*_\w+|[A-Za-z][a-z0-9]+[A-Z]\w*|_\w+)(?![\w(])"  # as only code is written
     r"|(?:functions?|methods?|class(?:es)?|関数|メソッド|クラス)[\s`「]*([A-Za-z_]\w*)|`([A-Za-z_]\w*)`"
-    r"|([A-Za-z_]\w*)\(",
+    r"|(?<!\w)([A-Za-z_]\w*)\(",
     re.ASCII,
 )
 _WORD = re.compile(r"[A-Za-z]{4,}")
@@ -65,9 +69,8 @@ async def look(agent: Agent, prompt: str, use: Use) -> str:
     """
     if not watched(agent):
         return ""
-    said, command = prompt[:LONGEST], ""
-    if (found := _FAILS.search(said)) and agent.tool("bash") and agent.permissions.mode != "read-only":
-        command = found[1]
+    said = prompt[:LONGEST]
+    if command := _failing(agent, said):
         said += (await again(agent, command, use)).text[-LONGEST:]
     if calls := tuple(each for path in _files(agent, prompt[:LONGEST]) for each in _calls(agent, path, said, prompt)):
         await use(Reply(calls))
@@ -79,14 +82,27 @@ async def again(agent: Agent, command: str, use: Use) -> Result:
     return (await use(Reply((run,))))[run.id]
 
 
+def _failing(agent: Agent, prompt: str) -> str:
+    """The command that is said to fail, unless it does harm or is not to be run."""
+    found = _FAILS.search(prompt)
+    if not found or not agent.tool("bash") or agent.permissions.mode == "read-only":
+        return ""
+    return "" if danger(found[1]) or _NOT_RUN.search(prompt) else found[1]
+
+
 def watched(agent: Agent) -> bool:
     """Whether the model is one that is helped along: small, and on this machine or near it."""
     return agent.strategy.tier == "small" and agent.endpoint.local and bool(agent.tools)
 
 
 def _files(agent: Agent, prompt: str) -> list[Path]:
-    paths = dict.fromkeys((agent.root / name).resolve() for name in _PATH.findall(prompt)[:20])
+    said = [run.rstrip(".-") for run in _RUN.findall(prompt) if _like_a_path(run)]
+    paths = dict.fromkeys((agent.root / name).resolve() for name in said[:20])
     return [path for path in paths if _ours(agent, path)][:FILES]
+
+
+def _like_a_path(run: str) -> bool:
+    return len(run) <= 300 and ("/" in run or "." in run.strip("."))
 
 
 def _ours(agent: Agent, path: Path) -> bool:
@@ -130,7 +146,8 @@ def name_of(section: Section) -> str:
 def _telling(text: str, prompt: str) -> list[str]:
     """Words of the prompt that stand in a few lines."""
     lines = text.lower().split("\n")
-    words = [word for word in dict.fromkeys(_WORD.findall(_PATH.sub(" ", prompt).lower())) if word not in _PLAIN]
+    said = _RUN.sub(lambda run: " " if _like_a_path(run[0]) else run[0], prompt[:LONGEST]).lower()
+    words = [word for word in dict.fromkeys(_WORD.findall(said)) if word not in _PLAIN]
     return [word for word in words[:40] if 0 < sum(word in line for line in lines) <= HITS]
 
 
