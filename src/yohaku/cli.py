@@ -127,7 +127,8 @@ def show(arguments: argparse.Namespace, settings: setting.Settings) -> int:
             print("\n" + "\n".join(shape(view, meter)))
             print(_ledger(view, meter, receipt.limit, lang, phrases.say("after", lang)))
             for fold in receipt.folds:
-                print(f"{fold.before:>9,} → {fold.after:<8,} {fold.what}: {fold.why}; ref={fold.ref}")
+                what, why = phrases.folded(fold.what, fold.why, settings.lang)
+                print(f"{fold.before:>9,} → {fold.after:<8,} {what}: {why}; ref={fold.ref}")
         else:
             print(phrases.say("nothing_folded", lang))
     return 0

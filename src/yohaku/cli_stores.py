@@ -183,7 +183,7 @@ def _foldings(store: Store) -> list[tuple[str, Done]]:
 
 
 def _told(done: Done, conversation: str, lang: str) -> str:
-    kinds = Counter(f"{fold['what']}: {fold['why']}" for fold in done.row["folds"])
+    kinds = Counter(": ".join(phrases.folded(fold["what"], fold["why"], lang)) for fold in done.row["folds"])
     told = "; ".join(f"{count:,} × {kind}" for kind, count in kinds.most_common(4))
     facts = {name: done.row[name] for name in ("before", "after", "limit")}
     why = told + ("; …" if len(kinds) > 4 else "")
@@ -194,8 +194,8 @@ def _told(done: Done, conversation: str, lang: str) -> str:
 
 
 def _reason(fold: dict[str, Any], when: str, lang: str) -> str:
-    facts = {"why": fold["why"], "before": fold["before"], "after": fold["after"]}
-    return phrases.say("why_fold", lang, name=fold["what"], about=when, **facts)
+    what, why = phrases.folded(fold["what"], fold["why"], lang)
+    return phrases.say("why_fold", lang, name=what, about=when, why=why, before=fold["before"], after=fold["after"])
 
 
 def _when(at: int) -> str:

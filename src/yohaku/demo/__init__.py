@@ -15,7 +15,7 @@ from typing import Any, TextIO
 from yohaku.core.fold import Gist
 from yohaku.dialects.load import Request, load
 from yohaku.dialects.openai_chat import OpenAIChat
-from yohaku.phrases import say
+from yohaku.phrases import folded, say
 from yohaku.session import Session
 
 WIDTH = 44
@@ -104,7 +104,8 @@ class _Screen:
         facts = {"step": step, "before": receipt.before, "after": receipt.after, "count": len(made)}
         self.line("  " + say("demo_folded", self.lang, **facts))
         for fold in sorted(made, key=lambda fold: fold.after - fold.before)[:2]:
-            what = fold.what if isinstance(fold, Gist) else f"{fold.what}: {fold.why}"
+            what, why = folded(fold.what, fold.why, self.lang)
+            what = what if isinstance(fold, Gist) else f"{what}: {why}"
             self.line(f"      {fold.before:>7,} → {fold.after:<6,} {what}; ref={fold.ref}")
 
     def show(self, step: int, steps: int, raw: int, after: int, limit: int, first_over: int) -> None:

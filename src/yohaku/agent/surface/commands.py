@@ -18,6 +18,7 @@ from yohaku.agent.surface.showing import padded
 from yohaku.agent.surface.working import Desk, Working
 from yohaku.agent.words import say
 from yohaku.core.errors import YohakuError
+from yohaku.core.fold import Fold
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,10 +132,14 @@ async def _why(desk: Desk, ref: str) -> Done:
     chosen = [fold for fold in folds if fold.ref == wanted] if wanted else list(folds[:MOST])
     if not chosen:
         return Done(say("why_unknown", desk.lang, ref=wanted) if wanted else say("why_none", desk.lang))
-    fields = ("before", "after", "what", "why", "ref")
-    lines = [say("why_row", desk.lang, **{name: getattr(fold, name) for name in fields}) for fold in chosen]
+    lines = [_row(fold, desk.lang) for fold in chosen]
     more = [] if wanted or len(folds) <= MOST else [say("screen_more", desk.lang, count=len(folds) - MOST)]
     return Done("\n".join(lines + more))
+
+
+def _row(fold: Fold, lang: str) -> str:
+    what, why = phrases.folded(fold.what, fold.why, lang)
+    return say("why_row", lang, before=fold.before, after=fold.after, what=what, why=why, ref=fold.ref)
 
 
 async def _recall(desk: Desk, asked: str) -> Done:
