@@ -123,7 +123,8 @@ def test_a_session_that_cannot_be_resumed_is_a_sentence(tmp_path: Path) -> None:
             return await begin(someone, resume=str(tmp_path / "broken.jsonl"))
 
     assert asyncio.run(go()) is None
-    assert [told.kind for told in someone.told] == ["error"]
+    assert [told.kind for told in someone.told] == ["error", "note"]
+    assert "yohaku doctor" in someone.told[1].text
 
 
 @pytest.mark.parametrize("lang", ["en", "ja"])

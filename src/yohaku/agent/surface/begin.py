@@ -15,7 +15,7 @@ from yohaku.agent.endpoint import Endpoint
 from yohaku.agent.events import Told
 from yohaku.agent.surface.working import Surface, Working
 from yohaku.agent.words import say
-from yohaku.core.errors import YohakuError
+from yohaku.core.errors import Malformed, Unreadable, YohakuError
 from yohaku.phrases import explain
 from yohaku.settings import Settings
 
@@ -47,6 +47,8 @@ class Begin:
             return self._agent(surface, endpoint, window, resume)
         except YohakuError as wrong:
             surface.tell(Told(said(wrong, self.settings.lang), "error"))
+            if resume and window and isinstance(wrong, Malformed | Unreadable):
+                surface.tell(Told(say("resume_broken", self.settings.lang, name=resume), "note"))
         except OSError as wrong:
             facts = {"name": wrong.filename or "", "why": wrong.strerror or wrong}
             surface.tell(Told(say("os_trouble", self.settings.lang, **facts), "error"))

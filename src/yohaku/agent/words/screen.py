@@ -184,6 +184,10 @@ WORDS: dict[str, tuple[str, str]] = {
         "トークン数を整数で指定してください。例: /window 16384",
     ),
     "resume_choose": ("Which session?", "どの会話を続けますか?"),
+    "resume_broken": (
+        "The session cannot be read as it is. `yohaku doctor {name}` says what is wrong and can repair it.",
+        "このままでは読めないセッションです。`yohaku doctor {name}` で原因を調べ、修復できます。",
+    ),
     "resume_none": ("There is no earlier session here.", "以前の会話はまだありません。"),
     "resume_done": ("Going on with {name}: {turns:,} turns.", "{name} の続きから: やり取り {turns:,} 回。"),
     "export_done": ("Written to {name}", "{name} に書き出しました"),
