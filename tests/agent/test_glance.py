@@ -61,6 +61,15 @@ def test_of_a_large_one_the_definition_that_is_named_is_read(project: Path) -> N
         assert looked(project, prompt) == [read]
 
 
+def test_and_the_constants_it_uses(project: Path) -> None:
+    (project / "shop.py").write_text(
+        f"{SHOP}\n\ndef returnable(days):\n    return days <= RETURN_DAYS and OTHER_NAME\n"
+    )
+    (read, _), grep = looked(project, "Explain the function returnable in shop.py.")
+    assert read == "read"
+    assert grep == ("grep", {"pattern": "^(RETURN_DAYS)\\b", "path": "shop.py"})
+
+
 def test_or_the_lines_with_words_of_the_prompt(project: Path) -> None:
     (found,) = looked(project, "Within how many days may a customer return something? Look it up in shop.py.")
     assert found == ("grep", {"pattern": "(?i)days", "path": "shop.py"})

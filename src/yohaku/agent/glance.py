@@ -32,6 +32,7 @@ WHOLE = 6
 """A file is read whole that takes no more than this part of the window."""
 LINES = 60
 """Of one definition that are read."""
+CONSTANTS = 8
 HITS = 6
 """Lines a word may stand in; one that stands in more says nothing."""
 
@@ -49,6 +50,7 @@ _NAMES = re.compile(
     r"|(?<!\w)([A-Za-z_]\w*)\(",
     re.ASCII,
 )
+_CAPITALS = re.compile(r"\b[A-Z][A-Z0-9]*_[A-Z0-9_]+\b|\b[A-Z]{4,}\b", re.ASCII)
 _WORD = re.compile(r"[A-Za-z]{4,}")
 _DECLARED = re.compile(
     r"\b(?:def|class|function|fn|func(?:\s*\([^)]*\))?|type|struct|enum|union|trait|interface|mod|module|namespace|record)"
@@ -124,6 +126,8 @@ def _calls(agent: Agent, path: Path, said: str, prompt: str) -> Iterator[Call]:
         for section in sections:
             lines = min(LINES, 1 + section.last - section.first)
             yield call(agent, "read", path=name, offset=section.first, limit=lines)
+        if (constants := _constants(text, sections)) and agent.tool("grep"):
+            yield call(agent, "grep", pattern=f"^({'|'.join(constants)})\\b", path=name)
     elif (words := _telling(text, prompt)) and agent.tool("grep"):
         yield call(agent, "grep", pattern=f"(?i){'|'.join(words)}", path=name)
     else:
@@ -135,6 +139,14 @@ def _declared(text: str, name: str, said: str) -> list[Section]:
     names = {group for found in _NAMES.finditer(said) for group in (found[0], *found.groups()) if group}
     sections = [each for each in declarations(text, name) if name_of(each) in names]
     return sections[:FILES]
+
+
+def _constants(text: str, sections: list[Section]) -> list[str]:
+    """What these definitions use and the file sets elsewhere, by names in capitals."""
+    lines = text.split("\n")
+    used = [name for each in sections for line in lines[each.first - 1 : each.last] for name in _CAPITALS.findall(line)]
+    set_ = {found[0] for line in lines if (found := _CAPITALS.match(line))}
+    return [name for name in dict.fromkeys(used) if name in set_][:CONSTANTS]
 
 
 def name_of(section: Section) -> str:
