@@ -22,7 +22,8 @@ from yohaku.testing import ByteMeter, conversation
 
 DIALECTS = ("openai_chat", "openai_responses", "anthropic", "gemini", "ollama")
 MIXED = ("openai_responses", "anthropic", "gemini")
-SEEDS = max(1, int(os.environ.get("YOHAKU_LAWS", "10000")) // 20)
+SEEDS = min(5_000, max(1, int(os.environ.get("YOHAKU_LAWS", "10000")) // 20))
+"""For each recipe. There are not so many kinds of pins that more would find more."""
 
 
 def owners(history: History) -> dict[str, Turn | Step]:
