@@ -94,7 +94,7 @@ def test_what_is_said_to_fail_is_run_and_what_the_failure_names_is_read(project:
         "import unittest, shop\n\nclass T(unittest.TestCase):\n"
         "    def test_it(self):\n        self.assertEqual(shop.discounted(100, 20), 80)\n"
     )
-    prompt = "`python3 -m unittest -q test_shop` fails. Find the bug in shop.py and fix it."
+    prompt = "`python3 -m unittest -q test_shop` fails. Find the bug in shop.py."
     (ran, arguments), (read, place) = looked(project, prompt, allow=yes)
     assert (ran, arguments) == ("bash", {"command": "python3 -m unittest -q test_shop"})
     assert read == "read"

@@ -10,7 +10,7 @@ import pytest
 from tests.agent.scripted import agent, ended, play, says, sent
 from tests.agent.test_glance import SMALL, called, yes
 from yohaku.agent.bench.tool import Ask
-from yohaku.agent.shown import SAME, TRIES, wants_change
+from yohaku.agent.shown import SAME, TRIES, WRITE, wants_change
 
 SOURCE = '''\
 """Prices."""
@@ -106,7 +106,7 @@ def test_a_line_that_is_to_become_another_does(project: Path) -> None:
     ],
 )
 def test_what_may_be_meant_otherwise_changes_nothing(project: Path, said: str) -> None:
-    assert after(project, said) == SOURCE
+    assert after(project, said, "Nothing has to be changed.") == SOURCE
 
 
 @pytest.mark.parametrize(
@@ -135,6 +135,18 @@ def test_a_model_that_shows_things_as_they_are_is_told_so_once(project: Path) ->
     assert ended(play(one, ASKED)).why == "done"
     assert sent(one)[1]["messages"][-1]["content"] == SAME.format(name="doubled", path="till.py")
     assert (project / "till.py").read_text() == SOURCE
+
+
+@pytest.mark.parametrize(("prompt", "lang"), [(ASKED, "en"), ("till.py の doubled を直してください。", "ja")])
+def test_a_model_that_only_announces_is_asked_once_to_write_it(project: Path, prompt: str, lang: str) -> None:
+    one = agent(project, says("I need to fix it."), says(fenced(RIGHT)), says("Done."), tools=SMALL, allow=yes)
+    assert ended(play(one, prompt)).text == "Done."
+    assert sent(one)[1]["messages"][-1]["content"] == WRITE[lang]
+    assert (project / "till.py").read_text() == SOURCE.replace("value + 2", "value * 2")
+
+
+def test_a_model_that_asks_back_is_left_to_ask(project: Path) -> None:
+    assert after(project, "Which of the two do you mean?") == SOURCE
 
 
 def test_what_failed_is_run_again_after_a_change(project: Path) -> None:

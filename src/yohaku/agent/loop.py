@@ -28,7 +28,7 @@ class Agent(Standing):
     async def _loop(self, prompt: str) -> Ended:
         self._say(prompt)
         repeats, urges, text = Repeats(self.strategy.tier == "small"), list(replying.URGES), ""
-        urge, tries = "", shown.TRIES
+        urge, tries, wrote, said = "", shown.TRIES, False, set[str]()
         failing = await glance.look(self, prompt, self._use)
         for _ in range(self.steps):
             foldings = self.foldings
@@ -38,9 +38,10 @@ class Agent(Standing):
             reply = replying.understood(self, answer)
             text = replying.said(reply)
             if not reply.calls:
-                found = shown.change(self, prompt, text) if tries else shown.Shown()
-                if found.urge and found.urge != urge:
+                found = shown.change(self, prompt, text, wrote) if tries else shown.Shown()
+                if found.urge and found.urge not in said:
                     urge = found.urge
+                    said.add(urge)
                     continue
                 reply, tries = Reply((*reply.items, *found.edits)), tries - bool(found.edits)
             if not reply.calls:
@@ -58,6 +59,7 @@ class Agent(Standing):
             urge = ""
             results = await self._use(reply)
             changed = any(map(self._changes, reply.calls))
+            wrote |= changed
             repeats.stepped(reply.calls, results, text, changed=changed)
             if failing and changed and not any(result.error for result in results.values()):
                 await glance.again(self, failing, self._use)

@@ -25,6 +25,12 @@ SAME = (
     "[You showed {name} as it stands in {path}, so nothing would change. Say which line of it is wrong and why, then "
     "write all of it with that line changed.]"
 )
+WRITE = {
+    "en": "[Nothing has been changed yet. Write the function that has to change, whole and corrected, in a code block. "
+    "If nothing has to be changed, say why.]",
+    "ja": "[まだ何も変更されていません。直した関数の全体をコードブロックに書いてください。"
+    "変更が不要なら、その理由を答えてください。]",
+}
 TRIES = 5
 """Changes that are made for the model while it answers one prompt."""
 FILES = 8
@@ -52,6 +58,8 @@ _ASKS = re.compile(
     r"|説明|なぜ|どう|何を|どこ|教え|提案|方法|ますか|でしょうか|見せ",
     re.IGNORECASE,
 )
+_KANA = re.compile(r"[ぁ-んァ-ヶ]")
+_QUESTION = re.compile(r"[?？]\s*$")
 _SENTENCE = re.compile(r"[.!?](?=\s|$)|[。！？\n]")
 
 
@@ -61,12 +69,16 @@ class Shown(NamedTuple):
     """What is to be said to a model that shows things as they are."""
 
 
-def change(agent: Agent, prompt: str, said: str) -> Shown:
-    """The edits that a reply without calls speaks of."""
-    if "`" not in said or not watched(agent) or not agent.tool("edit") or not wants_change(prompt):
+def change(agent: Agent, prompt: str, said: str, done: bool = False) -> Shown:
+    """The edits that a reply without calls speaks of; `done` when something was changed for this prompt already."""
+    if not watched(agent) or not agent.tool("edit") or not wants_change(prompt):
         return Shown()
     found = [*_found(agent, said), *_inline(agent, said)]
-    return next((shown for shown in found if shown.edits), next(iter(found), Shown()))
+    idle = not done and agent.files.seen and agent.permissions.mode != "read-only" and said.strip()
+    nothing = (
+        Shown(urge=WRITE["ja" if _KANA.search(prompt) else "en"]) if idle and not _QUESTION.search(said) else Shown()
+    )
+    return next((shown for shown in found if shown.edits), next(iter(found), nothing))
 
 
 def wants_change(prompt: str) -> bool:

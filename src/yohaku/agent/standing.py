@@ -293,7 +293,7 @@ class Standing:
 
     def _equipment(self, tier: Tier) -> Equipment:
         tools = opening.tools_of(tier) if self._chosen is None else self._chosen
-        prompt = prompt_for(tier, self.root, self.window, self.meter.count, bool(tools))
+        prompt = prompt_for(tier, self.root, self.window, self.meter.count, bool(tools), self.lang)
         return Equipment(tools, prompt, opening.definitions(tools, self.endpoint.dialect, tier == "small"))
 
     def _weight(self, equipment: Equipment) -> int:

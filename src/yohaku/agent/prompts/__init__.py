@@ -36,7 +36,12 @@ class Prompt(NamedTuple):
 
 
 def prompt_for(
-    tier: Literal["small", "full"], root: Path, window: int, count: Callable[[str], int], tools: bool = True
+    tier: Literal["small", "full"],
+    root: Path,
+    window: int,
+    count: Callable[[str], int],
+    tools: bool = True,
+    lang: str = "en",
 ) -> Prompt:
     """The whole system prompt of a tier, for work in `root`; without tools it is only said how to talk."""
     said, cut = _project(root, int(window * SHARE), count) if tools else ("", "")
@@ -44,7 +49,11 @@ def prompt_for(
         f"\nYou work in {root} on {_system()}. Relative paths start there.{_listing(root, count)}\n" if tools else ""
     )
     base = TEXTS[tier] if tools else CHAT
-    return Prompt(f"{base}{where}{said}".rstrip() + "\n", cut)
+    return Prompt(f"{base}{where}{said}{TONGUES.get(lang, '')}".rstrip() + "\n", cut)
+
+
+TONGUES = {"ja": "\nWhen the user writes Japanese, answer in Japanese: 日本語で書かれたら、必ず日本語で答える。\n"}
+"""Said last, in the language it is about: small models go by what they read, and tools and files are in English."""
 
 
 CHAT = """\
