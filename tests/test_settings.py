@@ -14,20 +14,9 @@ from yohaku import catalog, cli, cli_parser, phrases
 from yohaku.core.engine import Question
 from yohaku.core.errors import BadSetting, UnknownModel, UnknownRecipe
 from yohaku.core.recipes import RECIPES
+from yohaku.resolve import Endpoint, Window, endpoint, recipe_for, window_for
 from yohaku.session import Session
-from yohaku.settings import (
-    KEYS,
-    Endpoint,
-    Notice,
-    Settings,
-    Window,
-    endpoint,
-    read,
-    recipe_for,
-    told,
-    window_for,
-    with_flags,
-)
+from yohaku.settings import KEYS, Notice, Settings, read, told, with_flags
 from yohaku.testing import ByteMeter
 
 HOME = {"HOME": "/home/hana"}
