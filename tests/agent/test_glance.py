@@ -14,7 +14,6 @@ from yohaku.agent.bench.outline import declarations
 from yohaku.agent.bench.permission import Permissions
 from yohaku.agent.bench.tool import Ask
 from yohaku.agent.events import Called, Event
-from yohaku.agent.glance import name_of
 from yohaku.agent.tools import tools_for
 
 SMALL = tools_for("small")
@@ -156,7 +155,7 @@ def test_a_model_with_room_or_far_away_is_left_to_itself(project: Path) -> None:
 
 def test_a_definition_is_known_by_its_name_in_many_languages() -> None:
     def names(text: str, file: str) -> list[str]:
-        return [name_of(each) for each in declarations(text, file)]
+        return [each.name for each in declarations(text, file)]
 
     assert names("@cached\nclass A(B):\n    async def f(self) -> int: ...\n", "a.py") == ["A", "f"]
     assert names("export async function f<T>(a: T) {}\nclass Q extends R {\n  m() {}\n}\n", "a.ts") == ["f", "Q", "m"]

@@ -25,7 +25,8 @@ Use: TypeAlias = Callable[[Reply], Awaitable[dict[str, Result]]]
 
 LONGEST = 8_000
 """Characters of a prompt, and of what a command printed last, that are looked at for names."""
-FILES = 2
+FILES = SECTIONS = 2
+"""Files that are opened, and definitions in each."""
 LARGEST = 1 << 20
 """Bytes of a file that is looked into."""
 WHOLE = 6
@@ -52,11 +53,6 @@ _NAMES = re.compile(
 )
 _CAPITALS = re.compile(r"\b[A-Z][A-Z0-9]*_[A-Z0-9_]+\b|\b[A-Z]{4,}\b", re.ASCII)
 _WORD = re.compile(r"[A-Za-z]{4,}")
-_DECLARED = re.compile(
-    r"\b(?:def|class|function|fn|func(?:\s*\([^)]*\))?|type|struct|enum|union|trait|interface|mod|module|namespace|record)"
-    r"\s+([A-Za-z_]\w*)|([A-Za-z_]\w*)\s*\(",
-    re.ASCII,
-)
 _PLAIN = frozenset(
     "about after also change code does each explain file find from function have here into just line look make many "
     "more much only please read should show some tell than that them then there these they this what when where which "
@@ -137,8 +133,8 @@ def _calls(agent: Agent, path: Path, said: str, prompt: str) -> Iterator[Call]:
 def _declared(text: str, name: str, said: str) -> list[Section]:
     """The definitions that are named."""
     names = {group for found in _NAMES.finditer(said) for group in (found[0], *found.groups()) if group}
-    sections = [each for each in declarations(text, name) if name_of(each) in names]
-    return sections[:FILES]
+    sections = [each for each in declarations(text, name) if each.name in names]
+    return sections[:SECTIONS]
 
 
 def _constants(text: str, sections: list[Section]) -> list[str]:
@@ -147,12 +143,6 @@ def _constants(text: str, sections: list[Section]) -> list[str]:
     used = [name for each in sections for line in lines[each.first - 1 : each.last] for name in _CAPITALS.findall(line)]
     set_ = {found[0] for line in lines if (found := _CAPITALS.match(line))}
     return [name for name in dict.fromkeys(used) if name in set_][:CONSTANTS]
-
-
-def name_of(section: Section) -> str:
-    """What it declares; empty where that cannot be told."""
-    found = _DECLARED.search(section.title)
-    return found[1] or found[2] if found else ""
 
 
 def _telling(text: str, prompt: str) -> list[str]:

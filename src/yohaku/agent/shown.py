@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from yohaku.agent.bench.outline import Section, declarations
 from yohaku.agent.bench.pages import page, split
-from yohaku.agent.glance import LARGEST, LONGEST, call, name_of, watched
+from yohaku.agent.glance import LARGEST, LONGEST, call, watched
 from yohaku.core.model import Call
+from yohaku.core.summary import is_japanese
 
 if TYPE_CHECKING:
     from yohaku.agent.loop import Agent
@@ -58,7 +59,6 @@ _ASKS = re.compile(
     r"|説明|なぜ|どう|何を|どこ|教え|提案|方法|ますか|でしょうか|見せ",
     re.IGNORECASE,
 )
-_KANA = re.compile(r"[ぁ-んァ-ヶ]")
 _QUESTION = re.compile(r"[?？]\s*$")
 _SENTENCE = re.compile(r"[.!?](?=\s|$)|[。！？\n]")
 
@@ -76,7 +76,7 @@ def change(agent: Agent, prompt: str, said: str, done: bool = False) -> Shown:
     found = [*_found(agent, said), *_inline(agent, said)]
     idle = not done and agent.files.seen and agent.permissions.mode != "read-only" and said.strip()
     nothing = (
-        Shown(urge=WRITE["ja" if _KANA.search(prompt) else "en"]) if idle and not _QUESTION.search(said) else Shown()
+        Shown(urge=WRITE["ja" if is_japanese([prompt]) else "en"]) if idle and not _QUESTION.search(said) else Shown()
     )
     return next((shown for shown in found if shown.edits), next(iter(found), nothing))
 
@@ -116,7 +116,7 @@ def _in_file(agent: Agent, path: Path, code: str) -> Shown | None:
     needs = list(_imports(code, text)) if path.suffix == ".py" else []
     pairs = [*needs, *([(old, new)] if new != old else [])]
     if not pairs:
-        return Shown(urge=SAME.format(name=name_of(written[0]), path=name))
+        return Shown(urge=SAME.format(name=written[0].name, path=name))
     return Shown(tuple(call(agent, "edit", path=name, old_string=was, new_string=now) for was, now in pairs))
 
 
@@ -134,7 +134,7 @@ def _text(path: Path) -> str:
 
 
 def _same(one: Section, other: Section) -> bool:
-    return name_of(one) == name_of(other) != ""
+    return one.name == other.name != ""
 
 
 def _bare(lines: list[str], new: str) -> str:

@@ -6,6 +6,7 @@ Law: the ranges are those of the file, from 1; what cannot be read gives no outl
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
@@ -49,11 +50,24 @@ BODIED = frozenset("struct_specifier class_specifier enum_specifier union_specif
 """Declarations only with a body: `struct point p;` is a use."""
 
 
+_DECLARED = re.compile(
+    r"\b(?:def|class|function|fn|func(?:\s*\([^)]*\))?|type|struct|enum|union|trait|interface|mod|module|namespace|record)"
+    r"\s+([A-Za-z_]\w*)|([A-Za-z_]\w*)\s*\(",
+    re.ASCII,
+)
+
+
 class Section(NamedTuple):
     first: int
     last: int
     title: str
     depth: int = 0
+
+    @property
+    def name(self) -> str:
+        """What it declares; empty where that cannot be told."""
+        found = _DECLARED.search(self.title)
+        return found[1] or found[2] if found else ""
 
     def __str__(self) -> str:
         return f"{'  ' * self.depth}{self.first}-{self.last}: {self.title}"
