@@ -6,6 +6,7 @@ The table itself: `python3 dev.py counts`.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -61,10 +62,12 @@ def over(group: list[Row]) -> float:
     return sum(row.ours for row in group) / sum(row.billed for row in group) - 1
 
 
-def thought_beside_a_call(row: Row) -> bool:
-    """gpt-oss: what a reply thinks in its text before it calls a tool is taken out by the server."""
+def thought_beside_a_call(row: Row) -> int:
+    """Tokens. gpt-oss at Groq: what a reply says in its text before it calls a tool is left out of the prompt. Harmony
+    keeps it until there is a final reply, and so do other hosts; which one it is, a meter does not know."""
     replies = row.exchange.request["messages"] if row.family == "gpt_oss" else ()
-    return any("<think>" in (reply.get("content") or "") for reply in replies if reply.get("tool_calls"))
+    meter = for_model(row.exchange.model, row.exchange.dialect)
+    return sum(meter.count(reply.get("content") or "") for reply in replies if reply.get("tool_calls"))
 
 
 def thought_of_an_earlier_turn(row: Row) -> bool:
@@ -86,8 +89,13 @@ def document_left_out(row: Row) -> bool:
     return row.exchange.dialect == "openai_responses" and row.kind == "documents" and row.billed < 225
 
 
-EXCEPTIONS = (thought_beside_a_call, thought_of_an_earlier_turn, document_left_out)
+EXCEPTIONS = (thought_of_an_earlier_turn, document_left_out)
 """Each says why a bill is lower than what was sent. They excuse a count that is over, never one that is under."""
+
+
+def read(row: Row) -> Row:
+    """Without what the server is known to have left out."""
+    return replace(row, ours=row.ours - thought_beside_a_call(row))
 
 
 def families(found: tuple[Row, ...], kind: str) -> dict[tuple[str, str], list[Row]]:
@@ -105,8 +113,8 @@ def test_tools_images_and_documents_are_never_under_and_at_most_ten_percent_over
     groups = families(counted(shared), kind)
     assert len(groups) >= least
     for family, group in groups.items():
-        plain = [row for row in group if not any(excuse(row) for excuse in EXCEPTIONS)]
-        assert gaps(group)[0] >= 0, family
+        plain = [read(row) for row in group if not any(excuse(row) for excuse in EXCEPTIONS)]
+        assert gaps([*group, *plain])[0] >= 0, family
         if plain and (available() or family[0] != "anthropic"):
             assert over(plain) <= 0.10, family
 
@@ -114,8 +122,9 @@ def test_tools_images_and_documents_are_never_under_and_at_most_ten_percent_over
 def test_each_exception_is_needed_and_rare(shared: Path) -> None:
     found = [row for row in counted(shared) if row.kind in ("tools", "images", "documents")]
     excused = [[row.exchange.number for row in found if excuse(row)] for excuse in EXCEPTIONS]
-    assert [len(rows) for rows in excused] == [2, 5, 2]
+    assert [len(rows) for rows in excused] == [5, 2]
     assert all(over([row]) > 0.10 for row in found if any(excuse(row) for excuse in EXCEPTIONS))
+    assert [over([row]) > 0.10 for row in found if thought_beside_a_call(row)] == [True, True]
 
 
 def test_text_to_openai_is_counted_to_the_token(shared: Path) -> None:

@@ -7,11 +7,15 @@ from hypothesis import strategies as st
 from yohaku.core.ledger import Scales
 from yohaku.core.model import Call, Result, Step, Text, Use
 from yohaku.meters import for_model
-from yohaku.meters.calls import CALLS, MARK, elements, loose, plain, twice
+from yohaku.meters.calls import CALLS, MARK, addressed, elements, loose, plain, twice
 
 
 def test_openai_says_the_name_again_with_the_result() -> None:
     assert (plain("bash", "{}"), twice("bash", "{}")) == (("bash", "{}"), ("bash", "bash", "{}"))
+
+
+def test_gpt_oss_reads_who_calls_whom_and_who_answers() -> None:
+    assert addressed("bash", "{}") == ("assistant to=functions.bash", "{}", "functions.bash to=assistant")
 
 
 def test_gemini_reads_arguments_apart_from_each_other() -> None:

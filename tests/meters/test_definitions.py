@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from yohaku.core.ledger import Scales
 from yohaku.core.model import Tool
 from yohaku.meters import for_model
-from yohaku.meters.definitions import DEFINITIONS, inlined, noted, spaced, tagged, typescript, words
+from yohaku.meters.definitions import DEFINITIONS, harmony, inlined, noted, spaced, tagged, typescript, words
 
 CITY = {"type": "string", "description": "The city."}
 WEATHER: dict[str, Any] = {
@@ -72,6 +72,22 @@ def test_each_schema_has_its_type(schema: Any, written: str) -> None:
 
 def test_what_typescript_has_no_form_for_is_a_remark() -> None:
     assert "// minLength: 2\nx: string," in takes({"type": "string", "minLength": 2, "additionalProperties": False})
+
+
+def test_gpt_oss_reads_a_remark_for_each_line_and_each_default_as_json() -> None:
+    assert harmony(definition(description="Get the weather.\nToday's.")) == (
+        ";\n\n// Get the weather.\n// Today's.\ntype get_weather = (_: {\n  // The city.\n  city: string,\n"
+        '  unit?: "c" | "f", // default: "c"\n}) => any'
+    )
+
+
+def test_gpt_oss_reads_titles_and_examples_but_no_bounds() -> None:
+    field = {"type": "integer", "title": "Days", "minimum": 1, "examples": [2, 3], "default": 5}
+    named = {"properties": {"minimum": field}, "required": ["minimum"], "additionalProperties": False}
+    assert harmony(definition(description="", parameters=named)) == (
+        ";\n\n// \ntype get_weather = (_: {\n  // Days\n  //\n  // examples: \n  // - 2\n  // - 3\n"
+        "  minimum: integer, // default: 5\n}) => any"
+    )
 
 
 def test_claude_reads_a_line_of_json() -> None:

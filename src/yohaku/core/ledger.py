@@ -74,9 +74,10 @@ class Scales:
             return known[1]
         entries = set()
         total = 0
-        for item in step.items:
+        for item in step.solid if self.frame.forgets and not step.uses else step.items:
             if isinstance(item, Use):
-                entries.add(item.call.at[:1])
+                if not self.frame.apart:
+                    entries.add(item.call.at[:1])
                 total += self.use(item)
             else:
                 entries.add(item.at[:1])

@@ -30,6 +30,10 @@ class Frame:
     """Per entry on the wire with its role: a prompt, a reply, a system text."""
     reply: int | None = None
     """Per entry that the model said; None where it has the frame of any other."""
+    apart: bool = False
+    """Whether each call is an entry of its own: a reply that only calls has no frame beside those of its calls."""
+    forgets: bool = False
+    """Whether the model no longer reads what it thought before a reply without calls."""
     joint: int | None = None
     """Between texts of the user that follow each other: they share one frame, whatever entries they stand in.
     None where each entry has its own, and nothing stands between the texts of one."""

@@ -21,6 +21,11 @@ def twice(name: str, arguments: str) -> tuple[str, ...]:
     return name, name, arguments
 
 
+def addressed(name: str, arguments: str) -> tuple[str, ...]:
+    """gpt-oss: a call says who sends it to whom, and so does its result. What is the same for all is in the frame."""
+    return f"assistant to=functions.{name}", arguments, f"functions.{name} to=assistant"
+
+
 def loose(name: str, arguments: str) -> tuple[str, ...]:
     """Gemini: the arguments as values inside values, each apart from its neighbours."""
     try:
@@ -48,5 +53,5 @@ def text(value: object) -> str:
 
 
 CALLS: dict[str, Callable[[str, str], tuple[str, ...]]] = {
-    "plain": plain, "twice": twice, "loose": loose, "elements": elements,
+    "plain": plain, "twice": twice, "addressed": addressed, "loose": loose, "elements": elements,
 }  # fmt: skip

@@ -6,6 +6,7 @@ Law: a definition that cannot be read is weighed as it was sent; none is written
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -26,6 +27,10 @@ SAID = frozenset({
 })  # fmt: skip
 """Fields of a schema that TypeScript has a form for, or that are left out of it."""
 
+EXPLAINED = frozenset({"examples", "nullable"})
+"""Those that Harmony has a form for beside them."""
+INNER = re.compile(r"\n(?!}\Z)")
+
 UNREAD = frozenset({"minLength", "maxLength", "pattern", "uniqueItems", "$schema", "$id"})
 """Fields of a JSON schema that Gemini has no field for."""
 
@@ -33,6 +38,11 @@ UNREAD = frozenset({"minLength", "maxLength", "pattern", "uniqueItems", "$schema
 def typescript(definition: str) -> str:
     """OpenAI: a type in a namespace, behind the end of the one before it."""
     return written(definition, in_typescript)
+
+
+def harmony(definition: str) -> str:
+    """gpt-oss: the same as Harmony writes it. Some hosts indent, some mark an empty description: the longer form."""
+    return written(definition, in_harmony)
 
 
 def tagged(definition: str) -> str:
@@ -61,7 +71,8 @@ def words(definition: str) -> str:
 
 
 DEFINITIONS: dict[str, Callable[[str], str]] = {
-    "typescript": typescript, "tagged": tagged, "noted": noted, "inlined": inlined, "spaced": spaced, "words": words,
+    "typescript": typescript, "harmony": harmony, "tagged": tagged, "noted": noted, "inlined": inlined,
+    "spaced": spaced, "words": words,
 }  # fmt: skip
 
 
@@ -152,6 +163,38 @@ def in_typescript(tool: Schema, name: str, description: str, schema: Schema) -> 
     full: Schema = Inliner(schema, 1).value(schema)
     body = f"{remark(text_of(full, 'description'))}_: {kind(full)}" if full.get("properties") else ""
     return f";\n\n{remark(description)}type {name} = ({body}) => any"
+
+
+def in_harmony(tool: Schema, name: str, description: str, schema: Schema) -> str:
+    full: Schema = explained(Inliner(schema, 1).value(schema))
+    said = "".join(f"// {line}\n" for line in description.splitlines() or [""])
+    body = f"{remark(text_of(full, 'description'))}_: {kind(full)}" if full.get("properties") else ""
+    indented = INNER.sub("\n  ", body)
+    return f";\n\n{said}type {name} = ({indented}) => any"
+
+
+def explained(schema: Any) -> Any:
+    """A schema with what Harmony has a form for alone, its remarks as they are there: a default is JSON, for one."""
+    if isinstance(schema, list):
+        return [explained(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    return {key: explanation(key, value) for key, value in schema.items() if key in SAID or key in EXPLAINED}
+
+
+def explanation(key: str, value: Any) -> Any:
+    match key, value:
+        case "default", _:
+            return dump(value)
+        case "title", str():
+            return f"{value}\n//"
+        case "examples", list():
+            return "".join(f"\n// - {dump(each)}" for each in value)
+        case "properties", dict():
+            return {name: explained(inner) for name, inner in value.items()}
+        case (("enum" | "const"), _):
+            return value
+    return explained(value)
 
 
 def remark(text: str) -> str:
