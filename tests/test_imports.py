@@ -19,7 +19,7 @@ MAY_IMPORT = {
     "dialects": {"core", "dialects"},
     "stores": {"core", "stores"},
     "drive": {"core"},
-    "phrases": {"core"},
+    "phrases": {"core", "phrases"},
     "testing": {"core"},
     "drafts": {"core", "drive"},
     "watch": {"core"},

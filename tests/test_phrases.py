@@ -4,10 +4,8 @@ import ast
 import re
 import string
 from collections.abc import Iterator
-from contextlib import suppress
 from itertools import product
 from pathlib import Path
-from random import Random
 
 import pytest
 
@@ -34,12 +32,12 @@ from yohaku.core.errors import (
 from yohaku.core.fold import View
 from yohaku.core.ledger import weigh
 from yohaku.core.model import Step, Text, Tool, Turn
-from yohaku.core.recipes import RECIPES
 from yohaku.core.scribe import history_of
-from yohaku.phrases import ERRORS, LANGUAGES, PHRASES, WHAT, WHY, explain, folded, notice, say
-from yohaku.session import Session
+from yohaku.phrases import LANGUAGES, explain, notice, say
+from yohaku.phrases.sentences import PHRASES
+from yohaku.phrases.troubles import ERRORS, NOTICES, WHAT, WHY
 from yohaku.stores.sqlite_file import REASONS
-from yohaku.testing import ByteMeter, conversation
+from yohaku.testing import ByteMeter
 
 SOURCE = Path(yohaku.__file__).parent
 
@@ -243,7 +241,7 @@ def test_every_notice_has_a_sentence_in_japanese() -> None:
     names = ("settings.py", "resolve.py", "keeping.py", "minutes.py")
     source = "".join((SOURCE / name).read_text(encoding="utf-8") for name in names)
     codes = set(re.findall(r"(?:warn|Notice)\(\s*\"(\w+)\"", source))
-    assert codes == phrases.NOTICES.keys()
+    assert codes == NOTICES.keys()
     read = settings.read({"WINDOW": "", "YOHAKU_WINDOW": "many", "HOME": "/nowhere"})
     (told,) = read.warnings
     assert "YOHAKU_WINDOW" in phrases.notice(told.code, told.text, told.facts, "ja")
@@ -255,28 +253,3 @@ def test_why_a_store_failed_is_said_in_japanese_too() -> None:
         assert why not in explain(StoreFailed("store.db", why, remedy), "ja")
         assert why not in notice("store_failed", "", {"where": "store.db", "why": why}, "ja")
     assert "timeout" in explain(StoreFailed("store.db", "timeout", "wait"), "ja")
-
-
-def test_what_was_folded_and_why_is_said_in_japanese() -> None:
-    """Of every fold that our recipes make on generated conversations; so no pass of ours is forgotten."""
-    said: set[tuple[str, str]] = set()
-    for seed in range(120):
-        history = conversation(Random(seed), max_turns=4, max_steps=6)
-        body = dialects.dialect_named("openai_chat").compose(history)
-        for recipe in RECIPES:
-            window = Random(seed).choice((600, 1_500, 4_000))
-            session = Session(window, recipe=recipe, dialect="openai_chat", meter=ByteMeter())
-            with suppress(YohakuError):
-                session.fit(body)
-                said |= {(fold.what, fold.why) for fold in session.receipt.folds} if session.receipt else set()
-    assert len({why for _, why in said}) >= 6
-    assert [one for one in said if any(a == b for a, b in zip(one, folded(*one, "ja"), strict=True))] == []
-    assert folded("read result", "old", "en") == ("read result", "old")
-
-
-def test_the_words_of_a_pass_that_is_not_ours_stay() -> None:
-    assert folded("a thing", "because of me", "ja") == ("a thing", "because of me")
-    assert folded("read argument content", "summed up without a model: empty", "ja") == (
-        "read の引数 content",
-        "モデルなしで要約しました (empty)",
-    )

@@ -21,6 +21,7 @@ from yohaku import settings as setting
 from yohaku.cli_files import Trouble, as_json, called, load, read, write
 from yohaku.cli_parser import parser
 from yohaku.core.errors import DoesNotFit, YohakuError
+from yohaku.phrases.folds import folded
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -127,7 +128,7 @@ def show(arguments: argparse.Namespace, settings: setting.Settings) -> int:
             print("\n" + "\n".join(shape(view, meter)))
             print(_ledger(view, meter, receipt.limit, lang, phrases.say("after", lang)))
             for fold in receipt.folds:
-                what, why = phrases.folded(fold.what, fold.why, settings.lang)
+                what, why = folded(fold.what, fold.why, settings.lang)
                 print(f"{fold.before:>9,} → {fold.after:<8,} {what}: {why}; ref={fold.ref}")
         else:
             print(phrases.say("nothing_folded", lang))

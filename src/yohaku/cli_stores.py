@@ -18,6 +18,7 @@ from yohaku import phrases, stores
 from yohaku.core.errors import BadSetting, StoreFailed, YohakuError
 from yohaku.core.fold import Fold
 from yohaku.past import Done, Past
+from yohaku.phrases.folds import folded
 from yohaku.settings import Settings
 from yohaku.stores import DAY, Store
 from yohaku.stores.memory import MemoryStore
@@ -183,7 +184,7 @@ def _foldings(store: Store) -> list[tuple[str, Done]]:
 
 
 def _told(done: Done, conversation: str, lang: str) -> str:
-    kinds = Counter(": ".join(phrases.folded(fold["what"], fold["why"], lang)) for fold in done.row["folds"])
+    kinds = Counter(": ".join(folded(fold["what"], fold["why"], lang)) for fold in done.row["folds"])
     told = "; ".join(f"{count:,} × {kind}" for kind, count in kinds.most_common(4))
     facts = {name: done.row[name] for name in ("before", "after", "limit")}
     why = told + ("; …" if len(kinds) > 4 else "")
@@ -194,7 +195,7 @@ def _told(done: Done, conversation: str, lang: str) -> str:
 
 
 def _reason(fold: dict[str, Any], when: str, lang: str) -> str:
-    what, why = phrases.folded(fold["what"], fold["why"], lang)
+    what, why = folded(fold["what"], fold["why"], lang)
     return phrases.say("why_fold", lang, name=what, about=when, why=why, before=fold["before"], after=fold["after"])
 
 

@@ -31,6 +31,7 @@ class ScriptedTalk:
         self.sent: list[Any] = []
         self.window = self.reserve = 0
         self.closed = False
+        self.begins = False
 
     async def send(self, body: Any, hear: Callable[[Said | Thought], None], *, weighs: int = 0) -> Answer:
         self.sent.append(json.loads(json.dumps(body)))

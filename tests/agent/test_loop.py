@@ -126,7 +126,7 @@ def test_a_long_conversation_folds_and_says_so(tmp_path: Path) -> None:
     assert folds and all(event.receipt.after < event.receipt.before for event in folds)
     assert all(len(str(body).encode()) < 12_000 for body in sent(one))
     assert all(checkers.DIALECTS["openai_chat"].problems(body) == [] for body in sent(one))
-    assert max(event.used for event in events if isinstance(event, Gauge)) < 8_192
+    assert max(event.receipt.after for event in folds) <= one.gauge.limit  # between two foldings it may be over it
 
 
 # -- too long
@@ -163,6 +163,35 @@ def test_a_prompt_that_cannot_be_sent_is_taken_back(tmp_path: Path) -> None:
     assert not one.conversation.began
     (why,) = told(events)
     assert why.startswith("This window is too small for the agent")
+
+
+def test_a_prompt_that_was_taken_back_weighs_nothing_any_more(tmp_path: Path) -> None:
+    session = Session(8_192, recipe="chat", dialect="openai_chat", meter=ByteMeter())
+    one = agent(tmp_path, says("Hello."), says("Done."), window=8_192, session=session)
+    play(one, "Hi.")
+    before = one.gauge
+    events = play(one, "y" * 50_000)
+    assert ended(events) == Ended("too_big") and len(sent(one)) == 1
+    assert one.gauge == before
+    assert [event for event in events if isinstance(event, Gauge)][-1] == before
+    assert ended(play(one, "Again.")) == Ended("done", "Done.")
+
+
+def test_a_gauge_over_the_window_is_the_truth_and_the_folding_it_tells_of_follows(tmp_path: Path) -> None:
+    async def floods(bench: Bench, arguments: Arguments) -> Given:
+        return Given("line of output\n" * 400)
+
+    lines = [says("", calls("read", number, path=str(number))) for number in range(12)]
+    one = agent(tmp_path, *lines, says("Done."), window=8_192, tools=(tool("read", floods),))
+    seen = [event for event in play(one, "Go.") if isinstance(event, Gauge | Folded)]
+    over = [number for number, event in enumerate(seen) if isinstance(event, Gauge) and event.used > event.limit]
+    assert any(isinstance(event, Gauge) and event.share > 1 for event in seen)
+    for number in over:
+        now, folded, after = seen[number : number + 3]
+        assert isinstance(now, Gauge) and isinstance(folded, Folded) and isinstance(after, Gauge)
+        assert now.coming == f"folds before it is sent: {now.used - now.limit:,} tokens more than fit"
+        assert (folded.receipt.before, folded.receipt.after) == (now.used, after.used)
+        assert after.used <= after.limit
 
 
 # -- cut off

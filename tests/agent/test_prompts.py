@@ -32,6 +32,11 @@ def test_the_full_prompt_speaks_only_of_tools_there_are() -> None:
     assert not any(name in TEXTS["small"] for name in set(FULL) - set(SMALL))
 
 
+def test_the_small_prompt_says_how_a_ref_is_opened() -> None:
+    assert "read it with ref=… as path" in TEXTS["small"].replace("\n", " ")
+    assert "ref=…" in tool_named("read").brief
+
+
 def test_what_is_of_this_machine_comes_last_and_the_rest_is_the_same_everywhere(tmp_path: Path) -> None:
     here, there = (prompt_for("full", tmp_path / name, 9_999, COUNT).text for name in ("a", "b"))
     assert here.startswith(TEXTS["full"]) and there.startswith(TEXTS["full"])

@@ -10,6 +10,7 @@ import pytest
 from tests.agent.scripted import agent, ended, play, says, sent
 from tests.agent.test_glance import SMALL, called, yes
 from yohaku.agent.bench.tool import Ask
+from yohaku.agent.events import Said
 from yohaku.agent.shown import SAME, TRIES, WRITE, wants_change
 
 SOURCE = '''\
@@ -143,6 +144,28 @@ def test_a_model_that_only_announces_is_asked_once_to_write_it(project: Path, pr
     assert ended(play(one, prompt)).text == "Done."
     assert sent(one)[1]["messages"][-1]["content"] == WRITE[lang]
     assert (project / "till.py").read_text() == SOURCE.replace("value + 2", "value * 2")
+
+
+@pytest.mark.parametrize(
+    ("said", "begin", "goes_on"),
+    [
+        ("The bug is in doubled, not in paid.", "```\ndef doubled(value):\n", "    return value * 2\n```\n"),
+        ("I will correct `paid` now.", "```\ndef paid(total, percent):\n", "    return 0\n```"),
+        ("It is wrong and has to be put right.", "```\n", f"{RIGHT}\n```"),
+    ],
+)
+def test_where_the_server_lets_it_the_definition_is_begun_for_it(
+    project: Path, said: str, begin: str, goes_on: str
+) -> None:
+    one = agent(project, says(said), says(goes_on), says("Done."), tools=SMALL, allow=yes)
+    one.talk.begins = True  # type: ignore[misc]
+    events = play(one, ASKED)
+    assert [(entry["role"], entry["content"]) for entry in sent(one)[1]["messages"][-2:]] == [
+        ("user", WRITE["en"]), ("assistant", begin),
+    ]  # fmt: skip
+    assert begin + goes_on in "".join(event.text for event in events if isinstance(event, Said))
+    assert begin + goes_on in [entry["content"] for entry in sent(one)[2]["messages"] if entry["role"] == "assistant"]
+    assert (project / "till.py").read_text() != SOURCE
 
 
 def test_a_model_that_asks_back_is_left_to_ask(project: Path) -> None:

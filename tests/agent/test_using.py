@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -12,9 +13,11 @@ import pytest
 
 from tests import checkers
 from tests.agent.scripted import HERE, READ, agent, calls, ended, play, says, sent, tool
+from yohaku.agent.bench.permission import Permissions
 from yohaku.agent.bench.tool import Arguments, Bench, Given
 from yohaku.agent.events import Called, Ended, Said
 from yohaku.agent.loop import Agent
+from yohaku.agent.tools import tools_for
 from yohaku.core.errors import StoreFailed
 from yohaku.dialects.dialect import Answer
 from yohaku.session import Session
@@ -93,3 +96,27 @@ def test_a_store_that_is_full_costs_the_ref_and_not_the_step(tmp_path: Path) -> 
     events = play(one, "Go.")
     (called,) = [event for event in events if isinstance(event, Called)]
     assert "more than there is room for …]" in called.result.text
+
+
+def test_the_small_tier_can_open_every_ref_it_is_shown(tmp_path: Path) -> None:
+    """What is cut as it arrives is shown with a ref; the six tools of a small window open it."""
+    (tmp_path / "log.txt").write_text(
+        "".join(f"request {number} took {number * 7 % 97} ms\n" for number in range(3_000))
+    )
+    opened: list[str] = []
+
+    async def opens(hear: Callable[[Said], None]) -> Answer:
+        (ref,) = set(re.findall(r"ref=(\w+)", sent(one)[-1]["messages"][-1]["content"]))
+        opened.append(ref)
+        return says("", calls("read", 2, path=f"ref={ref}", offset=1_500, limit=3))
+
+    lines = (says("", calls("bash", command="cat log.txt")), opens, says("Done."))
+    session = Session(16_384, dialect="openai_chat", meter=ByteMeter())
+    one = agent(
+        tmp_path, *lines, window=16_384, tools=tools_for("small"), session=session, permissions=Permissions("yolo")
+    )
+    results = [event.result.text for event in play(one, "Go.") if isinstance(event, Called)]
+    assert results[1] == (
+        f"[ref={opened[0]}: lines 1,500-1,502 of 3,000]\n  1500: request 1499 took 17 ms\n"
+        "  1501: request 1500 took 24 ms\n  1502: request 1501 took 31 ms\n[more from offset=1503]"
+    )

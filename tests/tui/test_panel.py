@@ -64,3 +64,18 @@ def test_without_colours_everything_can_still_be_read(tmp_path: Path, monkeypatc
         assert "7.9K / 8K (96%) !!!" in seen(app) and "nearly full: outputs are" in seen(app)
 
     run(app, script)
+
+
+@pytest.mark.parametrize(("lang", "word"), [("en", "more than fits: folds first"), ("ja", "超過: まず折りたたみます")])
+def test_over_the_window_the_number_is_true_and_it_is_said_what_happens_first(
+    tmp_path: Path, lang: str, word: str
+) -> None:
+    gauge = replace(CALM, used=8_440, coming="folds before it is sent: 1,272 tokens more than fit")
+    app = YohakuApp(begins(tmp_path, FakeAgent(gauge=gauge), lang=lang))
+
+    async def script(pilot: Pilot[int]) -> None:
+        shown = " ".join(seen(app).replace("│", " ").split())
+        assert "8.4K / 8K (103%) !!!" in shown and word in shown
+        assert app.query_one(Panel).has_class("-full")
+
+    run(app, script)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from textual import events
 from textual._xterm_parser import XTermParser
 from textual.pilot import Pilot
@@ -72,3 +73,97 @@ def test_arrows_bring_back_what_was_typed_and_the_draft_after_it(tmp_path: Path)
         assert again.query_one(Prompt).text == "two\nlines"
 
     run(again, another_day)
+
+
+LOG = "2026-01-01 request took 17 ms\n" * 330_000
+LABEL = "[pasted 9.4 MB, 330,000 lines]"
+
+
+def test_a_big_paste_is_a_label_and_sent_whole(tmp_path: Path) -> None:
+    agent = FakeAgent()
+    app = YohakuApp(begins(tmp_path, agent))
+
+    async def script(pilot: Pilot[int]) -> None:
+        prompt = app.query_one(Prompt)
+        await pilot.press(*"Why ")
+        app.post_message(events.Paste(LOG.replace("\n", "\r")))
+        await pilot.pause()
+        await pilot.press(*" so")
+        assert prompt.text == f"Why {LABEL} so" and LABEL in seen(app)
+        await pilot.press("enter")
+        await until(pilot, lambda: agent.prompts)
+        assert agent.prompts == [f"Why {LOG} so"]
+        assert "lines in all; /export writes all of it" in seen(app)
+        await pilot.press("up")
+        assert prompt.text == f"Why {LABEL} so"
+
+    run(app, script)
+    again = YohakuApp(begins(tmp_path, agent))
+
+    async def another_day(pilot: Pilot[int]) -> None:
+        await pilot.press("up")
+        assert again.query_one(Prompt).text == "[pasted 9.4 MB, 330,001 lines]"
+        await pilot.press("enter")
+        await until(pilot, lambda: len(agent.prompts) == 2)
+        assert agent.prompts[1] == f"Why {LOG} so"
+
+    run(again, another_day)
+
+
+@pytest.mark.parametrize("keys", [["backspace"], ["home", "delete"], ["left", "x"], ["ctrl+u"], ["shift+home", "x"]])
+@pytest.mark.parametrize("lang", ["en", "ja"])
+def test_a_label_that_vanishes_is_told_and_comes_back_by_undo(tmp_path: Path, keys: list[str], lang: str) -> None:
+    agent = FakeAgent()
+    app = YohakuApp(begins(tmp_path, agent, lang=lang))
+
+    async def script(pilot: Pilot[int]) -> None:
+        prompt = app.query_one(Prompt)
+        app.post_message(events.Paste(LOG))
+        await pilot.pause()
+        label = prompt.text
+        await pilot.press(*keys)
+        await until(pilot, lambda: app._notifications)
+        assert label not in prompt.text
+        (told,) = app._notifications
+        assert told.message.startswith(label) and "Ctrl-Z" in told.message
+        await pilot.press("ctrl+z")
+        assert prompt.text == label
+        await pilot.press("enter")
+        await until(pilot, lambda: agent.prompts)
+        assert agent.prompts == [LOG.strip()]
+
+    run(app, script, toasts=True)
+
+
+def test_a_label_goes_as_one_letter_and_its_neighbours_stay(tmp_path: Path) -> None:
+    app = YohakuApp(begins(tmp_path, FakeAgent()))
+
+    async def script(pilot: Pilot[int]) -> None:
+        prompt = app.query_one(Prompt)
+        await pilot.press("a")
+        app.post_message(events.Paste(LOG))
+        await pilot.pause()
+        await pilot.press("b", "backspace")
+        assert prompt.text == f"a{LABEL}"
+        await pilot.press("backspace")
+        assert prompt.text == "a"
+
+    run(app, script)
+
+
+def test_a_draft_with_a_big_paste_is_there_after_looking_at_something_older(tmp_path: Path) -> None:
+    app = YohakuApp(begins(tmp_path, FakeAgent()))
+
+    async def script(pilot: Pilot[int]) -> None:
+        prompt = app.query_one(Prompt)
+        await send(pilot, "one")
+        app.post_message(events.Paste(LOG))
+        await pilot.pause()
+        await pilot.press("up")
+        assert prompt.text == "one"
+        await pilot.press("down")
+        assert prompt.text == LABEL and prompt.pasted.whole(prompt.text) == LOG
+        await pilot.pause()
+        assert not app._notifications
+
+    run(app, script, toasts=True)

@@ -15,7 +15,7 @@ from yohaku.agent.errors import TalkFailed, TooLong, Truncated
 from yohaku.agent.events import Ended, Event, Told
 from yohaku.agent.hearing import Endless, Stopped
 from yohaku.agent.repeats import Repeats, once
-from yohaku.agent.standing import Standing
+from yohaku.agent.standing import Mark, Standing
 from yohaku.agent.strategy import too_much_at_once
 from yohaku.core.errors import BadSetting, DoesNotFit, YohakuError
 from yohaku.core.model import Call, Reply, Result, Text
@@ -28,11 +28,12 @@ class Agent(Standing):
     async def _loop(self, prompt: str) -> Ended:
         self._say(prompt)
         repeats, urges, text = Repeats(self.strategy.tier == "small"), list(replying.URGES), ""
-        urge, tries, wrote, said = "", shown.TRIES, False, set[str]()
+        urge, begin, tries, wrote, said = "", "", shown.TRIES, False, set[str]()
         failing = await glance.look(self, prompt, self._use)
         for _ in range(self.steps):
             foldings = self.foldings
-            answer = await replying.answered(self, urge)
+            answer = await replying.answered(self, urge, begin)
+            begin = ""
             if self.foldings > foldings:
                 repeats.forget()
             reply = replying.understood(self, answer)
@@ -40,7 +41,7 @@ class Agent(Standing):
             if not reply.calls:
                 found = shown.change(self, prompt, text, wrote) if tries else shown.Shown()
                 if found.urge and found.urge not in said:
-                    urge = found.urge
+                    urge, begin = found.urge, found.begin
                     said.add(urge)
                     continue
                 reply, tries = Reply((*reply.items, *found.edits)), tries - bool(found.edits)
@@ -95,7 +96,7 @@ class Agent(Standing):
         return tuple(self._queue)
 
     async def _work(self, prompt: str) -> None:
-        mark = self.conversation.mark()
+        mark = self.mark()
         try:
             ended = await self._loop(prompt)
         except Stopped:
@@ -173,10 +174,10 @@ class Agent(Standing):
         self.tell("loop_hopeless", "error")
         return Ended("failed", text)
 
-    def _too_big(self, wrong: DoesNotFit, mark: int) -> Ended:
+    def _too_big(self, wrong: DoesNotFit, mark: Mark) -> Ended:
         """A prompt that cannot be sent is taken back, so that the conversation can go on without it."""
-        if self.conversation.length == mark + 1:
-            self.conversation.back(mark)
+        if self.conversation.length == mark.entries + 1:
+            self.back(mark)
         verdict = wrong.verdict
         if verdict.what.startswith("the system prompt"):  # ours: the user cannot shorten it
             self.tell("loop_window_small", "error", needs=verdict.needs, limit=verdict.limit)

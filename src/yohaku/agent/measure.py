@@ -66,7 +66,9 @@ def gauge(
     budget, scale = session.budget, session.scale
     used = scale.total(ledger.total + added)
     at = first_rung(session.recipe, budget)
-    if used >= at:
+    if used > budget.limit:  # what tools gave is shown as it is: the true number, and that it is never sent so
+        coming = say("loop_over", lang, over=used - budget.limit)
+    elif used >= at:
         coming = say("loop_now", lang, at=at)
     elif used >= budget.at("warm"):
         coming = say("loop_soon", lang, at=at, left=at - used)

@@ -10,7 +10,7 @@ from bisect import bisect_left
 from typing import TYPE_CHECKING
 
 from yohaku.agent.errors import CutOff, TooLong, Truncated
-from yohaku.agent.events import Replied
+from yohaku.agent.events import Replied, Said
 from yohaku.agent.heal import healed, more_room
 from yohaku.agent.hearing import Enough
 from yohaku.agent.talking.caching import marked
@@ -46,14 +46,20 @@ NO_TOOLS: dict[str, dict[str, Json]] = {
 }
 
 
-async def answered(agent: Agent, urge: str = "") -> Answer:
-    """The model's answer to the conversation as it stands; raises `TooLong` and others only after a second try."""
+async def answered(agent: Agent, urge: str = "", begin: str = "") -> Answer:
+    """The model's answer to the conversation as it stands; raises `TooLong` and others only after a second try.
+
+    `urge` is said on top of it, this once; with `begin` its answer begins so, where the server can begin one.
+    """
     tried = False
+    begin = begin if agent.talk.begins else ""
     while True:
         body = await agent.fitted()
         sent = agent.gauge.used
-        asked = marked(_steadied(_urged(body, agent, urge) if urge else body, agent), agent.endpoint)
+        asked = marked(_steadied(_urged(body, agent, urge, begin) if urge else body, agent), agent.endpoint)
         agent.listen((lambda text: bool(_calls(agent, text))) if agent.endpoint.local and agent.tools else None)
+        if begin:
+            agent.hear(Said(begin))
         try:
             answer = await agent.doing(agent.talk.send(asked, agent.hear, weighs=sent))
         except Enough:
@@ -71,6 +77,7 @@ async def answered(agent: Agent, urge: str = "") -> Answer:
             agent.talk.reserve = agent.session.budget.reserve
             _learn(agent, answer.usage if not urge else None, sent)
             agent.hear(Replied(answer.usage, answer.stop))
+            answer = _begun(answer, begin)
             if not was_cut(answer, agent.endpoint.dialect):
                 return answer
             if tried:
@@ -173,13 +180,23 @@ def _steadied(body: Json, agent: Agent) -> Json:
     return {**steady, **body} if steady else body
 
 
-def _urged(body: Json, agent: Agent, urge: str) -> Json:
-    """The body with a word for a model that repeats itself, said this once.
+def _begun(answer: Answer, begin: str) -> Answer:
+    """The answer with what it was begun with, which servers do not say again."""
+    if not begin:
+        return answer
+    first, *rest = answer.reply.items or (Text(""),)
+    items = (Text(begin + first.text), *rest) if isinstance(first, Text) else (Text(begin), first, *rest)
+    return Answer(Reply(items), answer.usage, answer.stop)
+
+
+def _urged(body: Json, agent: Agent, urge: str, begin: str) -> Json:
+    """The body with a word for a model that repeats itself, said this once, and the beginning of what it answers.
 
     Where it is to answer in words the tools stay all the same, if they can, and so does what the server has cached.
     """
     dialect = agent.conversation.dialect
-    said = dialect.with_entries(body, [*dialect.entries_of(body), dialect.user_entry(urge)])
+    added = [dialect.user_entry(urge), *([dialect.model_entry(begin)] if begin else [])]
+    said = dialect.with_entries(body, [*dialect.entries_of(body), *added])
     if urge != ANSWER:
         return said
     if dialect.name in NO_TOOLS:

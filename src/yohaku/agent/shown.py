@@ -36,6 +36,8 @@ TRIES = 5
 """Changes that are made for the model while it answers one prompt."""
 FILES = 8
 """Of those read last that are looked into."""
+HEAD = 8
+"""Lines in which a definition must come to its body."""
 
 _FENCE = re.compile(r"^[ \t]*```[\w+-]*[ \t]*\n(.*?)^[ \t]*```", re.MULTILINE | re.DOTALL)
 _NUMBERED = re.compile(r"^[ \t]*\d+(?:\t|: ?|[ \t]{2,})", re.MULTILINE)
@@ -67,6 +69,8 @@ class Shown(NamedTuple):
     edits: tuple[Call, ...] = ()
     urge: str = ""
     """What is to be said to a model that shows things as they are."""
+    begin: str = ""
+    """How its next reply begins, where the server can begin one: who has the first line before them writes the next."""
 
 
 def change(agent: Agent, prompt: str, said: str, done: bool = False) -> Shown:
@@ -75,9 +79,9 @@ def change(agent: Agent, prompt: str, said: str, done: bool = False) -> Shown:
         return Shown()
     found = [*_found(agent, said), *_inline(agent, said)]
     idle = not done and agent.files.seen and agent.permissions.mode != "read-only" and said.strip()
-    nothing = (
-        Shown(urge=WRITE["ja" if is_japanese([prompt]) else "en"]) if idle and not _QUESTION.search(said) else Shown()
-    )
+    nothing = Shown()
+    if idle and not _QUESTION.search(said):
+        nothing = Shown(urge=WRITE["ja" if is_japanese([prompt]) else "en"], begin=_begin(agent, said))
     return next((shown for shown in found if shown.edits), next(iter(found), nothing))
 
 
@@ -85,6 +89,25 @@ def wants_change(prompt: str) -> bool:
     """Whether the user wants a change made, and not only something said of one."""
     said = _SENTENCE.split(_NOT.sub(" ", prompt[:LONGEST]))
     return any(_CHANGE.search(sentence) and not _ASKS.search(sentence) for sentence in said)
+
+
+def _begin(agent: Agent, said: str) -> str:
+    """The head of the definition that is spoken of first, in a code block; only the block where none is."""
+    first: list[tuple[int, str]] = []
+    for path in agent.files.seen[: -FILES - 1 : -1]:
+        text = _text(path)
+        for each in declarations(text, path.name) if text else ():
+            spoken = re.search(rf"(?<!\w){re.escape(each.name)}(?!\w)", said) if each.name else None
+            if spoken:
+                first.append((spoken.start(), _head(split(text)[each.first - 1 : each.last])))
+    return f"```\n{min(first)[1]}" if first else "```\n"
+
+
+def _head(lines: list[str]) -> str:
+    """Up to where its body begins; nothing where that cannot be told."""
+    lines = _bare(lines, "").split("\n")
+    ends = next((n for n, line in enumerate(lines[:HEAD], 1) if line.rstrip().endswith((":", "{"))), 0)
+    return "".join(f"{line}\n" for line in dedent("\n".join(lines[:ends])).split("\n")) if ends else ""
 
 
 def _found(agent: Agent, said: str) -> Iterator[Shown]:

@@ -57,6 +57,15 @@ class Equipment(NamedTuple):
     """The tools, as the dialect has them."""
 
 
+class Mark(NamedTuple):
+    """Where a conversation stood, and what it weighed there."""
+
+    entries: int
+    ledger: Ledger
+    added: int
+    window: int
+
+
 class Standing:
     def __init__(
         self,
@@ -201,6 +210,16 @@ class Standing:
         """By the user."""
         self.conversation.say(text)
         self._added += self.meter.count(text)
+
+    def mark(self) -> Mark:
+        return Mark(self.conversation.mark(), self.ledger, self._added, self.window)
+
+    def back(self, mark: Mark) -> None:
+        """As it was at `mark`, by weight too: what was taken back is not shown as if it were still to be folded."""
+        self.conversation.back(mark.entries)
+        self.ledger, self._added = mark.ledger, mark.added
+        if self.window != mark.window:
+            self._weigh()
 
     def tool(self, name: str) -> Tool | None:
         return next((tool for tool in self.tools if tool.name == name), None)

@@ -15,7 +15,8 @@ from typing import Any, TextIO
 from yohaku.core.fold import Gist
 from yohaku.dialects.load import Request, load
 from yohaku.dialects.openai_chat import OpenAIChat
-from yohaku.phrases import folded, say
+from yohaku.phrases import say
+from yohaku.phrases.folds import folded
 from yohaku.session import Session
 
 WIDTH = 44

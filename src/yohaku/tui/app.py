@@ -6,6 +6,7 @@ Law: nothing typed is lost; Ctrl-C stops the step, twice the program; what goes 
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import Callable
 from contextlib import aclosing, suppress
 from time import monotonic
@@ -14,6 +15,7 @@ from typing import Any, TypeVar, cast
 from textual.app import App, ComposeResult
 from textual.binding import Binding
 from textual.containers import Vertical
+from textual.driver import Driver
 from textual.screen import ModalScreen
 from textual.widgets import Static, TextArea
 
@@ -77,6 +79,16 @@ class YohakuApp(App[int]):
         if begin.settings.theme in self.available_themes:
             self.theme = begin.settings.theme
 
+    def get_driver_class(self) -> type[Driver]:
+        driver = super().get_driver_class()
+        home = sys.modules[driver.__module__]
+        if hasattr(home, "XTermParser"):  # the driver can be given no parser of ours
+            with suppress(ImportError):  # nor is there a public one to build on: without, a big paste is only slow
+                from yohaku.tui.quickpaste import QuickPaste
+
+                setattr(home, "XTermParser", QuickPaste)  # noqa: B010
+        return driver
+
     def compose(self) -> ComposeResult:
         settings = self.begin.settings
         yield Panel(self.lang, debug=settings.debug)
@@ -105,6 +117,9 @@ class YohakuApp(App[int]):
             found = [] if found == [prompt.text] else found
             self.query_one(Choices).show(found)
             prompt.choosing = bool(found)
+
+    def on_prompt_lost(self, lost: Prompt.Lost) -> None:
+        self.notify(say("prompt_pasted_gone", self.lang, label=lost.label), severity="warning", markup=False)
 
     def on_prompt_asked(self, asked: Prompt.Asked) -> None:
         prompt, choices = self.query_one(Prompt), self.query_one(Choices)
@@ -231,7 +246,7 @@ class YohakuApp(App[int]):
         return say(f"screen_hello_{kind}", self.lang, root=agent.root)
 
     async def _take(self, text: str) -> None:
-        name = text.split()[0].removeprefix("/")
+        name = text.split(maxsplit=1)[0].removeprefix("/")
         command = commands.COMMANDS.get(name) if text.startswith("/") else None
         alone = command is not None and (command.alone or (command.calm and self.agent is not None))
         if text.startswith("/") and (command is None or alone or (self.agent and not self._busy)):

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from textual.widgets import Static
 
-from yohaku.agent.surface.showing import clean
+from yohaku.agent.surface.showing import abridged, clean
 
 
 class Prompted(Static):
     """What the user said."""
 
-    def __init__(self, text: str) -> None:
-        super().__init__(f"❯ {clean(text)}".replace("\n", "\n  "), markup=False)
+    def __init__(self, text: str, lang: str = "en") -> None:
+        super().__init__(f"❯ {clean(abridged(text, lang))}".replace("\n", "\n  "), markup=False)
 
 
 class Note(Static):

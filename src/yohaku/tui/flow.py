@@ -38,7 +38,7 @@ class Flow(VerticalScroll):
 
     async def prompted(self, text: str) -> None:
         await self._end()
-        await self._add(Prompted(text))
+        await self._add(Prompted(text, self.lang))
         self.anchor()
 
     async def note(self, text: str, kind: str = "note") -> None:

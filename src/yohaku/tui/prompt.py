@@ -1,6 +1,7 @@
 """Where the user types: Enter sends, Alt-Enter or Ctrl-J begins a new line, arrows bring back what was typed before.
 
-Law: what is pasted is never sent by the new lines in it, and nothing typed is lost by looking at something older.
+Law: what is pasted is never sent by the new lines in it, and nothing typed is lost by looking at something older. Of
+a big paste a label stands here; should it vanish, that is said.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from textual.keys import Keys
 from textual.message import Message
 from textual.widgets import TextArea
 
+from yohaku.agent.surface.pasted import BIG, Pasted
 from yohaku.agent.surface.typed import Typed
 from yohaku.agent.words import say
 
@@ -34,6 +36,12 @@ class Prompt(TextArea):
 
         key: str
 
+    @dataclass
+    class Lost(Message):
+        """A big paste is no longer in the text; to undo the edit brings it back."""
+
+        label: str
+
     def __init__(self, lang: str, typed: Typed) -> None:
         super().__init__(
             id="prompt",
@@ -43,6 +51,9 @@ class Prompt(TextArea):
             highlight_cursor_line=False,
         )
         self.typed = typed
+        self.pasted = Pasted(lang)
+        self._standing: frozenset[str] = frozenset()
+        """Labels of pastes in the text, as far as was looked."""
         self.choosing = False
         """Whether the list of completions is open: it then has the arrows, Tab and Enter."""
 
@@ -64,17 +75,58 @@ class Prompt(TextArea):
         event.stop()
         event.prevent_default()
 
+    async def _on_paste(self, event: events.Paste) -> None:
+        if len(event.text) >= BIG:
+            event.prevent_default()
+            event.stop()
+            self._put(event.text)
+
+    def action_paste(self) -> None:
+        if len(self.app.clipboard) >= BIG:
+            self._put(self.app.clipboard)
+        else:
+            super().action_paste()
+
+    def action_delete_left(self) -> None:
+        row, column = self.cursor_location
+        label = self.pasted.ending(self.document.get_line(row)[:column])
+        if label and self.selection.is_empty:
+            self.delete((row, column - len(label)), (row, column), maintain_selection_offset=False)
+        else:
+            super().action_delete_left()
+
+    def action_delete_right(self) -> None:
+        row, column = self.cursor_location
+        label = self.pasted.beginning(self.document.get_line(row)[column:])
+        if label and self.selection.is_empty:
+            self.delete((row, column), (row, column + len(label)), maintain_selection_offset=False)
+        else:
+            super().action_delete_right()
+
+    def on_text_area_changed(self) -> None:
+        now = self.pasted.standing(self.text)
+        for label in sorted(self._standing - now):
+            self.post_message(self.Lost(label))
+        self._standing = now
+
     def take(self, text: str) -> None:
-        self.text = text
+        shown = self.pasted.shown(text)
+        self._standing = self.pasted.standing(shown)
+        self.text = shown
         self.move_cursor(self.document.end)
+
+    def _put(self, text: str) -> None:
+        done = self.replace(self.pasted.label(text), *self.selection, maintain_selection_offset=False)
+        self.move_cursor(done.end_location)
 
     def _take(self, text: str | None) -> None:
         if text is not None:
             self.take(text)
 
     def _send(self) -> None:
-        text = self.text.strip()
+        text = self.pasted.whole(self.text).strip()
         if text:
             self.typed.add(text)
+            self._standing = frozenset()
             self.text = ""
             self.post_message(self.Sent(text))

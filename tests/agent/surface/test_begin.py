@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import io
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -13,7 +14,8 @@ from yohaku.agent.bench.tool import Ask
 from yohaku.agent.events import Ended, Told
 from yohaku.agent.loop import Agent
 from yohaku.agent.surface.begin import Begin, said
-from yohaku.agent.surface.working import Allowed, Working
+from yohaku.agent.surface.plain import Plain
+from yohaku.agent.surface.working import Allowed, Surface, Working
 from yohaku.core.errors import Unreadable
 from yohaku.settings import Settings, read
 
@@ -143,3 +145,32 @@ def test_where_nothing_is_found_the_ways_forward_are_told_and_a_download_is_aske
 
 def test_an_error_of_the_core_is_told_in_the_users_language() -> None:
     assert said(Unreadable("this is empty"), "ja") == "読み込めません: this is empty"
+
+
+def test_always_is_kept_for_who_is_there_and_counts_for_nobody_in_a_script(tmp_path: Path) -> None:
+    """Nobody sees what a script is about to do, so what was allowed on the screen allows it nothing."""
+
+    class Agrees(Someone):
+        async def allow(self, ask: Ask) -> Allowed:
+            self.asked.append(ask.title)
+            return "always"
+
+    (project := tmp_path / "project").mkdir()
+    ask = Ask("run", "bash", "git status", "git status", "commands that begin with `git status`", keys=("git status",))
+
+    async def allowed(surface: Surface) -> bool:
+        async with FakeServer([], {"/v1/models": MODELS}) as server:
+            agent = await Begin(settings(tmp_path, model=f"{server.url}/v1#m"), project)(surface)
+            assert isinstance(agent, Agent)
+            answer = await agent.permissions.decide(ask, surface.allow)
+            await agent.close()
+            return answer
+
+    first, again = Agrees(), Someone()
+    assert asyncio.run(allowed(first)) and first.asked == ["git status"]
+    assert [told.text for told in first.told] == [
+        "Allowed for good in this project: commands that begin with `git status`. /permissions takes it back."
+    ]
+    assert asyncio.run(allowed(again)) and again.told == []
+    script = Plain(Begin(settings(tmp_path), project), io.StringIO(), io.StringIO())
+    assert not script.attended and not asyncio.run(allowed(script))

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from yohaku.agent.events import Gauge
-from yohaku.agent.surface.showing import bar, clip, columns, counts, drawn, headline, left, line, rows, short
+from yohaku.agent.surface.showing import abridged, bar, clip, columns, counts, drawn, headline, left, line, rows, short
 
 DRAWN = Gauge(used=4218, window=8192, system=2014, tools=1487, turns=717, last=205, messages=12)
 
@@ -69,3 +69,17 @@ def test_what_is_clipped_fits(text: str, width: int) -> None:
 @given(st.integers(0, 10**7), st.integers(1, 10**7), st.text(), st.integers(20, 200))
 def test_a_line_fits_its_columns(used: int, window: int, coming: str, width: int) -> None:
     assert columns(line(Gauge(used=used, window=window, coming=coming), "ja", width)) <= max(width, 24)
+
+
+def test_of_a_long_text_both_ends_are_shown_and_how_long_it_is() -> None:
+    assert abridged("x" * 20_000, "en") == "x" * 20_000
+    text = "".join(f"line {number}\n" for number in range(1_000_000))
+    shown = abridged(text, "en")
+    assert len(shown) < 4_000 and shown.startswith("line 0\nline 1\n") and shown.endswith("\nline 999999\n")
+    assert "\n… 11.3 MB, 1,000,001 lines in all; /export writes all of it …\n" in shown
+    assert len(abridged("余" * 10**6, "ja")) < 4_000
+
+
+def test_a_huge_text_is_clipped_by_its_beginning() -> None:
+    assert clip("word " * 10**7, 12) == "word word w…"
+    assert clip(" " * 10**7, 12) == "…"

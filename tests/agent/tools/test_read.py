@@ -11,6 +11,7 @@ from tests.agent.benches import ABench
 from yohaku import meters
 from yohaku.agent.bench import room
 from yohaku.agent.bench.tool import Given
+from yohaku.core.fold import ref_of
 
 METER = meters.for_model("gpt-4o")
 SOURCE = "import os\n\n" + "\n".join(f"def f{n}(a):\n    x = {n}\n    return x + a\n" for n in range(300))
@@ -169,3 +170,41 @@ def test_what_is_given_by_its_structure_is_not_outlined_again_when_it_arrives(tm
         with room.open(tokens, METER):
             given = ABench(tmp_path).use("read", path="big.py")
         assert sketch(given.text, "ref", 5, 10) is None
+
+
+def kept(bench: ABench, text: str) -> str:
+    assert bench.session is not None
+    bench.session.store.put(ref_of(text), text)
+    return ref_of(text)
+
+
+@pytest.mark.parametrize("form", ["ref={}", "[ref={}]", "ref: {}", "{}", "`ref={}`"])
+def test_what_was_folded_is_read_by_its_ref_however_it_is_copied(tmp_path: Path, form: str) -> None:
+    bench = ABench(tmp_path)
+    ref = kept(bench, SOURCE)
+    given = bench.use("read", path=form.format(ref), offset=4, limit=2)
+    lines = "     4:     x = 0\n     5:     return x + a"
+    assert given == Given(f"[ref={ref}: lines 4-5 of 1,201]\n{lines}\n[more from offset=6]")
+    assert bench.asked == []
+
+
+def test_a_file_of_that_name_comes_first(tmp_path: Path) -> None:
+    bench = ABench(tmp_path)
+    ref = kept(bench, SOURCE)
+    (tmp_path / ref).write_text("a file\n")
+    assert bench.use("read", path=ref) == Given("1\ta file")
+
+
+def test_a_ref_nothing_is_kept_under_is_told_and_a_bare_name_is_a_missing_file(tmp_path: Path) -> None:
+    bench = ABench(tmp_path)
+    assert bench.use("read", path="ref=aaaabbbbcccc") == Given("unknown ref 'aaaabbbbcccc'", error=True)
+    assert "ref" not in bench.use("read", path="Makefile_old").text
+    bench.session = None
+    assert bench.use("read", path="ref=aaaabbbbcccc") == Given("Nothing is kept in this session.", error=True)
+
+
+def test_a_ref_keeps_to_the_room(tmp_path: Path) -> None:
+    bench = ABench(tmp_path)
+    with room.open(200, METER):
+        given = bench.use("read", path=f"ref={kept(bench, SOURCE)}", limit=900)
+    assert (given.cut, METER.count(given.text) <= 200) == (True, True)

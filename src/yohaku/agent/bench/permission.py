@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Literal, TypeAlias
 
+from yohaku.agent.bench.allowances import Allowance, Allowances
 from yohaku.agent.bench.always import keys
 from yohaku.agent.bench.danger import danger
 from yohaku.agent.bench.secrets import holds_secrets, redact
@@ -26,9 +27,18 @@ REFUSED = "The user did not allow this. Do not try it in another way: go on with
 
 
 class Permissions:
-    def __init__(self, mode: Mode = "ask") -> None:
+    def __init__(
+        self,
+        mode: Mode = "ask",
+        kept: Allowances | None = None,
+        tell: Callable[[str, bool], None] = lambda what, kept: None,
+    ) -> None:
+        """`tell` hears what was allowed for good, and whether that is kept for the next time."""
         self.mode: Mode = mode
-        self._always: set[tuple[str, str]] = set()
+        self._kept = kept if mode == "ask" else None
+        self._tell = tell
+        self._always: set[Allowance] = set()
+        """For this run only: what could not be kept."""
         self._asking = asyncio.Lock()
 
     def verdict(self, ask: Ask) -> bool | None:
@@ -41,7 +51,8 @@ class Permissions:
             return None if ask.grave else True
         if ask.danger or ask.grave or not ask.keys:
             return None
-        return True if all((ask.kind, key) in self._always for key in ask.keys) else None
+        allowed = self._always.union(self._kept.rows() if self._kept else ())
+        return True if allowed.issuperset(_wanted(ask)) else None
 
     async def decide(self, ask: Ask, surface: Surface | None = None) -> bool:
         """One question at a time: what is answered for good may settle the next one too. Nobody there: no."""
@@ -53,9 +64,19 @@ class Permissions:
             if verdict is not None or surface is None:
                 return bool(verdict)
             answer = await surface(ask)
-            if answer == "always" and ask.remember and not ask.danger:
-                self._always |= {(ask.kind, key) for key in ask.keys}
+            if answer == "always" and ask.remember and not ask.danger and not ask.grave:
+                self._remember(ask)
             return answer in ("once", "always")
+
+    def _remember(self, ask: Ask) -> None:
+        kept = self._kept is not None and self._kept.add(_wanted(ask))
+        if not kept:
+            self._always.update(_wanted(ask))
+        self._tell(ask.remember, kept)
+
+
+def _wanted(ask: Ask) -> tuple[Allowance, ...]:
+    return tuple(Allowance(ask.kind, key) for key in ask.keys)
 
 
 def place(bench: Bench, said: str) -> Path:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from yohaku.agent.endpoint import Endpoint
 from yohaku.agent.events import Told
-from yohaku.agent.surface.working import Surface, Working
+from yohaku.agent.surface.working import Surface, Working, attended
 from yohaku.agent.words import say
 from yohaku.core.errors import Malformed, Unreadable, YohakuError
 from yohaku.phrases import explain
@@ -133,17 +133,24 @@ class Begin:
         return await asyncio.to_thread(memory)
 
     def _agent(self, surface: Surface, endpoint: Endpoint, window: int, resume: str) -> Working:
+        from yohaku.agent.bench.allowances import Allowances
         from yohaku.agent.bench.permission import Permissions
         from yohaku.agent.hooks import Hooks
         from yohaku.agent.loop import Agent
 
         settings = self.settings
+        kept = Allowances(settings.data, self.root) if attended(surface) else None
+
+        def always(what: str, keeps: bool) -> None:
+            name = "permissions_kept" if keeps else "permissions_for_now"
+            surface.tell(Told(say(name, settings.lang, what=what)))
+
         agent = Agent(
             endpoint,
             window=window,
             root=self.root,
             tools=() if settings.chat else None,
-            permissions=Permissions(settings.permissions),  # type: ignore[arg-type]
+            permissions=Permissions(settings.permissions, kept, always),  # type: ignore[arg-type]
             lang=settings.lang,
             allow=surface.allow,
             question=surface.question,

@@ -13,12 +13,14 @@ from typing import Literal
 
 from yohaku import phrases
 from yohaku import settings as setting
-from yohaku.agent.surface import sessions
+from yohaku.agent.bench.allowances import Allowances
+from yohaku.agent.surface import permitted, sessions
 from yohaku.agent.surface.showing import padded
 from yohaku.agent.surface.working import Desk, Working
 from yohaku.agent.words import say
 from yohaku.core.errors import YohakuError
 from yohaku.core.fold import Fold
+from yohaku.phrases.folds import folded as in_words
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +71,8 @@ async def run(desk: Desk, typed: str) -> Done:
         return Done(say("os_trouble", lang, name=error.filename or command.name, why=error.strerror or error), "error")
 
 
-def completions(typed: str, data: Path | None = None) -> list[str]:
-    """What the line could become: names of commands, and of sessions after /resume."""
+def completions(typed: str, data: Path | None = None, root: Path | None = None) -> list[str]:
+    """What the line could become: names of commands, of sessions after /resume, what is allowed after /permissions."""
     name, space, rest = typed.partition(" ")
     if not typed.startswith("/") or "\n" in typed:
         return []
@@ -78,6 +80,8 @@ def completions(typed: str, data: Path | None = None) -> list[str]:
         return [f"/{each}" for each in COMMANDS if each.startswith(name[1:].lower())]
     if name == "/resume" and data is not None:
         return [f"/resume {session.id}" for session in sessions.kept(data) if session.id.startswith(rest)]
+    if name == "/permissions" and data is not None:
+        return [f"/permissions {each}" for each in permitted.completed(rest, data, root or Path.cwd())]
     return []
 
 
@@ -138,7 +142,7 @@ async def _why(desk: Desk, ref: str) -> Done:
 
 
 def _row(fold: Fold, lang: str) -> str:
-    what, why = phrases.folded(fold.what, fold.why, lang)
+    what, why = in_words(fold.what, fold.why, lang)
     return say("why_row", lang, before=fold.before, after=fold.after, what=what, why=why, ref=fold.ref)
 
 
@@ -188,6 +192,15 @@ async def _window(desk: Desk, tokens: str) -> Done:
             return Done(say("window_bad", lang), "error")
         await agent.switch(agent.endpoint, wanted)
     return Done(say("window_now", lang, window=agent.window))
+
+
+async def _permissions(desk: Desk, asked: str) -> Done:
+    settings, lang = desk.begin.settings, desk.lang
+    kept = Allowances(settings.data, _agent(desk).root)
+    if not asked:
+        return Done(permitted.listed(kept, settings.permissions, lang))
+    gone = permitted.forgotten(kept, asked, lang)
+    return Done(gone) if gone else Done(say("permissions_which", lang), "error")
 
 
 async def _resume(desk: Desk, name: str) -> Done:
@@ -289,6 +302,7 @@ COMMANDS: Mapping[str, Command] = {
         Command("unpin", "<ref or text>", _unpin, calm=True),
         Command("model", "[name]", _model),
         Command("window", "[tokens]", _window),
+        Command("permissions", "[forget]", _permissions, calm=True),
         Command("resume", "[file or id]", _resume),
         Command("export", "[file]", _export, calm=True),
         Command("clear", "", _clear),

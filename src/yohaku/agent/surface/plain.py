@@ -47,6 +47,11 @@ class Plain:
         self._bare = True
         """Whether standard output stands at the beginning of a line."""
 
+    @property
+    def attended(self) -> bool:
+        """A pipe can type lines too, but nobody sits at it."""
+        return self.typed is not None and (self.typed is not _typed or sys.stdin.isatty())
+
     async def allow(self, ask: Ask) -> Allowed:
         if self.typed is None:
             self.tell(Told(say("allow_refused", self.lang, title=ask.title), "warning"))

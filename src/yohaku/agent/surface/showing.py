@@ -9,11 +9,18 @@ import re
 import unicodedata
 from typing import NamedTuple
 
+from yohaku.agent.bench.keep import size
 from yohaku.agent.events import Gauge
 from yohaku.agent.words import say
 
 MARKS = {"calm": "", "warm": "!", "hot": "!!", "full": "!!!"}
 """What stands for the colour where there is none."""
+
+
+LOOKED_AT = 10_000
+"""Characters of a text that may stand in one line."""
+LONG, HEAD, TAIL = 20_000, 800, 400
+"""Characters of a text that is shown whole, and of both ends of a longer one."""
 
 
 class Row(NamedTuple):
@@ -118,15 +125,27 @@ def clean(text: str) -> str:
     return CONTROLS.sub("", text)
 
 
+def abridged(text: str, lang: str) -> str:
+    """What the user said, as it stands in the conversation on the screen: of a long text both ends."""
+    if len(text) <= LONG:
+        return text
+    first, last = text[:HEAD], text[-TAIL:]
+    first = first[: first.rindex("\n")] if "\n" in first else first
+    last = last[last.index("\n") + 1 :] if "\n" in last[:-1] else last
+    facts = {"size": size(len(text.encode("utf-8", "surrogatepass"))), "lines": text.count("\n") + 1}
+    return f"{first}\n{say('screen_abridged', lang, **facts)}\n{last}"
+
+
 def columns(text: str) -> int:
     """How many columns a terminal gives a text: two to a wide letter."""
     return sum(_columns(letter) for letter in text)
 
 
 def clip(text: str, width: int) -> str:
-    """The text in at most `width` columns, on one line."""
-    text = " ".join(clean(text).split())
-    if columns(text) <= width:
+    """The text in at most `width` columns, on one line; of a long one only the beginning is looked at."""
+    more = len(text) > LOOKED_AT
+    text = " ".join(clean(text[:LOOKED_AT]).split())
+    if columns(text) <= width and not more:
         return text
     kept, room = [], width - 1
     for letter in text:

@@ -89,6 +89,11 @@ class Talk:
         self._before = 0
         """Tokens of the last request and its reply: what a server may hold in its cache."""
 
+    @property
+    def begins(self) -> bool:
+        """Whether the server lets an answer be begun for the model."""
+        return self._form.prefill is True
+
     async def send(self, body: dict[str, Json], hear: Hear, *, weighs: int = 0) -> Answer:
         """The answer to a body, of which `hear` gets each piece as it comes. `weighs`: its tokens, where known."""
         limited = wire.limited(body, self.endpoint, self.window, self.reserve)

@@ -1,9 +1,13 @@
-"""Reads a file: numbered lines, as many as there is room for; a big source file by its structure; images."""
+"""Reads a file: numbered lines, as many as there is room for; a big source file by its structure; images.
+
+What was folded is read in the same way, by its ref: so a small model needs no tool of its own for that.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import json
+import re
 from base64 import b64encode
 from pathlib import Path
 
@@ -16,6 +20,7 @@ from yohaku.agent.bench.pages import Page, clipped, page, split
 from yohaku.agent.bench.permission import REFUSED, place, reading
 from yohaku.agent.bench.tool import Arguments, Bench, Given, Tool
 from yohaku.agent.tools.list_dir import listing
+from yohaku.core.errors import UnknownRef
 
 CAP = 2000
 """Lines."""
@@ -26,8 +31,17 @@ SHAPES = ((50, 80), (50, 40), (25, 40), (10, 20), (5, 10))
 """Lines shown at either end, and parts of the structure: the first that there is room for."""
 
 
+REF = re.compile(r"(?P<said>ref[=:]\s*)?(?P<ref>[A-Za-z0-9_-]{8,64})")
+
+
 async def run(bench: Bench, given: Arguments) -> Given:
     path = place(bench, given["path"])
+    if not path.exists() and (ref := _ref(bench, given["path"])):
+        from yohaku.agent.tools.tool_output_cache import run as recalled  # and with it the search in what is kept
+
+        return await recalled(
+            bench, {"ref_id": ref, **{name: given[name] for name in ("offset", "limit") if name in given}}
+        )
     ask = reading(bench, "read", path)
     if ask and not await bench.allow(ask):
         return Given(REFUSED, error=True)
@@ -38,6 +52,17 @@ async def run(bench: Bench, given: Arguments) -> Given:
     if not path.is_file():
         raise Wrong(f"{bench.files.name(path)} is no ordinary file: it cannot be read.")
     return await asyncio.to_thread(_read, bench, path, given)
+
+
+def _ref(bench: Bench, said: str) -> str:
+    """The ref that is meant, however it was copied; a bare one only where something is kept under it."""
+    found = REF.fullmatch(said.strip().strip("[]'\"`"))
+    if not found or found["said"]:
+        return found["ref"] if found else ""
+    try:
+        return bench.session.store.about(found["ref"]).ref if bench.session else ""
+    except UnknownRef:
+        return ""
 
 
 def _read(bench: Bench, path: Path, given: Arguments) -> Given:
@@ -143,5 +168,5 @@ TOOL = Tool(
     "read",
     run,
     _title,
-    brief="Read a file, or limit lines from offset. Big files: ends and structure first.",
+    brief="Read a file, or limit lines from offset. Big files: ends and structure first. path may be a ref=…",
 )

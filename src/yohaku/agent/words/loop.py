@@ -100,6 +100,10 @@ WORDS: dict[str, tuple[str, str]] = {
         "folds before the next call: over {at:,} tokens",
         "{at:,} トークンを超えたので、次の呼び出しの前に折りたたみます",
     ),
+    "loop_over": (
+        "folds before it is sent: {over:,} tokens more than fit",
+        "収まる量を {over:,} トークン超えたので、送る前に折りたたみます",
+    ),
     "loop_hook_failed": (
         "A hook failed and was passed over: {why}",
         "フックが失敗したため、飛ばしました: {why}",

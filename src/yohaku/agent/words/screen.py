@@ -22,10 +22,17 @@ WORDS: dict[str, tuple[str, str]] = {
     "panel_warm": ("watch", "注意"),
     "panel_hot": ("folds by itself", "自動で圧縮"),
     "panel_full": ("nearly full: outputs are cut", "満杯: 出力を切り詰めます"),
+    "panel_over": ("more than fits: folds first", "超過: まず折りたたみます"),
     "panel_none": ("looking for a model …", "モデルを探しています…"),
     "panel_model": ("Model", "モデル"),
     # the screen
     "screen_placeholder": ("Ask for anything. / for commands", "何でもどうぞ。/ でコマンド"),
+    "prompt_pasted": ("pasted {size}, {lines:,} lines", "貼り付け {size}、{lines:,} 行"),
+    "prompt_pasted_line": ("pasted {size}, {lines} line", "貼り付け {size}、{lines} 行"),
+    "prompt_pasted_gone": (
+        "{label} is no longer in what you type, so it will not be sent. Ctrl-Z brings it back.",
+        "{label} は入力から消えたため送りません。Ctrl-Z で元に戻せます。",
+    ),
     "screen_hint": (
         "Enter send · Alt-Enter or Ctrl-J new line · Ctrl-C stop, twice quit · /help",
         "Enter 送信 · Alt-Enter か Ctrl-J 改行 · Ctrl-C 中断、2 回で終了 · /help",
@@ -76,6 +83,10 @@ WORDS: dict[str, tuple[str, str]] = {
         "… これより前の {count:,} 件は省略しています。/export ですべて書き出せます",
     ),
     "screen_lines": ("{count:,} lines", "{count:,} 行"),
+    "screen_abridged": (
+        "… {size}, {lines:,} lines in all; /export writes all of it …",
+        "… 全体で {size}、{lines:,} 行。/export ですべて書き出せます …",
+    ),
     "screen_more": ("… {count:,} more lines", "… ほか {count:,} 行"),
     "screen_failed_tool": ("failed", "失敗"),
     "screen_no_model": (
@@ -124,6 +135,10 @@ WORDS: dict[str, tuple[str, str]] = {
     "cmd_unpin": ("let it be folded again", "留めたものを外す"),
     "cmd_model": ("show or change the model", "モデルの表示と変更"),
     "cmd_window": ("show or change the window, in tokens", "ウィンドウ (トークン数) の表示と変更"),
+    "cmd_permissions": (
+        "what you allowed for good in this project; forget takes it back",
+        "このプロジェクトで常に許可したもの。forget で取り消し",
+    ),
     "cmd_resume": ("go on with an earlier session or a file", "以前の会話やファイルから続ける"),
     "cmd_export": ("write the conversation to a file", "会話をファイルに書き出す"),
     "cmd_clear": ("begin anew; the old one can be resumed", "新しく始める。前の会話は再開できます"),
@@ -182,6 +197,32 @@ WORDS: dict[str, tuple[str, str]] = {
     "window_bad": (
         "A window is a whole number of tokens, as in /window 16384.",
         "トークン数を整数で指定してください。例: /window 16384",
+    ),
+    "permissions_head": ("Allowed for good in this project:", "このプロジェクトで常に許可しているもの:"),
+    "permissions_how": (
+        "/permissions forget <number>, or forget all: it is asked for again",
+        "/permissions forget <番号> または forget all で取り消すと、また確認します",
+    ),
+    "permissions_idle": (
+        "These do not count in this run ({mode}).",
+        "今回の実行では使いません ({mode})。",
+    ),
+    "permissions_none": (
+        "Nothing is allowed for good in this project. What you answer with “always” is listed here.",
+        "このプロジェクトで常に許可したものはありません。「常に許可」と答えたものがここに並びます。",
+    ),
+    "permissions_which": (
+        "/permissions lists them by number: /permissions forget 1, or /permissions forget all.",
+        "/permissions で番号を確かめ、/permissions forget 1 か /permissions forget all としてください。",
+    ),
+    "permissions_gone": ("Asked for again from now on: {what}", "これからはまた確認します: {what}"),
+    "permissions_kept": (
+        "Allowed for good in this project: {what}. /permissions takes it back.",
+        "このプロジェクトでは今後も許可します: {what}。/permissions で取り消せます。",
+    ),
+    "permissions_for_now": (
+        "Allowed until you leave, and not kept for the next time: {what}.",
+        "終了するまで許可します (次回には引き継ぎません): {what}。",
     ),
     "resume_choose": ("Which session?", "どの会話を続けますか?"),
     "resume_broken": (
