@@ -152,7 +152,7 @@ def test_what_cannot_be_meant_is_one_plain_line(words: list[str], shell: Shell, 
 
 
 def test_a_gist_is_not_pinned_but_undone(shell: Shell) -> None:  # noqa: F811
-    shell.fit()
+    shell.fit("--recipe", "auto")
     told = json.loads((shell.folder / "report.json").read_text())["folds"]
     gist = next(fold["ref"] for fold in told if fold["kind"] == "gist")
     code, _, error = shell("pin", gist)
@@ -207,7 +207,7 @@ def test_a_diff_is_coloured_on_a_terminal_and_nowhere_else(shell: Shell) -> None
         while chunk := _read(ours):
             told += chunk
         os.close(ours)
-        assert (b"\x1b[32m+gist" in told) is coloured and b"+gist" in told
+        assert (b"\x1b[32m+  result" in told) is coloured and b"+  result" in told
 
 
 def _read(terminal: int) -> bytes:

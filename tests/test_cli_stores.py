@@ -25,7 +25,7 @@ from yohaku.stores.sheltered import Sheltered
 from yohaku.stores.sqlite import SQLiteStore
 
 UNKNOWN = "a" * 12
-FIT = ["--window", "4096", "-q"]
+FIT = ["--window", "4096", "--recipe", "local", "-q"]
 
 
 @pytest.fixture(autouse=True)
@@ -359,7 +359,7 @@ def test_collect_says_what_must_stay_though_it_is_too_much(shell: Shell, data: P
 def test_collect_spares_what_was_just_put_and_what_a_program_still_shows(shell: Shell, data: Path) -> None:
     refs = shell.fit()[1]
     assert shell("collect", "--older-than", "0")[1].startswith(b"removed 0 originals")
-    session = Session(4_096, model="gpt-4o", store=stores.url_in(data))
+    session = Session(4_096, recipe="local", model="gpt-4o", store=stores.url_in(data))
     session.fit(session_of(40))
     session.store.close()
     aged(data, 31)

@@ -144,7 +144,7 @@ def test_what_is_folded_fits_and_every_ref_opens_to_the_original() -> None:
 def test_a_result_that_was_folded_is_recalled_as_it_was_said() -> None:
     text = "".join(f"{number}: 日本語\n" for number in range(400))
     messages = [*agent(0), *used(1, text), *used(2, "short")]
-    s = session(5_000)
+    s = session(5_000, recipe="local")
     s.fit(messages)
     assert s.receipt
     (fold,) = s.receipt.folds
@@ -699,7 +699,7 @@ def test_the_hook_behind_is_given_the_receipt_of_each_folding_with_its_weights()
 
 
 def test_words_bring_what_they_name_without_a_model_too() -> None:
-    lines = "".join(f"def handle_event_{number}(payload_{number}): ...\n" for number in range(200))
+    lines = "".join(f"def handle_event_{number}(payload_{number}): ...\n" for number in range(600))
     named = lines + "def parse_invoice(total_amount): ...\n" + lines.replace("event", "other")
     messages = [*agent(0), *used(1, named), *agent(12)[2:]]
     plain, kept = (

@@ -7,7 +7,7 @@ from yohaku.core.engine import Fits, Folded, Outcome, TooBig, plan
 from yohaku.core.errors import UnknownRecipe
 from yohaku.core.fold import Gist, View
 from yohaku.core.model import Call, History, Opaque, Result, Step, Text, Turn, Use
-from yohaku.core.recipes import AUTO, CHAT, CUT, HIGH, LOW, RECIPES, recipe_named
+from yohaku.core.recipes import AUTO, CHAT, CUT, HIGH, RECIPES, low, recipe_named
 from yohaku.core.scribe import history_of
 from yohaku.drive import drive
 from yohaku.testing import ByteMeter
@@ -49,12 +49,18 @@ def test_an_unknown_recipe_says_which_there_are() -> None:
 
 def test_the_rungs_are_a_table_to_be_read() -> None:
     assert [(rung.level, rung.goal) for rung in AUTO.rungs] == [
-        *[(HIGH, LOW)] * 3,
+        *[(HIGH, low)] * 3,
         *[("over", "hot")] * 2,
         ("over", CUT),
         *[("over", "hot")] * 3,
     ]
     assert [(rung.level, rung.goal) for rung in CHAT.rungs] == [("over", "hot")] * 3
+
+
+def test_low_water_is_a_function_of_the_window() -> None:
+    windows = (2_048, 4_096, 8_192, 16_384, 32_768, 1_048_576)
+    shares = [round(low(budget) / budget.limit, 2) for budget in map(Budget.of, windows)]
+    assert shares == [0.6, 0.6, 0.7, 0.7, 0.6, 0.6]
 
 
 @pytest.mark.parametrize("window", [2_048, 8_192, 65_536, 1_048_576])
@@ -69,7 +75,7 @@ def test_auto_folds_to_low_water_so_that_the_next_steps_change_nothing(window: i
     budget = Budget.of(window)
     outcome = folded(one_prompt([budget.limit // 20] * 24), window, "auto")
     assert outcome.verdict == Folded()
-    assert outcome.after.total <= budget.at(LOW) * 1.05
+    assert outcome.after.total <= budget.at(low) * 1.05
 
 
 @pytest.mark.parametrize("window", [8_192, 65_536])

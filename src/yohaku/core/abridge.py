@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from yohaku.core.commands import arguments, plain, reads
+from yohaku.core.commands import arguments, plain
 from yohaku.core.facts import origin_of
 from yohaku.core.fold import Cut, Slot, View
 from yohaku.core.gist import prompts_of
@@ -30,8 +30,6 @@ class Scrap:
     """Steps since it was said."""
     own: bool = False
     """Said by the model."""
-    read: bool = False
-    """From a file."""
     quotes: frozenset[str] = frozenset()
     """Of what a call was given, what is one short line."""
     asked: bool = False
@@ -69,7 +67,7 @@ def _scraps_of(step: Step, age: int) -> Iterator[Scrap]:
             given = [_value(value) for value in arguments(item).values()]
             short = frozenset([value for value in given if 4 <= len(value) <= LINE and "\n" not in value])
             yield Scrap(item, "\n".join(given), age, own=True, quotes=short)
-            yield Scrap(item, item.result.text, age, read=reads(item.call.name))
+            yield Scrap(item, item.result.text, age)
         elif isinstance(item, Text):
             yield Scrap(None, item.text, age, own=True)
 
@@ -103,7 +101,7 @@ def covered(view: View, cut: Cut | None, folded: Iterable[tuple[str, Slot]]) -> 
     return seen
 
 
-def topic(view: View, steps: int = 4, most: int = 4_000) -> frozenset[str]:
+def topic(view: View, steps: int = 12, most: int = 4_000) -> frozenset[str]:
     """The words of what the model said last, and of what it was asked."""
     seen: set[str] = set()
     for part in view.history.turns[-1].prompt:

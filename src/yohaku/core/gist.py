@@ -341,14 +341,14 @@ def _index(page: Page, share: int, words: Words, turns: Sequence[Turn], told: St
 
 
 SECTIONS = (
-    (3, 0.10, _commands),
+    (3, 0.06, _commands),
     (4, 0.04, _tests),
-    (5, 0.12, _errors),
-    (6, 0.10, _decided),
-    (7, 0.08, _plan),
-    (1, 0.24, _asked),
-    (2, 0.20, _files),
-    (8, 0.12, _index),
+    (5, 0.10, _errors),
+    (6, 0.05, _decided),
+    (7, 0.05, _plan),
+    (1, 0.35, _asked),
+    (2, 0.28, _files),
+    (8, 0.07, _index),
 )
 """Where each stands on the page and its share of the room, in the order they are filled: what one leaves the next has.
 

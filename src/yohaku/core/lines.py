@@ -1,7 +1,8 @@
 """Which lines of old results to go on showing: those likely to be needed again, by what they name.
 
 Law: lines are shown as they were, with their numbers, never reworded; the same sources give the same choice.
-The weights were fitted on recorded sessions: how often a line's names were used in the steps that followed.
+The weights were fitted on recorded sessions: how often a name was used in the twelve replies that followed. A line is
+worth what its names are; where it stands and what it looks like added nothing to that.
 """
 
 from __future__ import annotations
@@ -35,8 +36,6 @@ class Source:
     """A character's, on average."""
     own: bool = False
     """Said by the model itself."""
-    read: bool = False
-    """From a file: what was read for a purpose is used more than what was printed."""
     quotes: frozenset[str] = frozenset()
     """Lines that are needed again, if at all, as they are: a command, a pattern."""
     title: int = 24
@@ -60,7 +59,6 @@ class _Candidate:
     source: int
     span: Span
     names: frozenset[str]
-    worth: float
     cost: float
 
 
@@ -69,15 +67,15 @@ def choose(
     covered: Iterable[str],
     tokens: float,
     topic: frozenset[str] = frozenset(),
-    deep: int | None = None,
+    wished: frozenset[str] = frozenset(),
 ) -> tuple[list[list[Span]], float]:
     """For each source the spans to show, in order, together within about `tokens`, and how many of those are left.
 
     A name needs to be shown once: what is `covered` already, or by a better line, is worth nothing more. One that is
-    made of the words of the `topic` is likelier to be needed. Of a source `deep` characters are looked into.
+    made of the words of the `topic` is likelier to be needed, and so is one of those `wished` for, wherever it stands.
     """
     chosen: list[list[Span]] = [[] for _ in sources]
-    candidates, value = _candidates(sources, topic, DEEP if deep is None else deep)
+    candidates, value = _candidates(sources, topic, wished)
     for name in covered:
         value.pop(name, None)
     heap = [(-_worth(c, value) / c.cost, n) for n, c in enumerate(candidates)]
@@ -92,7 +90,7 @@ def choose(
         now = -_worth(found, value) / (found.cost + opening * 0.5)
         if now == 0:
             continue
-        if heap and now > rank * 0.8 and now > heap[0][0]:
+        if heap and now > rank * 0.8 and (now, number) > heap[0]:
             heappush(heap, (now, number))
             continue
         cost = found.cost + opening
@@ -107,47 +105,40 @@ def choose(
 
 
 def _worth(candidate: _Candidate, value: dict[str, float]) -> float:
-    return candidate.worth * math.fsum([value[name] for name in candidate.names if name in value])
+    return math.fsum([value[name] for name in candidate.names if name in value])
 
 
 def _candidates(
-    sources: Sequence[Source], topic: frozenset[str], deep: int
+    sources: Sequence[Source], topic: frozenset[str], wished: frozenset[str]
 ) -> tuple[list[_Candidate], dict[str, float]]:
     """The lines that name something, and what it is worth to show each of the names."""
-    lines = {number: list(_ends(sources[number].text, deep)) for number in _within(sources, deep)}
-    named = {number: [_named(sources[number], span) for span in spans] for number, spans in lines.items()}
-    counts = {number: Counter(chain.from_iterable(by_line)) for number, by_line in named.items()}
-    spread = Counter(chain.from_iterable(counts.values()))
+    deep = MOST if wished else DEEP
+    found: list[_Candidate] = []
     value: dict[str, float] = {}
     uses: Counter[str] = Counter()
-    for number, count in counts.items():
+    for number in _within(sources, deep):
         source = sources[number]
+        spans = list(_ends(source.text, deep))
+        named = [_named(source, span) for span in spans]
+        every = set(chain.from_iterable(named))
         if source.own:
-            uses.update(count.keys())
-        fresh = OWN * math.pow(source.age, -OWN_AGEING) if source.own else math.pow(source.age, -AGEING)
-        for name in count:
-            if fresh > value.get(name, 0.0):
-                value[name] = fresh
-    for name, times in uses.items():
-        value[name] *= times**OFTEN * (QUOTED if " " in name else 1.0)
-    if topic:
-        for name in value:
-            words = _made_of(name)
-            if words and words <= topic:
-                value[name] *= TOPICAL
-    found = []
-    for number, spans in lines.items():
-        source, count = sources[number], counts[number]
-        worth = 1.0 if source.own else (READ if source.read else 1.0) * max(1, len(spans)) ** -CROWD
-        head = len(spans) * 0.15
+            uses.update(every)
+        shown_among = math.pow(source.age, -AGEING) * math.pow(max(1, len(spans)), -CROWD)
+        likely = OWN * math.pow(source.age, -OWN_AGEING) if source.own else shown_among
+        for name in every:
+            if likely > value.get(name, 0.0):
+                value[name] = likely
         number_cost = NUMBER if source.numbered and not has_numbers(source.text) else 1
-        for place, (span, seen) in enumerate(zip(spans, named[number], strict=True)):
+        for span, seen in zip(spans, named, strict=True):
             if seen:
-                line = source.text[span.start : span.end]
-                echo = 1.0 if source.own else max(_echo(spread[name], count[name]) for name in seen)
-                cost = source.tokens * (span.end - span.start + 1) + number_cost
-                first = HEAD if place <= head and not source.own else 1.0
-                found.append(_Candidate(number, span, seen, worth * echo * first * _look(line), cost))
+                found.append(_Candidate(number, span, seen, source.tokens * (span.end - span.start + 1) + number_cost))
+    for name, times in uses.items():
+        value[name] *= times**OFTEN
+    about = topic | wished
+    for name in value if about else ():
+        words = _made_of(name)
+        if words and words <= about and (name not in uses or not words.isdisjoint(wished)):
+            value[name] *= TOPICAL
     return found, value
 
 
@@ -166,17 +157,16 @@ _QUOTED = re.compile(
 )
 
 
-READ = 4.0
-TOPICAL = 4.0
-HEAD = 2.5
-CROWD = 0.5
-ECHO = 0.7
-AGEING = 0.85
-OWN_AGEING = 0.4
-OFTEN = 0.5
-QUOTED = 0.4
-OWN = 25.0
+OWN = 7.0
 """How much likelier the model needs again what it has named itself than what it was only shown."""
+OFTEN = 0.8
+"""The more often it has named it: by this power, as with those below."""
+OWN_AGEING = 0.35
+AGEING = 0.15
+CROWD = 0.25
+"""The more lines it was shown among."""
+TOPICAL = 4.5
+"""What it was only shown, if all the words of the name are in what the model says now. Its own names need no topic."""
 
 NUMBER = 2.5
 """Tokens of a line's number."""
@@ -194,35 +184,6 @@ def _within(sources: Sequence[Source], deep: int) -> Iterator[int]:
 
 def _behind(source: Source) -> float:
     return source.age * math.sqrt(len(source.text) + 500) / (OWN if source.own else 1.0)
-
-
-def _echo(sources: int, times: int) -> float:
-    """A name in a second place is part of what this is about; one that is everywhere is not."""
-    return (1.0 if sources < 2 else 1.8 if sources < 4 else 0.9) * math.pow(1 + times, ECHO)
-
-
-def _look(line: str) -> float:
-    worth = 1.0
-    for pattern, factor in _LOOKS:
-        if pattern.match(line):
-            worth *= factor
-    return worth
-
-
-_GUTTER = r"\s*(?:\d+\s*[:|→\t-]+\s*)?"
-_LOOKS = (
-    (re.compile(r"[^\s:]{1,200}[./][^\s:]{0,200}:\d+"), 2.0),  # a hit of a search
-    (re.compile(r"\s*[\w./~-]{0,200}[./][\w./-]{1,200}\s*$"), 1.6),  # a path alone
-    (re.compile(_GUTTER + r"(?:import|from|use|require|#include|using)\b"), 1.6),
-    (
-        re.compile(
-            _GUTTER + r"(?:(?:export|public|private|static|async|pub|default|abstract) ){0,3}"
-            r"(?:def|class|func|function|fn|struct|interface|type|enum|impl|const|let|var|trait|module|package)\b"
-        ),
-        1.5,
-    ),
-    (re.compile(r"#{1,4} "), 1.5),
-)
 
 
 def _ends(text: str, deep: int) -> Iterator[Span]:
@@ -260,19 +221,24 @@ WORD = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./-]*|[ァ-ヶー]{3,40}|第?[0-9０-
 
 
 def names(text: str) -> frozenset[str]:
-    """What a text names: paths, code names, ids, numbers; no plain words."""
-    return frozenset(filter(None, map(_name, WORD.findall(text))))
+    """What a text names: paths, code names, ids, numbers; no plain words. What is in a longer name is named, too."""
+    return frozenset(chain.from_iterable(map(_names, WORD.findall(text))))
 
 
 @lru_cache(maxsize=1 << 16)
-def _name(word: str) -> str:
-    """The name a word is; empty where it is none."""
+def _names(word: str) -> tuple[str, ...]:
+    """The name a word is, with the file a path ends in, or the names it is joined of; nothing where it is none."""
     if word[-1] > "\u3000":
-        return word
+        return (word,)
     bare = word.strip("./-")
-    return word.rstrip(".-/") if len(bare) >= 3 and len(word) <= 200 and _NAME.search(bare) else ""
+    if len(bare) < 3 or len(word) > 200 or not _NAME.search(bare):
+        return ()
+    name = word.rstrip(".-/")
+    parts = name.rsplit("/", 1)[1:] if "/" in name else _JOINTS.split(name)
+    return (name, *[part for part in parts if len(part) >= 3 and part != name and _NAME.search(part)])
 
 
+_JOINTS = re.compile(r"[.-]")
 _NAME = re.compile(r"[A-Za-z]_|_[A-Za-z]|[a-z][A-Z]|[A-Z]{2}[a-z]{2}|[A-Za-z]\d|\d[A-Za-z]|\d{4}|[\w-]\.[\w-]|/")
 
 

@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+from yohaku.core.budget import Budget
 from yohaku.core.documents import LAST_RESORT, cache, chat, layers, local, snapshot
 from yohaku.core.engine import Recipe, Rung
 from yohaku.core.errors import UnknownRecipe
 from yohaku.core.passes.clear import clear
-from yohaku.core.passes.digest import digest
+from yohaku.core.passes.digest import WIDE, digest
 from yohaku.core.passes.drafted import drafted
 from yohaku.core.passes.slide import slide
 from yohaku.core.passes.squeeze import squeeze
 from yohaku.core.passes.supersede import supersede
 
-HIGH, LOW = 0.99, 0.6
-"""High and low water. Folding a little at every step would break the prompt cache each time."""
+HIGH = 0.99
+"""High water. Folding a little at every step would break the prompt cache each time."""
+
+
+def low(budget: Budget) -> int:
+    """Low water: what more than .6 would show is worth its price only where lines are scarce and foldings not many."""
+    return int(budget.limit * (0.7 if NARROW <= budget.window < WIDE else 0.6))
+
+
+NARROW = 6_000
+"""Tokens. Below, most of the room is new at every folding anyway."""
 
 CUT = 0.7
 """Where a newest step that is over the limit by itself is cut down to, so that the next ones have room beside it."""
@@ -21,9 +31,9 @@ CUT = 0.7
 AUTO = Recipe(
     "auto",
     (
-        Rung(HIGH, supersede(), goal=LOW),
-        Rung(HIGH, drafted(), goal=LOW),
-        Rung(HIGH, digest(), goal=LOW),
+        Rung(HIGH, supersede(), goal=low),
+        Rung(HIGH, drafted(), goal=low),
+        Rung(HIGH, digest(), goal=low),
         Rung("over", clear("argument", "prompt"), goal="hot"),
         Rung("over", slide(), goal="hot"),
         Rung("over", squeeze(prompts=False), goal=CUT),

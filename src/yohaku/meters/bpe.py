@@ -50,10 +50,16 @@ class Bpe:
 
 
 @cache
-def encoder(vocabulary: str) -> Encode:
+def _tokenizer(vocabulary: str) -> Any:
+    """One for all uses: each would build its tables anew."""
     from splintr import Tokenizer
 
-    tokenizer: Any = Tokenizer.from_pretrained(vocabulary)
+    return Tokenizer.from_pretrained(vocabulary)
+
+
+@cache
+def encoder(vocabulary: str) -> Encode:
+    tokenizer = _tokenizer(vocabulary)
     if vocabulary.startswith("gemma"):
         return in_pieces(tokenizer.encode_raw)
     encode: Encode = tokenizer.encode_ordinary
@@ -93,10 +99,7 @@ def tokens_in(text: str, vocabulary: str) -> int:
 @cache
 def counter(vocabulary: str) -> Callable[[str], int]:
     """Counts without making a list of numbers, where that is sure to be the same: no special token is in sight."""
-    from splintr import Tokenizer
-
-    encode = encoder(vocabulary)
-    tokenizer: Any = Tokenizer.from_pretrained(vocabulary)
+    encode, tokenizer = encoder(vocabulary), _tokenizer(vocabulary)
     if vocabulary.startswith("gemma") or not all(name.startswith("<|") for name in tokenizer.special_tokens()):
         return lambda text: len(encode(text))
     flat = tokenizer.encode_flat  # four bytes a token

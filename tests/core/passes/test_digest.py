@@ -112,7 +112,7 @@ def test_the_same_view_gives_the_same_folds(h: History, limit: int) -> None:
 
 def test_the_newest_steps_stay_whole_some_by_their_lines_and_the_rest_is_told() -> None:
     v = View(history(12, 8))
-    w = folded(v, 2_000)
+    w = folded(v, 2_000, recent=0.35, old=0.05, wide=0)
     stubs = [fold for fold in w.folds if isinstance(fold, Stub)]
     keys = [each.key for each in v.history.steps]
     assert w.cut > Cut(1, 0) and stubs
@@ -120,6 +120,11 @@ def test_the_newest_steps_stay_whole_some_by_their_lines_and_the_rest_is_told() 
     assert [keys.index(stub.key) for stub in stubs] == list(range(first, first + len(stubs)))
     assert first + len(stubs) < 19
     assert w.shown.turns[-1].steps[len(stubs) :] == v.history.steps[first + len(stubs) :]
+
+
+def test_in_a_narrow_window_no_call_is_left_in_its_place() -> None:
+    v = View(history(12, 8))
+    assert not any(isinstance(fold, Stub) for fold in folded(v, 2_000, recent=0.35, old=0.05).folds)
 
 
 @pytest.mark.parametrize("limit", [1_000, 1_500, 2_000, 3_000, 5_000])
@@ -203,7 +208,7 @@ def test_a_gist_is_told_and_goes_on_with_lines_under_their_calls() -> None:
 
 def test_every_line_of_a_gist_was_said_or_is_a_title() -> None:
     v = View(history(12, 8))
-    w = folded(v, 2_000)
+    w = folded(v, 2_000, recent=0.35, old=0.05, wide=0)
     hidden = list(scraps(v, w.cut))
     titles = set(abridged(hidden, choose([Source(s.text, 1, 0.0, s.own) for s in hidden], (), 1e9)[0]))
     said = {line for scrap in hidden for line in scrap.text.split("\n")}
@@ -267,7 +272,7 @@ def test_a_checked_summary_takes_the_place_of_what_is_told_and_the_lines_stay() 
     plain, summed = folded(v, 4_000), folded(v, 4_000, Wish(), model)
     ref = gist(plain).ref
     lines = gist(plain).text[gist(plain).text.index("\n[assistant]\n") :]
-    head = f"[Earlier conversation folded: 1 prompt, 13 steps; ref={ref}]\nThe user's rules, still in force:\n"
+    head = f"[Earlier conversation folded: 1 prompt, 16 steps; ref={ref}]\nThe user's rules, still in force:\n"
     assert gist(summed).text.startswith(f"{head}- Never push.\n{GOOD}\n") and gist(summed).text.endswith(lines)
     assert (summed.cut, gist(summed).why) == (plain.cut, "summed up by a model")
     assert [question.purpose for question in model.asked] == ["summary"]

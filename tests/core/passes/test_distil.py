@@ -158,10 +158,10 @@ def piece(original: str | bytes, *, media: bool = False, where: str = "result", 
 
 def test_a_piece_is_a_source_with_its_age_its_rate_and_who_said_it() -> None:
     r = room(View(History()), 100, 10)
-    assert source_of(piece("get_rows"), r) == Source("get_rows", 3, 1.0, read=True, title=0)
-    assert source_of(piece("設定", where="argument"), r) == Source("設定", 3, 3.0, own=True, read=True, title=0)
-    assert source_of(piece("", age=0), r) == Source("", 1, 0.0, read=True, title=0)
-    assert source_of(piece(b"\x89PNG", media=True), r) == Source("", 3, 0.0, read=True, title=0)
+    assert source_of(piece("get_rows"), r) == Source("get_rows", 3, 1.0, title=0)
+    assert source_of(piece("設定", where="argument"), r) == Source("設定", 3, 3.0, own=True, title=0)
+    assert source_of(piece("", age=0), r) == Source("", 1, 0.0, title=0)
+    assert source_of(piece(b"\x89PNG", media=True), r) == Source("", 3, 0.0, title=0)
 
 
 def test_a_picture_or_a_piece_without_lines_is_folded_whole() -> None:

@@ -15,7 +15,7 @@ from yohaku.core.engine import Asking, Effect, Pass, Room
 from yohaku.core.fold import Cut, Fold, Gist, View, ref_of, told
 from yohaku.core.gist import gist as tell
 from yohaku.core.gist import opening
-from yohaku.core.lines import MOST, Source, Span, choose, words_of
+from yohaku.core.lines import Source, Span, choose, words_of
 from yohaku.core.model import Text
 from yohaku.core.passes.distil import TITLE, by_lines, source_of
 from yohaku.core.passes.pieces import SMALL, Piece, pieces
@@ -30,13 +30,19 @@ TOLD = 2_000
 LABEL = 10
 """Tokens of a title in the gist."""
 ROOM = 0.3
-LINES = 0.15
+LINES = 0.25
 """Shares of the limit that the conversation, and the lines in it, have at least, however long the prompt is."""
+WIDE = 24_000
+"""Tokens. In a narrower window a call takes the room of lines that say more than it."""
+ENOUGH = 20_000
+"""Tokens of lines at most: what is looked into for them has hardly more that name anything."""
+SPARE = 0.05
+"""Share of the limit. If lines leave more than that, few name anything, and more steps stay whole instead."""
 
 
-def digest(recent: float = 0.35, old: float = 0.05, gist: float = 0.12, least: float = 0.1) -> Pass:
+def digest(recent: float = 0.1, old: float = 0.03, gist: float = 0.08, least: float = 0.1, wide: int = WIDE) -> Pass:
     """Of what the goal leaves for the conversation, the newest steps take `recent` whole, the skeletons of older ones
-    `old`, and what is told of the rest `gist`; the lines chosen take what is left.
+    `old` if the window is `wide`, and what is told of the rest `gist`; the lines chosen take what is left.
 
     Nothing is done for less than `least` of the limit, unless the conversation is over it.
     """
@@ -46,16 +52,18 @@ def digest(recent: float = 0.35, old: float = 0.05, gist: float = 0.12, least: f
             return []  # what is old would go for nothing
         if room.wish.manual and view.gist and view.gist.key in room.wish.drafts:
             return []  # a draft has just taken its place
-        layout = _layout(view, room, recent, old)
+        lean = old if room.budget.window >= wide else 0
+        share = max(1, _share(view, room))
+        whole = max(recent, 1 - gist - ENOUGH / share)
+        layout = _layout(view, room, whole, lean)
         hidden, chosen, spare = _choose(view, room, layout, gist)
-        if spare > room.budget.limit * LINES:  # few lines name anything, so more steps stay whole
-            layout = _layout(view, room, recent + spare / max(1, _share(view, room)), old)
+        if spare > room.budget.limit * SPARE:
+            layout = _layout(view, room, whole + spare / share, lean)
             hidden, chosen, _ = _choose(view, room, layout, gist)
         folds: list[Fold] = [by_lines(piece, room, spans) for piece, spans in zip(layout.folded, chosen, strict=False)]
         if layout.cut:
             lines = abridged(hidden, chosen[len(layout.folded) :])
-            share = _told(view, room, gist)
-            folds.append((yield from _gist(view, room, layout.cut, layout.removed, share, lines)))
+            folds.append((yield from _gist(view, room, layout.cut, layout.removed, _told(view, room, gist), lines)))
         saved = sum(max(0, fold.before - fold.after) for fold in folds)
         worth = saved >= room.budget.limit * least or room.ledger.total > room.budget.limit
         return folds if worth else []
@@ -113,7 +121,7 @@ def _choose(view: View, room: Room, layout: _Layout, gist: float) -> tuple[list[
     seen = covered(view, layout.cut, {(piece.key, piece.slot) for piece in layout.folded})
     allowed = layout.left - (_told(view, room, gist) if layout.cut else 0)
     asked = words_of(room.wish.words)
-    chosen, spare = choose(sources, seen, max(0, allowed), topic(view) | asked, MOST if asked else None)
+    chosen, spare = choose(sources, seen, max(0, allowed), topic(view), asked)
     return hidden, chosen, spare
 
 
@@ -155,8 +163,8 @@ def _shreds(hidden: list[Scrap], room: Room) -> list[Source]:
         last = scrap.by
         weighed = scrap.by.call.arguments if scrap.by and scrap.own else scrap.text  # as they were weighed before
         rate = _rate(weighed, room)
-        own = scrap.own or scrap.asked
-        found.append(Source(scrap.text, scrap.age, rate, own, scrap.read, scrap.quotes, LABEL, under, not own))
+        numbered = not (scrap.own or scrap.asked)
+        found.append(Source(scrap.text, scrap.age, rate, scrap.own, scrap.quotes, LABEL, under, numbered))
     return found
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from yohaku.core.abridge import covered, topic
-from yohaku.core.commands import reads
 from yohaku.core.engine import Pass, Room
 from yohaku.core.fold import Fold, Stub, View, ref_of
 from yohaku.core.lines import Source, Span, choose, shown
@@ -35,7 +34,7 @@ def distil(over: float = 1 / 16, to: float = 1 / 64) -> Pass:
 def source_of(piece: Piece, room: Room) -> Source:
     text = piece.original if isinstance(piece.original, str) and not piece.media else ""
     rate = room.meter.count(text) / max(1, len(text))
-    return Source(text, max(1, piece.step), rate, own=piece.slot.where == "argument", read=reads(piece.tool), title=0)
+    return Source(text, max(1, piece.step), rate, own=piece.slot.where == "argument", title=0)
 
 
 def by_lines(piece: Piece, room: Room, spans: list[Span]) -> Stub:
