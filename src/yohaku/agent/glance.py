@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from yohaku.agent.bench.danger import danger
 from yohaku.agent.bench.outline import Section, declarations
@@ -60,19 +60,24 @@ _PLAIN = frozenset(
 )
 
 
-async def look(agent: Agent, prompt: str, use: Use) -> str:
-    """Runs what is said to fail, then opens the files that are named, where they are likeliest to matter.
+class Looked(NamedTuple):
+    failing: str = ""
+    """The command that failed: it can be run `again` after a change."""
+    names: tuple[str, ...] = ()
+    """The definitions that were named, by the user or by what the command printed."""
 
-    What it gives back is the command that failed, so that it can be run `again` after a change.
-    """
+
+async def look(agent: Agent, prompt: str, use: Use) -> Looked:
+    """Runs what is said to fail, then opens the files that are named, where they are likeliest to matter."""
     if not watched(agent):
-        return ""
+        return Looked()
     said = prompt[:LONGEST]
     if command := _failing(agent, said):
         said += (await again(agent, command, use)).text[-LONGEST:]
-    if calls := tuple(each for path in _files(agent, prompt[:LONGEST]) for each in _calls(agent, path, said, prompt)):
+    opened = [(path, found.text) for path in _files(agent, prompt[:LONGEST]) if (found := page(path, 1, 1, LARGEST))]
+    if calls := tuple(each for path, text in opened for each in _calls(agent, path, text, said, prompt)):
         await use(Reply(calls))
-    return command
+    return Looked(command, tuple(each.name for path, text in opened for each in _declared(text, path.name, said)))
 
 
 async def again(agent: Agent, command: str, use: Use) -> Result:
@@ -111,11 +116,10 @@ def _ours(agent: Agent, path: Path) -> bool:
     return ours and not holds_secrets(str(path))
 
 
-def _calls(agent: Agent, path: Path, said: str, prompt: str) -> Iterator[Call]:
-    found = page(path, 1, 1, LARGEST)
-    if found is None or not agent.tool("read"):
+def _calls(agent: Agent, path: Path, text: str, said: str, prompt: str) -> Iterator[Call]:
+    if not agent.tool("read"):
         return
-    name, text = agent.files.name(path), found.text
+    name = agent.files.name(path)
     if agent.meter.count(text) <= agent.window // WHOLE:
         yield call(agent, "read", path=name)
     elif sections := _declared(text, path.name, said):

@@ -28,21 +28,21 @@ class Agent(Standing):
     async def _loop(self, prompt: str) -> Ended:
         self._say(prompt)
         repeats, urges, text = Repeats(self.strategy.tier == "small"), list(replying.URGES), ""
-        urge, begin, tries, wrote, said = "", "", shown.TRIES, False, set[str]()
-        failing = await glance.look(self, prompt, self._use)
+        urge, begin, tries, wrote, urged = "", "", shown.TRIES, False, list[str]()
+        looked = await glance.look(self, prompt, self._use)
         for _ in range(self.steps):
             foldings = self.foldings
-            answer = await replying.answered(self, urge, begin)
+            answer = await replying.answered(self, urge, begin, text if urge in urged else "")
             begin = ""
             if self.foldings > foldings:
                 repeats.forget()
             reply = replying.understood(self, answer)
             text = replying.said(reply)
             if not reply.calls:
-                found = shown.change(self, prompt, text, wrote) if tries else shown.Shown()
-                if found.urge and found.urge not in said:
+                found = shown.change(self, prompt, text, wrote, looked.names) if tries else shown.Shown()
+                if found.urge and found.urge not in urged[-1:] and len(urged) < shown.URGES:
                     urge, begin = found.urge, found.begin
-                    said.add(urge)
+                    urged.append(urge)
                     continue
                 reply, tries = Reply((*reply.items, *found.edits)), tries - bool(found.edits)
             if not reply.calls:
@@ -62,8 +62,8 @@ class Agent(Standing):
             changed = any(map(self._changes, reply.calls))
             wrote |= changed
             repeats.stepped(reply.calls, results, text, changed=changed)
-            if failing and changed and not any(result.error for result in results.values()):
-                await glance.again(self, failing, self._use)
+            if looked.failing and changed and not any(result.error for result in results.values()):
+                await glance.again(self, looked.failing, self._use)
             self._take_in()
         self.tell("loop_steps", "warning", steps=self.steps)
         return Ended("steps", text)

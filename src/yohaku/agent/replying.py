@@ -46,17 +46,18 @@ NO_TOOLS: dict[str, dict[str, Json]] = {
 }
 
 
-async def answered(agent: Agent, urge: str = "", begin: str = "") -> Answer:
+async def answered(agent: Agent, urge: str = "", begin: str = "", before: str = "") -> Answer:
     """The model's answer to the conversation as it stands; raises `TooLong` and others only after a second try.
 
-    `urge` is said on top of it, this once; with `begin` its answer begins so, where the server can begin one.
+    `urge` is said on top of it, this once, behind what the model said `before`; with `begin` its answer begins so,
+    where the server can begin one.
     """
     tried = False
     begin = begin if agent.talk.begins else ""
     while True:
         body = await agent.fitted()
         sent = agent.gauge.used
-        asked = marked(_steadied(_urged(body, agent, urge, begin) if urge else body, agent), agent.endpoint)
+        asked = marked(_steadied(_urged(body, agent, urge, begin, before) if urge else body, agent), agent.endpoint)
         agent.listen((lambda text: bool(_calls(agent, text))) if agent.endpoint.local and agent.tools else None)
         if begin:
             agent.hear(Said(begin))
@@ -189,13 +190,14 @@ def _begun(answer: Answer, begin: str) -> Answer:
     return Answer(Reply(items), answer.usage, answer.stop)
 
 
-def _urged(body: Json, agent: Agent, urge: str, begin: str) -> Json:
+def _urged(body: Json, agent: Agent, urge: str, begin: str, before: str) -> Json:
     """The body with a word for a model that repeats itself, said this once, and the beginning of what it answers.
 
     Where it is to answer in words the tools stay all the same, if they can, and so does what the server has cached.
     """
     dialect = agent.conversation.dialect
-    added = [dialect.user_entry(urge), *([dialect.model_entry(begin)] if begin else [])]
+    added = [dialect.model_entry(before)] if before.strip() else []
+    added += [dialect.user_entry(urge), *([dialect.model_entry(begin)] if begin else [])]
     said = dialect.with_entries(body, [*dialect.entries_of(body), *added])
     if urge != ANSWER:
         return said

@@ -34,6 +34,8 @@ WRITE = {
 }
 TRIES = 5
 """Changes that are made for the model while it answers one prompt."""
+URGES = 4
+"""Times that it is urged, never twice in a row with the same words."""
 FILES = 8
 """Of those read last that are looked into."""
 HEAD = 8
@@ -61,6 +63,7 @@ _ASKS = re.compile(
     r"|説明|なぜ|どう|何を|どこ|教え|提案|方法|ますか|でしょうか|見せ",
     re.IGNORECASE,
 )
+_WORD = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _QUESTION = re.compile(r"[?？]\s*$")
 _SENTENCE = re.compile(r"[.!?](?=\s|$)|[。！？\n]")
 
@@ -73,15 +76,18 @@ class Shown(NamedTuple):
     """How its next reply begins, where the server can begin one: who has the first line before them writes the next."""
 
 
-def change(agent: Agent, prompt: str, said: str, done: bool = False) -> Shown:
-    """The edits that a reply without calls speaks of; `done` when something was changed for this prompt already."""
+def change(agent: Agent, prompt: str, said: str, done: bool = False, names: tuple[str, ...] = ()) -> Shown:
+    """The edits that a reply without calls speaks of; `done` when something was changed for this prompt already.
+
+    `names` are definitions that were spoken of before it.
+    """
     if not watched(agent) or not agent.tool("edit") or not wants_change(prompt):
         return Shown()
     found = [*_found(agent, said), *_inline(agent, said)]
     idle = not done and agent.files.seen and agent.permissions.mode != "read-only" and said.strip()
     nothing = Shown()
     if idle and not _QUESTION.search(said):
-        nothing = Shown(urge=WRITE["ja" if is_japanese([prompt]) else "en"], begin=_begin(agent, said))
+        nothing = Shown(urge=WRITE["ja" if is_japanese([prompt]) else "en"], begin=_begin(agent, said, names))
     return next((shown for shown in found if shown.edits), next(iter(found), nothing))
 
 
@@ -91,16 +97,17 @@ def wants_change(prompt: str) -> bool:
     return any(_CHANGE.search(sentence) and not _ASKS.search(sentence) for sentence in said)
 
 
-def _begin(agent: Agent, said: str) -> str:
+def _begin(agent: Agent, said: str, names: tuple[str, ...]) -> str:
     """The head of the definition that is spoken of first, in a code block; only the block where none is."""
-    first: list[tuple[int, str]] = []
-    for path in agent.files.seen[: -FILES - 1 : -1]:
-        text = _text(path)
-        for each in declarations(text, path.name) if text else ():
-            spoken = re.search(rf"(?<!\w){re.escape(each.name)}(?!\w)", said) if each.name else None
-            if spoken:
-                first.append((spoken.start(), _head(split(text)[each.first - 1 : each.last])))
-    return f"```\n{min(first)[1]}" if first else "```\n"
+    heads = {
+        each.name: _head(split(text)[each.first - 1 : each.last])
+        for path in agent.files.seen[-FILES:]
+        if (text := _text(path))
+        for each in declarations(text, path.name)
+        if each.name
+    }
+    spoken = [word for word in (*_WORD.findall(said), *names) if word in heads]
+    return f"```\n{heads[spoken[0]]}" if spoken else "```\n"
 
 
 def _head(lines: list[str]) -> str:
