@@ -31,7 +31,8 @@ LABEL = 10
 """Tokens of a title in the gist."""
 ROOM = 0.3
 LINES = 0.25
-"""Shares of the limit that the conversation, and the lines in it, have at least, however long the prompt is."""
+"""Shares of the limit that the conversation, and the lines in it, have at least, however long the prompt is; not where
+the user wants it folded now."""
 WIDE = 24_000
 """Tokens. In a narrower window a call takes the room of lines that say more than it."""
 ENOUGH = 20_000
@@ -58,7 +59,7 @@ def digest(recent: float = 0.1, old: float = 0.03, gist: float = 0.08, least: fl
         layout = _layout(view, room, whole, lean)
         hidden, chosen, spare = _choose(view, room, layout, gist)
         if spare > room.budget.limit * SPARE:
-            layout = _layout(view, room, whole + spare / share, lean)
+            layout = _layout(view, room, max(whole, (layout.used + spare) / share), lean)
             hidden, chosen, _ = _choose(view, room, layout, gist)
         folds: list[Fold] = [by_lines(piece, room, spans) for piece, spans in zip(layout.folded, chosen, strict=False)]
         if layout.cut:
@@ -78,6 +79,8 @@ class _Layout:
     """Tokens of what is hidden."""
     folded: list[Piece]
     """What is to be shown by its lines, oldest first."""
+    used: int
+    """Tokens of what stays, the newest prompt aside."""
     left: int
     """Tokens for lines."""
 
@@ -90,28 +93,42 @@ def _layout(view: View, room: Room, recent: float, old: float) -> _Layout:
         if piece.weight > TITLE + SMALL:
             by_step.setdefault(piece.step, []).append(piece)
     weights = [room.scales.step(step) for turn in view.stubbed for step in turn.steps]
+    prompts = _prompts(view, room)
     whole, lean = share * recent, share * old
     folded: list[Piece] = []
     used, hidden = 0, 0
     for age, weight in enumerate(reversed(weights)):
-        if age == 0 or weight <= whole:
-            whole -= weight
+        asked = prompts.get(age, 0)
+        if age == 0 or weight + asked <= whole:
+            whole -= weight + asked
             used += weight
             continue
         mine = by_step.get(age, [])
         skeleton = weight - sum(piece.weight - TITLE for piece in mine)
-        if skeleton > lean:
+        if skeleton + asked > lean:
             hidden = len(weights) - age
             break
-        lean -= skeleton
+        lean -= skeleton + asked
         used += skeleton
         folded += mine
     cut, removed = _cut_at(view, room, hidden) if hidden else (None, 0)
     gone = {step.key for turn in view.hidden(cut) for step in turn.steps} if cut else set()
     stay = view.stubbed[cut.turn - view.cut.turn : -1] if cut else view.stubbed[:-1]
     used += sum(room.scales.entries(turn.prompt) for turn in stay)
-    spare = min(int(room.budget.limit * LINES), room.budget.at("full") - _sticky(view, room) - used)
-    return _Layout(cut, removed, [p for p in reversed(folded) if p.key not in gone], max(share - used, spare))
+    spare = min(int(room.budget.limit * LINES), ENOUGH, room.budget.at("full") - _sticky(view, room) - used)
+    spare = 0 if room.wish.manual else spare
+    folded = [piece for piece in reversed(folded) if piece.key not in gone]
+    return _Layout(cut, removed, folded, used, max(share - used, spare))
+
+
+def _prompts(view: View, room: Room) -> dict[int, int]:
+    """What the prompts of earlier turns weigh, by the age of the newest step of each: with it they stay."""
+    age, found = 0, dict[int, int]()
+    for turn in reversed(view.stubbed):
+        if age:
+            found[age] = found.get(age, 0) + room.scales.entries(turn.prompt)
+        age += len(turn.steps)
+    return found
 
 
 def _choose(view: View, room: Room, layout: _Layout, gist: float) -> tuple[list[Scrap], list[list[Span]], float]:
@@ -129,7 +146,7 @@ def _share(view: View, room: Room) -> int:
     """Tokens for the conversation beside the prompt that is being answered."""
     sticky = _sticky(view, room)
     least = min(int(room.budget.limit * ROOM), room.budget.at("full") - sticky)
-    return max(0, room.goal - sticky, least)
+    return max(0, room.goal - sticky, 0 if room.wish.manual else least)
 
 
 def _told(view: View, room: Room, gist: float) -> int:
