@@ -15,7 +15,7 @@ from tests.agent.scripted import READ, agent, calls, ended, play, says, sent, to
 from yohaku.agent.bench.tool import Arguments, Bench, Given
 from yohaku.agent.errors import Busy, CutOff, TooLong, Truncated, Unreachable
 from yohaku.agent.events import Called, Calling, Ended, Event, Folded, Gauge, Output, Said
-from yohaku.agent.replying import SPEAK, URGES
+from yohaku.agent.replying import JAPANESE, SPEAK, URGES
 from yohaku.agent.using import STOPPED
 from yohaku.core.errors import BadSetting, DoesNotFit
 from yohaku.core.model import Text
@@ -472,3 +472,23 @@ def test_what_is_taken_back_is_in_the_gauge_at_once(tmp_path: Path) -> None:
     assert one.gauge.used == before
     asyncio.run(one.redo())
     assert one.gauge.used == small
+
+
+def test_who_writes_japanese_is_answered_in_japanese_by_a_small_model_too(tmp_path: Path) -> None:
+    one = agent(tmp_path, says("The test passed!"), says("テストは成功しました。"), window=8_192)
+    assert ended(play(one, "テストを実行してください。")).text == "テストは成功しました。"
+    assert [entry["content"] for entry in sent(one)[1]["messages"][-2:]] == ["The test passed!", JAPANESE]
+
+
+@pytest.mark.parametrize(
+    ("prompt", "reply"),
+    [
+        ("Run the tests.", "The test passed!"),
+        ("「成功」を英語にしてください。", "success"),
+        ("実行してください。", "```\nprint(1)\n```"),
+        ("実行してください。", "OK です。"),
+    ],
+)
+def test_what_may_be_meant_so_is_left_as_it_is(tmp_path: Path, prompt: str, reply: str) -> None:
+    one = agent(tmp_path, says(reply), window=8_192)
+    assert ended(play(one, prompt)).text == reply

@@ -114,7 +114,7 @@ def test_what_may_be_meant_otherwise_changes_nothing(project: Path, said: str) -
     "prompt", ["Explain till.py.", "How would you fix till.py?", "till.py をどう直しますか。", "Don't change till.py."]
 )
 def test_nothing_is_changed_that_was_not_to_be(project: Path, prompt: str) -> None:
-    assert after(project, fenced(RIGHT), prompt=prompt) == SOURCE
+    assert after(project, fenced(RIGHT) + "そうします。", prompt=prompt) == SOURCE
 
 
 def test_the_user_is_shown_the_difference_and_may_refuse(project: Path) -> None:
@@ -140,8 +140,8 @@ def test_a_model_that_shows_things_as_they_are_is_told_so_once(project: Path) ->
 
 @pytest.mark.parametrize(("prompt", "lang"), [(ASKED, "en"), ("till.py の doubled を直してください。", "ja")])
 def test_a_model_that_only_announces_is_asked_once_to_write_it(project: Path, prompt: str, lang: str) -> None:
-    one = agent(project, says("I need to fix it."), says(fenced(RIGHT)), says("Done."), tools=SMALL, allow=yes)
-    assert ended(play(one, prompt)).text == "Done."
+    one = agent(project, says("I need to fix it."), says(fenced(RIGHT)), says("できました。"), tools=SMALL, allow=yes)
+    assert ended(play(one, prompt)).text == "できました。"
     assert sent(one)[1]["messages"][-1]["content"] == WRITE[lang]
     assert (project / "till.py").read_text() == SOURCE.replace("value + 2", "value * 2")
 
@@ -166,6 +166,21 @@ def test_where_the_server_lets_it_the_definition_is_begun_for_it(
     assert begin + goes_on in "".join(event.text for event in events if isinstance(event, Said))
     assert begin + goes_on in [entry["content"] for entry in sent(one)[2]["messages"] if entry["role"] == "assistant"]
     assert (project / "till.py").read_text() != SOURCE
+
+
+def test_a_model_that_says_nothing_begins_with_what_was_named(project: Path) -> None:
+    one = agent(project, says(), says("    return value * 2\n```"), says("Done."), tools=SMALL, allow=yes)
+    one.talk.begins = True  # type: ignore[misc]
+    play(one, "Fix the function doubled in till.py.")
+    assert sent(one)[1]["messages"][-1] == {"role": "assistant", "content": "```\ndef doubled(value):\n"}
+    assert (project / "till.py").read_text() == SOURCE.replace("value + 2", "value * 2")
+
+
+def test_what_it_said_stands_before_what_it_is_told(project: Path) -> None:
+    said = "It adds, and must multiply."
+    one = agent(project, says(said), says(fenced(RIGHT)), says("Done."), tools=SMALL, allow=yes)
+    play(one, ASKED)
+    assert sent(one)[1]["messages"][-2] == {"role": "assistant", "content": said}
 
 
 def test_a_model_that_asks_back_is_left_to_ask(project: Path) -> None:

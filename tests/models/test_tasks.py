@@ -54,8 +54,14 @@ class Task(NamedTuple):
 
 def _passes(_: str, project: Path) -> bool:
     ran = subprocess.run([sys.executable, "-m", "unittest", "-q", "test_shop"], cwd=project, capture_output=True)
-    changed = (project / "shop.py").read_text() == shop.source().replace(shop.WRONG, shop.RIGHT)
-    return ran.returncode == 0 and changed and (project / "test_shop.py").read_text() == shop.TEST
+    here, before = (project / "shop.py").read_text(), shop.source()
+    nothing_else = here != before and _elsewhere(here) == _elsewhere(before)
+    return ran.returncode == 0 and nothing_else and (project / "test_shop.py").read_text() == shop.TEST
+
+
+def _elsewhere(source: str) -> str:
+    """All but the function with the bug."""
+    return re.sub(r"^def discounted\(.*?(?=^\S)", "", source, flags=re.MULTILINE | re.DOTALL)
 
 
 def _explains(reply: str, _: Path) -> bool:

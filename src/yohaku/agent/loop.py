@@ -46,6 +46,10 @@ class Agent(Standing):
                     continue
                 reply, tries = Reply((*reply.items, *found.edits)), tries - bool(found.edits)
             if not reply.calls:
+                if replying.foreign(self, prompt, text) and replying.JAPANESE not in urged:
+                    urge = replying.JAPANESE
+                    urged.append(urge)
+                    continue
                 if text.strip() or urge == replying.SPEAK:
                     return self._final(reply, text)
                 urge = replying.SPEAK

@@ -17,6 +17,7 @@ from yohaku.agent.talking.caching import marked
 from yohaku.agent.talking.talk import was_cut
 from yohaku.agent.talking.textcalls import calls_in
 from yohaku.core.model import Call, Part, Reply, Text
+from yohaku.core.summary import is_japanese
 from yohaku.dialects.dialect import RAW, Answer, Json, Usage, arguments_object, dump
 
 if TYPE_CHECKING:
@@ -35,8 +36,13 @@ STEADY: dict[str, dict[str, Json]] = {
     "ollama": {"options": {"temperature": 0.2}},
 }
 SPEAK = "[You said nothing. Make the next call, or answer in words and in my language.]"
+JAPANESE = "[日本語で答えてください。]"
+"""Said to a small model that answers someone who writes Japanese in another language."""
 URGES = (ACT, ANSWER)
 """What is said to a model that repeats itself, one after the other."""
+_JAPANESE = re.compile(r"[ぁ-ヶ一-龠]")
+_OTHER = re.compile(r"英語|英文|英訳|翻訳|訳して|english", re.IGNORECASE)
+_CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`", re.DOTALL)
 ENDING = re.compile(r"[}>`)]")
 NO_TOOLS: dict[str, dict[str, Json]] = {
     "anthropic": {"tool_choice": {"type": "none"}},
@@ -107,6 +113,14 @@ def understood(agent: Agent, answer: Answer) -> Reply:
         else:
             items.append(item)
     return Reply(tuple(items))
+
+
+def foreign(agent: Agent, prompt: str, said: str) -> bool:
+    """Whether a small model has answered Japanese in words of another language, which nobody asked for."""
+    if agent.strategy.tier != "small" or not is_japanese([prompt]) or _OTHER.search(prompt):
+        return False
+    words = _CODE.sub("", said)
+    return any(map(str.isalpha, words)) and not _JAPANESE.search(words)
 
 
 def _calls(agent: Agent, text: str) -> tuple[Call, ...]:

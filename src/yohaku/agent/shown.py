@@ -84,7 +84,10 @@ def change(agent: Agent, prompt: str, said: str, done: bool = False, names: tupl
     if not watched(agent) or not agent.tool("edit") or not wants_change(prompt):
         return Shown()
     found = [*_found(agent, said), *_inline(agent, said)]
-    idle = not done and agent.files.seen and agent.permissions.mode != "read-only" and said.strip()
+    speaks = said.strip() or (
+        names and agent.talk.begins
+    )  # one that says nothing is only helped where to begin is known
+    idle = not done and agent.files.seen and agent.permissions.mode != "read-only" and speaks
     nothing = Shown()
     if idle and not _QUESTION.search(said):
         nothing = Shown(urge=WRITE["ja" if is_japanese([prompt]) else "en"], begin=_begin(agent, said, names))
