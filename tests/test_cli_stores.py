@@ -94,6 +94,13 @@ def test_a_ref_of_a_fit_opens_later_as_the_same_bytes(shell: Shell, data: Path) 
     assert stat.S_IMODE(data.stat().st_mode) == 0o700
 
 
+def test_what_a_search_shows_opens_where_it_was_found(shell: Shell) -> None:
+    shell.fit()
+    place = shell("recall", "--search", "7.log 30:")[1].decode().split(": ")[0]
+    ref, line = place.removeprefix("ref=").split(":")
+    assert shell("recall", place) == shell("recall", ref, "--offset", line)
+
+
 def test_it_opens_in_another_process_too(shell: Shell) -> None:
     ref, original = a_result(shell.fit()[1])
     command = [sys.executable, "-m", "yohaku", "recall", ref, "--raw"]

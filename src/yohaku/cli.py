@@ -215,12 +215,12 @@ def recall(arguments: argparse.Namespace, settings: setting.Settings) -> int:
         if arguments.search is not None:
             print(cli_stores.search(store, arguments.search, arguments.limit, settings.lang))
             return 0
-        ref = cli_stores.ref_in(arguments.ref)
+        ref, line = cli_stores.place_in(arguments.ref)
         if arguments.raw:
             sys.stdout.buffer.writelines(cli_stores.raw(store, ref))
             sys.stdout.buffer.flush()
         else:
-            print(cli_stores.lines(store, ref, arguments.offset or 1, arguments.limit, arguments.grep))
+            print(cli_stores.lines(store, ref, arguments.offset or line or 1, arguments.limit, arguments.grep))
     return 0
 
 
@@ -236,7 +236,7 @@ def receipts(arguments: argparse.Namespace, settings: setting.Settings) -> int:
 def why(arguments: argparse.Namespace, settings: setting.Settings) -> int:
     from yohaku import cli_stores
 
-    ref = cli_stores.ref_in(arguments.ref)
+    ref, _ = cli_stores.place_in(arguments.ref)
     with cli_stores.opened(arguments.store, settings) as store:
         told = cli_stores.why(store, ref, settings.lang)
     if told is None:

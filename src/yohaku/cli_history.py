@@ -11,7 +11,7 @@ import time
 from typing import Any
 
 from yohaku import past, phrases
-from yohaku.cli_stores import opened, ref_in
+from yohaku.cli_stores import opened, place_in
 from yohaku.core.errors import BadSetting
 from yohaku.core.pins import Pin
 from yohaku.diff import coloured
@@ -107,7 +107,7 @@ def _given(arguments: Any) -> Pin:
         if not arguments.text.strip():
             raise unknown_pin(arguments.text)
         return Pin("text", arguments.text)
-    found = pin_of(ref_in(arguments.ref))
+    found = pin_of(place_in(arguments.ref)[0])
     if found.kind == "text":
         raise unknown_pin(arguments.ref)
     return found

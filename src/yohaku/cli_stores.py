@@ -112,9 +112,11 @@ def _missing(url: str) -> bool:
         return False  # the store says what is the matter
 
 
-def ref_in(given: str) -> str:
-    """The ref, however it was copied from where it is shown."""
-    return given.strip().strip("[]'\"`").removeprefix("ref=")
+def place_in(given: str) -> tuple[str, int | None]:
+    """The ref, and the line it is shown with, however they were copied."""
+    from yohaku.recall.place import place_in
+
+    return place_in(given)
 
 
 def lines(store: Store, ref: str, offset: int, limit: int | None, pattern: str | None) -> str:

@@ -13,6 +13,7 @@ from yohaku.core.errors import BadSetting
 from yohaku.dialects import dialect_named
 from yohaku.dialects.tools import Signature
 from yohaku.recall.lines import grep, read
+from yohaku.recall.place import place_in
 from yohaku.recall.words import search
 from yohaku.stores import Store
 
@@ -109,7 +110,8 @@ def call(
     if name == SEARCH.name:
         limit = min(MOST_LINES, _number(given, "limit", 20, 1))
         return str(search(store, _text(given, "words"), limit, refs=refs, learn=learn))
-    ref, offset = ref_in(given), _number(given, "offset", 1, 1)
+    ref, line = place_in(_text(given, "ref_id"))
+    offset = _number(given, "offset", line or 1, 1)
     if name == READ.name:
         return str(read(store, ref, offset, min(MOST_LINES, _number(given, "limit", 200, 1))))
     limit = min(MOST_LINES, _number(given, "limit", 50, 1))
@@ -128,7 +130,7 @@ def given_to(tool: Signature, arguments: str | Mapping[str, Any]) -> dict[str, A
 
 def ref_in(given: Mapping[str, Any]) -> str:
     """The ref, however a model copied it from where it is shown."""
-    return _text(given, "ref_id").strip().strip("[]'\"`").removeprefix("ref=")
+    return place_in(_text(given, "ref_id")).ref
 
 
 def _given(arguments: str | Mapping[str, Any]) -> dict[str, Any]:

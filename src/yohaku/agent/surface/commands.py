@@ -148,11 +148,13 @@ def _row(fold: Fold, lang: str) -> str:
 
 async def _recall(desk: Desk, asked: str) -> Done:
     from yohaku import recall
+    from yohaku.recall.place import place_in
 
     store = _agent(desk).session.store
-    ref, _, offset = asked.partition(" ")
-    if ref.startswith("ref=") or (ref.isalnum() and len(ref) == 12):
-        return Done(str(recall.read(store, ref.removeprefix("ref="), _number(offset, 1), 200)))
+    shown, _, offset = asked.partition(" ")
+    ref, line = place_in(shown)
+    if ref != shown or (ref.isalnum() and len(ref) == 12):
+        return Done(str(recall.read(store, ref, _number(offset, line or 1), 200)))
     found = recall.search(store, asked, 20)
     hits = [f"ref={hit.ref}:{hit.number}: {hit.text}" for hit in found.hits]
     return Done("\n".join(hits) or phrases.say("search_none", desk.lang, name=asked))

@@ -1,0 +1,19 @@
+"""A ref as it was copied from where it is shown, maybe with the line to open it at: `[ref=abcdefgh2345:12]`."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+_SHOWN = re.compile(r"(?:ref=)?([a-z2-7]{12}):([1-9][0-9]{0,8}):?")
+
+
+class Place(NamedTuple):
+    ref: str
+    line: int | None = None
+
+
+def place_in(given: str) -> Place:
+    bare = given.strip().strip("[]'\"`")
+    shown = _SHOWN.fullmatch(bare)
+    return Place(shown[1], int(shown[2])) if shown else Place(bare.removeprefix("ref="))
