@@ -698,6 +698,13 @@ def test_the_hook_behind_is_given_the_receipt_of_each_folding_with_its_weights()
     assert (receipt.verdict, receipt.before > 4_000 >= receipt.after) == (Folded(), True)
 
 
+@pytest.mark.parametrize("window", [20_000, 200_000, 2_000_000])
+def test_who_wants_it_folded_gets_it_folded_however_much_room_there_is(window: int) -> None:
+    s = session(window)
+    s.fit(agent(12), fold=True)
+    assert s.receipt and s.receipt.verdict == Folded() and s.receipt.after <= s.receipt.before * 0.6
+
+
 def test_words_bring_what_they_name_without_a_model_too() -> None:
     lines = "".join(f"def handle_event_{number}(payload_{number}): ...\n" for number in range(600))
     named = lines + "def parse_invoice(total_amount): ...\n" + lines.replace("event", "other")

@@ -45,7 +45,7 @@ def digest(recent: float = 0.1, old: float = 0.03, gist: float = 0.08, least: fl
     """Of what the goal leaves for the conversation, the newest steps take `recent` whole, the skeletons of older ones
     `old` if the window is `wide`, and what is told of the rest `gist`; the lines chosen take what is left.
 
-    Nothing is done for less than `least` of the limit, unless the conversation is over it.
+    Nothing is done for less than `least` of the limit, unless the conversation is over it or the user wants it folded.
     """
 
     def propose(view: View, room: Room) -> Asking:
@@ -66,8 +66,8 @@ def digest(recent: float = 0.1, old: float = 0.03, gist: float = 0.08, least: fl
             lines = abridged(hidden, chosen[len(layout.folded) :])
             folds.append((yield from _gist(view, room, layout.cut, layout.removed, _told(view, room, gist), lines)))
         saved = sum(max(0, fold.before - fold.after) for fold in folds)
-        worth = saved >= room.budget.limit * least or room.ledger.total > room.budget.limit
-        return folds if worth else []
+        enough = 1 if room.wish.manual else room.budget.limit * least
+        return folds if saved >= enough or room.ledger.total > room.budget.limit else []
 
     return propose
 
