@@ -477,7 +477,16 @@ def test_what_is_taken_back_is_in_the_gauge_at_once(tmp_path: Path) -> None:
 def test_who_writes_japanese_is_answered_in_japanese_by_a_small_model_too(tmp_path: Path) -> None:
     one = agent(tmp_path, says("The test passed!"), says("テストは成功しました。"), window=8_192)
     assert ended(play(one, "テストを実行してください。")).text == "テストは成功しました。"
-    assert [entry["content"] for entry in sent(one)[1]["messages"][-2:]] == ["The test passed!", JAPANESE]
+    first, again = sent(one)
+    assert again["messages"] == [*first["messages"], {"role": "user", "content": JAPANESE}]
+    assert again["tool_choice"] == "none"
+
+
+def test_one_that_calls_instead_of_answering_in_japanese_has_answered_already(tmp_path: Path) -> None:
+    one = agent(tmp_path, says("The test passed!"), says("", calls("read", path="a.py")), window=8_192)
+    events = play(one, "テストを実行してください。")
+    assert ended(events).text == "The test passed!"
+    assert not any(isinstance(event, Called) for event in events)
 
 
 @pytest.mark.parametrize(

@@ -183,6 +183,13 @@ def test_what_it_said_stands_before_what_it_is_told(project: Path) -> None:
     assert sent(one)[1]["messages"][-2] == {"role": "assistant", "content": said}
 
 
+def test_a_long_reply_is_not_said_again_on_top_of_what_was_fitted(project: Path) -> None:
+    said = "It adds, and must multiply. " * 60
+    one = agent(project, says(said), says(fenced(RIGHT)), says("Done."), tools=SMALL, allow=yes)
+    play(one, ASKED)
+    assert sent(one)[1]["messages"][-2]["role"] == "tool"
+
+
 def test_a_model_that_asks_back_is_left_to_ask(project: Path) -> None:
     assert after(project, "Which of the two do you mean?") == SOURCE
 

@@ -29,6 +29,7 @@ class Agent(Standing):
         self._say(prompt)
         repeats, urges, text = Repeats(self.strategy.tier == "small"), list(replying.URGES), ""
         urge, begin, tries, wrote, urged = "", "", shown.TRIES, False, list[str]()
+        foreign: tuple[Reply, str] | None = None
         looked = await glance.look(self, prompt, self._use)
         for _ in range(self.steps):
             foldings = self.foldings
@@ -38,6 +39,8 @@ class Agent(Standing):
                 repeats.forget()
             reply = replying.understood(self, answer)
             text = replying.said(reply)
+            if foreign and urge == replying.JAPANESE:  # no more than words was asked for
+                return self._final(*(foreign if reply.calls or not text.strip() else (reply, text)))
             if not reply.calls:
                 found = shown.change(self, prompt, text, wrote, looked.names) if tries else shown.Shown()
                 if found.urge and found.urge not in urged[-1:] and len(urged) < shown.URGES:
@@ -46,9 +49,8 @@ class Agent(Standing):
                     continue
                 reply, tries = Reply((*reply.items, *found.edits)), tries - bool(found.edits)
             if not reply.calls:
-                if replying.foreign(self, prompt, text) and replying.JAPANESE not in urged:
-                    urge = replying.JAPANESE
-                    urged.append(urge)
+                if replying.foreign(self, prompt, text):
+                    urge, foreign = replying.JAPANESE, (reply, text)
                     continue
                 if text.strip() or urge == replying.SPEAK:
                     return self._final(reply, text)

@@ -210,10 +210,11 @@ def _urged(body: Json, agent: Agent, urge: str, begin: str, before: str) -> Json
     Where it is to answer in words the tools stay all the same, if they can, and so does what the server has cached.
     """
     dialect = agent.conversation.dialect
-    added = [dialect.model_entry(before)] if before.strip() else []
+    brief = agent.meter.count(before) <= agent.session.budget.reserve // 3  # this comes on top of what was fitted
+    added = [dialect.model_entry(before)] if before.strip() and brief else []
     added += [dialect.user_entry(urge), *([dialect.model_entry(begin)] if begin else [])]
     said = dialect.with_entries(body, [*dialect.entries_of(body), *added])
-    if urge != ANSWER:
+    if urge not in (ANSWER, JAPANESE):
         return said
     if dialect.name in NO_TOOLS:
         return said | NO_TOOLS[dialect.name]
