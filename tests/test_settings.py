@@ -497,7 +497,7 @@ def test_folding_by_hand_on_the_command_line_keeps_what_the_words_name(
     assert cli.main([*fit, "--fold"]) == 0
     out, told = capsys.readouterr()
     assert json.loads(out)["messages"] != said and told.startswith("yohaku: folded: ")
-    fit[3] = "7000"
+    fit[3] = "3000"
     assert cli.main([*fit, "--fold"]) == 0
     assert "parse_invoice" not in capsys.readouterr().out
     assert cli.main([*fit, "--fold", "--words", "parse the invoice"]) == 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -109,7 +110,7 @@ def test_stopping_frees_the_server_for_the_next(served: Served) -> None:
         task = asyncio.create_task(talk.send(body("openai_chat", "Hello"), lambda _: heard.set()))
         await heard.wait()
         task.cancel()
-        with pytest.raises(asyncio.CancelledError):
+        with suppress(asyncio.CancelledError):  # on a busy machine all may be said by then
             await task
         return await talk.send(body("openai_chat", "Hello"), lambda _: None)
 
