@@ -98,7 +98,7 @@ def test_the_age_of_a_scrap_is_counted_from_the_newest_step(h: History, data: st
 
 def spans_of(*scraps: Scrap) -> list[list[Span]]:
     sources = [Source(scrap.text, max(1, scrap.age), 1.0, scrap.own, scrap.quotes) for scrap in scraps]
-    return choose(sources, (), 1_000_000)[0]
+    return choose(sources, (), 1_000_000, roomy=True)[0]
 
 
 def test_lines_stand_under_the_call_they_came_from_with_numbers_if_it_printed_them() -> None:
@@ -111,13 +111,19 @@ def test_lines_stand_under_the_call_they_came_from_with_numbers_if_it_printed_th
     ]
     assert abridged(found, spans_of(*found)) == [
         "[assistant]",
-        "I read `get_rows`.",
+        " I read `get_rows`.",
         "[read_file src/rows.py]",
-        "src/rows.py",
         "2: another_row = 1",
         "[assistant]",
-        "Now `put_rows`.",
+        " Now `put_rows`.",
     ]
+
+
+def test_what_the_title_says_is_not_said_again() -> None:
+    run = use("bash", "row_1", command="pytest row_2.py")
+    found = [Scrap(run, "pytest row_2.py\nrow_2.py", 1, own=True), Scrap(run, "pytest row_2.py", 1)]
+    every = [[Span(1, 0, 15), Span(2, 16, 24)], [Span(1, 0, 15)]]
+    assert abridged(found, every) == ["[pytest row_2.py]", "1: pytest row_2.py"]
 
 
 def test_what_follows_under_the_same_title_does_not_repeat_it() -> None:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yohaku.core.lines import DEEP, LONG, MOST, NUMBER, Source, Span, choose, names, shown, words_of
+from yohaku.core.lines import COMMA, DEEP, LONG, MOST, NUMBER, Looked, Source, Span, choose, names, shown, words_of
 
 PLENTY = 1_000_000.0
 
@@ -13,15 +13,20 @@ def source(text: str, age: int = 1, **how: object) -> Source:
     return Source(text, age, 1.0, title=0, **how)  # type: ignore[arg-type]
 
 
-def chosen(*sources: Source, tokens: float = PLENTY, covered: tuple[str, ...] = (), topic: str = "") -> list[list[str]]:
+def chosen(
+    *sources: Source, tokens: float = PLENTY, covered: tuple[str, ...] = (), topic: str = "", brief: bool = False
+) -> list[list[str]]:
     """For each source what of it is shown, as it was."""
-    spans, _ = choose(sources, covered, tokens, words_of(topic))
+    spans, _ = choose(sources, covered, tokens, words_of(topic), brief=brief)
     return [[of.text[span.start : span.end] for span in some] for of, some in zip(sources, spans, strict=True)]
 
 
 def cost(source: Source, spans: list[Span]) -> float:
-    lines = sum(source.tokens * (span.end - span.start + 1) + NUMBER for span in spans)
-    return lines + source.title if spans else 0
+    def one(span: Span) -> float:
+        long = span.end - span.start
+        return source.tokens * long + COMMA if span.alone else source.tokens * (long + 1) + NUMBER
+
+    return sum(map(one, spans)) + source.title if spans else 0
 
 
 WORDS = st.sampled_from("get_rows|src/app.py|3.14|12345|サーバー|開発環境構築|the|is|`make all`|JobId7|| ".split("|"))
@@ -40,16 +45,17 @@ SOURCES = st.builds(
 MANY = st.lists(SOURCES, max_size=6)
 COVERED = st.frozensets(WORDS, max_size=4)
 TOKENS = st.one_of(st.floats(0, 500), st.just(PLENTY))
+HOW = st.fixed_dictionaries({"brief": st.booleans(), "roomy": st.booleans()})
 
 
 # Laws
 
 
-@given(MANY, COVERED, TOKENS)
+@given(MANY, COVERED, TOKENS, HOW)
 def test_what_is_chosen_lies_in_its_text_in_order_and_no_character_twice(
-    sources: list[Source], covered: frozenset[str], tokens: float
+    sources: list[Source], covered: frozenset[str], tokens: float, how: dict[str, bool]
 ) -> None:
-    found, _ = choose(sources, covered, tokens)
+    found, _ = choose(sources, covered, tokens, **how)
     assert len(found) == len(sources)
     for one, spans in zip(sources, found, strict=True):
         ends = [0, *(place for span in spans for place in (span.start, span.end)), len(one.text)]
@@ -57,22 +63,27 @@ def test_what_is_chosen_lies_in_its_text_in_order_and_no_character_twice(
         for span in spans:
             assert one.text[: span.start].count("\n") == span.line - 1
             assert "\n" not in one.text[span.start : span.end]
-            assert 0 < span.end - span.start <= LONG
+            assert 0 < span.end - span.start <= 2 * LONG
 
 
-@given(MANY, COVERED, TOKENS)
+@given(MANY, COVERED, TOKENS, HOW)
 def test_what_is_chosen_and_what_is_left_add_up_to_the_tokens_given(
-    sources: list[Source], covered: frozenset[str], tokens: float
+    sources: list[Source], covered: frozenset[str], tokens: float, how: dict[str, bool]
 ) -> None:
-    found, left = choose(sources, covered, tokens)
+    found, left = choose(sources, covered, tokens, **how)
     assert left >= 0
     assert sum(map(cost, sources, found)) + left == pytest.approx(tokens)
 
 
-@given(MANY, COVERED, TOKENS)
-def test_the_same_sources_give_the_same_choice(sources: list[Source], covered: frozenset[str], tokens: float) -> None:
+@given(MANY, COVERED, TOKENS, HOW)
+def test_the_same_sources_give_the_same_choice_looked_into_or_not(
+    sources: list[Source], covered: frozenset[str], tokens: float, how: dict[str, bool]
+) -> None:
     again = [Source(s.text, s.age, s.tokens, s.own, s.quotes, s.title) for s in sources]
-    assert choose(sources, covered, tokens) == choose(again, sorted(covered, reverse=True), tokens)
+    looked: Looked = {}
+    first = choose(sources, covered, tokens, looked=looked, **how)
+    assert first == choose(again, sorted(covered, reverse=True), tokens, **how)
+    assert first == choose(sources, covered, tokens, looked=looked, **how)
 
 
 @given(MANY, COVERED)
@@ -87,17 +98,20 @@ def test_with_tokens_enough_every_name_is_shown_and_no_line_is_that_names_nothin
     assert all(some - covered for some in told)
 
 
-@given(MANY, COVERED, TOKENS)
-def test_lines_are_shown_as_they_were(sources: list[Source], covered: frozenset[str], tokens: float) -> None:
-    found, _ = choose(sources, covered, tokens)
+@given(MANY, COVERED, TOKENS, HOW)
+def test_lines_and_names_are_shown_as_they_were(
+    sources: list[Source], covered: frozenset[str], tokens: float, how: dict[str, bool]
+) -> None:
+    found, _ = choose(sources, covered, tokens, **how)
     for one, spans in zip(sources, found, strict=True):
         lines = shown(one.text, spans, numbered=False)
-        assert len(lines) == len({span.line for span in spans})
-        for number, line in zip(dict.fromkeys(span.line for span in spans), lines, strict=True):
-            if " … " in line:
-                assert all(piece in one.text.split("\n")[number - 1] for piece in line.split(" … "))
-            else:
-                assert line in one.text.split("\n")[number - 1]
+        whole = [span.line for span in spans if not span.alone]
+        if alone := [one.text[span.start : span.end] for span in spans if span.alone]:
+            assert lines.pop() == f"… {', '.join(alone)}"
+        assert len(lines) == len(set(whole))
+        for number, line in zip(dict.fromkeys(whole), lines, strict=True):
+            pieces = line.split(" … ")
+            assert all(piece.removeprefix(" ") in one.text.split("\n")[number - 1] for piece in pieces)
 
 
 # What is worth showing
@@ -122,6 +136,30 @@ def test_what_the_model_named_itself_comes_before_what_it_was_shown() -> None:
     one = cost(own, [Span(1, 0, len(own.text))])
     assert chosen(printed, own, tokens=one) == [[], ["put_rows of them"]]
     assert chosen(printed, own, tokens=2 * one) == [["get_rows of them"], ["put_rows of them"]]
+
+
+def test_to_be_brief_the_names_of_a_long_line_stand_alone() -> None:
+    text = "a line that goes on and on about get_rows, and only at its end names put_rows"
+    assert chosen(source(text), tokens=30) == [[]]
+    assert chosen(source(text), tokens=30, brief=True) == [["get_rows", "put_rows"]]
+    assert chosen(source(text), tokens=10, brief=True) == [["get_rows"]]
+    (spans,), left = choose([source(text)], (), 30, brief=True)
+    assert shown(text, spans) == ["… get_rows, put_rows"] and left == 30 - 2 * (8 + COMMA)
+
+
+def test_the_names_of_a_short_line_do_not_nor_does_japanese() -> None:
+    assert chosen(source("call get_rows"), brief=True) == [["call get_rows"]]
+    text = "ここに書いてあるとおりに認証サーバーの設定を直す。"
+    assert chosen(source(text), brief=True) == [[text]]
+
+
+def test_where_it_is_roomy_names_get_their_lines_as_far_as_the_tokens_go() -> None:
+    long = "a line that goes on and on about get_rows, and only at its end names put_rows"
+    text = f"{long}\n{long.upper()}"
+    (spans,), left = choose([source(text)], (), PLENTY, brief=True, roomy=True)
+    assert shown(text, spans) == [f"1: {long}", f"2: {long.upper()}"] and PLENTY - left == cost(source(text), spans)
+    (spans,), left = choose([source(text)], (), 110, brief=True, roomy=True)
+    assert shown(text, spans) == [f"1: {long}", "… GET_ROWS, PUT_ROWS"] and 110 - left == cost(source(text), spans)
 
 
 def test_of_two_alike_the_newer_is_shown() -> None:
@@ -188,13 +226,25 @@ def test_pieces_that_follow_each_other_are_shown_as_one() -> None:
     assert shown(text, spans) == [f"1: {text}"]
 
 
+def test_a_long_line_is_not_cut_in_the_middle_of_a_path() -> None:
+    path = "/home/somebody/" + "a_folder/" * 12 + "file.py"
+    (pieces,) = chosen(source(f"cp {path} {path[:-3]}.txt"))
+    assert any(path in piece for piece in pieces)
+
+
 # How lines are shown
+
+
+def test_what_has_no_number_does_not_look_like_a_title() -> None:
+    text = "[a title_1]\n\tset_in = 1\n# another_2"
+    every = [Span(1, 0, 11), Span(2, 12, 23), Span(3, 24, 35)]
+    assert shown(text, every, numbered=False) == [" [a title_1]", "\tset_in = 1", " # another_2"]
 
 
 def test_lines_are_shown_with_their_numbers() -> None:
     text = "alpha\nbeta_1\n\ngamma_2"
     assert shown(text, [Span(2, 6, 12), Span(4, 14, 21)]) == ["2: beta_1", "4: gamma_2"]
-    assert shown(text, [Span(2, 6, 12)], numbered=False) == ["beta_1"]
+    assert shown(text, [Span(2, 6, 12)], numbered=False) == [" beta_1"]
     assert shown(text, []) == []
 
 

@@ -5,7 +5,7 @@ import pytest
 from yohaku.core.budget import Budget
 from yohaku.core.engine import Fits, Folded, Outcome, TooBig, plan
 from yohaku.core.errors import UnknownRecipe
-from yohaku.core.fold import Gist, View
+from yohaku.core.fold import Gist, Stub, View
 from yohaku.core.model import Call, History, Opaque, Result, Step, Text, Turn, Use
 from yohaku.core.recipes import AUTO, CHAT, CUT, HIGH, RECIPES, low, recipe_named
 from yohaku.core.scribe import history_of
@@ -49,7 +49,9 @@ def test_an_unknown_recipe_says_which_there_are() -> None:
 
 def test_the_rungs_are_a_table_to_be_read() -> None:
     assert [(rung.level, rung.goal) for rung in AUTO.rungs] == [
-        *[(HIGH, low)] * 3,
+        *[(HIGH, low)] * 2,
+        ("over", CUT),
+        (HIGH, low),
         *[("over", "hot")] * 2,
         ("over", CUT),
         *[("over", "hot")] * 3,
@@ -102,6 +104,15 @@ def test_auto_squeezes_the_newest_only_when_nothing_else_is_left() -> None:
     assert [(fold.what, fold.why) for fold in squeezed.folds] == [("prompt", "over the limit")]
     hot, cut = Budget.of(8_192).at("hot"), Budget.of(8_192).at(CUT)
     assert hot * 0.9 < squeezed.after.total <= hot and cut * 0.9 < huge.after.total <= cut
+
+
+@pytest.mark.parametrize("window", [4_096, 8_192, 32_768])
+def test_a_huge_newest_result_does_not_cost_what_is_known_of_the_older_ones(window: int) -> None:
+    limit = Budget.of(window).limit
+    outcome = folded(one_prompt([limit // 16] * 15 + [limit * 3]), window, "auto")
+    newest = next(fold for fold in outcome.folds if isinstance(fold, Stub))
+    assert newest.after >= limit // 8
+    assert outcome.after.total - newest.after >= limit // 4
 
 
 def test_a_huge_newest_result_does_not_cost_the_small_steps_before_it() -> None:

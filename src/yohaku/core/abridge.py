@@ -1,6 +1,7 @@
 """A conversation abridged: what was said and asked for and what came back, line by line, those lines that are chosen.
 
-Law: every line stands as it was under a title that names who said it or which call it came from.
+Law: every line stands as it was under a title that names who said it or which call it came from. What the title says
+is not said again.
 """
 
 from __future__ import annotations
@@ -77,12 +78,26 @@ def abridged(found: Sequence[Scrap], chosen: Sequence[Sequence[Span]]) -> list[s
     last = ""
     for scrap, spans in zip(found, chosen, strict=True):
         if spans:
-            label = origin_of(scrap.by, 80) if scrap.by else "user" if scrap.asked else "assistant"
+            label = _label(scrap)
             if label != last:
                 lines.append(f"[{label}]")
                 last = label
-            lines += shown(scrap.text, spans, numbered=bool(scrap.by) and not scrap.own)
+            new = [span for span in spans if not (scrap.own and _tells(label, scrap.text[span.start : span.end]))]
+            lines += shown(scrap.text, new, numbered=bool(scrap.by) and not scrap.own)
     return lines
+
+
+def is_told(scrap: Scrap) -> bool:
+    """Whether its title says all of it."""
+    return scrap.own and scrap.by is not None and len(scrap.text) <= LINE and _tells(_label(scrap), scrap.text)
+
+
+def _label(scrap: Scrap) -> str:
+    return origin_of(scrap.by, 80) if scrap.by else "user" if scrap.asked else "assistant"
+
+
+def _tells(label: str, said: str) -> bool:
+    return label == said or label.endswith(f" {said}")
 
 
 def covered(view: View, cut: Cut | None, folded: Iterable[tuple[str, Slot]]) -> set[str]:

@@ -19,6 +19,7 @@ from yohaku.core.passes.clip import clip_bytes, clip_results
 from yohaku.core.passes.digest import digest
 from yohaku.core.passes.distil import distil
 from yohaku.core.passes.drafted import drafted
+from yohaku.core.passes.newest import newest
 from yohaku.core.passes.old import clear_old
 from yohaku.core.passes.once import once
 from yohaku.core.passes.preview import preview
@@ -36,8 +37,8 @@ Find: TypeAlias = Callable[[str], "Factory | None"]
 PASSES: dict[str, Factory] = {
     function.__name__: function
     for function in (
-        arrive, capped, clear, clear_old, clip_bytes, clip_results, digest, distil, drafted, once, preview, slide,
-        squeeze, summarise, supersede, trim, unchanged,
+        arrive, capped, clear, clear_old, clip_bytes, clip_results, digest, distil, drafted, newest, once, preview,
+        slide, squeeze, summarise, supersede, trim, unchanged,
     )
 }  # fmt: skip
 

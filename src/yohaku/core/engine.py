@@ -99,11 +99,15 @@ class Room:
         return self.ledger.total - self.goal
 
     def newest_is_too_big(self, view: View) -> bool:
-        """Whether the newest prompt and step alone are over the limit, whatever is done about the rest."""
+        """Whether it is over the limit whatever is done about what is older."""
+        return self.newest(view) > self.budget.limit
+
+    def newest(self, view: View) -> int:
+        """What the newest prompt and step weigh with all that no folding can touch."""
         turns = view.stubbed
         step = next((turn.steps[-1] for turn in reversed(turns) if turn.steps), None)
-        newest = self.scales.entries(turns[-1].prompt) if turns else 0
-        return self.ledger.fixed + newest + (self.scales.step(step) if step else 0) > self.budget.limit
+        prompt = self.scales.entries(turns[-1].prompt) if turns else 0
+        return self.ledger.fixed + prompt + (self.scales.step(step) if step else 0)
 
 
 Asking: TypeAlias = Generator[Effect, str, "list[Fold]"]

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from heapq import heapify, heappop, heappush
 from itertools import chain
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 LONG = 140
 """Characters. A longer line is looked at in pieces of about half of that."""
@@ -47,11 +47,17 @@ class Source:
 
 
 class Span(NamedTuple):
-    """A line, or a piece of a long one."""
+    """A line, a piece of a long one, or a name in it."""
 
     line: int
     start: int
     end: int
+    alone: bool = False
+    """A name without its line."""
+
+
+Looked: TypeAlias = dict[tuple[str, bool, frozenset[str]], list[tuple[Span, dict[str, tuple[str, ...]]]]]
+"""The lines of a text, and what each names, by how it says it."""
 
 
 @dataclass(slots=True)
@@ -60,6 +66,8 @@ class _Candidate:
     span: Span
     names: frozenset[str]
     cost: float
+    line: int = -1
+    """The candidate that a name alone is a part of."""
 
 
 def choose(
@@ -68,25 +76,32 @@ def choose(
     tokens: float,
     topic: frozenset[str] = frozenset(),
     wished: frozenset[str] = frozenset(),
+    looked: Looked | None = None,
+    *,
+    brief: bool = False,
+    roomy: bool = False,
 ) -> tuple[list[list[Span]], float]:
     """For each source the spans to show, in order, together within about `tokens`, and how many of those are left.
 
     A name needs to be shown once: what is `covered` already, or by a better line, is worth nothing more. One that is
     made of the words of the `topic` is likelier to be needed, and so is one of those `wished` for, wherever it stands.
+    To be `brief`, names stand alone where a line is long beside what it names; where it is `roomy` they get their lines
+    in the end, as far as the tokens go. Who chooses twice gives what was `looked` into, so that it is not done again.
     """
-    chosen: list[list[Span]] = [[] for _ in sources]
-    candidates, value = _candidates(sources, topic, wished)
+    candidates, value = _candidates(sources, topic, wished, {} if looked is None else looked, brief)
     for name in covered:
         value.pop(name, None)
     heap = [(-_worth(c, value) / c.cost, n) for n, c in enumerate(candidates)]
     heapify(heap)
     left = tokens
+    chosen: dict[int, None] = {}
+    begun: set[int] = set()
     titled: set[int] = set()
     while heap and left > 0:
         rank, number = heappop(heap)
         found = candidates[number]
         source = sources[found.source]
-        opening = 0 if chosen[found.source] or source.under in titled else source.title
+        opening = 0 if found.source in begun or source.under in titled else source.title
         now = -_worth(found, value) / (found.cost + opening * 0.5)
         if now == 0:
             continue
@@ -96,31 +111,56 @@ def choose(
         cost = found.cost + opening
         if cost <= left:
             left -= cost
-            chosen[found.source].append(found.span)
+            chosen[number] = None
+            begun.add(found.source)
             if source.under >= 0:
                 titled.add(source.under)
             for name in found.names:
                 value.pop(name, None)
-    return [sorted(spans) for spans in chosen], max(0.0, left)
+    left = _settled(candidates, chosen, max(0.0, left), roomy)
+    spans: list[list[Span]] = [[] for _ in sources]
+    for number in chosen:
+        spans[candidates[number].source].append(candidates[number].span)
+    return [sorted(some) for some in spans], left
+
+
+def _settled(candidates: list[_Candidate], chosen: dict[int, None], left: float, roomy: bool) -> float:
+    """Names get their lines, the best first, while there is room for it; none stays alone beside its line."""
+    alone = [number for number in chosen if candidates[number].line >= 0]
+    for number in alone if roomy else ():
+        line = candidates[number].line
+        if line not in chosen and (more := candidates[line].cost - candidates[number].cost) <= left:
+            left -= more
+            chosen[line] = None
+            del chosen[number]
+    for number in alone:
+        if number in chosen and candidates[number].line in chosen:
+            left += candidates[number].cost
+            del chosen[number]
+    return left
 
 
 def _worth(candidate: _Candidate, value: dict[str, float]) -> float:
-    return math.fsum([value[name] for name in candidate.names if name in value])
+    worth = math.fsum([value[name] for name in candidate.names if name in value])
+    return worth * ALONE if candidate.span.alone else worth
 
 
 def _candidates(
-    sources: Sequence[Source], topic: frozenset[str], wished: frozenset[str]
+    sources: Sequence[Source], topic: frozenset[str], wished: frozenset[str], looked: Looked, brief: bool
 ) -> tuple[list[_Candidate], dict[str, float]]:
-    """The lines that name something, and what it is worth to show each of the names."""
+    """The lines that name something, to be `brief` each name by itself, too, and what it is worth to show each."""
     deep = MOST if wished else DEEP
     found: list[_Candidate] = []
     value: dict[str, float] = {}
     uses: Counter[str] = Counter()
+    met: set[str] = set()
     for number in _within(sources, deep):
         source = sources[number]
-        spans = list(_ends(source.text, deep))
-        named = [_named(source, span) for span in spans]
-        every = set(chain.from_iterable(named))
+        known = source.text, source.own, source.quotes
+        if known not in looked:
+            looked[known] = [(span, _named(source, span)) for span in _ends(source.text, deep)]
+        spans = looked[known]
+        every = {name for _, named in spans for called in named.values() for name in called}
         if source.own:
             uses.update(every)
         shown_among = math.pow(source.age, -AGEING) * math.pow(max(1, len(spans)), -CROWD)
@@ -129,9 +169,18 @@ def _candidates(
             if likely > value.get(name, 0.0):
                 value[name] = likely
         number_cost = NUMBER if source.numbered and not has_numbers(source.text) else 1
-        for span, seen in zip(spans, named, strict=True):
-            if seen:
-                found.append(_Candidate(number, span, seen, source.tokens * (span.end - span.start + 1) + number_cost))
+        for span, named in spans:
+            line = len(found)
+            if named:
+                cost = source.tokens * (span.end - span.start + 1) + number_cost
+                found.append(_Candidate(number, span, frozenset(chain.from_iterable(named.values())), cost))
+            for said, called in named.items() if brief else ():
+                if said not in met and said[-1] < "\u3000":  # a word of Japanese says little without its sentence
+                    met.add(said)
+                    at = source.text.find(said, span.start)
+                    alone = Span(span.line, at, at + len(said), alone=True)
+                    cost = source.tokens * len(said) + COMMA
+                    found.append(_Candidate(number, alone, frozenset(called), cost, line))
     for name, times in uses.items():
         value[name] *= times**OFTEN
     about = topic | wished
@@ -142,13 +191,18 @@ def _candidates(
     return found, value
 
 
-def _named(source: Source, span: Span) -> frozenset[str]:
-    """What a line names. What the model itself put in quotes, or gave a tool as a whole, is a name too."""
+def _named(source: Source, span: Span) -> dict[str, tuple[str, ...]]:
+    """What a line names, by how it says it.
+
+    What the model itself put in quotes, or gave a tool as a whole, is a name too.
+    """
     line = source.text[span.start : span.end]
-    if not source.own:
-        return names(line)
-    quoted = [text for groups in _QUOTED.findall(line) for text in groups if text] if _QUOTE.search(line) else []
-    return names(line).union(quoted, (line,) if line in source.quotes else ())
+    named = {word: called for word in WORD.findall(line) if (called := _names(word))}
+    if source.own:
+        quoted = [text for groups in _QUOTED.findall(line) for text in groups if text] if _QUOTE.search(line) else []
+        for text in (*quoted, line) if line in source.quotes else quoted:
+            named.setdefault(text, (text,))
+    return named
 
 
 _QUOTE = re.compile(r"[`\"'「『]")
@@ -168,8 +222,13 @@ CROWD = 0.25
 TOPICAL = 4.5
 """What it was only shown, if all the words of the name are in what the model says now. Its own names need no topic."""
 
+ALONE = 0.5
+"""What a name is worth without its line, which says more than the name."""
+
 NUMBER = 2.5
 """Tokens of a line's number."""
+COMMA = 1.5
+"""Tokens between names that stand alone."""
 
 
 def _within(sources: Sequence[Source], deep: int) -> Iterator[int]:
@@ -209,6 +268,8 @@ def _spans(text: str, start: int, end: int) -> Iterator[Span]:
             at = start
             while end - at > LONG:
                 cut = max(text.rfind(mark, at + LONG // 4, at + LONG // 2) for mark in (", ", ",", "; ", ". ", " "))
+                if cut < 0:  # a path is not broken
+                    cut = text.find(" ", at + LONG // 2, min(end, at + 2 * LONG))
                 cut = cut + 1 if cut > 0 else at + LONG // 2
                 yield Span(number, at, cut)
                 at = cut
@@ -243,18 +304,26 @@ _NAME = re.compile(r"[A-Za-z]_|_[A-Za-z]|[a-z][A-Z]|[A-Z]{2}[a-z]{2}|[A-Za-z]\d|
 
 
 def shown(text: str, spans: Sequence[Span], numbered: bool = True) -> list[str]:
-    """The spans as lines, with their numbers unless they have some of their own."""
-    numbered = numbered and not has_numbers(text)
+    """The spans as lines, with their numbers unless they have some of their own, and the names that stand alone.
+
+    What has no number is set in by a space, so that no line of it looks like a title.
+    """
+    own = has_numbers(text)
     lines: list[str] = []
     last = Span(0, 0, 0)
     for span in spans:
         said = text[span.start : span.end]
+        if span.alone:
+            continue
         if span.line == last.line:
             lines[-1] += said if span.start == last.end else f" … {said}"
+        elif numbered and not own:
+            lines.append(f"{span.line}: {said}")
         else:
-            lines.append(f"{span.line}: {said}" if numbered else said)
+            lines.append(said if own or said[0].isspace() else f" {said}")
         last = span
-    return lines
+    alone = ", ".join(text[span.start : span.end] for span in spans if span.alone)
+    return [*lines, f"… {alone}"] if alone else lines
 
 
 def has_numbers(text: str) -> bool:

@@ -7,8 +7,9 @@ from yohaku.core.documents import LAST_RESORT, cache, chat, layers, local, snaps
 from yohaku.core.engine import Recipe, Rung
 from yohaku.core.errors import UnknownRecipe
 from yohaku.core.passes.clear import clear
-from yohaku.core.passes.digest import WIDE, digest
+from yohaku.core.passes.digest import NARROW, WIDE, digest
 from yohaku.core.passes.drafted import drafted
+from yohaku.core.passes.newest import newest
 from yohaku.core.passes.slide import slide
 from yohaku.core.passes.squeeze import squeeze
 from yohaku.core.passes.supersede import supersede
@@ -22,9 +23,6 @@ def low(budget: Budget) -> int:
     return int(budget.limit * (0.7 if NARROW <= budget.window < WIDE else 0.6))
 
 
-NARROW = 6_000
-"""Tokens. Below, most of the room is new at every folding anyway."""
-
 CUT = 0.7
 """Where a newest step that is over the limit by itself is cut down to, so that the next ones have room beside it."""
 
@@ -33,6 +31,7 @@ AUTO = Recipe(
     (
         Rung(HIGH, supersede(), goal=low),
         Rung(HIGH, drafted(), goal=low),
+        Rung("over", newest(), goal=CUT),
         Rung(HIGH, digest(), goal=low),
         Rung("over", clear("argument", "prompt"), goal="hot"),
         Rung("over", slide(), goal="hot"),

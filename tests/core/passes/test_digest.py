@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 
 import pytest
@@ -130,7 +131,7 @@ def test_in_a_narrow_window_no_call_is_left_in_its_place() -> None:
 @pytest.mark.parametrize("limit", [1_000, 1_500, 2_000, 3_000, 5_000])
 def test_the_goal_is_all_but_met_and_most_of_what_it_leaves_is_used(limit: int) -> None:
     v = View(history(20, 20, lines=60))
-    assert limit * 0.36 < total(folded(v, limit)) < limit * 0.68
+    assert limit * 0.34 < total(folded(v, limit)) < limit * 0.68
 
 
 def test_nothing_is_proposed_where_the_newest_alone_is_too_big() -> None:
@@ -191,8 +192,8 @@ def test_a_gist_is_told_and_goes_on_with_lines_under_their_calls() -> None:
     assert head == (
         f"[Earlier conversation folded: 1 prompt, 7 steps; ref={ref}]\nThe user's rules, still in force:\n- Never push."
     )
-    assert lines.startswith("cat src/part_0.py]\ncat src/part_0.py\n[cat src/part_1.py]\n")
-    assert lines.endswith("[assistant]\nI look at part_6.\n[cat src/part_6.py]\ncat src/part_6.py")
+    assert lines.startswith("cat src/part_0.py]\n[cat src/part_1.py]\n")
+    assert lines.endswith("[assistant]\n I look at part_6.\n[cat src/part_6.py]")
     assert gist(w) == Gist(
         v.history.steps[6].key,
         gist(w).text,
@@ -213,15 +214,18 @@ def test_every_line_of_a_gist_was_said_or_is_a_title() -> None:
     titles = set(abridged(hidden, choose([Source(s.text, 1, 0.0, s.own) for s in hidden], (), 1e9)[0]))
     said = {line for scrap in hidden for line in scrap.text.split("\n")}
     for line in gist(w).text.split("\n[assistant]\n", 1)[1].split("\n"):
-        assert line in titles or line in said or line.split(": ", 1)[1] in said
+        if line.startswith("… "):
+            assert all(any(name in text for text in said) for name in line[2:].split(", "))
+        else:
+            assert line in titles or line[1:] in said or line.split(": ", 1)[1] in said
 
 
 def test_what_stands_in_what_stays_is_not_shown_again() -> None:
-    kept = Step((Text("Of these row_11_0 and row_11_5 and row_11_10 matter."),))
+    kept = Step((Text("Of these row_10_0 and row_10_5 and row_10_10 matter."),))
     for last, names in ((kept, {15, 20, 25}), (Step((Text("Done."),)), {0, 5, 10, 15, 20, 25})):
         h = history_of([Turn((Text("go"),), tuple(step(n) for n in range(12))), Turn((Text("on"),), (last,))])
-        lines = gist(folded(View(h), 1_500, recent=0, old=0)).text.split("[cat src/part_11.py]", 1)[1].split("\n")
-        assert {n for n in range(30) if f"{n + 1}: row_11_{n} = compute({n})" in lines} == names
+        text = gist(folded(View(h), 1_500, recent=0, old=0)).text.split("[cat src/part_10.py]", 1)[1]
+        assert {int(number) for number in re.findall(r"row_10_(\d+)", text.split("\n[", 1)[0])} == names
 
 
 def test_the_rules_of_the_user_stand_in_the_gist_word_for_word() -> None:
@@ -272,7 +276,7 @@ def test_a_checked_summary_takes_the_place_of_what_is_told_and_the_lines_stay() 
     plain, summed = folded(v, 4_000), folded(v, 4_000, Wish(), model)
     ref = gist(plain).ref
     lines = gist(plain).text[gist(plain).text.index("\n[assistant]\n") :]
-    head = f"[Earlier conversation folded: 1 prompt, 16 steps; ref={ref}]\nThe user's rules, still in force:\n"
+    head = f"[Earlier conversation folded: 1 prompt, 13 steps; ref={ref}]\nThe user's rules, still in force:\n"
     assert gist(summed).text.startswith(f"{head}- Never push.\n{GOOD}\n") and gist(summed).text.endswith(lines)
     assert (summed.cut, gist(summed).why) == (plain.cut, "summed up by a model")
     assert [question.purpose for question in model.asked] == ["summary"]

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Generator
 from dataclasses import dataclass, replace
 
-from yohaku.core.abridge import Scrap, abridged, covered, scraps, topic
+from yohaku.core.abridge import Scrap, abridged, covered, is_told, scraps, topic
 from yohaku.core.answer import Checked, Evidence
 from yohaku.core.engine import Asking, Effect, Pass, Room
 from yohaku.core.fold import Cut, Fold, Gist, View, ref_of, told
 from yohaku.core.gist import gist as tell
 from yohaku.core.gist import opening
-from yohaku.core.lines import Source, Span, choose, words_of
+from yohaku.core.lines import Looked, Source, Span, choose, words_of
 from yohaku.core.model import Text
 from yohaku.core.passes.distil import TITLE, by_lines, source_of
 from yohaku.core.passes.pieces import SMALL, Piece, pieces
@@ -30,15 +30,19 @@ TOLD = 2_000
 LABEL = 10
 """Tokens of a title in the gist."""
 ROOM = 0.3
-LINES = 0.25
+LINES = 0.4
+FEW = 0.25
 """Shares of the limit that the conversation, and the lines in it, have at least, however long the prompt is; not where
-the user wants it folded now."""
+the user wants it folded now. Lines have a `FEW` of it where that is dear, or enough."""
+NARROW = 6_000
+"""Tokens. Below, most of the room is new at every folding, and has to be paid for."""
 WIDE = 24_000
-"""Tokens. In a narrower window a call takes the room of lines that say more than it."""
+"""Tokens. In a narrower window a call takes the room of lines that say more than it, and a line that of other names."""
 ENOUGH = 20_000
 """Tokens of lines at most: what is looked into for them has hardly more that name anything."""
 SPARE = 0.05
-"""Share of the limit. If lines leave more than that, few name anything, and more steps stay whole instead."""
+"""Share of the limit. If lines leave more than that, few name anything, and more steps stay whole instead, or names get
+their lines."""
 
 
 def digest(recent: float = 0.1, old: float = 0.03, gist: float = 0.08, least: float = 0.1, wide: int = WIDE) -> Pass:
@@ -57,10 +61,12 @@ def digest(recent: float = 0.1, old: float = 0.03, gist: float = 0.08, least: fl
         share = max(1, _share(view, room))
         whole = max(recent, 1 - gist - ENOUGH / share)
         layout = _layout(view, room, whole, lean)
-        hidden, chosen, spare = _choose(view, room, layout, gist)
+        looked: Looked = {}
+        hidden, chosen, spare = _choose(view, room, layout, gist, looked)
         if spare > room.budget.limit * SPARE:
-            layout = _layout(view, room, max(whole, (layout.used + spare) / share), lean)
-            hidden, chosen, _ = _choose(view, room, layout, gist)
+            first, layout = layout, _layout(view, room, max(whole, (layout.used + spare) / share), lean)
+            roomy = layout.cut == first.cut  # no more steps fit in
+            hidden, chosen, _ = _choose(view, room, layout, gist, looked, roomy=roomy)
         folds: list[Fold] = [by_lines(piece, room, spans) for piece, spans in zip(layout.folded, chosen, strict=False)]
         if layout.cut:
             lines = abridged(hidden, chosen[len(layout.folded) :])
@@ -115,7 +121,8 @@ def _layout(view: View, room: Room, recent: float, old: float) -> _Layout:
     gone = {step.key for turn in view.hidden(cut) for step in turn.steps} if cut else set()
     stay = view.stubbed[cut.turn - view.cut.turn : -1] if cut else view.stubbed[:-1]
     used += sum(room.scales.entries(turn.prompt) for turn in stay)
-    spare = min(int(room.budget.limit * LINES), ENOUGH, room.budget.at("full") - _sticky(view, room) - used)
+    lines = int(room.budget.limit * (LINES if NARROW <= room.budget.window < WIDE else FEW))
+    spare = min(lines, ENOUGH, room.budget.at("full") - _sticky(view, room) - used)
     spare = 0 if room.wish.manual else spare
     folded = [piece for piece in reversed(folded) if piece.key not in gone]
     return _Layout(cut, removed, folded, used, max(share - used, spare))
@@ -131,14 +138,16 @@ def _prompts(view: View, room: Room) -> dict[int, int]:
     return found
 
 
-def _choose(view: View, room: Room, layout: _Layout, gist: float) -> tuple[list[Scrap], list[list[Span]], float]:
+def _choose(
+    view: View, room: Room, layout: _Layout, gist: float, looked: Looked, *, roomy: bool = False
+) -> tuple[list[Scrap], list[list[Span]], float]:
     """What is hidden, the lines chosen of what is folded and of what is hidden, and the tokens left over."""
     hidden = scraps(view, layout.cut) if layout.cut else []
     sources = [source_of(piece, room) for piece in layout.folded] + _shreds(hidden, room)
     seen = covered(view, layout.cut, {(piece.key, piece.slot) for piece in layout.folded})
     allowed = layout.left - (_told(view, room, gist) if layout.cut else 0)
-    asked = words_of(room.wish.words)
-    chosen, spare = choose(sources, seen, max(0, allowed), topic(view), asked)
+    asked, brief = words_of(room.wish.words), room.budget.window < WIDE
+    chosen, spare = choose(sources, seen, max(0, allowed), topic(view), asked, looked, brief=brief, roomy=roomy)
     return hidden, chosen, spare
 
 
@@ -179,7 +188,7 @@ def _shreds(hidden: list[Scrap], room: Room) -> list[Source]:
         under += scrap.by is not last or scrap.by is None
         last = scrap.by
         weighed = scrap.by.call.arguments if scrap.by and scrap.own else scrap.text  # as they were weighed before
-        rate = _rate(weighed, room)
+        rate = 0.0 if is_told(scrap) else _rate(weighed, room)
         numbered = not (scrap.own or scrap.asked)
         found.append(Source(scrap.text, scrap.age, rate, scrap.own, scrap.quotes, LABEL, under, numbered))
     return found

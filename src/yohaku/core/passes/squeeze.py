@@ -9,19 +9,23 @@ from yohaku.core.survive import laid_down
 
 
 def squeeze(prompts: bool = True) -> Pass:
-    """Everything visible is levelled: no piece may weigh more than the cap at which the whole just fits."""
+    """Everything visible is levelled: no piece may weigh more than the cap at which the whole just fits.
+
+    The goal is a share of the room there is beside what cannot be cut: what that leaves may be little.
+    """
 
     def propose(view: View, room: Room) -> list[Fold]:
         found = [piece for piece in pieces(view, room) if prompts or not _newest_prompt(piece)]
         weights = [piece.weight for piece in found]
-        allowed = room.goal - (room.ledger.total - sum(weights))
+        free = room.budget.limit - (room.ledger.total - sum(weights))
+        allowed = int(free * room.goal / room.budget.limit)
         cap = level(weights, allowed)
         rules: tuple[str, ...] = ()
         if any(piece.slot.where == "prompt" and piece.weight > cap for piece in found):
             rules = laid_down(view.history.turns)
         floors = [floor(piece, room, rules) for piece in found]
-        more = allowed + room.budget.limit - room.goal  # for rules the limit is near enough
-        caps = sparing(weights, floors, allowed) or sparing(weights, floors, more) or [cap] * len(found)
+        # for rules the limit is near enough
+        caps = sparing(weights, floors, allowed) or sparing(weights, floors, free) or [cap] * len(found)
         return [
             fold_part(piece, room, "over the limit", most, rules=rules)
             for piece, most in zip(found, caps, strict=True)
