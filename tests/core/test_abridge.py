@@ -124,6 +124,9 @@ def test_what_the_title_says_is_not_said_again() -> None:
     found = [Scrap(run, "pytest row_2.py\nrow_2.py", 1, own=True), Scrap(run, "pytest row_2.py", 1)]
     every = [[Span(1, 0, 15), Span(2, 16, 24)], [Span(1, 0, 15)]]
     assert abridged(found, every) == ["[pytest row_2.py]", "1: pytest row_2.py"]
+    search = use("grep", "", pattern="get_rows", path="src", mode="files_only")
+    asked = Scrap(search, "get_rows\nsrc\nfiles_only", 1, own=True)
+    assert abridged([asked], [[Span(1, 0, 8), Span(3, 13, 23)]]) == ["[grep get_rows src]", " files_only"]
 
 
 def test_what_follows_under_the_same_title_does_not_repeat_it() -> None:

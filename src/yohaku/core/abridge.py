@@ -97,7 +97,7 @@ def _label(scrap: Scrap) -> str:
 
 
 def _tells(label: str, said: str) -> bool:
-    return label == said or label.endswith(f" {said}")
+    return f" {said} " in f" {label} "
 
 
 def covered(view: View, cut: Cut | None, folded: Iterable[tuple[str, Slot]]) -> set[str]:
