@@ -13,6 +13,7 @@ from yohaku.recall.place import Place, place_in
         ("ref=abcdefgh2345:12", Place("abcdefgh2345", 12)),
         ("`abcdefgh2345:12:`", Place("abcdefgh2345", 12)),
         ("abcdefgh2345:0", Place("abcdefgh2345:0")),
+        ("ref: abcdefgh2345", Place("abcdefgh2345")),
         ("ref=", Place("")),
         ("two words", Place("two words")),
     ],

@@ -74,10 +74,16 @@ async def look(agent: Agent, prompt: str, use: Use) -> Looked:
     said = prompt[:LONGEST]
     if command := _failing(agent, said):
         said += (await again(agent, command, use)).text[-LONGEST:]
-    opened = [(path, found.text) for path in _files(agent, prompt[:LONGEST]) if (found := page(path, 1, 1, LARGEST))]
-    if calls := tuple(each for path, text in opened for each in _calls(agent, path, text, said, prompt)):
-        await use(Reply(calls))
-    return Looked(command, tuple(each.name for path, text in opened for each in _declared(text, path.name, said)))
+    calls: list[Call] = []
+    names: list[str] = []
+    for path in _files(agent, prompt[:LONGEST]):
+        if found := page(path, 1, 1, LARGEST):
+            sections = _declared(found.text, path.name, said)
+            names += [each.name for each in sections]
+            calls += _calls(agent, path, found.text, sections, prompt)
+    if calls:
+        await use(Reply(tuple(calls)))
+    return Looked(command, tuple(names))
 
 
 async def again(agent: Agent, command: str, use: Use) -> Result:
@@ -116,13 +122,13 @@ def _ours(agent: Agent, path: Path) -> bool:
     return ours and not holds_secrets(str(path))
 
 
-def _calls(agent: Agent, path: Path, text: str, said: str, prompt: str) -> Iterator[Call]:
+def _calls(agent: Agent, path: Path, text: str, sections: list[Section], prompt: str) -> Iterator[Call]:
     if not agent.tool("read"):
         return
     name = agent.files.name(path)
     if agent.meter.count(text) <= agent.window // WHOLE:
         yield call(agent, "read", path=name)
-    elif sections := _declared(text, path.name, said):
+    elif sections:
         for section in sections:
             lines = min(LINES, 1 + section.last - section.first)
             yield call(agent, "read", path=name, offset=section.first, limit=lines)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-_SHOWN = re.compile(r"(?:ref=)?([a-z2-7]{12}):([1-9][0-9]{0,8}):?")
+_SAID = re.compile(r"ref[=:]\s*")
+_SHOWN = re.compile(r"([a-z2-7]{12}):([1-9][0-9]{0,8}):?")
 
 
 class Place(NamedTuple):
@@ -14,6 +15,8 @@ class Place(NamedTuple):
 
 
 def place_in(given: str) -> Place:
-    bare = given.strip().strip("[]'\"`")
+    given = given.strip().strip("[]'\"`")
+    said = _SAID.match(given)
+    bare = given[said.end() :] if said else given
     shown = _SHOWN.fullmatch(bare)
-    return Place(shown[1], int(shown[2])) if shown else Place(bare.removeprefix("ref="))
+    return Place(shown[1], int(shown[2])) if shown else Place(bare)

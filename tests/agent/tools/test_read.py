@@ -188,6 +188,14 @@ def test_what_was_folded_is_read_by_its_ref_however_it_is_copied(tmp_path: Path,
     assert bench.asked == []
 
 
+@pytest.mark.parametrize("form", ["ref={}:4", "[ref={}:4]", "{}:4", "ref={}:4:"])
+def test_a_line_shown_with_a_ref_is_where_reading_begins(tmp_path: Path, form: str) -> None:
+    bench = ABench(tmp_path)
+    shown = form.format(kept(bench, SOURCE))
+    assert bench.use("read", path=shown, limit=1).text.split("\n")[1] == "     4:     x = 0"
+    assert bench.use("read", path=shown, offset=5, limit=1).text.split("\n")[1] == "     5:     return x + a"
+
+
 def test_a_file_of_that_name_comes_first(tmp_path: Path) -> None:
     bench = ABench(tmp_path)
     ref = kept(bench, SOURCE)

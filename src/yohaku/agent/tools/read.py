@@ -31,17 +31,17 @@ SHAPES = ((50, 80), (50, 40), (25, 40), (10, 20), (5, 10))
 """Lines shown at either end, and parts of the structure: the first that there is room for."""
 
 
-REF = re.compile(r"(?P<said>ref[=:]\s*)?(?P<ref>[A-Za-z0-9_-]{8,64})")
+SAID = re.compile(r"\W*ref[=:]\s*[\w-]{8,64}(?::\d*)*\W*")
+REF = re.compile(r"[a-z2-7]{12}")
 
 
 async def run(bench: Bench, given: Arguments) -> Given:
     path = place(bench, given["path"])
-    if not path.exists() and (ref := _ref(bench, given["path"])):
+    if not path.exists() and _is_ref(bench, given["path"]):
         from yohaku.agent.tools.tool_output_cache import run as recalled  # and with it the search in what is kept
 
-        return await recalled(
-            bench, {"ref_id": ref, **{name: given[name] for name in ("offset", "limit") if name in given}}
-        )
+        names = {"path": "ref_id", "offset": "offset", "limit": "limit"}
+        return await recalled(bench, {name: given[ours] for ours, name in names.items() if ours in given})
     ask = reading(bench, "read", path)
     if ask and not await bench.allow(ask):
         return Given(REFUSED, error=True)
@@ -54,15 +54,17 @@ async def run(bench: Bench, given: Arguments) -> Given:
     return await asyncio.to_thread(_read, bench, path, given)
 
 
-def _ref(bench: Bench, said: str) -> str:
-    """The ref that is meant, however it was copied; a bare one only where something is kept under it."""
-    found = REF.fullmatch(said.strip().strip("[]'\"`"))
-    if not found or found["said"]:
-        return found["ref"] if found else ""
+def _is_ref(bench: Bench, said: str) -> bool:
+    """Whether what was folded is meant; by a bare ref only where something is kept under it."""
+    if SAID.fullmatch(said):
+        return True
+    from yohaku.recall.place import place_in
+
+    ref = place_in(said).ref
     try:
-        return bench.session.store.about(found["ref"]).ref if bench.session else ""
+        return bool(bench.session and REF.fullmatch(ref) and bench.session.store.about(ref))
     except UnknownRef:
-        return ""
+        return False
 
 
 def _read(bench: Bench, path: Path, given: Arguments) -> Given:
