@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yohaku.core.prose import bare, own, sentences
+from yohaku.core.prose import bare, own, sentences, small
 
 
 def test_sentences_end_where_they_end_in_english_and_japanese() -> None:
@@ -40,3 +40,9 @@ def test_what_is_quoted_is_blotted_out_and_nothing_moves() -> None:
 @given(st.text())
 def test_a_sentence_is_a_slice_of_the_text(text: str) -> None:
     assert all(sentence in text for sentence in sentences(text))
+
+
+@given(st.text())
+def test_small_letters_stand_where_the_others_were(text: str) -> None:
+    assert len(small(text)) == len(text)
+    assert small("Nie ÜBER Иван İ") == "nie über иван i"

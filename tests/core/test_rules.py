@@ -188,6 +188,15 @@ def test_a_sentence_that_only_tells_is_no_rule(sentence: str) -> None:
     assert rules(sentence) == ()
 
 
+@pytest.mark.parametrize("sentence", ["NEVER touch the tests.", "İ: Never Touch The Tests.", "本番での再起動はNG。"])
+def test_a_rule_in_capitals_is_one_and_stays_as_it_was(sentence: str) -> None:
+    assert rules(sentence) == (sentence,)
+
+
+def test_a_name_that_begins_like_a_ban_is_none() -> None:
+    assert rules("サーバーはnginxです。") == ()
+
+
 def test_rules_are_cut_out_at_the_ends_of_sentences_lines_and_list_items() -> None:
     text = (
         "Fix the login page. Never touch auth.py! It fails at night.\n\n- Use only `httpx`.\n- see the log\n"

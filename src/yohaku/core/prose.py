@@ -59,6 +59,12 @@ def sentences(text: str, worth: Callable[[str], object] = bool) -> Iterator[str]
                 yield bare
 
 
+def small(text: str) -> str:
+    """In small letters, each where it was: one letter there is has a small one of two."""
+    lower = text.lower()
+    return lower if len(lower) == len(text) else text.replace("İ", "i").lower()
+
+
 def bare(sentence: str) -> str:
     """With every quote blotted out: what is quoted is not said."""
     return QUOTED.sub(lambda quote: "`" + "x" * (len(quote[0]) - 2) + "`", sentence)

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 from yohaku.core.model import Text, Turn
-from yohaku.core.prose import JAPANESE, PASTE, SENTENCE, bare, own, sentences
+from yohaku.core.prose import JAPANESE, PASTE, SENTENCE, bare, own, sentences, small
 from yohaku.core.wording import (
     ASKS,
     ASKS_JA,
@@ -55,7 +55,7 @@ def rules(text: str) -> tuple[str, ...]:
 
 
 def _hints(line: str) -> bool:
-    return bool(HINT.search(line.lower()))
+    return bool(HINT.search(small(line)))
 
 
 def standing(turns: Iterable[Turn], then: Iterable[Turn] = (), most: int = MOST) -> tuple[str, ...]:
@@ -98,7 +98,7 @@ def _same(rule: str) -> str:
 
 def _rule_at(sentence: str, pasted: bool) -> int | None:
     """Where the rule in a sentence begins, if it sets one."""
-    said = bare(sentence)
+    said = small(bare(sentence))
     said = (TAGGED_ON.sub("", said) if said.endswith("?") else said)[: 2 * LONGEST]
     if ONCE.search(said) or _takes_back(said):
         return None
@@ -110,7 +110,7 @@ def _rule_at(sentence: str, pasted: bool) -> int | None:
     if (ASKS.match(said) or said.rstrip(" *_)").endswith("?")) and not polite:
         return None
     if found := PLAIN.search(said):
-        wish = polite and "sure" in found[0].lower()
+        wish = polite and "sure" in found[0]
         return None if wish or TELLS.search(said, 0, found.start()) else found.start()
     if pasted or TELLS.search(said):
         return None
@@ -143,10 +143,10 @@ def _cut(sentence: str, at: int) -> str:
 
 def _withdrawn(text: str, stated: dict[str, tuple[str, bool]]) -> list[str]:
     """The keys of the rules that are taken back: those that speak of what the withdrawal speaks of."""
-    if not stated or len(text) > 4_000 or not BACK.search(text.lower()):
+    if not stated or len(text) > 4_000 or not BACK.search(said := small(text)):
         return []
     gone: list[str] = []
-    for line in own(text).split("\n"):
+    for line in own(said).split("\n"):
         for sentence in SENTENCE.split(line):
             if len(sentence) < 400 and WITHDRAWS.search(sentence):
                 words = _content(sentence)
@@ -156,7 +156,7 @@ def _withdrawn(text: str, stated: dict[str, tuple[str, bool]]) -> list[str]:
 
 
 def _takes_back(sentence: str) -> bool:
-    return bool(BACK.search(sentence.lower()) and WITHDRAWS.search(sentence))
+    return bool(BACK.search(sentence) and WITHDRAWS.search(sentence))
 
 
 def _speaks_of(rule: frozenset[str], words: frozenset[str]) -> bool:

@@ -14,7 +14,7 @@ from yohaku.core.files import ledger
 from yohaku.core.fold import Fold, View, told
 from yohaku.core.gist import Page, Words, language
 from yohaku.core.model import Step, Text, Turn, Use
-from yohaku.core.prose import sentences
+from yohaku.core.prose import sentences, small
 from yohaku.core.rules import standing
 from yohaku.core.story import Event, Story, status, story, troubles
 from yohaku.core.wording import WITHDRAWS
@@ -60,8 +60,12 @@ def laid_down(turns: Iterable[Turn]) -> tuple[str, ...]:
 
 def _taken_back(turns: Iterable[Turn]) -> Iterator[str]:
     for part in (part for turn in turns for part in turn.prompt):
-        if isinstance(part, Text) and not part.by and WITHDRAWS.search(part.text[:EACH]):
-            yield from (said for said in sentences(part.text, WITHDRAWS.search) if WITHDRAWS.search(said))
+        if isinstance(part, Text) and not part.by and _takes_back(part.text[:EACH]):
+            yield from filter(_takes_back, sentences(part.text, _takes_back))
+
+
+def _takes_back(text: str) -> bool:
+    return bool(WITHDRAWS.search(small(text)))
 
 
 # Facts

@@ -1,6 +1,7 @@
 """How rules sound, in English and Japanese, and how they are taken back: patterns only, read by `rules`.
 
-Law: every pattern is linear in the sentence it looks at, and none knows any particular conversation.
+Laws: every pattern is linear in the sentence it looks at, and none knows any particular conversation. A sentence is
+looked at in small letters: what is looked for in either case at every letter takes twice as long.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ PLAIN = re.compile(
     )
     | ,\s*no\s+more[.!]*$
     """,
-    re.X | re.I,
+    re.X,
 )
 """What begins alike is tried together: this is looked for at every letter of every prompt."""
 MILD = re.compile(
@@ -74,38 +75,34 @@ MILD = re.compile(
     | \bkeep\s+(?:\S+\s+){1,5}(?:short|brief|concise|simple|unchanged|intact|compatible|as\s+is|the\s+same|secret)\b
     | [,;:(–—-]\s*(?:and\s+)?no\s+(?!need|one\b|longer|idea)[a-z-]+ | \bwith\s+no\s+[a-z]
     """,
-    re.X | re.I,
+    re.X,
 )
 """A rule where the sentence commands, and a mere fact elsewhere."""
 
 COMMANDS = re.compile(
     rf"^[\W_]*(?:(?:ok(?:ay)?|yes|yeah|also|and|but|so|then|now|please|pls|just|let['’]?s|first|next|finally"
     rf"|(?:can|could|would|will)\s+(?:you|we)|you\s+(?:can|should|must)|i\s+want\s+you\s+to)[\s,]+){{0,4}}{VERB}\b",
-    re.I,
 )
 FRAGMENT = re.compile(
     r"^[\W_]*(?:and\s+|but\s+|also\s+|absolutely\s+)?(?:please,?\s+)?no\s+(?!problem|worr|idea|thank|longer|one\b|need|i\b|we\b|it\b"
     r"|that|you|this|the\b|not\b|but\b|way\b|matter|he\b|she\b|there|more\s+(?:questions|bookings)|other|further|luck"
     r"|sorry|changes?\b|difference|special|preference|rush|wait|please|what|why|how|just|don|do\b|can\b|is\b)"
     r"[a-z][\w-]*(?:\s+[\w/'’-]+){0,10}[.!]*$",
-    re.I,
 )
 """`No new dependencies.`"""
-FINITE = re.compile(r"\b(?:is|are|was|were|has|have|had|found|does|did|exists?|shows?|seems?)\b", re.I)
-LABEL = re.compile(r"^[\W_]*(?:rules?|constraints?|important|critical)[*_]*\s*:\s*\S+\s+\S|^[\W_]*prefer\s+\w", re.I)
-POLITE = re.compile(r"^[\W_]*(?:(?:and|but|so|also|ok)\s+)?(?:can|could|would|will)\s+(?:you|we)\b", re.I)
-TAGGED_ON = re.compile(r",?\s*(?:ok|okay|alright|please|got it|understood)\s*\?$", re.I)
+FINITE = re.compile(r"\b(?:is|are|was|were|has|have|had|found|does|did|exists?|shows?|seems?)\b")
+LABEL = re.compile(r"^[\W_]*(?:rules?|constraints?|important|critical)[*_]*\s*:\s*\S+\s+\S|^[\W_]*prefer\s+\w")
+POLITE = re.compile(r"^[\W_]*(?:(?:and|but|so|also|ok)\s+)?(?:can|could|would|will)\s+(?:you|we)\b")
+TAGGED_ON = re.compile(r",?\s*(?:ok|okay|alright|please|got it|understood)\s*\?$")
 """A question in form only."""
 ASKS = re.compile(
     r"^[\W_]*(?:(?:and|but|so|or|also|ok)\s+)?(?:what|why|how|who|is|are|was|were|does|did|has|have"
     r"|(?:do|would|should|could|can|will|must)\s+(?:i|we|you|it|they|this|that|the))\b",
-    re.I,
 )
-TELLS = re.compile(r"\b(?:i|we)\s+(?:tried|was|were|had|got|saw|noticed|think|thought|guess|did)\b", re.I)
+TELLS = re.compile(r"\b(?:i|we)\s+(?:tried|was|were|had|got|saw|noticed|think|thought|guess|did)\b")
 ONCE = re.compile(
     r"\b(?:anything|it)\b.{0,40}\bjust\s+(?:let|tell|check|validate|show|explain|answer|look|give|list|investigate|say)\b"
     r"|まず[^。]*だけ|何も[^。]*だけ",
-    re.I,
 )
 """Meant for the one task it stands in: `don't change anything, just tell me`."""
 
@@ -121,7 +118,7 @@ PLAIN_JA = re.compile(
     | (?:なければ|なくては|なきゃ)(?:なら|なり|いけ|だめ|ダメ) | べきで[はじ]?ゃ?な | べからず | ぬこと
     | 禁止 | 不可(?![欠能解避視逆思])
     | (?<![いあてな])[うくすつぬむるぐぶ]な[よ\s。！!]*$
-    | 厳禁 | 厳守 | 遵守 | 必須(?:です|。|！|$|で(?!は)) | [はが]NG
+    | 厳禁 | 厳守 | 遵守 | 必須(?:です|。|！|$|で(?!は)) | [はが]ng(?![a-z])
     | (?:今後|これから|以後|以降)[はも]、?.*(?:くだ|下さ|こと|お願い|て$|て。|する|ない)
     | (?:する|行う|使う|書く|守る|残す|含める|付ける|つける|返す|出す|答える|とる|入れる)こと[\s。！!）]*$
     | (?:日本語|英語|中国語)で(?:答|回答|返答|返事|返信|書|お願|説明|出力|話)(?!.*(?:ました|ています|か[?？])[\s。]*$)
@@ -162,9 +159,9 @@ WITHDRAWS = re.compile(
     )
     | (?:制約|制限|ルール|規則|指示|条件|禁止|縛り|話|件)(?:は|を|も|については|に関しては)?
       (?:なし|無し|解除|撤回|取り消|取消|忘れ|無視|撤廃|廃止|不要|なくし)
-    | (?:もう|やっぱり?|やはり|今後は|これからは).{1,40}[てで]も?(?:いい|良い|よい|かまわ|構わ|OK|大丈夫)
+    | (?:もう|やっぱり?|やはり|今後は|これからは).{1,40}[てで]も?(?:いい|良い|よい|かまわ|構わ|ok|大丈夫)
     """,
-    re.X | re.I,
+    re.X,
 )
 BACK = re.compile(
     r"forget|drop|lift|remove|ignore|disregard|scratch|cancel|undo|skip|waive|now|again|after|longer"
