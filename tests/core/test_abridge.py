@@ -129,6 +129,13 @@ def test_what_the_title_says_is_not_said_again() -> None:
     assert abridged([asked], [[Span(1, 0, 8), Span(3, 13, 23)]]) == ["[grep get_rows src]", " files_only"]
 
 
+def test_a_long_path_stands_whole_in_its_title_and_not_again_below() -> None:
+    path = f"/home/somebody/{'deep/' * 15}rows.py".rjust(100, "/")
+    h = history_of([Turn((Text("go"),), (Step((use("read_file", "", path=path),)), Step((Text("done"),))))])
+    found = scraps(View(h), Cut(0, 1))
+    assert abridged(found, spans_of(*found)) == [f"[read_file {path}]"]
+
+
 def test_what_follows_under_the_same_title_does_not_repeat_it() -> None:
     found = [Scrap(RUN, "row_1", 2), Scrap(RUN, "plain", 2), Scrap(RUN, "row_2", 1)]
     assert abridged(found, spans_of(*found)) == ["[pytest -x]", "1: row_1", "1: row_2"]

@@ -93,7 +93,7 @@ def is_told(scrap: Scrap) -> bool:
 
 
 def _label(scrap: Scrap) -> str:
-    return origin_of(scrap.by, 80) if scrap.by else "user" if scrap.asked else "assistant"
+    return origin_of(scrap.by, LINE) if scrap.by else "user" if scrap.asked else "assistant"
 
 
 def _tells(label: str, said: str) -> bool:

@@ -221,7 +221,7 @@ def origin_of(use: Use, most: int = 60) -> str:
     ran = command(use)
     if ran is None:
         values = [value for value in arguments(use).values() if isinstance(value, str) and 0 < len(value) <= 200]
-        short = [value if len(value) < most else f"…{value[-most:]}" for value in values if "\n" not in value]
+        short = [value if len(value) <= most else f"…{value[-most:]}" for value in values if "\n" not in value]
         return " ".join((use.call.name, *short[:2]))
     ran = " ".join(_ASIDE.sub("", ran[: 8 * most]).split())
     return ran if len(ran) <= most else f"{ran[: most - 1]}…"

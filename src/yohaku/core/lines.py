@@ -27,6 +27,10 @@ DEEP = 24_000
 """Characters of one source that are looked into: what is needed again stands at its beginning, or at its end."""
 
 
+LONGEST = 200
+"""Characters of a name."""
+
+
 @dataclass(frozen=True, slots=True)
 class Source:
     text: str
@@ -56,8 +60,11 @@ class Span(NamedTuple):
     """A name without its line."""
 
 
-Looked: TypeAlias = dict[tuple[str, bool, frozenset[str]], list[tuple[Span, dict[str, tuple[str, ...]]]]]
-"""The lines of a text, and what each names, by how it says it."""
+Looked: TypeAlias = dict[tuple[str, bool, frozenset[str], bool], list[tuple[Span, frozenset[str], "_Said"]]]
+"""The lines of a text, and what each names."""
+
+_Said: TypeAlias = dict[str, tuple[str, ...]]
+"""What is named, by how it is said."""
 
 
 @dataclass(slots=True)
@@ -156,11 +163,11 @@ def _candidates(
     met: set[str] = set()
     for number in _within(sources, deep):
         source = sources[number]
-        known = source.text, source.own, source.quotes
+        known = source.text, source.own, source.quotes, brief
         if known not in looked:
-            looked[known] = [(span, _named(source, span)) for span in _ends(source.text, deep)]
+            looked[known] = [(span, *_named(source, span, brief)) for span in _ends(source.text, deep)]
         spans = looked[known]
-        every = {name for _, named in spans for called in named.values() for name in called}
+        every = frozenset[str]().union(*[named for _, named, _ in spans])
         if source.own:
             uses.update(every)
         shown_among = math.pow(source.age, -AGEING) * math.pow(max(1, len(spans)), -CROWD)
@@ -169,12 +176,12 @@ def _candidates(
             if likely > value.get(name, 0.0):
                 value[name] = likely
         number_cost = NUMBER if source.numbered and not has_numbers(source.text) else 1
-        for span, named in spans:
+        for span, named, by_word in spans:
             line = len(found)
             if named:
                 cost = source.tokens * (span.end - span.start + 1) + number_cost
-                found.append(_Candidate(number, span, frozenset(chain.from_iterable(named.values())), cost))
-            for said, called in named.items() if brief else ():
+                found.append(_Candidate(number, span, named, cost))
+            for said, called in by_word.items():
                 if said not in met and said[-1] < "\u3000":  # a word of Japanese says little without its sentence
                     met.add(said)
                     at = source.text.find(said, span.start)
@@ -191,18 +198,22 @@ def _candidates(
     return found, value
 
 
-def _named(source: Source, span: Span) -> dict[str, tuple[str, ...]]:
-    """What a line names, by how it says it.
+def _named(source: Source, span: Span, brief: bool) -> tuple[frozenset[str], _Said]:
+    """What a line names, to be `brief` by how it says it, too.
 
     What the model itself put in quotes, or gave a tool as a whole, is a name too.
     """
     line = source.text[span.start : span.end]
-    named = {word: called for word in WORD.findall(line) if (called := _names(word))}
+    quoted: list[str] = []
     if source.own:
         quoted = [text for groups in _QUOTED.findall(line) for text in groups if text] if _QUOTE.search(line) else []
-        for text in (*quoted, line) if line in source.quotes else quoted:
-            named.setdefault(text, (text,))
-    return named
+        quoted += [line] if line in source.quotes else []
+    if not brief:
+        return names(line).union(quoted) if quoted else names(line), {}
+    said = {word: called for word in WORD.findall(line) if (called := _names(word))}
+    for text in quoted:
+        said.setdefault(text, (text,))
+    return frozenset(chain.from_iterable(said.values())), said
 
 
 _QUOTE = re.compile(r"[`\"'「『]")
@@ -291,8 +302,10 @@ def _names(word: str) -> tuple[str, ...]:
     """The name a word is, with the file a path ends in, or the names it is joined of; nothing where it is none."""
     if word[-1] > "\u3000":
         return (word,)
+    if word.isidentifier():
+        return (word,) if 3 <= len(word) <= LONGEST and _NAME.search(word) else ()
     bare = word.strip("./-")
-    if len(bare) < 3 or len(word) > 200 or not _NAME.search(bare):
+    if len(bare) < 3 or len(word) > LONGEST or not _NAME.search(bare):
         return ()
     name = word.rstrip(".-/")
     parts = name.rsplit("/", 1)[1:] if "/" in name else _JOINTS.split(name)

@@ -123,6 +123,12 @@ def test_the_newest_steps_stay_whole_some_by_their_lines_and_the_rest_is_told() 
     assert w.shown.turns[-1].steps[len(stubs) :] == v.history.steps[first + len(stubs) :]
 
 
+def test_names_stand_without_their_lines_where_the_window_is_not_wide() -> None:
+    v = View(history(12, 8))
+    assert any(line.startswith("… ") for line in gist(folded(v, 2_000)).text.split("\n"))
+    assert not any(line.startswith("… ") for line in gist(folded(v, 2_000, wide=0)).text.split("\n"))
+
+
 def test_in_a_narrow_window_no_call_is_left_in_its_place() -> None:
     v = View(history(12, 8))
     assert not any(isinstance(fold, Stub) for fold in folded(v, 2_000, recent=0.35, old=0.05).folds)

@@ -47,7 +47,8 @@ their lines."""
 
 def digest(recent: float = 0.1, old: float = 0.03, gist: float = 0.08, least: float = 0.1, wide: int = WIDE) -> Pass:
     """Of what the goal leaves for the conversation, the newest steps take `recent` whole, the skeletons of older ones
-    `old` if the window is `wide`, and what is told of the rest `gist`; the lines chosen take what is left.
+    `old` if the window is `wide`, and what is told of the rest `gist`; the lines chosen take what is left, or in a
+    narrower window names without their lines.
 
     Nothing is done for less than `least` of the limit, unless the conversation is over it or the user wants it folded.
     """
@@ -57,16 +58,17 @@ def digest(recent: float = 0.1, old: float = 0.03, gist: float = 0.08, least: fl
             return []  # what is old would go for nothing
         if room.wish.manual and view.gist and view.gist.key in room.wish.drafts:
             return []  # a draft has just taken its place
-        lean = old if room.budget.window >= wide else 0
+        brief = room.budget.window < wide
+        lean = 0 if brief else old
         share = max(1, _share(view, room))
         whole = max(recent, 1 - gist - ENOUGH / share)
         layout = _layout(view, room, whole, lean)
         looked: Looked = {}
-        hidden, chosen, spare = _choose(view, room, layout, gist, looked)
+        hidden, chosen, spare = _choose(view, room, layout, gist, looked, brief=brief)
         if spare > room.budget.limit * SPARE:
             first, layout = layout, _layout(view, room, max(whole, (layout.used + spare) / share), lean)
             roomy = layout.cut == first.cut  # no more steps fit in
-            hidden, chosen, _ = _choose(view, room, layout, gist, looked, roomy=roomy)
+            hidden, chosen, _ = _choose(view, room, layout, gist, looked, brief=brief, roomy=roomy)
         folds: list[Fold] = [by_lines(piece, room, spans) for piece, spans in zip(layout.folded, chosen, strict=False)]
         if layout.cut:
             lines = abridged(hidden, chosen[len(layout.folded) :])
@@ -139,14 +141,14 @@ def _prompts(view: View, room: Room) -> dict[int, int]:
 
 
 def _choose(
-    view: View, room: Room, layout: _Layout, gist: float, looked: Looked, *, roomy: bool = False
+    view: View, room: Room, layout: _Layout, gist: float, looked: Looked, *, brief: bool, roomy: bool = False
 ) -> tuple[list[Scrap], list[list[Span]], float]:
     """What is hidden, the lines chosen of what is folded and of what is hidden, and the tokens left over."""
     hidden = scraps(view, layout.cut) if layout.cut else []
     sources = [source_of(piece, room) for piece in layout.folded] + _shreds(hidden, room)
     seen = covered(view, layout.cut, {(piece.key, piece.slot) for piece in layout.folded})
     allowed = layout.left - (_told(view, room, gist) if layout.cut else 0)
-    asked, brief = words_of(room.wish.words), room.budget.window < WIDE
+    asked = words_of(room.wish.words)
     chosen, spare = choose(sources, seen, max(0, allowed), topic(view), asked, looked, brief=brief, roomy=roomy)
     return hidden, chosen, spare
 
