@@ -39,7 +39,7 @@ def test_an_old_whole_read_of_a_file_that_is_the_same_now_is_one_line() -> None:
     v = view(read(numbered(TEXT)), edit())
     (stub,), looks = asked(v, {"src/a.py": TEXT})
     ref = ref_of(numbered(TEXT))
-    assert stub.text == f"[Read result folded: src/a.py is unchanged on disk: read it again; 30 lines; ref={ref}]"
+    assert stub.text == f"[Read result folded: src/a.py was unchanged on disk: read it again; 30 lines; ref={ref}]"
     assert (stub.why, looks, v.with_([stub]).live) == ("unchanged on disk", ["src/a.py"], (stub,))
 
 

@@ -92,5 +92,5 @@ def _around(lines: list[str], file: list[str]) -> bool:
 def _stub(path: str, showing: Showing, weight: int, room: Room) -> Stub:
     what, ref = f"{showing.place.use.call.name} result", ref_of(showing.text)
     size = many(showing.text.count("\n") + (not showing.text.endswith("\n")), "line")
-    text = f"[{what} folded: {short(path)} is unchanged on disk: read it again; {size}; ref={ref}]"
+    text = f"[{what} folded: {short(path)} was unchanged on disk: read it again; {size}; ref={ref}]"
     return Stub(showing.place.step.key, showing.slot, text, ref, what, WHY, weight, room.meter.count(text))
