@@ -60,11 +60,11 @@ class Span(NamedTuple):
     """A name without its line."""
 
 
-Looked: TypeAlias = dict[tuple[str, bool, frozenset[str], bool], list[tuple[Span, frozenset[str], "_Said"]]]
-"""The lines of a text, and what each names."""
-
 _Said: TypeAlias = dict[str, tuple[str, ...]]
 """What is named, by how it is said."""
+
+Looked: TypeAlias = dict[tuple[str, bool, frozenset[str], bool], list[tuple[Span, frozenset[str], _Said]]]
+"""The lines of a text, and what each names."""
 
 
 @dataclass(slots=True)

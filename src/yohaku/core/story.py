@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from yohaku.core.commands import ASKS, arguments, command, complaint, exit_code, failed, red_tests, tests, words_of
 from yohaku.core.files import READERS, Touch, touches
 from yohaku.core.model import Step, Text, Turn, Use
+from yohaku.core.prose import small
 from yohaku.core.shell import Simple, simple
 
 
@@ -153,10 +154,9 @@ def decisions(said: Sequence[tuple[int, str]], most: int = 60) -> list[str]:
 def _sentences(text: str, pattern: re.Pattern[str]) -> Iterator[str]:
     at = 0
     text = text[-20_000:]
-    small = text.lower()
-    small = small if len(small) == len(text) else text  # a few letters have no small one of their own length
-    while found := pattern.search(small, at):
-        if found.start() and small[found.start() - 1].isalpha() and found[0].isascii():
+    lower = small(text)
+    while found := pattern.search(lower, at):
+        if found.start() and lower[found.start() - 1].isalpha() and found[0].isascii():
             at = found.end()  # the end of another word
             continue
         begin = max(at, found.start() - SENTENCE)
