@@ -21,6 +21,7 @@ from yohaku.core.fold import (
     media,
     original_at,
     ref_of,
+    ref_told,
     said,
     stub_argument,
     told,
@@ -260,6 +261,13 @@ def test_what_is_not_text_is_told_by_what_it_says_and_who_said_it() -> None:
         ]
     )
     assert told([]) == ""
+
+
+@given(st.integers(0, 10_000))
+def test_turns_have_the_ref_of_what_they_are_told_as(seed: int) -> None:
+    turns = (*conversation(Random(seed)).turns, Turn((Text("\ud800 折る"),)))
+    assert ref_told(turns) == ref_of(told(turns))
+    assert ref_told(()) == ref_of("")
 
 
 def test_bytes_are_said_as_bytes_and_what_is_no_base64_as_it_is() -> None:

@@ -266,6 +266,11 @@ def test_paths_code_names_ids_and_numbers_are_names_and_plain_words_are_not() ->
     assert names(text) == {"src/app.py", "app.py", "getRows", "put_rows", "v12", "HTTPServer", "8080", "I.O"}
 
 
+@given(st.one_of(TEXTS, st.text("ab_/.-1A \n", max_size=60)))
+def test_a_text_names_the_same_when_a_letter_of_japanese_follows(text: str) -> None:
+    assert names(text + "\nん") == names(text)
+
+
 def test_in_japanese_katakana_numbered_things_and_long_compounds_are_names() -> None:
     assert names("サーバーの第3条と開発環境構築を、設定と確認のために見る。") == {"サーバー", "第3条", "開発環境構築"}
 

@@ -20,6 +20,12 @@ def history() -> History:
     return history_of(turns, [Text("be kind")], [Tool("bash", "{}")], Reply((Call("9", "bash", "{}"),)))
 
 
+def test_white_space_takes_no_room_from_what_a_line_shows() -> None:
+    said = "a" + " \n" * 60 + "b" * 70
+    [line] = shape(View(history_of([Turn((Text(said),))])))
+    assert line == f"user       a {'b' * (WIDTH - 3)}…"
+
+
 def test_a_shape_has_one_line_for_each_thing_said() -> None:
     assert list(shape(View(history()))) == [
         "system     be kind",

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from yohaku.core.commands import arguments, command, failed, words_of
@@ -106,11 +107,13 @@ def _pair(given: dict[str, Any]) -> tuple[str, str] | None:
 def _verb(words: frozenset[str], given: dict[str, Any]) -> How | None:
     said = given.get("command")
     asked = words_of(said) if isinstance(said, str) and len(said) < 24 else frozenset[str]()
-    for spoken in (asked, words):
-        for word, how in VERBS.items():
-            if word in spoken and (how != "read" or spoken.isdisjoint(SEARCH)):
-                return how
-    return None
+    return _spoken(asked) or _spoken(words)
+
+
+@lru_cache(512)
+def _spoken(words: frozenset[str]) -> How | None:
+    found = (how for word, how in VERBS.items() if word in words and (how != "read" or words.isdisjoint(SEARCH)))
+    return next(found, None)
 
 
 _REPLACED = re.compile(r"\b(?:overwritten|updated|modified|replaced)\b|上書き|更新", re.IGNORECASE)

@@ -19,6 +19,7 @@ from yohaku.core.originals import media as media
 from yohaku.core.originals import original_at as original_at
 from yohaku.core.originals import parts_of
 from yohaku.core.originals import ref_of as ref_of
+from yohaku.core.originals import ref_told as ref_told
 from yohaku.core.originals import said as said
 from yohaku.core.originals import stub_argument as stub_argument
 from yohaku.core.originals import told as told

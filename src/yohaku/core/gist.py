@@ -106,7 +106,7 @@ def gist(
         return ""
     page.section(words.rules, [f"- {rule}" for rule in rules])
     if page.left >= ROOMS:
-        told = story(turns, most=max(200, tokens // 4))
+        told = story(turns, most=max(200, tokens // 8))
         for place, share, fill in SECTIONS:
             page.place = place
             fill(page, page.share(share), words, turns, told)

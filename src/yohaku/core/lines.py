@@ -210,7 +210,7 @@ def _named(source: Source, span: Span, brief: bool) -> tuple[frozenset[str], _Sa
         quoted += [line] if line in source.quotes else []
     if not brief:
         return names(line).union(quoted) if quoted else names(line), {}
-    said = {word: called for word in WORD.findall(line) if (called := _names(word))}
+    said = {word: called for word in _words(line) if (called := _names(word))}
     for text in quoted:
         said.setdefault(text, (text,))
     return frozenset(chain.from_iterable(said.values())), said
@@ -288,13 +288,19 @@ def _spans(text: str, start: int, end: int) -> Iterator[Span]:
         start = end + 1
 
 
-WORD = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./-]*|[ァ-ヶー]{3,40}|第?[0-9０-９]{1,8}[一-龥々]{1,8}|[一-龥々]{4,12}")
+_WORD = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./-]*|[ァ-ヶー]{3,40}|第?[0-9０-９]{1,8}[一-龥々]{1,8}|[一-龥々]{4,12}")
 """What may be a name, in Japanese too: words in katakana, numbered things, long compounds."""
+_ASCII = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./-]{2,}")
+"""The same where there is no other letter, and half of the time."""
 
 
 def names(text: str) -> frozenset[str]:
     """What a text names: paths, code names, ids, numbers; no plain words. What is in a longer name is named, too."""
-    return frozenset(chain.from_iterable(map(_names, WORD.findall(text))))
+    return frozenset(chain.from_iterable(map(_names, _words(text))))
+
+
+def _words(text: str) -> list[str]:
+    return (_ASCII if text.isascii() else _WORD).findall(text)
 
 
 @lru_cache(maxsize=1 << 16)

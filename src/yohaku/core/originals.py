@@ -77,18 +77,26 @@ def said(part: Part) -> str | bytes:
 
 def told(turns: Iterable[Turn]) -> str:
     """Turns as a transcript to read, every text verbatim; an image or document by its own ref."""
-    lines: list[str] = []
+    return "\n\n".join(_entries(turns))
+
+
+def ref_told(turns: Iterable[Turn]) -> str:
+    """The ref of turns as they are told. One letter of Japanese makes every letter of a joined text twice as wide."""
+    return ref_of(b"\n\n".join([entry.encode("utf-8", "surrogatepass") for entry in _entries(turns)]))
+
+
+def _entries(turns: Iterable[Turn]) -> Iterator[str]:
     for turn in turns:
-        lines += [f"## {_speaker(part)}\n{_body(part)}" for part in turn.prompt]
-        for item in (item for step in turn.steps for item in step.items):
-            if isinstance(item, Use):
-                lines.append(f"## call {item.call.name}\n{item.call.arguments}")
-                lines.append(
-                    "\n".join(["## error" if item.result.error else "## result", *map(_body, item.result.parts)])
-                )
-            else:
-                lines.append(f"## assistant\n{_body(item)}")
-    return "\n\n".join(lines)
+        for part in turn.prompt:
+            yield f"## {_speaker(part)}\n{_body(part)}"
+        for step in turn.steps:
+            for item in step.items:
+                if isinstance(item, Use):
+                    yield f"## call {item.call.name}\n{item.call.arguments}"
+                    who = "## error" if item.result.error else "## result"
+                    yield "\n".join([who, *map(_body, item.result.parts)])
+                else:
+                    yield f"## assistant\n{_body(item)}"
 
 
 def _speaker(part: Part) -> str:

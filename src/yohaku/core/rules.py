@@ -100,10 +100,11 @@ def _rule_at(sentence: str, pasted: bool) -> int | None:
     """Where the rule in a sentence begins, if it sets one."""
     said = small(bare(sentence))
     said = (TAGGED_ON.sub("", said) if said.endswith("?") else said)[: 2 * LONGEST]
-    if ONCE.search(said) or _takes_back(said):
-        return None
-    if JAPANESE.search(said):
-        return _rule_at_ja(said, pasted)
+    at = _rule_at_ja(said, pasted) if JAPANESE.search(said) else _rule_at_en(said, pasted)
+    return None if at is None or ONCE.search(said) or _takes_back(said) else at
+
+
+def _rule_at_en(said: str, pasted: bool) -> int | None:
     if pasted and said.rstrip("* _").endswith(":"):
         return None  # what it leads to is not in it
     polite = POLITE.match(said)

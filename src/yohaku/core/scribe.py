@@ -56,7 +56,7 @@ class Scribe:
         if self._results and not self._open:
             self._close_step()
         if isinstance(item, Call):
-            if item.id in (self._seen if self.unique_ids else self._open.keys() | self._results.keys()):
+            if item.id in self._seen if self.unique_ids else item.id in self._open or item.id in self._results:
                 raise Malformed(f"call id {item.id!r} is used twice", self.where)
             self._seen.add(item.id)
             self._open[item.id] = self.where

@@ -80,7 +80,9 @@ def _line(who: str, part: Part, meter: Meter | None, ref: str = "") -> str:
 
 def _short(text: str) -> str:
     """In one line of WIDTH columns; what is written in Chinese characters or kana takes two each."""
-    line = " ".join(text[: WIDTH * 4].split())
+    line = " ".join(text[: WIDTH + 20].split())
+    if len(line) <= WIDTH < len(text):
+        line = " ".join(text[: WIDTH * 4].split())
     if not line.isprintable():
         line = "".join(letter if letter.isprintable() else "·" for letter in line)
     if line.isascii():

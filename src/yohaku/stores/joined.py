@@ -39,27 +39,24 @@ class Manifest(NamedTuple):
     packed: bytes
 
 
-def flat(store: Store, parts: Iterable[str]) -> list[str]:
-    """The parts, and of one that is kept in parts itself those: nothing is ever joined of what is joined."""
-    found: list[str] = []
+def flat(store: Store, parts: Iterable[str]) -> list[tuple[str, str]]:
+    """The parts, each with its ref, and of one that is kept in parts itself those: nothing joined is joined again."""
+    found: list[tuple[str, str]] = []
     for part in parts:
+        ref = ref_of(part)
         try:
-            found += [str(store.get(ref)) for ref in store.parts(ref_of(part))] or [part]
+            found += [(inner, str(store.get(inner))) for inner in store.parts(ref)] or [(ref, part)]
         except UnknownRef:
-            found.append(part)
+            found.append((ref, part))
     return found
 
 
-def shares_of(parts: Sequence[str]) -> list[Share]:
-    return [Share(ref_of(part), len(encoded(part)), part.count("\n")) for part in parts]
-
-
-def manifest(ref: str, parts: Sequence[str]) -> Manifest:
-    shares = shares_of(parts)
+def manifest(ref: str, parts: Sequence[tuple[str, str]]) -> Manifest:
+    shares = [Share(name, len(encoded(part)), part.count("\n")) for name, part in parts]
     between = len(BETWEEN) * (len(parts) - 1)
     feeds = sum(share.feeds for share in shares) + between
     size = sum(share.size for share in shares) + between
-    ends = next((part[-1] for part in reversed(parts) if part), "") == "\n"
+    ends = next((part[-1] for _, part in reversed(parts) if part), "") == "\n"
     return Manifest(Original(ref, size, feeds + (not ends)), pack(json.dumps(shares).encode()))
 
 

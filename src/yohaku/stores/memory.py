@@ -7,7 +7,7 @@ from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from yohaku.core.errors import UnknownRef
-from yohaku.core.fold import Fold, Gist, ref_of
+from yohaku.core.fold import Fold, Gist
 from yohaku.stores import Kept, Opened, Original, Piece, Source
 from yohaku.stores.chunks import Cutter, count_lines, cut, decoded, encoded, first_chunk
 from yohaku.stores.joined import BETWEEN, flat
@@ -39,11 +39,10 @@ class MemoryStore:
             self.put(ref, original)
 
     def put_joined(self, ref: str, parts: Sequence[str]) -> None:
-        parts = flat(self, parts)
-        refs = tuple(map(ref_of, parts))
-        self.put_all(zip(refs, parts, strict=True))
+        pairs = flat(self, parts)
+        self.put_all(pairs)
         if ref not in self._originals:
-            self._joined[ref] = refs
+            self._joined[ref] = tuple(inner for inner, _ in pairs)
         self._put_at[ref] = int(self._clock())
 
     def parts(self, ref: str) -> tuple[str, ...]:

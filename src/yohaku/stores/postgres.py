@@ -17,7 +17,7 @@ from itertools import islice
 from typing import Any, TypeAlias, TypeVar
 
 from yohaku.core.errors import BadSetting, StoreFailed, UnknownRef
-from yohaku.core.fold import Fold, ref_of
+from yohaku.core.fold import Fold
 from yohaku.stores import DAY, HOUR, Kept, Opened, Original, Piece, Source, address, joined, redacted
 from yohaku.stores.chunks import (
     BATCH,
@@ -156,9 +156,9 @@ class PostgresStore:
         return (self._tenant, ref, now, len(data), count_lines(data), binary, len(packed), packed)
 
     def put_joined(self, ref: str, parts: Sequence[str]) -> None:
-        parts = joined.flat(self, parts)
-        self.put_all((ref_of(part), part) for part in parts)
-        found, packed = joined.manifest(address(ref), parts)
+        pairs = joined.flat(self, parts)
+        self.put_all(pairs)
+        found, packed = joined.manifest(address(ref), pairs)
         row = (self._tenant, ref, int(self._clock()), found.size, found.lines, len(packed), packed)
         self._server.write(lambda db: db.execute(JOIN, row), alone=True)
 

@@ -16,7 +16,7 @@ from secrets import token_hex
 from typing import Any
 
 from yohaku.core.errors import BadSetting, StoreFailed, UnknownRef
-from yohaku.core.fold import Fold, ref_of
+from yohaku.core.fold import Fold
 from yohaku.stores import DAY, HOUR, Kept, Opened, Original, Piece, Source, address, joined, redacted
 from yohaku.stores.chunks import (
     BATCH,
@@ -157,9 +157,9 @@ class RedisStore:
         return [ref for ref, at in zip(refs, put_at, strict=True) if at is None or at < now - HOUR]
 
     def put_joined(self, ref: str, parts: Sequence[str]) -> None:
-        parts = joined.flat(self, parts)
-        self.put_all((ref_of(part), part) for part in parts)
-        found, packed = joined.manifest(address(ref), parts)
+        pairs = joined.flat(self, parts)
+        self.put_all(pairs)
+        found, packed = joined.manifest(address(ref), pairs)
         with self._asking() as client:
             keys = [self._key("o", ref), self._key("refs")]
             facts = ["size", found.size, "lines", found.lines, "binary", JOINED, "0", packed]

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from yohaku.core.errors import StoreFailed, UnknownRef
-from yohaku.core.fold import Fold, ref_of
+from yohaku.core.fold import Fold
 from yohaku.stores import DAY, HOUR, Kept, Opened, Original, Piece, Source, address, joined, path_of
 from yohaku.stores.chunks import (
     BATCH,
@@ -115,9 +115,9 @@ class SQLiteStore:
                 db.executemany(PUT, small)
 
     def put_joined(self, ref: str, parts: Sequence[str]) -> None:
-        parts = joined.flat(self, parts)
-        self.put_all((ref_of(part), part) for part in parts)
-        found, packed = joined.manifest(address(ref), parts)
+        pairs = joined.flat(self, parts)
+        self.put_all(pairs)
+        found, packed = joined.manifest(address(ref), pairs)
         row = (self._tenant, ref, int(self._clock()), found.size, found.lines, JOINED, len(packed), packed)
         with self._file.writing(alone=True) as db:
             db.execute(PUT, row)

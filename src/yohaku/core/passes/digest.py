@@ -12,13 +12,13 @@ from dataclasses import dataclass, replace
 from yohaku.core.abridge import Scrap, abridged, covered, is_told, scraps, topic
 from yohaku.core.answer import Checked, Evidence
 from yohaku.core.engine import Asking, Effect, Pass, Room
-from yohaku.core.fold import Cut, Fold, Gist, View, ref_of, told
+from yohaku.core.fold import Cut, Fold, Gist, View, ref_told
 from yohaku.core.gist import gist as tell
 from yohaku.core.gist import opening
 from yohaku.core.lines import Looked, Source, Span, choose, words_of
 from yohaku.core.model import Text
 from yohaku.core.passes.distil import TITLE, by_lines, source_of
-from yohaku.core.passes.pieces import SMALL, Piece, pieces
+from yohaku.core.passes.pieces import SMALL, Piece, pieces_of
 from yohaku.core.passes.slide import before, cuts
 from yohaku.core.rules import standing
 from yohaku.core.summary import BY_MODEL, Order, asked, is_japanese
@@ -96,11 +96,8 @@ class _Layout:
 def _layout(view: View, room: Room, recent: float, old: float) -> _Layout:
     """What stays whole, what stays by its lines, and from where on all is hidden."""
     share = _share(view, room)
-    by_step: dict[int, list[Piece]] = {}
-    for piece in pieces(view, room, "result", "argument"):
-        if piece.weight > TITLE + SMALL:
-            by_step.setdefault(piece.step, []).append(piece)
     weights = [room.scales.step(step) for turn in view.stubbed for step in turn.steps]
+    steps = [(number, step) for number, turn in enumerate(view.visible()) for step in turn.steps]
     prompts = _prompts(view, room)
     whole, lean = share * recent, share * old
     folded: list[Piece] = []
@@ -111,7 +108,9 @@ def _layout(view: View, room: Room, recent: float, old: float) -> _Layout:
             whole -= weight + asked
             used += weight
             continue
-        mine = by_step.get(age, [])
+        number, step = steps[-1 - age]
+        found = pieces_of(view, room, step, ("result", "argument"), len(view.stubbed) - 1 - number, age)
+        mine = [piece for piece in found if piece.weight > TITLE + SMALL]
         skeleton = weight - sum(piece.weight - TITLE for piece in mine)
         if skeleton + asked > lean:
             hidden = len(weights) - age
@@ -202,7 +201,7 @@ def _rate(text: str, room: Room) -> float:
 
 def _gist(view: View, room: Room, cut: Cut, removed: int, share: int, lines: list[str]) -> Generator[Effect, str, Gist]:
     hidden = view.hidden(cut)
-    ref = ref_of(told(hidden))
+    ref = ref_told(hidden)
     rules = standing(hidden, then=view.history.turns[cut.turn :])
     count = room.meter.count
     tokens = share + (sum(count(f"- {rule}\n") for rule in rules) + SMALL // 2 if rules else 0)

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Literal
 
 from yohaku.core.engine import Pass, Room
-from yohaku.core.fold import Cut, Fold, Gist, View, ref_of, told
+from yohaku.core.fold import Cut, Fold, Gist, View, ref_told, told
 from yohaku.core.meter import Meter
 from yohaku.core.model import Opaque, Text, Turn
 from yohaku.core.passes.pieces import SMALL, clip, many
@@ -97,7 +97,7 @@ def _with_last_step(gist: Gist, view: View, room: Room, cut: Cut) -> Gist:
 
 def _gist(view: View, room: Room, cut: Cut, removed: int, share: int) -> Gist:
     hidden = view.hidden(cut)
-    ref = ref_of(told(hidden))
+    ref = ref_told(hidden)
     rules = _within(standing(hidden, then=view.history.turns[cut.turn :]), _spare(room, removed), room.meter)
     text = notice(hidden, ref, room.meter, share, rules)
     weight = room.scales.entries((Text(text),))

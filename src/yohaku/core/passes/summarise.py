@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from yohaku.core.answer import Bad, Checked, Evidence
 from yohaku.core.engine import Asking, Pass, Question, Room
-from yohaku.core.fold import Cut, Gist, View, ref_of, told
+from yohaku.core.fold import Cut, Gist, View, ref_told
 from yohaku.core.gist import gist
 from yohaku.core.model import Step, Text, Turn
 from yohaku.core.passes.drafted import draft
@@ -150,7 +150,7 @@ def _worth(saved: int, room: Room, least: float) -> bool:
 
 def _fold(view: View, room: Room, plan: _Plan, window: int, ack: str) -> Generator[Question, str, Gist]:
     hidden, order, count = view.hidden(plan.cut), plan.order, room.meter.count
-    ref = ref_of(told(hidden))
+    ref = ref_told(hidden)
     found: Checked | Bad = Bad("there is no room for a summary")
     if not room.wish.model:
         found = Bad("nobody is there to answer")
