@@ -96,9 +96,12 @@ class Keeping:
         pairs: list[tuple[str, str | bytes]] = []
         for fold in folds:
             source = origin(fold, view)
-            parts = source.segments(fold) if isinstance(fold, Gist) else []
-            if isinstance(fold, Gist) and len(parts) > 1:
-                self.store.put_joined(fold.ref, parts)
+            if isinstance(fold, Gist):
+                parts = source.segments(fold)
+                if len(parts) > 1:
+                    self.store.put_joined(fold.ref, parts)
+                else:
+                    pairs.append((fold.ref, "".join(parts)))
                 pairs += source.beside(fold)
             else:
                 pairs += source.originals(fold)
