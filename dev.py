@@ -5,7 +5,7 @@
     python3 dev.py check      lint, types
     python3 dev.py laws N     the ten laws on N generated conversations
     python3 dev.py counts     our counts beside what providers billed, by family
-    python3 dev.py corpus     every recorded session at every window, in every dialect
+    python3 dev.py corpus     every recorded session at every window, in every dialect and recipe
     python3 dev.py bench      the benchmark: ratios within one run
     python3 dev.py soak       the agent on a real server: 300 tool calls at each of three windows
     python3 dev.py servers    install Redis, PostgreSQL and tmux for the tests (Debian, as root)

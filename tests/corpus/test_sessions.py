@@ -6,9 +6,7 @@ A test run writes each session in every dialect but folds it in one, at five win
 from __future__ import annotations
 
 import json
-import os
 import re
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,29 +14,13 @@ import pytest
 
 from tests import checkers
 from tests.checkers import count, trajectory
-from tests.conftest import shared_folder
+from tests.corpus.recorded import ALL, DIALECTS, as_taken, read
 from yohaku import DoesNotFit, Session, dialects, meters
-from yohaku.core.model import History, Text
-from yohaku.dialects.load import Request, load
 
-ALL = os.environ.get("YOHAKU_CORPUS") == "all"
-DIALECTS = tuple(checkers.DIALECTS)
 WINDOWS = [2**power for power in range(11, 21)] if ALL else [2_048, 8_192, 32_768, 131_072, 1_048_576]
-FILES = sorted((shared_folder() / "data").glob("*/*.jsonl.gz"))
 REF = re.compile(r"ref=([a-z2-7]{12})")
 
 pytestmark = [pytest.mark.shared, pytest.mark.corpus]
-
-
-@pytest.fixture(params=range(len(FILES)) or [None], ids=lambda n: FILES[n].name.split(".")[0] if FILES else "none")
-def session_file(request: pytest.FixtureRequest, shared: Path) -> tuple[int, Path]:
-    return request.param, FILES[request.param]
-
-
-def read(path: Path) -> History:
-    loaded = load(path.read_bytes(), path.name)
-    assert not isinstance(loaded, Request)
-    return loaded.history
 
 
 def test_a_session_says_the_same_in_every_dialect(session_file: tuple[int, Path]) -> None:
@@ -52,17 +34,7 @@ def test_a_session_says_the_same_in_every_dialect(session_file: tuple[int, Path]
         dialect = dialects.dialect_named(name)
         body = dialect.compose(history, "some-model")
         assert checkers.DIALECTS[name].problems(body) == []
-        said = as_anthropic_takes_it(history) if name == "anthropic" else history
-        assert dialect.read(body).history() == said, name
-
-
-def as_anthropic_takes_it(history: History) -> History:
-    """Anthropic refuses blanks at the end of a final reply, so they are the one thing that is not written."""
-    *turns, last = history.turns
-    if not last.steps or last.steps[-1].uses or not isinstance(final := last.steps[-1].items[-1], Text):
-        return history
-    step = replace(last.steps[-1], items=(*last.steps[-1].items[:-1], Text(final.text.rstrip())))
-    return replace(history, turns=(*turns, replace(last, steps=(*last.steps[:-1], step))))
+        assert dialect.read(body).history() == as_taken(history, name), name
 
 
 def test_a_session_fits_every_window_or_is_refused(session_file: tuple[int, Path]) -> None:
