@@ -131,11 +131,11 @@ class YohakuApp(App[int]):
             case "escape":
                 choices.show([])
                 prompt.choosing = False
-            case "enter" if prompt.text in choices.texts:
+            case "enter" if prompt.text in choices.texts or not choices.texts:  # it has closed meanwhile
                 choices.show([])
                 prompt.choosing = False
                 prompt._send()
-            case _:
+            case _ if choices.texts:
                 command = commands.COMMANDS.get(choices.chosen.removeprefix("/"))
                 prompt.take(choices.chosen + (" " if command and command.takes else ""))
 
