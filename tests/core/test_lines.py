@@ -205,6 +205,36 @@ def test_what_it_put_in_quotes_is_a_name() -> None:
     assert chosen(source(text)) == [[]]
 
 
+def test_what_stands_between_two_quotations_is_none() -> None:
+    assert chosen(source('return "", and then "of it all"', own=True)) == [['return "", and then "of it all"']]
+    assert chosen(source('return "", and then ""', own=True)) == [[]]
+
+
+# Where a line stands
+
+
+def test_the_number_of_a_line_is_not_a_name() -> None:
+    text = "<file>\n1041: # all is well\n1042: get_rows()\n1043: }\n1044:\n"
+    assert chosen(source(text)) == [["1042: get_rows()"]]
+
+
+def test_of_what_a_search_found_the_file_is_a_name_and_the_place_is_not() -> None:
+    text = "src/app.py-1041-    all is well\nsrc/app.py:1042:def get_rows():\nsrc/app.py-1043-    return 2026"
+    assert chosen(source(text)) == [["src/app.py:1042:def get_rows():", "src/app.py-1043-    return 2026"]]
+
+
+def test_a_path_with_a_date_in_it_is_not_a_place() -> None:
+    text = "plans/2026-07-01-parser.md is new"
+    assert chosen(source(text), covered=("plans/2026", "01-parser.md")) == [[text]]
+    assert chosen(source(text), covered=("plans/2026-07-01-parser.md", "2026-07-01-parser.md")) == [[]]
+
+
+def test_a_size_a_time_or_a_hash_that_was_only_shown_comes_last() -> None:
+    for passing in ("14.2s", "120MB", "48213", "9f8e7d6c5b"):
+        assert chosen(source(f"{passing}\nget_rows"), tokens=13) == [["get_rows"]]
+        assert chosen(source(f"{passing}\nget_every_row_there_is", own=True), tokens=14) == [[passing]]
+
+
 # Long lines
 
 
@@ -252,6 +282,16 @@ def test_lines_are_shown_with_their_numbers() -> None:
 def test_lines_with_numbers_of_their_own_get_no_others(mark: str) -> None:
     text = f"  10{mark}alpha_1\n  11{mark}beta_2\n  12{mark}gamma_3"
     assert shown(text, [Span(2, text.index("  11"), text.index("\n  12"))]) == [f"  11{mark}beta_2"]
+
+
+def test_numbers_of_their_own_may_begin_behind_a_title() -> None:
+    text = "<path>src/app.py</path>\n<content>\n1: first\n2: get_rows\n"
+    at = text.index("2: get")
+    assert shown(text, [Span(4, at, at + 11)]) == ["2: get_rows"]
+
+
+def test_numbers_that_do_not_rise_are_none_of_lines() -> None:
+    assert shown("9: alpha_1\n4: beta_2", [Span(2, 11, 20)]) == ["2: 4: beta_2"]
 
 
 def test_a_single_line_that_begins_with_a_number_is_not_taken_for_numbered() -> None:

@@ -174,7 +174,7 @@ def _candidates(
         likely = OWN * math.pow(source.age, -OWN_AGEING) if source.own else shown_among
         for name in every:
             if likely > value.get(name, 0.0):
-                value[name] = likely
+                value[name] = likely if source.own or not _SIZE.fullmatch(name) else likely * PASSING
         number_cost = NUMBER if source.numbered and not has_numbers(source.text) else 1
         for span, named, by_word in spans:
             line = len(found)
@@ -208,6 +208,8 @@ def _named(source: Source, span: Span, brief: bool) -> tuple[frozenset[str], _Sa
     if source.own:
         quoted = [text for groups in _QUOTED.findall(line) for text in groups if text] if _QUOTE.search(line) else []
         quoted += [line] if line in source.quotes else []
+    if placed := _PLACE.match(line):  # where it stands is not what it names
+        line = f"{placed[1] or placed[2] or ''} {line[placed.end() :]}"
     if not brief:
         return names(line).union(quoted) if quoted else names(line), {}
     said = {word: called for word in _words(line) if (called := _names(word))}
@@ -218,8 +220,10 @@ def _named(source: Source, span: Span, brief: bool) -> tuple[frozenset[str], _Sa
 
 _QUOTE = re.compile(r"[`\"'「『]")
 _QUOTED = re.compile(
-    r"`([^`\n]{4,60})`|\"([^\"\n]{4,60})\"|(?<!\w)'([^'\n]{4,60})'(?!\w)|[「『]([^「」『』\n]{3,60})[」』]"
+    r"`([^`\n]{4,60})`|\"([^\s,;:)\]}\"][^\"\n]{3,59})\"|(?<!\w)'([^\s,;:)\]}'][^'\n]{3,59})'(?!\w)|"
+    r"[「『]([^「」『』\n]{3,60})[」』]"
 )
+"""What stands between quotes, not between two quotations."""
 
 
 OWN = 7.0
@@ -232,6 +236,10 @@ CROWD = 0.25
 """The more lines it was shown among."""
 TOPICAL = 4.5
 """What it was only shown, if all the words of the name are in what the model says now. Its own names need no topic."""
+
+PASSING = 0.1
+"""What it was only shown, if it is a size, a time or a hash."""
+_SIZE = re.compile(r"\d+(?:\.\d+)*[A-Za-z]{1,2}|\d{5,}|[0-9a-f]{7,}")
 
 ALONE = 0.5
 """What a name is worth without its line, which says more than the name."""
@@ -346,10 +354,16 @@ def shown(text: str, spans: Sequence[Span], numbered: bool = True) -> list[str]:
 
 
 def has_numbers(text: str) -> bool:
-    return bool(_NUMBERED.match(text))
+    """Whether its lines come with their numbers, maybe behind a title."""
+    found = _NUMBERED.search(text, 0, TOP)
+    return found is not None and int(found[1]) < int(found[2])
 
 
-_NUMBERED = re.compile(r"(?:\s*\d+[→|:\t][^\n]*\n){2}")
+TOP = 1_000
+"""Characters in which numbered lines begin."""
+_NUMBERED = re.compile(r"^[ \t]*(\d{1,9})[→|:\t][^\n]*\n[ \t]*(\d{1,9})[→|:\t]", re.MULTILINE)
+_PLACE = re.compile(r"\s*\d+[→|:\t]|([^\s:]+):\d+:|([^\s:]*\.[A-Za-z]\w{0,5})-\d+-")
+"""The number of a line at its beginning, with the file that a search found it in, or one near it."""
 
 
 def words_of(text: str) -> frozenset[str]:
