@@ -136,6 +136,20 @@ def test_a_long_path_stands_whole_in_its_title_and_not_again_below() -> None:
     assert abridged(found, spans_of(*found)) == [f"[read_file {path}]"]
 
 
+def test_a_long_path_is_told_whole_once_and_then_by_its_end() -> None:
+    first, other = "/home/one/work/src/rows.py", "/home/two/work/src/rows.py"
+    calls = [use(tool, "", path=path) for tool, path in [("read", first), ("edit", first), ("read", other)]]
+    found = [Scrap(call, f"row_{n}", 1) for n, call in enumerate(calls)]
+    assert abridged(found, spans_of(*found)) == [
+        f"[read {first}]",
+        "1: row_0",
+        "[edit …/src/rows.py]",
+        "1: row_1",
+        f"[read {other}]",
+        "1: row_2",
+    ]
+
+
 def test_what_follows_under_the_same_title_does_not_repeat_it() -> None:
     found = [Scrap(RUN, "row_1", 2), Scrap(RUN, "plain", 2), Scrap(RUN, "row_2", 1)]
     assert abridged(found, spans_of(*found)) == ["[pytest -x]", "1: row_1", "1: row_2"]

@@ -6,8 +6,10 @@ is not said again.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -76,15 +78,28 @@ def _scraps_of(step: Step, age: int) -> Iterator[Scrap]:
 def abridged(found: Sequence[Scrap], chosen: Sequence[Sequence[Span]]) -> list[str]:
     lines: list[str] = []
     last = ""
+    ends: dict[str, str] = {}
     for scrap, spans in zip(found, chosen, strict=True):
         if spans:
             label = _label(scrap)
             if label != last:
-                lines.append(f"[{label}]")
+                lines.append(f"[{_PATH.sub(partial(_again, ends), label)}]")
                 last = label
             new = [span for span in spans if not (scrap.own and _tells(label, scrap.text[span.start : span.end]))]
             lines += shown(scrap.text, new, numbered=bool(scrap.by) and not scrap.own)
     return lines
+
+
+def _again(ends: dict[str, str], path: re.Match[str]) -> str:
+    """A path as it is, or only its end where it was said before and no other ends like it."""
+    if ends.get(path[1]) == path[0]:
+        return f"…{path[1]}"
+    ends.setdefault(path[1], path[0])
+    return path[0]
+
+
+_PATH = re.compile(r"(?<![\w.@+~/-])/?[\w.@+~-]+(?:/[\w.@+~-]+)+((?:/[\w.@+~-]+){2})(?![\w.@+~/-])")
+"""A path that is longer than its end, which is a file and its folder."""
 
 
 def is_told(scrap: Scrap) -> bool:
