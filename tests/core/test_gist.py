@@ -94,6 +94,12 @@ def test_a_gist_tells_what_was_asked_done_decided_and_found() -> None:
     assert gist(turns(), ref=REF, tokens=2_000, count=count, rules=rules) == WHOLE
 
 
+def test_who_shows_what_was_in_the_results_leaves_the_index_out() -> None:
+    rules = ("Never touch the database.",)
+    text = gist(turns(), ref=REF, tokens=2_000, count=count, rules=rules, index=False)
+    assert text == WHOLE.partition("\nSeen in results:")[0]
+
+
 def test_a_small_gist_is_the_header_and_what_fits_of_the_rules() -> None:
     rules = ("Never touch the database.", "Only use the standard library. " * 20, "Answer in English.")
     text = gist(turns(), ref=REF, tokens=50, count=count, rules=rules)

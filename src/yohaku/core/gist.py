@@ -98,8 +98,12 @@ def gist(
     count: Count,
     rules: tuple[str, ...] = (),
     words: Words | None = None,
+    index: bool = True,
 ) -> str:
-    """A text of at most `tokens` for everything in `turns`; empty where not even the ref has room."""
+    """A text of at most `tokens` for everything in `turns`; empty where not even the ref has room.
+
+    Who shows what was in the results besides wants no `index` of it.
+    """
     words = words or language(turns)
     page = Page(tokens, count)
     if not page.open(_header(turns, ref, words), f"[folded; ref={ref}]"):
@@ -107,7 +111,7 @@ def gist(
     page.section(words.rules, [f"- {rule}" for rule in rules])
     if page.left >= ROOMS:
         told = story(turns, most=max(200, tokens // 8))
-        for place, share, fill in SECTIONS:
+        for place, share, fill in SECTIONS if index else SECTIONS[:-1]:
             page.place = place
             fill(page, page.share(share), words, turns, told)
     elif page.left >= ROOM:

@@ -72,7 +72,8 @@ def digest(recent: float = 0.1, old: float = 0.03, gist: float = 0.08, least: fl
         folds: list[Fold] = [by_lines(piece, room, spans) for piece, spans in zip(layout.folded, chosen, strict=False)]
         if layout.cut:
             lines = abridged(hidden, chosen[len(layout.folded) :])
-            folds.append((yield from _gist(view, room, layout.cut, layout.removed, _told(view, room, gist), lines)))
+            share = _told(view, room, gist)
+            folds.append((yield from _gist(view, room, layout.cut, layout.removed, share, lines, index=not brief)))
         saved = sum(max(0, fold.before - fold.after) for fold in folds)
         enough = 1 if room.wish.manual else room.budget.limit * least
         return folds if saved >= enough or room.ledger.total > room.budget.limit else []
@@ -199,13 +200,16 @@ def _rate(text: str, room: Room) -> float:
     return room.meter.count(text) / max(1, len(text))
 
 
-def _gist(view: View, room: Room, cut: Cut, removed: int, share: int, lines: list[str]) -> Generator[Effect, str, Gist]:
+def _gist(
+    view: View, room: Room, cut: Cut, removed: int, share: int, lines: list[str], *, index: bool
+) -> Generator[Effect, str, Gist]:
     hidden = view.hidden(cut)
     ref = ref_told(hidden)
     rules = standing(hidden, then=view.history.turns[cut.turn :])
     count = room.meter.count
     tokens = share + (sum(count(f"- {rule}\n") for rule in rules) + SMALL // 2 if rules else 0)
-    text, why = tell(hidden, ref=ref, tokens=tokens, count=count, rules=rules), "the window is full"
+    text = tell(hidden, ref=ref, tokens=tokens, count=count, rules=rules, index=index)
+    why = "the window is full"
     if room.wish.model and share >= 2 * SMALL:
         said = list(sayings(hidden))
         order = Order("summary", share, words=room.wish.words, rules=rules, japanese=_speaks_japanese(view))
