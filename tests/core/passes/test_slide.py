@@ -101,6 +101,13 @@ def test_the_newest_step_stays_unless_it_may_go_as_well() -> None:
     assert cut(history(1, size=5_000), 1_000, 500) is None
 
 
+def test_where_the_newest_step_goes_it_is_told_even_if_the_goal_is_out_of_reach() -> None:
+    asked = history_of([Turn((Text("x" * 8_000),), (step("only", 5_000),))])
+    (gist,) = proposed(View(asked), 10_000, 500, newest=True)
+    assert "The last step was:\n" in gist.text and "bash" in gist.text
+    assert 8_000 + gist.after < 9_500, "and there is room for the next one"
+
+
 def test_nothing_is_hidden_where_even_the_biggest_cut_would_leave_it_over_the_limit() -> None:
     h = history_of([Turn((Text("go"),), (*(step(str(n), 300) for n in range(5)), step("huge", 5_000)))])
     least = weight(View(h), Cut(0, 5))

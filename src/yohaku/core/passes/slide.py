@@ -86,8 +86,9 @@ def _with_last_step(gist: Gist, view: View, room: Room, cut: Cut) -> Gist:
     newest = next((turn.steps[-1] for turn in reversed(view.history.turns) if turn.steps), None)
     if newest is None or not hidden or hidden[-1].steps[-1:] != (newest,):
         return gist
-    free = room.goal - (room.ledger.total - gist.before + gist.after) - SMALL
-    step, tokens = told([Turn((), (newest,))]), min(free, room.budget.limit // 4)
+    limit, must = room.budget.limit, room.ledger.total - gist.before + gist.after
+    free = max(room.goal - must, (limit - must) // 2) - SMALL
+    step, tokens = told([Turn((), (newest,))]), min(free, limit // 4)
     shown = step if room.meter.count(step) <= tokens else clip(step, tokens, room.meter.count, gist.ref, head=0.6)
     if tokens < SMALL or shown is None:
         return gist
