@@ -7,7 +7,7 @@ from yohaku.core.documents import LAST_RESORT, cache, chat, layers, local, snaps
 from yohaku.core.engine import Recipe, Rung
 from yohaku.core.errors import UnknownRecipe
 from yohaku.core.passes.clear import clear
-from yohaku.core.passes.digest import NARROW, WIDE, digest
+from yohaku.core.passes.digest import NARROW, digest
 from yohaku.core.passes.drafted import drafted
 from yohaku.core.passes.newest import newest
 from yohaku.core.passes.slide import slide
@@ -18,24 +18,30 @@ HIGH = 0.99
 """High water. Folding a little at every step would break the prompt cache each time."""
 
 
+SCARCE = 12_000
+"""Tokens. In a wider window a higher low water shows nothing more that is needed, only foldings are more."""
+
+
 def low(budget: Budget) -> int:
-    """Low water: what more than .6 would show is worth its price only where lines are scarce and foldings not many."""
-    return int(budget.limit * (0.7 if NARROW <= budget.window < WIDE else 0.6))
+    """Low water: higher where every line counts, and lower where what is shown has to be paid for again so soon."""
+    return int(budget.limit * (0.5 if budget.window < NARROW else 0.7 if budget.window < SCARCE else 0.6))
 
 
-CUT = 0.7
-"""Where a newest step that is over the limit by itself is cut down to, so that the next ones have room beside it."""
+def cut(budget: Budget) -> int:
+    """What a newest step that is over the limit by itself is cut down to, so that the next ones have room beside it."""
+    return int(budget.limit * (0.6 if budget.window < NARROW else 0.7))
+
 
 AUTO = Recipe(
     "auto",
     (
         Rung(HIGH, supersede(), goal=low),
         Rung(HIGH, drafted(), goal=low),
-        Rung("over", newest(), goal=CUT),
+        Rung("over", newest(), goal=cut),
         Rung(HIGH, digest(), goal=low),
         Rung("over", clear("argument", "prompt"), goal="hot"),
         Rung("over", slide(), goal="hot"),
-        Rung("over", squeeze(prompts=False), goal=CUT),
+        Rung("over", squeeze(prompts=False), goal=cut),
         *LAST_RESORT,
     ),
 )

@@ -6,8 +6,9 @@ of everything. All that is folded is chosen at once, for one budget, so that the
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from yohaku.core.abridge import Scrap, abridged, covered, is_told, scraps, topic
 from yohaku.core.answer import Checked, Evidence
@@ -16,7 +17,7 @@ from yohaku.core.fold import Cut, Fold, Gist, View, ref_told
 from yohaku.core.gist import gist as tell
 from yohaku.core.gist import opening
 from yohaku.core.lines import Looked, Source, Span, choose, words_of
-from yohaku.core.model import Text
+from yohaku.core.model import Text, Turn
 from yohaku.core.passes.distil import TITLE, by_lines, source_of
 from yohaku.core.passes.pieces import SMALL, Piece, pieces_of
 from yohaku.core.passes.slide import before, cuts
@@ -32,8 +33,9 @@ LABEL = 10
 ROOM = 0.3
 LINES = 0.4
 FEW = 0.25
+FEWEST = 0.2
 """Shares of the limit that the conversation, and the lines in it, have at least, however long the prompt is; not where
-the user wants it folded now. Lines have a `FEW` of it where that is dear, or enough."""
+the user wants it folded now. Lines have `FEW` of it where that is enough, and the `FEWEST` where that is dear."""
 NARROW = 6_000
 """Tokens. Below, most of the room is new at every folding, and has to be paid for."""
 WIDE = 24_000
@@ -64,16 +66,17 @@ def digest(recent: float = 0.1, old: float = 0.03, gist: float = 0.08, least: fl
         whole = max(recent, 1 - gist - ENOUGH / share)
         layout = _layout(view, room, whole, lean)
         looked: Looked = {}
-        hidden, chosen, spare = _choose(view, room, layout, gist, looked, brief=brief)
+        told = _Telling(view, room, layout.cut, _told(view, room, gist), index=not brief)
+        hidden, chosen, spare = _choose(view, room, layout, told, looked, brief=brief)
         if spare > room.budget.limit * SPARE:
-            first, layout = layout, _layout(view, room, max(whole, (layout.used + spare) / share), lean)
-            roomy = layout.cut == first.cut  # no more steps fit in
-            hidden, chosen, _ = _choose(view, room, layout, gist, looked, brief=brief, roomy=roomy)
+            layout = _layout(view, room, max(whole, (layout.used + spare) / share), lean)
+            roomy = layout.cut == told.cut  # no more steps fit in
+            told = told if roomy else replace(told, cut=layout.cut)
+            hidden, chosen, _ = _choose(view, room, layout, told, looked, brief=brief, roomy=roomy)
         folds: list[Fold] = [by_lines(piece, room, spans) for piece, spans in zip(layout.folded, chosen, strict=False)]
         if layout.cut:
             lines = abridged(hidden, chosen[len(layout.folded) :])
-            share = _told(view, room, gist)
-            folds.append((yield from _gist(view, room, layout.cut, layout.removed, share, lines, index=not brief)))
+            folds.append((yield from _gist(told, layout.cut, layout.removed, lines)))
         saved = sum(max(0, fold.before - fold.after) for fold in folds)
         enough = 1 if room.wish.manual else room.budget.limit * least
         return folds if saved >= enough or room.ledger.total > room.budget.limit else []
@@ -123,11 +126,15 @@ def _layout(view: View, room: Room, recent: float, old: float) -> _Layout:
     gone = {step.key for turn in view.hidden(cut) for step in turn.steps} if cut else set()
     stay = view.stubbed[cut.turn - view.cut.turn : -1] if cut else view.stubbed[:-1]
     used += sum(room.scales.entries(turn.prompt) for turn in stay)
-    lines = int(room.budget.limit * (LINES if NARROW <= room.budget.window < WIDE else FEW))
+    lines = int(room.budget.limit * _least(room.budget.window))
     spare = min(lines, ENOUGH, room.budget.at("full") - _sticky(view, room) - used)
     spare = 0 if room.wish.manual else spare
     folded = [piece for piece in reversed(folded) if piece.key not in gone]
     return _Layout(cut, removed, folded, used, max(share - used, spare))
+
+
+def _least(window: int) -> float:
+    return FEWEST if window < NARROW else LINES if window < WIDE else FEW
 
 
 def _prompts(view: View, room: Room) -> dict[int, int]:
@@ -141,13 +148,13 @@ def _prompts(view: View, room: Room) -> dict[int, int]:
 
 
 def _choose(
-    view: View, room: Room, layout: _Layout, gist: float, looked: Looked, *, brief: bool, roomy: bool = False
+    view: View, room: Room, layout: _Layout, told: _Telling, looked: Looked, *, brief: bool, roomy: bool = False
 ) -> tuple[list[Scrap], list[list[Span]], float]:
     """What is hidden, the lines chosen of what is folded and of what is hidden, and the tokens left over."""
     hidden = scraps(view, layout.cut) if layout.cut else []
     sources = [source_of(piece, room) for piece in layout.folded] + _shreds(hidden, room)
     seen = covered(view, layout.cut, {(piece.key, piece.slot) for piece in layout.folded})
-    allowed = layout.left - (_told(view, room, gist) if layout.cut else 0)
+    allowed = max(layout.left, told.share) - told.takes if told.cut else layout.left
     asked = words_of(room.wish.words)
     chosen, spare = choose(sources, seen, max(0, allowed), topic(view), asked, looked, brief=brief, roomy=roomy)
     return hidden, chosen, spare
@@ -200,16 +207,54 @@ def _rate(text: str, room: Room) -> float:
     return room.meter.count(text) / max(1, len(text))
 
 
-def _gist(
-    view: View, room: Room, cut: Cut, removed: int, share: int, lines: list[str], *, index: bool
-) -> Generator[Effect, str, Gist]:
-    hidden = view.hidden(cut)
-    ref = ref_told(hidden)
-    rules = standing(hidden, then=view.history.turns[cut.turn :])
+@dataclass(frozen=True)
+class _Telling:
+    """What is told of all that is hidden at a cut."""
+
+    view: View
+    room: Room
+    cut: Cut | None
+    share: int
+    """Tokens it may take, beside the rules."""
+    index: bool
+
+    @cached_property
+    def hidden(self) -> tuple[Turn, ...]:
+        return self.view.hidden(self.cut) if self.cut else ()
+
+    @cached_property
+    def ref(self) -> str:
+        return ref_told(self.hidden)
+
+    @cached_property
+    def rules(self) -> tuple[str, ...]:
+        return standing(self.hidden, then=self.view.history.turns[self.cut.turn :]) if self.cut else ()
+
+    @cached_property
+    def text(self) -> str:
+        return tell(self.hidden, ref=self.ref, tokens=self._most, count=self._count, rules=self.rules, index=self.index)
+
+    @property
+    def takes(self) -> int:
+        """Tokens that lines cannot have. What a model, or an index, will make of its share is not known before."""
+        if self.index or self.room.wish.model:
+            return self.share
+        return self.share - max(0, self._most - self._count(self.text))
+
+    @property
+    def _most(self) -> int:
+        ruled = sum(self._count(f"- {rule}\n") for rule in self.rules) + SMALL // 2 if self.rules else 0
+        return self.share + ruled
+
+    @property
+    def _count(self) -> Callable[[str], int]:
+        return self.room.meter.count
+
+
+def _gist(told: _Telling, cut: Cut, removed: int, lines: list[str]) -> Generator[Effect, str, Gist]:
+    view, room, hidden, ref, rules, share = told.view, told.room, told.hidden, told.ref, told.rules, told.share
     count = room.meter.count
-    tokens = share + (sum(count(f"- {rule}\n") for rule in rules) + SMALL // 2 if rules else 0)
-    text = tell(hidden, ref=ref, tokens=tokens, count=count, rules=rules, index=index)
-    why = "the window is full"
+    text, why = told.text, "the window is full"
     if room.wish.model and share >= 2 * SMALL:
         said = list(sayings(hidden))
         order = Order("summary", share, words=room.wish.words, rules=rules, japanese=_speaks_japanese(view))
