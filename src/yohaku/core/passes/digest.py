@@ -31,7 +31,7 @@ TOLD = 2_000
 LABEL = 10
 """Tokens of a title in the gist."""
 ROOM = 0.3
-LINES = 0.4
+LINES = 0.5
 FEW = 0.25
 FEWEST = 0.2
 """Shares of the limit that the conversation, and the lines in it, have at least, however long the prompt is; not where
