@@ -86,7 +86,7 @@ READ = History(
             (
                 Step(
                     (
-                        Opaque("thought", dump(THOUGHT)),
+                        Opaque("thought", dump(THOUGHT), hint="bound"),
                         Text("Let me see."),
                         Use(Call("a", "read", '{"path":"a.py"}'), Result((Text("first"),))),
                         Use(Call("b", "read", "{}"), Result((Text("second"),))),
@@ -365,7 +365,7 @@ USAGE = {
     "output_tokens": 7,
 }
 WHOLE = {"status": "completed", "output": [THOUGHT, said("Let me see."), call("a")], "usage": USAGE}
-SAID = Reply((Opaque("thought", dump(THOUGHT)), Text("Let me see."), Call("a", "read", "{}")))
+SAID = Reply((Opaque("thought", dump(THOUGHT), hint="bound"), Text("Let me see."), Call("a", "read", "{}")))
 DONE = [
     {"type": "response.output_item.done", "output_index": index, "item": item}
     for index, item in enumerate(WHOLE["output"])  # type: ignore[arg-type]

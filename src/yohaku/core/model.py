@@ -35,7 +35,8 @@ class Opaque:
     form: Literal["base64", "url", "json"] = "json"
     mime: str = ""
     hint: str = ""
-    """What the provider's weighing rule needs beside the data, such as OpenAI's `detail`."""
+    """What the provider's weighing rule needs beside the data, such as OpenAI's `detail`. On a thought why it must stay
+    where it is: "signature" where the provider checks it, "bound" where it refuses the item after it without it."""
     at: Path = field(default=(), compare=False, repr=False)
 
 
@@ -95,6 +96,11 @@ class Step:
             if isinstance(item, Opaque) and item.kind == "thought":
                 return tuple(item for item in self.items if not (isinstance(item, Opaque) and item.kind == "thought"))
         return self.items
+
+    @property
+    def thoughts(self) -> tuple[Opaque, ...]:
+        """The items that `solid` leaves out."""
+        return tuple([item for item in self.items if isinstance(item, Opaque) and item.kind == "thought"])
 
     @property
     def uses(self) -> tuple[Use, ...]:

@@ -226,7 +226,8 @@ def _model(scribe: Scribe, parts: Iterable[tuple[dict[str, Json], Path]], made: 
 
 def _part(part: dict[str, Json], at: Path, where: str) -> tuple[Part, ...]:
     if part.get("thought") is True:
-        return (Opaque("thought", dump(part), at=at),)
+        signed = _field(part, "thoughtSignature")[1]
+        return (Opaque("thought", dump(part), hint="signature" if signed else "", at=at),)
     if part.get("text") is not None:
         text = text_at(part["text"], where, "text")
         return (Text(text, at=(*at, "text")),) if text else ()

@@ -233,7 +233,9 @@ def _output_parts(index: int, entry: dict[str, Json], where: str) -> tuple[Part,
 def _item(index: int, entry: dict[str, Json], kind: str) -> Opaque:
     if kind == "image_generation_call" and isinstance(entry.get("result"), str):
         return Opaque(kind, entry["result"], "base64", "image/png", str(entry.get("id") or ""), (index,))
-    return Opaque("thought" if kind == "reasoning" else kind, dump(entry), at=(index,))
+    if kind == "reasoning":
+        return Opaque("thought", dump(entry), hint="bound", at=(index,))
+    return Opaque(kind, dump(entry), at=(index,))
 
 
 def _content(content: Json, at: Path, where: str, what: str = "content") -> tuple[Part, ...]:

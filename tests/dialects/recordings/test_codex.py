@@ -69,7 +69,7 @@ def test_a_rollout_is_read_with_its_instructions_model_and_what_was_billed() -> 
         message("assistant", "Done."),
         tokens(150, 5),
     )
-    thought = Opaque("thought", '{"type":"reasoning","summary":[],"encrypted_content":"e"}')
+    thought = Opaque("thought", '{"type":"reasoning","summary":[],"encrypted_content":"e"}', hint="bound")
     step = Step((thought, Text("I run two."), use("c1", 1, "one"), use("c2", 2, "two")))
     turns = [Turn((Text("Make it"),), (step, Step((Text("Done."),))))]
     history = history_of(turns, system=[Text("You are Codex."), Text("Sandboxed.")])
