@@ -6,7 +6,7 @@ of the history and its folds; a fold is found again by the key of the turn or st
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple, TypeAlias
@@ -25,11 +25,12 @@ from yohaku.core.originals import stub_argument as stub_argument
 from yohaku.core.originals import told as told
 from yohaku.core.pins import Pins
 from yohaku.core.pins import shown as shown_pins
+from yohaku.core.thoughts import over, spare
 
 
 @dataclass(frozen=True, slots=True)
 class Stub:
-    """One result, argument, text or image, shown shorter."""
+    """One result, argument, text or image, shown shorter; or a thought, of which nothing is shown."""
 
     key: str
     slot: Slot
@@ -145,8 +146,31 @@ class View:
     def live(self) -> tuple[Stub, ...]:
         """The stubs that show: those on what the newest gist does not hide."""
         keys = (key for turn in self.visible() for key in (turn.key, *(step.key for step in turn.steps)))
-        folded = (self.stubs[key] for key in keys if key in self.stubs)
-        return tuple(stub for slots in folded for _, stub in sorted(slots.items(), key=_order))
+        folded = ((self.stubs[key], self.dropped.get(key, ())) for key in keys if key in self.stubs)
+        return tuple(
+            stub
+            for slots, dropped in folded
+            for slot, stub in sorted(slots.items(), key=_order)
+            if slot.where != "thought" or slot in dropped
+        )
+
+    @cached_property
+    def dropped(self) -> Mapping[str, Mapping[Slot, Stub]]:
+        """The stubs of thoughts that show, by the key of their step.
+
+        Keys leave thoughts out, so a fold made on one may meet another one, or none, or a turn that is the newest
+        again because the client went back to it: then it does not stand.
+        """
+        found: dict[str, dict[Slot, Stub]] = {}
+        if not any(slot.where == "thought" for slots in self.stubs.values() for slot in slots):
+            return found
+        for turn in filter(over, self.history.turns[self.cut.turn : -1]):
+            for step in turn.steps:
+                loose = {Slot("thought", index): thought for index, thought in spare(step)}
+                stubs = self.stubs.get(step.key, {}).items()
+                mine = {slot: stub for slot, stub in stubs if slot in loose and stub.ref == ref_of(said(loose[slot]))}
+                found |= {step.key: mine} if mine else {}
+        return found
 
     def visible(self) -> Iterator[Turn]:
         """The turns after the cut, as they were said."""
@@ -182,7 +206,7 @@ class View:
         if isinstance(fold, Gist):
             yield fold.ref, told(self.hidden(self._cuts[fold.key]))
             yield from self.beside(fold)
-        else:
+        elif fold.slot.where != "thought" or fold.slot in self.dropped.get(fold.key, ()):
             yield fold.ref, original_at(self._owners[fold.key], fold.slot)
 
     def beside(self, gist: Gist) -> Iterator[tuple[str, str | bytes]]:
@@ -231,7 +255,7 @@ class View:
         stubs = self.stubs
         prompt = _stubbed_parts(turn.prompt, stubs.get(turn.key))
         if stubs and any(step.key in stubs for step in turn.steps):
-            steps = tuple(_stubbed(step, stubs.get(step.key)) for step in turn.steps)
+            steps = tuple(_stubbed(step, stubs.get(step.key), self.dropped.get(step.key, ())) for step in turn.steps)
             return replace(turn, prompt=prompt, steps=steps)
         return replace(turn, prompt=prompt) if prompt is not turn.prompt else turn
 
@@ -250,17 +274,19 @@ def _stubbed_parts(parts: tuple[Part, ...], stubs: Mapping[Slot, Stub] | None) -
     return tuple(shown)
 
 
-def _stubbed(step: Step, stubs: Mapping[Slot, Stub] | None) -> Step:
+def _stubbed(step: Step, stubs: Mapping[Slot, Stub] | None, dropped: Container[Slot]) -> Step:
     if not stubs:
         return step
     solid = list(step.solid)
     for slot, stub in stubs.items():
-        item = solid[slot.item]
-        solid[slot.item] = _stubbed_use(item, slot, stub) if isinstance(item, Use) else _standing_in(stub, item)
+        if slot.where != "thought":
+            item = solid[slot.item]
+            solid[slot.item] = _stubbed_use(item, slot, stub) if isinstance(item, Use) else _standing_in(stub, item)
     if len(solid) == len(step.items):
         return Step(tuple(solid), step.key)
-    shown = dict(zip(map(id, step.solid), solid, strict=True))
-    return Step(tuple(shown.get(id(item), item) for item in step.items), step.key)
+    shown: dict[int, Part | Use] = dict(zip(map(id, step.solid), solid, strict=True))
+    gone = {id(thought) for index, thought in enumerate(step.thoughts) if Slot("thought", index) in dropped}
+    return Step(tuple(shown.get(id(item), item) for item in step.items if id(item) not in gone), step.key)
 
 
 def _stubbed_use(use: Use, slot: Slot, stub: Stub) -> Use:

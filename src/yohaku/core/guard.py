@@ -65,7 +65,7 @@ class Guard:
             return None if hidden & pins.media else fold
         if pins.spares(fold.key, fold.slot, fold.text):
             return fold
-        if fold.slot in pins.whole.get(fold.key, ()):
+        if fold.slot.where == "thought" or fold.slot in pins.whole.get(fold.key, ()):
             return None
         said = [pin.value for pin in pins.passages[fold.key][fold.slot] if pin.value not in fold.text]
         text = "\n".join([fold.text, title_in(said[0]), *said])

@@ -18,9 +18,9 @@ from yohaku.core.model import Call, Opaque, Part, Step, Text, Turn, Use
 class Slot(NamedTuple):
     """Which piece of a turn or step a stub stands for."""
 
-    where: Literal["prompt", "item", "result", "argument"]
+    where: Literal["prompt", "item", "result", "argument", "thought"]
     item: int
-    """Index among the prompt's parts, or the step's items without its thoughts."""
+    """Index among the prompt's parts, or the step's items without its thoughts; of a thought among these."""
     part: int | str = 0
     """Index of the result's part, or name of the argument."""
 
@@ -55,6 +55,8 @@ def _finite(number: str) -> float:
 def original_at(owner: Turn | Step, slot: Slot) -> str | bytes:
     if isinstance(owner, Turn):
         return said(owner.prompt[slot.item])
+    if slot.where == "thought":
+        return said(owner.thoughts[slot.item])
     item = owner.solid[slot.item]
     if not isinstance(item, Use):
         return said(item)

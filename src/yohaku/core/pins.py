@@ -37,6 +37,8 @@ class Pins:
     passages: Mapping[str, Mapping[Slot, tuple[Pin, ...]]] = field(default_factory=dict)
     media: frozenset[str] = frozenset()
     """The keys under which an image or document is pinned: a gist cannot show it, so it may not hide it."""
+    steps: frozenset[str] = frozenset()
+    """The keys that are pinned themselves: the thoughts of such a step stay as long as it is shown."""
 
     def __bool__(self) -> bool:
         return bool(self.whole or self.passages)
@@ -45,6 +47,8 @@ class Pins:
         """Whether this text may stand in for the piece in that slot."""
         if not self:
             return True
+        if slot.where == "thought" and key in self.steps:
+            return False
         passages = self.passages.get(key, {}).get(slot, ())
         return slot not in self.whole.get(key, ()) and all(pin.value in text for pin in passages)
 
@@ -65,7 +69,7 @@ def find(history: History, pins: Iterable[Pin], known: Known | None = None) -> P
         if missing:
             known.update(_looked_up(owner, missing))
         for pin in given:
-            slots = known[owner.key, pin]
+            slots = (*known[owner.key, pin], *_thoughts(owner, pin))
             if pin.kind != "text":
                 whole.setdefault(owner.key, {}).update(dict.fromkeys(slots, pin))
             elif slots:
@@ -74,7 +78,15 @@ def find(history: History, pins: Iterable[Pin], known: Known | None = None) -> P
                 given = tuple(each for each in given if each is not pin)
         if any(_is_media(owner, slot) for slot in whole.get(owner.key, ())):
             shown.add(owner.key)
-    return Pins({key: slots for key, slots in whole.items() if slots}, passages, frozenset(shown))
+    keys = frozenset(pin.value for pin in given if pin.kind == "key")
+    return Pins({key: slots for key, slots in whole.items() if slots}, passages, frozenset(shown), keys)
+
+
+def _thoughts(owner: Turn | Step, pin: Pin) -> Iterator[Slot]:
+    """Thoughts with that ref. They are looked for each time, since a step has the same key without them."""
+    if isinstance(owner, Step) and pin.kind == "ref":
+        slots = (Slot("thought", index) for index in range(len(owner.thoughts)))
+        yield from (slot for slot in slots if ref_of(original_at(owner, slot)) == pin.value)
 
 
 def _looked_up(owner: Turn | Step, pins: list[Pin]) -> Iterator[tuple[tuple[str, Pin], tuple[Slot, ...]]]:
@@ -129,6 +141,8 @@ def part_at(owner: Turn | Step, slot: Slot) -> Part | None:
     """None for an argument, which is no part of its own."""
     if isinstance(owner, Turn):
         return owner.prompt[slot.item]
+    if slot.where == "thought":
+        return owner.thoughts[slot.item]
     item = owner.solid[slot.item]
     if not isinstance(item, Use):
         return item
@@ -170,6 +184,8 @@ def titled(owner: Turn | Step, slot: Slot) -> str:
     """Where a piece comes from, in a few words."""
     if isinstance(owner, Turn):
         return "user"
+    if slot.where == "thought":
+        return "assistant"
     item = owner.solid[slot.item]
     if not isinstance(item, Use):
         return "assistant"

@@ -23,7 +23,7 @@ class Survived:
     kept: int
     """Shown as they were said."""
     by_ref: int
-    """Hidden, and opened by a ref that is shown."""
+    """Hidden, and opened by a ref that is shown; that of a thought to the user only."""
     lost: int = 0
     """Hidden with nothing to open them by. Folding never does this."""
 

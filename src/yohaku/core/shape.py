@@ -38,11 +38,14 @@ def shape(view: View, meter: Meter | None = None) -> Iterator[str]:
 def _step(view: View, step: Step, meter: Meter | None) -> Iterator[str]:
     stubs = view.stubs.get(step.key, _NONE)
     order = {id(item): index for index, item in enumerate(step.solid)} if stubs else {}
+    dropped = {id(step.thoughts[slot.item]): stub for slot, stub in view.dropped.get(step.key, _NONE).items()}
     for item in step.items:
         index = order.get(id(item), -1)
         if isinstance(item, Use):
             yield _call(item.call, index, stubs, meter)
             yield from _result(item.result, index, stubs, meter)
+        elif stub := dropped.get(id(item)):
+            yield f"{'assistant':10} {_weight(stub.after, meter)}(thought, not sent) | ref={stub.ref}"
         else:
             yield _shown("assistant", item, stubs.get(Slot("item", index)) if stubs else None, meter)
 
@@ -74,8 +77,12 @@ _NONE: Mapping[Slot, Stub] = {}
 def _line(who: str, part: Part, meter: Meter | None, ref: str = "") -> str:
     text = part.text if isinstance(part, Text) else f"({part.kind} {part.mime})"
     text = text.replace(f"; ref={ref}", "") if ref else text
-    weight = f"{Scales(meter).part(part):>8,}  " if meter else ""
+    weight = _weight(Scales(meter).part(part), meter) if meter else ""
     return f"{who:10} {weight}{_short(text)}{' | ref=' + ref if ref else ''}"
+
+
+def _weight(tokens: int, meter: Meter | None) -> str:
+    return f"{tokens:>8,}  " if meter else ""
 
 
 def _short(text: str) -> str:

@@ -185,7 +185,8 @@ def _hidden(view: View) -> tuple[tuple[Turn, ...], set[int]]:
         prompt = tuple(turn.prompt[item] for item in sorted({slot.item for slot in stubs}))
         steps = []
         for step in turn.steps:
-            folds = view.stubs.get(step.key, {})
+            found = view.stubs.get(step.key, {}).items()
+            folds = {slot: stub for slot, stub in found if slot.where != "thought"}  # a thought is not what was said
             items = {slot.item: step.solid[slot.item] for slot in sorted(folds, key=lambda slot: slot.item)}
             steps += [Step(tuple(items.values()))] if items else []
             opened |= {id(item) for item in items.values() if isinstance(item, Use)}

@@ -129,7 +129,10 @@ class Dialect(ABC):
         owners = {turn.key: turn for turn in view.visible()}
         steps = {step.key: step for turn in view.visible() for step in turn.steps}
         for stub in view.live:
-            self._put(entries, stub, steps.get(stub.key) or owners[stub.key])
+            if stub.slot.where != "thought":
+                self._put(entries, stub, steps.get(stub.key) or owners[stub.key])
+        gone = ((steps[key], slots) for key, slots in view.dropped.items() if key in steps)
+        self._forget(entries, [step.thoughts[slot.item].at for step, slots in gone for slot in slots])
         if gist:
             entries = self._cut(entries, view, gist)
         return self.with_entries(body, entries)
@@ -161,6 +164,11 @@ class Dialect(ABC):
         else:
             new = self.text_block(stub.text, old)
         entries[index] = put(entries[index], part.at[1:], new)
+
+    def _forget(self, entries: list[Json], thoughts: list[Path]) -> None:
+        """Without the fields or blocks of these thoughts; last, and from the back, as each moves what is behind it."""
+        for index, *rest in sorted(thoughts, reverse=True, key=lambda at: (at[0], at[-1])):
+            entries[int(index)] = drop(entries[int(index)], tuple(rest))
 
     def _cut(self, entries: list[Json], view: View, gist: Gist) -> list[Json]:
         """Without what the gist hides, and with the gist before the prompt that is still being answered."""

@@ -76,7 +76,7 @@ def places(view: View, newest: int | None = None) -> Iterator[Place]:
     steps = [step for turn in view.visible() for step in turn.steps]
     steps = steps[-newest:] if newest else steps
     for step in steps:
-        stubs = view.stubs.get(step.key, ())
+        stubs = [slot for slot in view.stubs.get(step.key, ()) if slot.where != "thought"]
         for index, item in enumerate(step.solid):
             if isinstance(item, Use):
                 hidden = frozenset([slot.part for slot in stubs if slot.item == index]) if stubs else NOTHING
