@@ -503,6 +503,65 @@ def test_each_unlawful_change_is_seen(dialect: str, name: str) -> None:
     assert DIALECTS[dialect].intact(SOUND[dialect](), UNLAWFUL[dialect][name])
 
 
+def thinking(dialect: str) -> tuple[Body, Callable[[Body, int], None]]:
+    """Three turns with a thought in each reply, the second with a call; and how the thought leaves a message."""
+    seal = {"type": "thinking", "thinking": "Hm.", "signature": "c2ln"}
+    call = {
+        "id": "a",
+        "type": "function",
+        "function": {"name": "write", "arguments": {} if dialect == "ollama" else "{}"},
+    }
+    answer: dict[str, Any] = {"role": "tool", "tool_call_id": "a", "content": "done"}
+    if dialect == "anthropic":
+        call = {"type": "tool_use", "id": "a", "name": "write", "input": {}}
+        answer = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "a", "content": "done"}]}
+    elif dialect == "gemini":
+        call = {"functionCall": {"name": "write", "args": {}}}
+        answer = {"role": "user", "parts": [{"functionResponse": {"name": "write", "response": {"output": "done"}}}]}
+
+    def reply(*calls: Any) -> dict[str, Any]:
+        match dialect:
+            case "anthropic":
+                return {"role": "assistant", "content": [seal, {"type": "text", "text": "Yes."}, *calls]}
+            case "gemini":
+                return {"role": "model", "parts": [{"text": "Hm.", "thought": True}, {"text": "Yes."}, *calls]}
+        field = "thinking" if dialect == "ollama" else "reasoning_content"
+        return {"role": "assistant", "content": "Yes.", field: "Hm.", **({"tool_calls": [*calls]} if calls else {})}
+
+    def drop(body: Body, at: int) -> None:
+        for key in ("content", "parts"):
+            if isinstance(items(dialect, body)[at].get(key), list):
+                del items(dialect, body)[at][key][0]
+        for key in ("thinking", "reasoning_content"):
+            items(dialect, body)[at].pop(key, None)
+
+    asked = {"role": "user", "parts": [{"text": "Go."}]} if dialect == "gemini" else {"role": "user", "content": "Go."}
+    said = [asked, reply(), asked, reply(call), answer, reply(), asked, reply()]
+    return {ITEMS.get(dialect, "messages"): copy.deepcopy(said)}, drop
+
+
+@pytest.mark.parametrize("dialect", ["openai_chat", "anthropic", "gemini", "ollama"])
+def test_a_thought_may_be_dropped_from_a_turn_that_is_over_and_had_no_calls_and_from_no_other(dialect: str) -> None:
+    judge = DIALECTS[dialect]
+    for at, lawful in ((1, True), (3, False), (5, False), (7, False)):
+        body, drop = thinking(dialect)
+        assert judge.problems(body) == []
+        after = copy.deepcopy(body)
+        drop(after, at)
+        assert (at, after != body, judge.intact(body, after) == []) == (at, True, lawful)
+
+
+@pytest.mark.parametrize("dialect", ["openai_chat", "anthropic", "gemini", "ollama"])
+def test_a_thought_may_not_be_changed_nor_leave_a_reply_that_says_nothing(dialect: str) -> None:
+    body, drop = thinking(dialect)
+    changed = json.loads(json.dumps(body, sort_keys=True).replace("Hm.", "ref=x", 1))
+    assert DIALECTS[dialect].intact(body, changed)
+    silent = json.loads(json.dumps(body).replace("Yes.", " "))
+    after = copy.deepcopy(silent)
+    drop(after, 1)
+    assert DIALECTS[dialect].intact(silent, after)
+
+
 def test_a_field_changed_on_purpose_can_be_left_out() -> None:
     after = {**ollama(), "options": {"num_ctx": 4096}}
     assert DIALECTS["ollama"].intact(ollama(), after, ignore=("options",)) == []

@@ -3,12 +3,13 @@
 A message is read into a frame (what must stay as it is) and atoms (texts, calls, results, media, opaque blocks).
 Law: every message and atom of `after` stands in `before`, in the same order, untouched or visibly folded (`ref=`);
 what is new is plain user text with a ref, at a place where something was folded; nothing vanishes without a ref there.
+But for thoughts: those of a turn that is over, and in which the model did nothing but speak, may be gone altogether.
 """
 
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -27,7 +28,7 @@ def without(mapping: dict[str, Any], *keys: str) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Atom:
-    kind: str  # text | call | result | media | opaque
+    kind: str  # text | call | result | media | opaque | thought | bound
     whole: str
     frame: str = ""  # the fields a fold must leave alone
     shown: Any = None  # what a fold may change: a text, the arguments (dict) or the content of a result
@@ -74,6 +75,11 @@ def opaque(block: Any) -> Atom:
     return Atom("opaque", canonical(block))
 
 
+def thought(block: Any, bound: bool = False) -> Atom:
+    """`bound`: the provider looks for it, so it stays as it is wherever it stands."""
+    return Atom("bound" if bound else "thought", canonical(block))
+
+
 def call(block: dict[str, Any], frame: Any, arguments: Any, call_id: str | None) -> Atom:
     return Atom("call", canonical(block), canonical(frame), arguments, id=f"call {call_id}" if call_id else "")
 
@@ -84,6 +90,7 @@ def result(block: dict[str, Any], frame: Any, content: Any, call_id: str | None)
 
 def compare(before: Sequence[Message], after: Sequence[Message], need_ref: bool = True) -> list[str]:
     """What `after` changed that a fold may not change."""
+    before = _with_bound_thoughts(before)
     found = _anchors(before, after)
     if isinstance(found, str):
         return [found]
@@ -101,6 +108,28 @@ def compare(before: Sequence[Message], after: Sequence[Message], need_ref: bool 
             verdict = Match(0, speaks=True, gist=True)
         matches[j] = verdict
     return problems + _gaps(before, after, place, matches, need_ref)
+
+
+def _with_bound_thoughts(messages: Sequence[Message]) -> list[Message]:
+    """Thoughts that must stay marked as bound: those of the newest turn, and of those with calls."""
+    turns: list[list[Message]] = []
+    answered = True
+    for message in messages:
+        by_model = message.role in MODEL_ROLES or message.role in ("tool", "function")
+        prompts = not by_model and any(atom.kind in ("text", "media") for atom in message.atoms)
+        turns += [[]] if prompts and answered else []
+        turns[-1:] = [[*(turns[-1] if turns else ()), message]]
+        answered = by_model or (answered and not prompts)
+    found: list[Message] = []
+    for number, turn in enumerate(turns):
+        done = [atom.kind for m in turn for atom in m.atoms if m.role in (*MODEL_ROLES, "tool", "function")]
+        free = number < len(turns) - 1 and set(done) <= {"text", "thought", "bound"}
+        found += turn if free else [replace(m, atoms=tuple(map(_bound, m.atoms))) for m in turn]
+    return found
+
+
+def _bound(atom: Atom) -> Atom:
+    return replace(atom, kind="bound") if atom.kind == "thought" else atom
 
 
 def _segment(
@@ -250,11 +279,14 @@ def match(b: Message, a: Message, need_ref: bool) -> Match | str:
         else:
             left = [fold_error(b.atoms[i], atom, need_ref) for i in range(len(b.atoms)) if i not in found.values()]
             return f"part {j} ({atom.kind}): {next(filter(None, left), 'not in the original')}"
-    dropped = len(found) < len(b.atoms)
+    gone = [atom for i, atom in enumerate(b.atoms) if i not in found.values()]
+    dropped = any(atom.kind != "thought" for atom in gone)
     if not found:
         return "nothing of the original message is left"
     if dropped and b.role in MODEL_ROLES:
         return "a part of a model reply was dropped"
+    if gone and not dropped and not any(atom.kind == "text" and str(atom.shown).strip() for atom in a.atoms):
+        return "a reply lost its thought and says nothing"
     return Match(10 + len(found), speaks, gist, dropped)
 
 
@@ -292,7 +324,7 @@ def fold_error(b: Atom, a: Atom, need_ref: bool) -> str | None:
         return _text_error(a.shown, need_ref) or (None if b.marks == a.marks else "marks of a folded image changed")
     if b.kind != a.kind:
         return f"a {b.kind} became a {a.kind}"
-    if b.kind in ("opaque", "media"):
+    if b.kind in ("opaque", "media", "thought", "bound"):
         return f"changed: {b.whole[:120]} -> {a.whole[:120]}"
     if b.frame != a.frame:
         return f"fields changed: {b.frame[:200]} -> {a.frame[:200]}"

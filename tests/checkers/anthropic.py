@@ -195,6 +195,8 @@ def _atom(b: dict[str, Any]) -> Atom:
             return alignment.call(b, without(b, "input"), b.get("input"), b.get("id"))
         case "tool_result":
             return alignment.result(b, without(b, "content"), b.get("content"), b.get("tool_use_id"))
+        case "thinking" | "redacted_thinking":
+            return alignment.thought(b)
         case kind:
             return alignment.media(b) if kind in MEDIA else alignment.opaque(b)
 

@@ -124,7 +124,9 @@ def read(content: dict[str, Any]) -> Message:
 
 def _atom(p: dict[str, Any]) -> Atom:
     data = data_of(p)
-    if len(data) != 1 or p.get("thought"):
+    if p.get("thought"):
+        return alignment.thought(p, bound=any(camel(key) == "thoughtSignature" for key in p))
+    if len(data) != 1:
         return alignment.opaque(p)
     key, kind = data[0]
     if kind == "text":

@@ -80,12 +80,17 @@ def read(m: dict[str, Any]) -> Message:
         )
         return Message(role, canonical(m), canonical(role), (atom,), plain=False)
     atoms = [alignment.text(m["content"])] if isinstance(m.get("content"), str) else []
+    thoughts = ["thinking"] if m.get("thinking") else []
+    atoms += [alignment.thought(m[key]) for key in thoughts]
     atoms += [alignment.media(image) for image in m.get("images") or []]
     for c in m.get("tool_calls") or []:
         function = c.get("function") or {}
         frame = {**c, "function": without(function, "arguments")}
         atoms.append(alignment.call(c, frame, function.get("arguments"), c.get("id")))
-    frame = {**without(m, "content", "images", "tool_calls"), "shape": type(m.get("content")).__name__}
+    frame = {
+        **without(m, "content", "images", "tool_calls", *thoughts),
+        "shape": type(m.get("content")).__name__,
+    }
     return Message(role, canonical(m), canonical(frame), tuple(atoms), plain=set(m) == {"role", "content"})
 
 

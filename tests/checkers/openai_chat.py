@@ -11,6 +11,7 @@ from .alignment import Atom, Message, canonical, without
 
 ROLES = {"system", "developer", "user", "assistant", "tool", "function"}
 MEDIA = {"image_url", "input_audio", "file", "document_url", "video_url"}
+THOUGHTS = ("reasoning_content", "reasoning", "reasoning_details")
 PARTS = {
     "user": {"text"} | MEDIA,
     "assistant": {"text", "refusal", "thinking", "reference"},
@@ -122,12 +123,14 @@ def read(m: dict[str, Any]) -> Message:
         atom = alignment.result(m, without(m, "content"), content, m.get("tool_call_id"))
         return Message(role, canonical(m), canonical(role), (atom,), plain=False)
     atoms = [alignment.text(content)] if isinstance(content, str) else [_part(p) for p in content or []]
+    thoughts = [key for key in THOUGHTS if m.get(key)]
+    atoms += [alignment.thought({key: m[key]}) for key in thoughts]
     for c in m.get("tool_calls") or []:
         function = c.get("function") or {}
         frame = {**c, "function": without(function, "arguments")}
         atoms.append(alignment.call(c, frame, parsed(function.get("arguments")), c.get("id")))
     frame = {
-        **without(m, "content", "tool_calls"),
+        **without(m, "content", "tool_calls", *thoughts),
         "shape": [k in m and type(m[k]).__name__ for k in ("content", "tool_calls")],
     }
     return Message(role, canonical(m), canonical(frame), tuple(atoms), plain=set(m) == {"role", "content"})
