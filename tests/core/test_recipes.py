@@ -49,7 +49,7 @@ def test_an_unknown_recipe_says_which_there_are() -> None:
 
 def test_the_rungs_are_a_table_to_be_read() -> None:
     assert [(rung.level, rung.goal) for rung in AUTO.rungs] == [
-        *[(HIGH, low)] * 2,
+        *[(HIGH, low)] * 3,
         ("over", cut),
         (HIGH, low),
         *[("over", "hot")] * 2,

@@ -27,6 +27,7 @@ from yohaku.core.passes.slide import slide
 from yohaku.core.passes.squeeze import squeeze
 from yohaku.core.passes.summarise import summarise
 from yohaku.core.passes.supersede import supersede
+from yohaku.core.passes.thoughts import thoughts
 from yohaku.core.passes.trim import trim
 from yohaku.core.passes.unchanged import unchanged
 
@@ -38,7 +39,7 @@ PASSES: dict[str, Factory] = {
     function.__name__: function
     for function in (
         arrive, capped, clear, clear_old, clip_bytes, clip_results, digest, distil, drafted, newest, once, preview,
-        slide, squeeze, summarise, supersede, trim, unchanged,
+        slide, squeeze, summarise, supersede, thoughts, trim, unchanged,
     )
 }  # fmt: skip
 

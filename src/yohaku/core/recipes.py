@@ -13,6 +13,7 @@ from yohaku.core.passes.newest import newest
 from yohaku.core.passes.slide import slide
 from yohaku.core.passes.squeeze import squeeze
 from yohaku.core.passes.supersede import supersede
+from yohaku.core.passes.thoughts import thoughts
 
 HIGH = 0.99
 """High water. Folding a little at every step would break the prompt cache each time."""
@@ -35,6 +36,7 @@ def cut(budget: Budget) -> int:
 AUTO = Recipe(
     "auto",
     (
+        Rung(HIGH, thoughts(), goal=low),
         Rung(HIGH, supersede(), goal=low),
         Rung(HIGH, drafted(), goal=low),
         Rung("over", newest(), goal=cut),

@@ -14,6 +14,7 @@ FOLDED = {
     "document": "文書",
     "audio": "音声",
     "video": "動画",
+    "thought": "思考",
 }
 """What a fold stands for, where no tool is named."""
 
@@ -32,6 +33,7 @@ REASONS = {
     "cut as it arrived": "届いた時点で切り詰めました",
     "read once": "すでに一度読まれたため",
     "superseded": "新しい内容があるため",
+    "thought in a turn that is over": "終わったやり取りでの思考のため",
     "unchanged on disk": "ディスク上の内容と同じため",
     "tool outputs over their budget": "ツール出力の割り当てを超えたため",
     "summed up by a model": "モデルが要約しました",

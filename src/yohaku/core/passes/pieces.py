@@ -97,7 +97,7 @@ def _arguments(view: View, room: Room, key: str, index: int, use: Use, turn: int
 def fold_whole(piece: Piece, room: Room, why: str, rules: Sequence[str] = ()) -> Stub:
     """One line in place of the piece, and the rules given that it states."""
     if isinstance(piece.original, str) and not piece.media:
-        size = _size(piece.original)
+        size = size_of(piece.original)
     else:
         size = many(len(piece.original), "byte") if isinstance(piece.original, bytes) else _linked(piece.original)
     ref = ref_of(piece.original)
@@ -185,7 +185,7 @@ def _clipped(text: str, keep: int, ref: str, head: float) -> str:
     if "\n" in last[: len(last) // 2]:
         last = last[last.index("\n") + 1 :]
     hidden = text[len(first) : len(text) - len(last)].removeprefix("\n").removesuffix("\n")
-    note = f"[… {_size(hidden)} folded; ref={ref}]"
+    note = f"[… {size_of(hidden)} folded; ref={ref}]"
     return "\n".join(LONG_LINE.sub(_shorten, side) if side else "" for side in (first, note, last)).strip("\n")
 
 
@@ -193,7 +193,7 @@ def _linked(data: str) -> str:
     return "a link" if "://" in data[:16] else many(len(data), "character")
 
 
-def _size(text: str) -> str:
+def size_of(text: str) -> str:
     return f"{many(text.count(chr(10)) + (not text.endswith(chr(10))), 'line')}, {many(len(text), 'character')}"
 
 
