@@ -90,6 +90,8 @@ def conversation(
         if media and chance.randint(0, 5) == 0:
             prompt.append(Opaque("image", PNG, "base64", "image/png"))
         steps = [_step(chance, f"{number}_{n}", interleaved) for n in range(chance.randint(0, max_steps))]
+        if chance.randint(0, 3) == 0:
+            steps = [_talk(chance)]
         if not steps and number < count - 1:
             steps = [Step((Text("ok"),))]
         turns.append(Turn(tuple(prompt), _joined(steps)))
@@ -104,6 +106,12 @@ def _step(chance: Random, name: str, interleaved: bool) -> Step:
     if interleaved:
         chance.shuffle(items)
     return Step(tuple(items))
+
+
+def _talk(chance: Random) -> Step:
+    """A reply without calls, as in a chat; local models may think aloud before it."""
+    thought = f"<think>\n{_long(chance)}\n</think>\n\n" if chance.randint(0, 2) == 0 else ""
+    return Step((Text(thought + _long(chance).rstrip()),))
 
 
 def _use(chance: Random, call_id: str) -> Use:

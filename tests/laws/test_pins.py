@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from random import Random
 
 import pytest
 
 from tests import checkers
 from tests.laws.laws import SHOWN_REF, dialect
+from tests.laws.thinking import with_thoughts
 from yohaku.core.budget import Budget
 from yohaku.core.engine import Outcome, TooBig, plan
-from yohaku.core.fold import View, original_at, ref_of
+from yohaku.core.fold import Slot, View, original_at, ref_of
 from yohaku.core.ledger import weigh
 from yohaku.core.model import History, Step, Turn
 from yohaku.core.pins import Pin, Pins, find, part_at, places
@@ -31,13 +33,20 @@ def owners(history: History) -> dict[str, Turn | Step]:
     return found | {step.key: step for step in history.steps}
 
 
+def pieces(owner: Turn | Step) -> Iterator[tuple[Slot, str | bytes]]:
+    """With thoughts, which have a ref but are not words that were said."""
+    yield from places(owner)
+    for index in range(len(owner.thoughts) if isinstance(owner, Step) else 0):
+        yield Slot("thought", index), original_at(owner, Slot("thought", index))
+
+
 def drawn(chance: Random, history: History) -> list[Pin]:
     """One to three pins of any kind, on anything there is."""
-    found = [(owner, slot, said) for owner in owners(history).values() for slot, said in places(owner)]
+    found = [(owner, slot, said) for owner in owners(history).values() for slot, said in pieces(owner)]
     pins: list[Pin] = []
-    for owner, _, said in chance.sample(found, min(len(found), chance.randint(1, 3))):
+    for owner, slot, said in chance.sample(found, min(len(found), chance.randint(1, 3))):
         kind = chance.choice(("ref", "key", "text"))
-        if kind == "text" and isinstance(said, str) and said:
+        if kind == "text" and isinstance(said, str) and said and slot.where != "thought":
             at = chance.randrange(len(said))
             pins.append(Pin("text", said[at : at + chance.randint(1, 60)]))
         else:
@@ -94,7 +103,7 @@ def test_what_is_pinned_is_visible_word_for_word_or_it_does_not_fit(recipe: str)
         chance = Random(f"{recipe} {seed}")
         name = DIALECTS[seed % 5]
         history = conversation(chance, max_turns=3, max_steps=4, interleaved=name in MIXED)
-        body = dialect(name).compose(history, "some-model")
+        body = with_thoughts(name, dialect(name).compose(history, "some-model"))
         read = dialect(name).read(body).history()
         window = chance.choice((chance.randint(200, 4_000), chance.randint(500, 12_000)))
         try:
