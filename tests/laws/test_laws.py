@@ -58,3 +58,16 @@ def test_the_ten_laws_hold_for_many(chunk: int) -> None:
             check(history, name, recipe, window, ByteMeter())
         except AssertionError as broken:
             raise AssertionError(f"seed {seed}: {name}, {recipe}, window {window}") from broken
+
+
+@pytest.mark.parametrize("name", DIALECTS)
+def test_thoughts_are_dropped_where_the_laws_look(name: str) -> None:
+    dropped = 0
+    for seed in range(60):
+        chance = Random(f"{name} {seed}")
+        history = conversation(chance, max_turns=7, max_steps=2, interleaved=name in MIXED)
+        window = chance.randint(400, 9_000)
+        check(history, name, "auto", window, ByteMeter())
+        folding = Folding(history, dialect(name), Budget.of(window), RECIPES["auto"], ByteMeter())
+        dropped += bool(folding.outcome.view.dropped)
+    assert bool(dropped) == (name != "openai_responses"), "there every thought is bound to what it led to"
