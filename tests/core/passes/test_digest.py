@@ -198,8 +198,8 @@ def test_a_gist_is_told_and_goes_on_with_lines_under_their_calls() -> None:
     assert head == (
         f"[Earlier conversation folded: 1 prompt, 7 steps; ref={ref}]\nThe user's rules, still in force:\n- Never push."
     )
-    assert lines.startswith("cat src/part_0.py]\n[cat src/part_1.py]\n")
-    assert lines.endswith("[assistant]\n I look at part_6.\n[cat src/part_6.py]")
+    assert lines.startswith("cat src/part_0.py]\n[assistant]\n I look at part_1.\n[cat src/part_1.py]\n")
+    assert lines.endswith("[assistant]\n I look at part_6.\n[cat src/part_6.py]\n… row_6_0, row_6_5, row_6_10")
     assert gist(w) == Gist(
         v.history.steps[6].key,
         gist(w).text,
@@ -279,12 +279,12 @@ def test_what_the_user_wants_kept_brings_its_lines() -> None:
 def test_a_checked_summary_takes_the_place_of_what_is_told_and_the_lines_stay() -> None:
     v = View(history(12, 8, prompt="Never push. Look at some."))
     model = ScriptedModel(f"<summary>{GOOD}</summary>")
-    plain, summed = folded(v, 4_000), folded(v, 4_000, Wish(), model)
-    ref = gist(plain).ref
-    lines = gist(plain).text[gist(plain).text.index("\n[assistant]\n") :]
+    summed = folded(v, 4_000, Wish(), model)
+    ref = gist(summed).ref
     head = f"[Earlier conversation folded: 1 prompt, 13 steps; ref={ref}]\nThe user's rules, still in force:\n"
-    assert gist(summed).text.startswith(f"{head}- Never push.\n{GOOD}\n") and gist(summed).text.endswith(lines)
-    assert (summed.cut, gist(summed).why) == (plain.cut, "summed up by a model")
+    assert gist(summed).text.startswith(f"{head}- Never push.\n{GOOD}\n")
+    assert "\n[cat src/part_12.py]\n… row_12_0, row_12_5, row_12_10" in gist(summed).text
+    assert gist(summed).why == "summed up by a model"
     assert [question.purpose for question in model.asked] == ["summary"]
     assert gist(summed).after == 4 + FourMeter().count(gist(summed).text)
 
@@ -293,7 +293,10 @@ def test_where_the_model_says_nothing_of_use_the_gist_is_told_without_it() -> No
     v = View(history(12, 8))
     for model in (ScriptedModel(), ScriptedModel("", "")):
         w = folded(v, 4_000, Wish(), model)
-        assert gist(w).text == gist(folded(v, 4_000)).text
+        said, lines = gist(w).text.split("\n[assistant]\n", 1)
+        first = "[Earlier conversation folded: 1 prompt, 13 steps; ref="
+        assert said.startswith(first) and "The goal, as the user put it:\nLook at some." in said
+        assert "read src/part_12.py" in said and "row_0_0" in lines
         assert gist(w).why.startswith("summed up without a model: ")
 
 
