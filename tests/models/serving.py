@@ -19,6 +19,10 @@ PATHS = {"openai_chat": "/v1/chat/completions", "openai_responses": "/v1/respons
 """Where the server speaks each dialect."""
 
 
+SECONDS = 3_600
+"""A real model reads some twenty tokens a second on one thread, less beside other work."""
+
+
 class Refusal(Exception):
     """The server's answer to a request it does not take."""
 
@@ -45,7 +49,7 @@ class Served:
             self._server.listening_address + path, json.dumps(body).encode(), {"Content-Type": "application/json"}
         )
         try:
-            with urllib.request.urlopen(sent, timeout=600) as reply:
+            with urllib.request.urlopen(sent, timeout=SECONDS) as reply:
                 answer: dict[str, Any] = json.load(reply)
                 return answer
         except urllib.error.HTTPError as error:

@@ -237,9 +237,9 @@ class _Telling:
     @property
     def takes(self) -> int:
         """Tokens that lines cannot have. What a model, or an index, will make of its share is not known before."""
-        if self.index or self.room.wish.model:
+        if self.index or self.room.wish.model or not self.text:
             return self.share
-        return self.share - max(0, self._most - self._count(self.text))
+        return max(0, self.share - (self._most - self._count(self.text)))
 
     @property
     def _most(self) -> int:
