@@ -158,6 +158,30 @@ def test_what_was_written_inside_the_parentheses_of_the_form_is_taken_out_of_the
     assert found("<summary>\nwhat happened, what holds now, what comes next\n</summary>") == Bad("it had no content")
 
 
+@pytest.mark.parametrize(
+    ("sentence", "words"),
+    [
+        ("The user {} that the login in src/auth/login.py is fixed before the tests.", ("asked", "decided", "saw")),
+        (
+            "ユーザーは、src/auth/login.py のログインを直して、テストを通すことを{}。",
+            ("求めました", "決めました", "終えました"),
+        ),
+    ],
+)
+def test_what_is_said_a_third_time_in_all_but_the_same_words_goes(sentence: str, words: tuple[str, ...]) -> None:
+    lines = [sentence.format(word) for word in words]
+    assert found("\n".join(lines)) == Checked("\n".join(lines[:2]))
+    assert found(" ".join(lines * 2)) == Checked(" ".join(lines[:2]))
+
+
+def test_lines_that_differ_in_a_name_a_number_or_a_not_all_stay() -> None:
+    named = [f"- the tests of the login in src/auth/login.py need check_{word} to pass" for word in ("a", "b", "c")]
+    counted = [f"- the tests of the login in src/auth/login.py are run {n} times to see" for n in (1, 2, 3)]
+    denied = [f"- the tests of the login in src/auth/login.py do {word} pass" for word in ("always", "not", "never")]
+    for lines in (named, counted, denied):
+        assert found("\n".join(lines)) == Checked("\n".join(lines))
+
+
 def test_what_is_retained_need_not_be_said_again_in_the_summary() -> None:
     both = "(大人は2名)\n(部屋は海沿い)"
     answer = f"<retain>\n{both}\n</retain>\n<summary>\n{both}\n{GOOD}\n</summary>"
@@ -197,7 +221,7 @@ def test_only_what_breaks_off_loses_its_end() -> None:
 
 
 def test_what_is_a_little_too_long_loses_its_last_lines() -> None:
-    lines = [f"{GOOD} That is the {nth} time." for nth in ("first", "second", "third", "fourth", "fifth")]
+    lines = [f"{GOOD} That is time {nth}." for nth in range(1, 6)]
     answer = "<summary>\n{}\n</summary>".format("\n".join(lines))
     assert found(answer, tokens=count("\n".join(lines)) - 3) == Checked("\n".join(lines[:-1]))
     assert found(answer, tokens=count("\n".join(lines[:3]))) == Bad("it was too long")

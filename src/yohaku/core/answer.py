@@ -19,6 +19,7 @@ from yohaku.core.prompts.retain import RETAIN
 from yohaku.core.prompts.snapshot import SNAPSHOT
 from yohaku.core.prompts.summary import SUMMARY
 from yohaku.core.prose import SENTENCE
+from yohaku.core.repeats import Seen, said_again
 from yohaku.core.telling import Saying
 
 FIELDS = ("overall_goal", "key_knowledge", "file_system_state", "recent_actions", "current_plan")
@@ -73,8 +74,8 @@ def read(answer: str, kind: str, evidence: Evidence, tokens: int, count: Callabl
     if REFUSES.match(text) and len(text) < 600:
         return Bad("it did not do what was asked")
     fields = _snapshot(text) if kind == "snapshot" else _summary(text)
-    seen: set[str] = set()  # what is retained need not be said again; each field of a snapshot is for itself
-    cleaned = {name: _cleaned(field, seen if kind == "summary" else set()) for name, field in fields.items()}
+    seen: Seen = {}  # what is retained need not be said again; each field of a snapshot is for itself
+    cleaned = {name: _cleaned(field, seen if kind == "summary" else {}) for name, field in fields.items()}
     if sum(map(substance, cleaned.values())) < SUBSTANCE:
         return Bad("it had no content")
     if count(answer) > 0.9 * tokens and not text.endswith((">", "}")):  # it breaks off, in the last of its fields
@@ -240,16 +241,17 @@ def substance(text: str) -> int:
     return len(left) + len(WIDE.findall(left))
 
 
-def _cleaned(field: str, seen: set[str]) -> str:
+def _cleaned(field: str, seen: Seen) -> str:
     """Without tags, lines and sentences that only repeat the instruction or what was seen, and blank ones in a row."""
     lines: list[str] = []
     for line in ANY_TAG.sub("", field).strip().splitlines():
         line = _once(_unwrapped(line), seen)
         plain = " ".join(line.split())
         ours = plain.strip("()") in OURS or _echoes(plain)
-        if ours or (plain and (plain in seen or not substance(plain))) or (not plain and lines[-1:] == [""]):
+        again = said_again(plain, seen)
+        if ours or (plain and (again or not substance(plain))) or (not plain and lines[-1:] == [""]):
             continue
-        seen.add(plain)
+        seen[plain] = None
         lines.append(line.rstrip())
     return "\n".join(lines).strip()
 
@@ -270,15 +272,15 @@ def _unwrapped(line: str) -> str:
 WRAPPED = re.compile(r"\s*[(（]([^()（）]{4,})[)）]\s*")
 
 
-def _once(line: str, seen: set[str]) -> str:
+def _once(line: str, seen: Seen) -> str:
     """A long line without the sentences that were said before: small models fall into saying the same again."""
     kept: list[str] = []
     for part in (parts := _parts(line)):
         plain = part.strip()
-        if len(parts) == 1 or plain not in seen:
+        if len(parts) == 1 or not said_again(plain, seen):
             kept.append(part)
         if len(parts) > 1:
-            seen.add(plain)
+            seen[plain] = None
     return "".join(kept)
 
 
