@@ -195,6 +195,17 @@ def questions(count: int, sentences: int = 20) -> list[Turn]:
     ]
 
 
+def thoughts_of_turns_that_are_over() -> Scenario:
+    """A chat with a model that thinks at length: what it thought in turns that are over goes; nothing else has to."""
+
+    def reply(n: int) -> Step:
+        thought = Opaque("thought", f"They ask about part {n}. " + "Let me think it over again. " * 200, at=(n,))
+        return Step((thought, Text(f"Part {n} multiplies by {n}.", at=(n,))))
+
+    turns = [turn(f"What does part {n} do?", reply(n)) for n in range(1, 7)]
+    return Scenario([*turns, turn("And part 7?")])
+
+
 def local_shows_a_result_once() -> Scenario:
     """The recipe `local` below 16K: each result is whole for one step, then one line says what it was (L8)."""
     steps = [
@@ -303,9 +314,10 @@ def chat_refuses_a_paste() -> Scenario:
 SCENARIOS: tuple[Callable[[], Scenario], ...] = (
     calm, one_huge_result, many_results_in_a_small_window, long_paste_in_the_newest_prompt, huge_newest_result,
     one_prompt_with_sixty_steps, parallel_calls, written_files, japanese, images, system_prompt_too_big, chat_by_turns,
-    local_shows_a_result_once, local_shows_a_big_file_by_its_structure, local_at_ninety_percent, cache_of_tool_outputs,
-    cache_sums_up, layers_clear_old_results, layers_sum_up_and_restore, layers_preview_a_huge_output,
-    snapshot_of_the_older_part, snapshot_not_yet, chat_by_summary, chat_hybrid, chat_refuses_a_paste,
+    thoughts_of_turns_that_are_over, local_shows_a_result_once, local_shows_a_big_file_by_its_structure,
+    local_at_ninety_percent, cache_of_tool_outputs, cache_sums_up, layers_clear_old_results, layers_sum_up_and_restore,
+    layers_preview_a_huge_output, snapshot_of_the_older_part, snapshot_not_yet, chat_by_summary, chat_hybrid,
+    chat_refuses_a_paste,
 )  # fmt: skip
 
 
