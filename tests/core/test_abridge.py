@@ -137,7 +137,7 @@ def test_a_long_path_stands_whole_in_its_title_and_not_again_below() -> None:
 
 
 def test_a_long_path_is_told_whole_once_and_then_by_its_end() -> None:
-    first, other = "/home/one/work/src/rows.py", "/home/two/work/src/rows.py"
+    first, other = "/srv/one/app/src/rows.py", "/srv/two/app/src/rows.py"
     calls = [use(tool, "", path=path) for tool, path in [("read", first), ("edit", first), ("read", other)]]
     found = [Scrap(call, f"row_{n}", 1) for n, call in enumerate(calls)]
     assert abridged(found, spans_of(*found)) == [
