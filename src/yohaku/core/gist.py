@@ -111,7 +111,9 @@ def gist(
     page.section(words.rules, [f"- {rule}" for rule in rules])
     if page.left >= ROOMS:
         told = story(turns, most=max(200, tokens // 8))
-        for place, share, fill in SECTIONS if index else SECTIONS[:-1]:
+        for place, share, fill in SECTIONS:
+            if fill is _index and not index:
+                continue
             page.place = place
             fill(page, page.share(share), words, turns, told)
     elif page.left >= ROOM:

@@ -174,7 +174,7 @@ def _candidates(
         likely = OWN * math.pow(source.age, -OWN_AGEING) if source.own else shown_among
         for name in every:
             if likely > value.get(name, 0.0):
-                value[name] = likely if source.own or not _SIZE.fullmatch(name) else likely * PASSING
+                value[name] = likely if source.own or not _PASSING.fullmatch(name) else likely * PASSING
         number_cost = NUMBER if source.numbered and not has_numbers(source.text) else 1
         for span, named, by_word in spans:
             line = len(found)
@@ -239,7 +239,7 @@ TOPICAL = 4.5
 
 PASSING = 0.1
 """What it was only shown, if it is a size, a time or a hash."""
-_SIZE = re.compile(r"\d+(?:\.\d+)*[A-Za-z]{1,2}|\d{5,}|[0-9a-f]{7,}")
+_PASSING = re.compile(r"\d+(?:\.\d+)*[A-Za-z]{1,2}|\d{5,}|[0-9a-f]{7,}")
 
 ALONE = 0.5
 """What a name is worth without its line, which says more than the name."""
