@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-from yohaku.core.files import Touch, ledger, touches
+from yohaku.core.files import ledger
 from yohaku.core.fold import ref_of
 from yohaku.core.model import Step
+from yohaku.core.touch import Touch
+from yohaku.core.touches import touches
 
 
 class _Known(NamedTuple):

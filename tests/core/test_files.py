@@ -8,8 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yohaku.core.files import File, Lines, Touch, files, joined, touches
+from yohaku.core.files import File, files, joined
 from yohaku.core.model import Call, Result, Step, Text, Turn, Use
+from yohaku.core.touch import Lines, Touch
+from yohaku.core.touches import touches
 
 
 def use(name: str, arguments: dict[str, Any], result: str = "", error: bool = False) -> Use:

@@ -11,9 +11,10 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from yohaku.core.facts import NEWEST, origin_of, rank
-from yohaku.core.files import File, How, Lines, ledger
+from yohaku.core.files import File, ledger
 from yohaku.core.model import Text, Turn
 from yohaku.core.story import Story, Trouble, decisions, plan, status, story, troubles
+from yohaku.core.touch import How, Lines
 
 Count = Callable[[str], int]
 

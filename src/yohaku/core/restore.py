@@ -9,10 +9,11 @@ from collections.abc import Callable, Generator, Iterator
 from dataclasses import replace
 
 from yohaku.core.engine import Asking, Effect, Look, Pass, Room
-from yohaku.core.files import File, Lines, files
+from yohaku.core.files import File, files
 from yohaku.core.fold import Fold, Gist, View
 from yohaku.core.model import Text
 from yohaku.core.passes.pieces import SMALL, many
+from yohaku.core.touch import Lines
 
 TITLE = "Files as they are now:"
 

@@ -11,10 +11,12 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from yohaku.core.commands import ASKS, arguments, command, complaint, exit_code, failed, red_tests, tests, words_of
-from yohaku.core.files import READERS, Touch, touches
 from yohaku.core.model import Step, Text, Turn, Use
 from yohaku.core.prose import small
 from yohaku.core.shell import Simple, simple
+from yohaku.core.shelled import READERS
+from yohaku.core.touch import Touch
+from yohaku.core.touches import touches
 
 
 class Event(NamedTuple):

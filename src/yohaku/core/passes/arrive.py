@@ -6,13 +6,13 @@ from dataclasses import replace
 
 from yohaku.core.commands import command, words_of
 from yohaku.core.engine import Pass, Room
-from yohaku.core.files import touches
 from yohaku.core.fold import Fold, Stub, View, ref_of
 from yohaku.core.model import Step, Use
 from yohaku.core.passes.outline import sketch
 from yohaku.core.passes.pieces import Piece, fold_part, pieces
 from yohaku.core.shell import simple
 from yohaku.core.strategies import strategies
+from yohaku.core.touches import touches
 
 READS = frozenset("read cat view open get fetch show load".split())
 ARRIVED = "cut as it arrived"

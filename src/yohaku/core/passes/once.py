@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from yohaku.core.commands import arguments, command, errors, exit_code, failed, words_of
 from yohaku.core.engine import Pass, Room
-from yohaku.core.files import touches
 from yohaku.core.fold import Fold, Stub, View, ref_of
 from yohaku.core.model import Step, Use
 from yohaku.core.passes.pieces import Piece, fold_whole, many, pieces
 from yohaku.core.strategies import strategies
+from yohaku.core.touches import touches
 
 WHY = "read once"
 SHORT = 80

@@ -12,11 +12,13 @@ from typing import NamedTuple, TypeAlias
 
 from yohaku.core.commands import RUNS, command, failed, plain, tests, words_of
 from yohaku.core.engine import Pass, Room
-from yohaku.core.files import SEARCH, Lines, joined, touches
+from yohaku.core.files import joined
 from yohaku.core.fold import Fold, Slot, Stub, View, arguments_of, original_at, ref_of
 from yohaku.core.model import Step, Text, Use
 from yohaku.core.passes.pieces import SMALL, many
 from yohaku.core.shell import Simple, simple
+from yohaku.core.touch import Lines
+from yohaku.core.touches import SEARCH, touches
 
 WHY = "superseded"
 SHORT = 80
