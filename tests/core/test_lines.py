@@ -210,6 +210,28 @@ def test_what_stands_between_two_quotations_is_none() -> None:
     assert chosen(source('return "", and then ""', own=True)) == [[]]
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        "/srv/app/rows.py",
+        "../rows/get.py",
+        "./rows/get.py",
+        "~/.config/rows.py",
+        ".github/rows.yml",
+        "/rows.py",
+        "rows/get.py",
+    ],
+)
+def test_a_path_that_stands_alone_is_said_from_its_beginning(said: str) -> None:
+    text = f"All of this is about what there was once in '{said}', and there is nothing else in it"
+    assert chosen(source(text), tokens=40, brief=True) == [[said]]
+
+
+def test_an_address_has_no_such_beginning_and_neither_has_a_call() -> None:
+    text = "All of this is about what there was once in https://rows.io/get/all and in its .get_rows() and no more"
+    assert chosen(source(text), tokens=60, brief=True) == [["rows.io/get/all", "get_rows"]]
+
+
 # Where a line stands
 
 

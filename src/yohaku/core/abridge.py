@@ -115,7 +115,7 @@ def _tells(label: str, said: str) -> bool:
     return f" {said} " in f" {label} "
 
 
-def covered(view: View, cut: Cut | None, folded: Iterable[tuple[str, Slot]]) -> set[str]:
+def covered(view: View, cut: Cut | None, folded: Iterable[tuple[str, Slot]] = ()) -> set[str]:
     """What is named by all that stays as it is."""
     hidden = {step.key for turn in view.hidden(cut) for step in turn.steps} if cut else set[str]()
     turns = view.stubbed[cut.turn - view.cut.turn :] if cut else view.stubbed

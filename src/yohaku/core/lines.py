@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from heapq import heapify, heappop, heappush
@@ -20,7 +20,7 @@ from typing import NamedTuple, TypeAlias
 LONG = 140
 """Characters. A longer line is looked at in pieces of about half of that."""
 
-MOST = 120_000
+MOST = 240_000
 """Characters of sources that are looked into, the most promising first."""
 
 DEEP = 24_000
@@ -63,15 +63,16 @@ class Span(NamedTuple):
 _Said: TypeAlias = dict[str, tuple[str, ...]]
 """What is named, by how it is said."""
 
-Looked: TypeAlias = dict[tuple[str, bool, frozenset[str], bool], list[tuple[Span, frozenset[str], _Said]]]
-"""The lines of a text, and what each names."""
+_Lines: TypeAlias = tuple[list[tuple[Span, frozenset[str], _Said]], int]
+Looked: TypeAlias = dict[tuple[str, bool, frozenset[str], bool], _Lines]
+"""The lines of a text that name something, what each names, and how many lines were looked at."""
 
 
 @dataclass(slots=True)
 class _Candidate:
     source: int
     span: Span
-    names: frozenset[str]
+    names: Collection[str]
     cost: float
     line: int = -1
     """The candidate that a name alone is a part of."""
@@ -98,7 +99,7 @@ def choose(
     candidates, value = _candidates(sources, topic, wished, {} if looked is None else looked, brief)
     for name in covered:
         value.pop(name, None)
-    heap = [(-_worth(c, value) / c.cost, n) for n, c in enumerate(candidates)]
+    heap = [(-worth / c.cost, n) for n, c in enumerate(candidates) if (worth := _worth(c, value))]
     heapify(heap)
     left = tokens
     chosen: dict[int, None] = {}
@@ -126,8 +127,8 @@ def choose(
                 value.pop(name, None)
     left = _settled(candidates, chosen, max(0.0, left), roomy)
     spans: list[list[Span]] = [[] for _ in sources]
-    for number in chosen:
-        spans[candidates[number].source].append(candidates[number].span)
+    for found in map(candidates.__getitem__, chosen):
+        spans[found.source].append(found.span)
     return [sorted(some) for some in spans], left
 
 
@@ -148,8 +149,9 @@ def _settled(candidates: list[_Candidate], chosen: dict[int, None], left: float,
 
 
 def _worth(candidate: _Candidate, value: dict[str, float]) -> float:
-    worth = math.fsum([value[name] for name in candidate.names if name in value])
-    return worth * ALONE if candidate.span.alone else worth
+    valued = [value[name] for name in candidate.names if name in value]
+    worth = math.fsum(valued) if len(valued) > 1 else valued[0] if valued else 0.0
+    return worth if candidate.line < 0 else worth * ALONE
 
 
 def _candidates(
@@ -165,12 +167,12 @@ def _candidates(
         source = sources[number]
         known = source.text, source.own, source.quotes, brief
         if known not in looked:
-            looked[known] = [(span, *_named(source, span, brief)) for span in _ends(source.text, deep)]
-        spans = looked[known]
-        every = frozenset[str]().union(*[named for _, named, _ in spans])
+            looked[known] = _look(source, deep, brief)
+        spans, among = looked[known]
+        every = _NOTHING.union(*[named for _, named, _ in spans])
         if source.own:
             uses.update(every)
-        shown_among = math.pow(source.age, -AGEING) * math.pow(max(1, len(spans)), -CROWD)
+        shown_among = math.pow(source.age, -AGEING) * math.pow(max(1, among), -CROWD)
         likely = OWN * math.pow(source.age, -OWN_AGEING) if source.own else shown_among
         for name in every:
             if likely > value.get(name, 0.0):
@@ -178,16 +180,14 @@ def _candidates(
         number_cost = NUMBER if source.numbered and not has_numbers(source.text) else 1
         for span, named, by_word in spans:
             line = len(found)
-            if named:
-                cost = source.tokens * (span.end - span.start + 1) + number_cost
-                found.append(_Candidate(number, span, named, cost))
+            cost = source.tokens * (span.end - span.start + 1) + number_cost
+            found.append(_Candidate(number, span, named, cost))
             for said, called in by_word.items():
                 if said not in met and said[-1] < "\u3000":  # a word of Japanese says little without its sentence
                     met.add(said)
-                    at = source.text.find(said, span.start)
-                    alone = Span(span.line, at, at + len(said), alone=True)
-                    cost = source.tokens * len(said) + COMMA
-                    found.append(_Candidate(number, alone, frozenset(called), cost, line))
+                    alone = _alone(said, span, source.text)
+                    cost = source.tokens * (alone.end - alone.start) + COMMA
+                    found.append(_Candidate(number, alone, called, cost, line))
     for name, times in uses.items():
         value[name] *= times**OFTEN
     about = topic | wished
@@ -196,6 +196,23 @@ def _candidates(
         if words and words <= about and (name not in uses or not words.isdisjoint(wished)):
             value[name] *= TOPICAL
     return found, value
+
+
+def _alone(said: str, line: Span, text: str) -> Span:
+    """Where a name is said, a path from its beginning."""
+    at = start = text.find(said, line.start)
+    if at > line.start and text[at - 1] in "/.":
+        root = _ROOT.search(text[max(line.start, at - 5) : at])
+        start -= len(root[0]) if root and "/" in root[0] + said else 0
+    return Span(line.line, start, at + len(said), True)
+
+
+_ROOT = re.compile(r"(?<![\w/:.~-])(?:(?:~|\.{1,2})?/\.?|\.)$")
+
+
+def _look(source: Source, deep: int, brief: bool) -> _Lines:
+    lines = [(span, *_named(source, span, brief)) for span in _ends(source.text, deep)]
+    return [line for line in lines if line[1]], len(lines)
 
 
 def _named(source: Source, span: Span, brief: bool) -> tuple[frozenset[str], _Said]:
@@ -215,9 +232,10 @@ def _named(source: Source, span: Span, brief: bool) -> tuple[frozenset[str], _Sa
     said = {word: called for word in _words(line) if (called := _names(word))}
     for text in quoted:
         said.setdefault(text, (text,))
-    return frozenset(chain.from_iterable(said.values())), said
+    return frozenset(chain.from_iterable(said.values())) if said else _NOTHING, said
 
 
+_NOTHING = frozenset[str]()
 _QUOTE = re.compile(r"[`\"'「『]")
 _QUOTED = re.compile(
     r"`([^`\n]{4,60})`|\"([^\s,;:)\]}\"][^\"\n]{3,59})\"|(?<!\w)'([^\s,;:)\]}'][^'\n]{3,59})'(?!\w)|"

@@ -7,7 +7,7 @@ from yohaku.core.documents import LAST_RESORT, cache, chat, layers, local, snaps
 from yohaku.core.engine import Recipe, Rung
 from yohaku.core.errors import UnknownRecipe
 from yohaku.core.passes.clear import clear
-from yohaku.core.passes.digest import NARROW, digest
+from yohaku.core.passes.digest import NARROW, SCARCE, digest
 from yohaku.core.passes.drafted import drafted
 from yohaku.core.passes.newest import newest
 from yohaku.core.passes.slide import slide
@@ -19,13 +19,14 @@ HIGH = 0.99
 """High water. Folding a little at every step would break the prompt cache each time."""
 
 
-SCARCE = 12_000
-"""Tokens. In a wider window a higher low water shows nothing more that is needed, only foldings are more."""
+WIDE = 24_000
+"""Tokens. From there on foldings are rare, so that a higher low water makes few of them more."""
 
 
 def low(budget: Budget) -> int:
-    """Low water: higher where every line counts, and lower where what is shown has to be paid for again so soon."""
-    return int(budget.limit * (0.5 if budget.window < NARROW else 0.7 if budget.window < SCARCE else 0.6))
+    """Low water: lower where what is shown has to be paid for again so soon, or where foldings would be many more."""
+    window = budget.window
+    return int(budget.limit * (0.5 if window < NARROW else 0.7 if window < SCARCE else 0.6 if window < WIDE else 0.8))
 
 
 def cut(budget: Budget) -> int:

@@ -12,7 +12,7 @@ from yohaku.core.abridge import abridged, scraps
 from yohaku.core.budget import Budget
 from yohaku.core.engine import Question, Room, Wish
 from yohaku.core.errors import Unanswered
-from yohaku.core.fold import Cut, Fold, Gist, Stub, View, ref_of, told
+from yohaku.core.fold import Cut, Fold, Gist, View, ref_of, told
 from yohaku.core.ledger import Scales
 from yohaku.core.lines import Source, choose
 from yohaku.core.model import Call, History, Opaque, Result, Step, Text, Turn, Use
@@ -111,27 +111,17 @@ def test_the_same_view_gives_the_same_folds(h: History, limit: int) -> None:
     assert proposed(v, room(v, limit)) == proposed(View(history_of(h.turns, h.system, h.tools)), room(v, limit))
 
 
-def test_the_newest_steps_stay_whole_some_by_their_lines_and_the_rest_is_told() -> None:
+def test_the_newest_steps_stay_whole_and_all_before_them_is_hidden() -> None:
     v = View(history(12, 8))
-    w = folded(v, 2_000, recent=0.35, old=0.05, wide=0)
-    stubs = [fold for fold in w.folds if isinstance(fold, Stub)]
-    keys = [each.key for each in v.history.steps]
-    assert w.cut > Cut(1, 0) and stubs
+    w = folded(v, 2_000, recent=0.35)
+    assert w.cut > Cut(1, 0) and [type(fold) for fold in w.folds] == [Gist]
     first = sum(len(turn.steps) for turn in v.hidden(w.cut))
-    assert [keys.index(stub.key) for stub in stubs] == list(range(first, first + len(stubs)))
-    assert first + len(stubs) < 19
-    assert w.shown.turns[-1].steps[len(stubs) :] == v.history.steps[first + len(stubs) :]
+    assert first < 19 and w.shown.turns[-1].steps == v.history.steps[first:]
 
 
-def test_names_stand_without_their_lines_where_the_window_is_not_wide() -> None:
+def test_names_stand_without_their_lines_where_those_are_long() -> None:
     v = View(history(12, 8))
     assert any(line.startswith("… ") for line in gist(folded(v, 2_000)).text.split("\n"))
-    assert not any(line.startswith("… ") for line in gist(folded(v, 2_000, wide=0)).text.split("\n"))
-
-
-def test_in_a_narrow_window_no_call_is_left_in_its_place() -> None:
-    v = View(history(12, 8))
-    assert not any(isinstance(fold, Stub) for fold in folded(v, 2_000, recent=0.35, old=0.05).folds)
 
 
 @pytest.mark.parametrize("limit", [1_000, 1_500, 2_000, 3_000, 5_000])
@@ -191,7 +181,7 @@ def test_a_second_digest_tells_everything_from_the_beginning() -> None:
 
 def test_a_gist_is_told_and_goes_on_with_lines_under_their_calls() -> None:
     v = View(history(6, 2, prompt="Never push. Look at some."))
-    w = folded(v, 600, recent=0, old=0)
+    w = folded(v, 600, recent=0)
     ref = ref_of(told(v.hidden(w.cut)))
     head, lines = gist(w).text.split("\n[", 1)
     assert w.cut == Cut(1, 1)
@@ -215,7 +205,7 @@ def test_a_gist_is_told_and_goes_on_with_lines_under_their_calls() -> None:
 
 def test_every_line_of_a_gist_was_said_or_is_a_title() -> None:
     v = View(history(12, 8))
-    w = folded(v, 2_000, recent=0.35, old=0.05, wide=0)
+    w = folded(v, 2_000, recent=0.35)
     hidden = list(scraps(v, w.cut))
     titles = set(abridged(hidden, choose([Source(s.text, 1, 0.0, s.own) for s in hidden], (), 1e9)[0]))
     said = {line for scrap in hidden for line in scrap.text.split("\n")}
@@ -230,7 +220,7 @@ def test_what_stands_in_what_stays_is_not_shown_again() -> None:
     kept = Step((Text("Of these row_10_0 and row_10_5 and row_10_10 matter."),))
     for last, names in ((kept, {15, 20, 25}), (Step((Text("Done."),)), {0, 5, 10, 15, 20, 25})):
         h = history_of([Turn((Text("go"),), tuple(step(n) for n in range(12))), Turn((Text("on"),), (last,))])
-        text = gist(folded(View(h), 1_500, recent=0, old=0)).text.split("[cat src/part_10.py]", 1)[1]
+        text = gist(folded(View(h), 1_500, recent=0)).text.split("[cat src/part_10.py]", 1)[1]
         assert {int(number) for number in re.findall(r"row_10_(\d+)", text.split("\n[", 1)[0])} == names
 
 

@@ -1,7 +1,7 @@
-"""The digest: the newest steps stay whole, older ones keep their calls and some lines, the oldest are told.
+"""The digest: the newest steps stay whole, what is older is told, with some of its lines.
 
 Lines are shown as they were, with their numbers and under their call: a few that name things tell more than the ends
-of everything. All that is folded is chosen at once, for one budget, so that the next folding is many steps away.
+of everything. All that is hidden is chosen from at once, for one budget, so that the next folding is many steps away.
 """
 
 from __future__ import annotations
@@ -13,13 +13,12 @@ from functools import cached_property
 from yohaku.core.abridge import Scrap, abridged, covered, is_told, scraps, topic
 from yohaku.core.answer import Checked, Evidence
 from yohaku.core.engine import Asking, Effect, Pass, Room
-from yohaku.core.fold import Cut, Fold, Gist, View, ref_told
+from yohaku.core.fold import Cut, Gist, View, ref_told
 from yohaku.core.gist import gist as tell
 from yohaku.core.gist import opening
 from yohaku.core.lines import Looked, Source, Span, choose, words_of
 from yohaku.core.model import Text, Turn
-from yohaku.core.passes.distil import TITLE, by_lines, source_of
-from yohaku.core.passes.pieces import SMALL, Piece, pieces_of
+from yohaku.core.passes.pieces import SMALL
 from yohaku.core.passes.slide import before, cuts
 from yohaku.core.rules import standing
 from yohaku.core.summary import BY_MODEL, Order, asked, is_japanese
@@ -32,14 +31,14 @@ LABEL = 10
 """Tokens of a title in the gist."""
 ROOM = 0.3
 LINES = 0.5
-FEW = 0.25
+FEW = 0.45
 FEWEST = 0.2
 """Shares of the limit that the conversation, and the lines in it, have at least, however long the prompt is; not where
 the user wants it folded now. Lines have `FEW` of it where that is enough, and the `FEWEST` where that is dear."""
 NARROW = 6_000
 """Tokens. Below, most of the room is new at every folding, and has to be paid for."""
-WIDE = 24_000
-"""Tokens. In a narrower window a call takes the room of lines that say more than it, and a line that of other names."""
+SCARCE = 12_000
+"""Tokens. Below, every line counts."""
 ENOUGH = 20_000
 """Tokens of lines at most: what is looked into for them has hardly more that name anything."""
 SPARE = 0.05
@@ -47,10 +46,9 @@ SPARE = 0.05
 their lines."""
 
 
-def digest(recent: float = 0.1, old: float = 0.03, gist: float = 0.08, least: float = 0.1, wide: int = WIDE) -> Pass:
-    """Of what the goal leaves for the conversation, the newest steps take `recent` whole, the skeletons of older ones
-    `old` if the window is `wide`, and what is told of the rest `gist`; the lines chosen take what is left, or in a
-    narrower window names without their lines.
+def digest(recent: float = 0.1, gist: float = 0.08, least: float = 0.1) -> Pass:
+    """Of what the goal leaves for the conversation, the newest steps take `recent` whole, and what is told of the rest
+    `gist`; the lines chosen, or names without theirs, take what is left.
 
     Nothing is done for less than `least` of the limit, unless the conversation is over it or the user wants it folded.
     """
@@ -60,26 +58,22 @@ def digest(recent: float = 0.1, old: float = 0.03, gist: float = 0.08, least: fl
             return []  # what is old would go for nothing
         if room.wish.manual and view.gist and view.gist.key in room.wish.drafts:
             return []  # a draft has just taken its place
-        brief = room.budget.window < wide
-        lean = 0 if brief else old
         share = max(1, _share(view, room))
         whole = max(recent, 1 - gist - ENOUGH / share)
-        layout = _layout(view, room, whole, lean)
+        layout = _layout(view, room, whole)
         looked: Looked = {}
-        told = _Telling(view, room, layout.cut, _told(view, room, gist), index=not brief)
-        hidden, chosen, spare = _choose(view, room, layout, told, looked, brief=brief)
+        told = _Telling(view, room, layout.cut, _told(view, room, gist))
+        hidden, chosen, spare = _choose(told, layout, looked)
         if spare > room.budget.limit * SPARE:
-            layout = _layout(view, room, max(whole, (layout.used + spare) / share), lean)
+            layout = _layout(view, room, max(whole, (layout.used + spare) / share))
             roomy = layout.cut == told.cut  # no more steps fit in
             told = told if roomy else replace(told, cut=layout.cut)
-            hidden, chosen, _ = _choose(view, room, layout, told, looked, brief=brief, roomy=roomy)
-        folds: list[Fold] = [by_lines(piece, room, spans) for piece, spans in zip(layout.folded, chosen, strict=False)]
-        if layout.cut:
-            lines = abridged(hidden, chosen[len(layout.folded) :])
-            folds.append((yield from _gist(told, layout.cut, layout.removed, lines)))
-        saved = sum(max(0, fold.before - fold.after) for fold in folds)
+            hidden, chosen, _ = _choose(told, layout, looked, roomy=roomy)
+        if not layout.cut:
+            return []
+        folded = yield from _gist(told, layout.cut, layout.removed, abridged(hidden, chosen))
         enough = 1 if room.wish.manual else room.budget.limit * least
-        return folds if saved >= enough or room.ledger.total > room.budget.limit else []
+        return [folded] if folded.before - folded.after >= enough or room.ledger.total > room.budget.limit else []
 
     return propose
 
@@ -87,54 +81,37 @@ def digest(recent: float = 0.1, old: float = 0.03, gist: float = 0.08, least: fl
 @dataclass(frozen=True, slots=True)
 class _Layout:
     cut: Cut | None
+    """From where on all stays whole."""
     removed: int
     """Tokens of what is hidden."""
-    folded: list[Piece]
-    """What is to be shown by its lines, oldest first."""
     used: int
     """Tokens of what stays, the newest prompt aside."""
     left: int
     """Tokens for lines."""
 
 
-def _layout(view: View, room: Room, recent: float, old: float) -> _Layout:
-    """What stays whole, what stays by its lines, and from where on all is hidden."""
+def _layout(view: View, room: Room, recent: float) -> _Layout:
     share = _share(view, room)
     weights = [room.scales.step(step) for turn in view.stubbed for step in turn.steps]
-    steps = [(number, step) for number, turn in enumerate(view.visible()) for step in turn.steps]
     prompts = _prompts(view, room)
-    whole, lean = share * recent, share * old
-    folded: list[Piece] = []
+    whole = share * recent
     used, hidden = 0, 0
     for age, weight in enumerate(reversed(weights)):
-        asked = prompts.get(age, 0)
-        if age == 0 or weight + asked <= whole:
-            whole -= weight + asked
-            used += weight
-            continue
-        number, step = steps[-1 - age]
-        found = pieces_of(view, room, step, ("result", "argument"), len(view.stubbed) - 1 - number, age)
-        mine = [piece for piece in found if piece.weight > TITLE + SMALL]
-        skeleton = weight - sum(piece.weight - TITLE for piece in mine)
-        if skeleton + asked > lean:
+        if age and weight + prompts.get(age, 0) > whole:
             hidden = len(weights) - age
             break
-        lean -= skeleton + asked
-        used += skeleton
-        folded += mine
+        whole -= weight + prompts.get(age, 0)
+        used += weight
     cut, removed = _cut_at(view, room, hidden) if hidden else (None, 0)
-    gone = {step.key for turn in view.hidden(cut) for step in turn.steps} if cut else set()
     stay = view.stubbed[cut.turn - view.cut.turn : -1] if cut else view.stubbed[:-1]
     used += sum(room.scales.entries(turn.prompt) for turn in stay)
     lines = int(room.budget.limit * _least(room.budget.window))
     spare = min(lines, ENOUGH, room.budget.at("full") - _sticky(view, room) - used)
-    spare = 0 if room.wish.manual else spare
-    folded = [piece for piece in reversed(folded) if piece.key not in gone]
-    return _Layout(cut, removed, folded, used, max(share - used, spare))
+    return _Layout(cut, removed, used, max(share - used, 0 if room.wish.manual else spare))
 
 
 def _least(window: int) -> float:
-    return FEWEST if window < NARROW else LINES if window < WIDE else FEW
+    return FEWEST if window < NARROW else LINES if window < SCARCE else FEW
 
 
 def _prompts(view: View, room: Room) -> dict[int, int]:
@@ -148,15 +125,16 @@ def _prompts(view: View, room: Room) -> dict[int, int]:
 
 
 def _choose(
-    view: View, room: Room, layout: _Layout, told: _Telling, looked: Looked, *, brief: bool, roomy: bool = False
+    told: _Telling, layout: _Layout, looked: Looked, *, roomy: bool = False
 ) -> tuple[list[Scrap], list[list[Span]], float]:
-    """What is hidden, the lines chosen of what is folded and of what is hidden, and the tokens left over."""
+    """What is hidden, the lines chosen of it, and the tokens left over."""
+    view, room = told.view, told.room
     hidden = scraps(view, layout.cut) if layout.cut else []
-    sources = [source_of(piece, room) for piece in layout.folded] + _shreds(hidden, room)
-    seen = covered(view, layout.cut, {(piece.key, piece.slot) for piece in layout.folded})
+    seen = covered(view, layout.cut)
     allowed = max(layout.left, told.share) - told.takes if told.cut else layout.left
-    asked = words_of(room.wish.words)
-    chosen, spare = choose(sources, seen, max(0, allowed), topic(view), asked, looked, brief=brief, roomy=roomy)
+    wished = words_of(room.wish.words)
+    sources = _shreds(hidden, room)
+    chosen, spare = choose(sources, seen, max(0, allowed), topic(view), wished, looked, brief=True, roomy=roomy)
     return hidden, chosen, spare
 
 
@@ -216,7 +194,6 @@ class _Telling:
     cut: Cut | None
     share: int
     """Tokens it may take, beside the rules."""
-    index: bool
 
     @cached_property
     def hidden(self) -> tuple[Turn, ...]:
@@ -232,12 +209,12 @@ class _Telling:
 
     @cached_property
     def text(self) -> str:
-        return tell(self.hidden, ref=self.ref, tokens=self._most, count=self._count, rules=self.rules, index=self.index)
+        return tell(self.hidden, ref=self.ref, tokens=self._most, count=self._count, rules=self.rules, index=False)
 
     @property
     def takes(self) -> int:
-        """Tokens that lines cannot have. What a model, or an index, will make of its share is not known before."""
-        if self.index or self.room.wish.model or not self.text:
+        """Tokens that lines cannot have. What a model will make of its share is not known before."""
+        if self.room.wish.model or not self.text:
             return self.share
         return max(0, self.share - (self._most - self._count(self.text)))
 
