@@ -60,10 +60,17 @@ def test_the_rungs_are_a_table_to_be_read() -> None:
 
 
 def test_low_water_is_a_function_of_the_window() -> None:
-    windows = (2_048, 4_096, 8_192, 16_384, 32_768, 1_048_576)
+    windows = (2_048, 4_096, 8_192, 16_384, 32_768, 65_536, 1_048_576)
     shares = [round(low(budget) / budget.limit, 2) for budget in map(Budget.of, windows)]
-    assert shares == [0.5, 0.5, 0.7, 0.6, 0.8, 0.8]
-    assert [round(cut(budget) / budget.limit, 2) for budget in map(Budget.of, windows)] == [0.6, 0.6, *[0.7] * 4]
+    assert shares == [0.5, 0.5, 0.7, 0.6, 0.8, 0.65, 0.8]
+    assert [round(cut(budget) / budget.limit, 2) for budget in map(Budget.of, windows)] == [0.6, 0.6, *[0.7] * 5]
+
+
+def test_a_folding_in_a_big_window_saves_twenty_thousand_tokens_or_what_a_large_reserve_leaves() -> None:
+    for window in (64_000, 80_000, 128_000, 2_000_000):
+        budget = Budget.of(window)
+        assert budget.limit - low(budget) >= 20_000
+    assert low(Budget(64_000, 50_000)) == 8_400
 
 
 @pytest.mark.parametrize("window", [2_048, 8_192, 65_536, 1_048_576])

@@ -21,12 +21,16 @@ HIGH = 0.99
 
 WIDE = 24_000
 """Tokens. From there on foldings are rare, so that a higher low water makes few of them more."""
+BIG, SAVED = 64_000, 20_000
+"""Tokens of a window, and those a folding in it saves at least: what it breaks of the prompt cache is large there."""
 
 
 def low(budget: Budget) -> int:
     """Low water: lower where what is shown has to be paid for again so soon, or where foldings would be many more."""
-    window = budget.window
-    return int(budget.limit * (0.5 if window < NARROW else 0.7 if window < SCARCE else 0.6 if window < WIDE else 0.8))
+    window, limit = budget.window, budget.limit
+    if window < WIDE:
+        return int(limit * (0.5 if window < NARROW else 0.7 if window < SCARCE else 0.6))
+    return int(max(limit * 0.6, min(limit * 0.8, limit - SAVED if window >= BIG else limit)))
 
 
 def cut(budget: Budget) -> int:
