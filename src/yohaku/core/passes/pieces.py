@@ -51,10 +51,10 @@ def pieces(view: View, room: Room, *where: str) -> Iterator[Piece]:
                 yield from _piece(view, room, turn.key, slot, part, what, "", age, steps if age else 0)
         for step in turn.steps:
             steps -= 1
-            yield from pieces_of(view, room, step, where, age, steps)
+            yield from _of_step(view, room, step, where, age, steps)
 
 
-def pieces_of(view: View, room: Room, step: Step, where: tuple[str, ...], turn: int, age: int) -> Iterator[Piece]:
+def _of_step(view: View, room: Room, step: Step, where: tuple[str, ...], turn: int, age: int) -> Iterator[Piece]:
     """Those of one step, that many turns and steps before the newest."""
     for index, item in enumerate(step.solid):
         if not isinstance(item, Use):
