@@ -257,6 +257,13 @@ def test_a_size_a_time_or_a_hash_that_was_only_shown_comes_last() -> None:
         assert chosen(source(f"{passing}\nget_every_row_there_is", own=True), tokens=14) == [[passing]]
 
 
+def test_words_that_hyphens_join_come_after_other_names() -> None:
+    for joined in ("react-dom", "--no-cache", "fix-the-parser"):
+        assert chosen(source(f"{joined} is\nget_rows is"), tokens=16) == [["get_rows is"]]
+        assert chosen(source(f"{joined} is\nall is well")) == [[f"{joined} is"]]
+    assert chosen(source("a-b - and -- that")) == [[]]
+
+
 # Long lines
 
 

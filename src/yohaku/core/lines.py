@@ -176,7 +176,7 @@ def _candidates(
         likely = OWN * math.pow(source.age, -OWN_AGEING) if source.own else shown_among
         for name in every:
             if likely > value.get(name, 0.0):
-                value[name] = likely if source.own or not _PASSING.fullmatch(name) else likely * PASSING
+                value[name] = likely * _kind(name, source.own)
         number_cost = NUMBER if source.numbered and not has_numbers(source.text) else 1
         for span, named, by_word in spans:
             line = len(found)
@@ -196,6 +196,12 @@ def _candidates(
         if words and words <= about and (name not in uses or not words.isdisjoint(wished)):
             value[name] *= TOPICAL
     return found, value
+
+
+def _kind(name: str, own: bool) -> float:
+    if "-" in name and _JOINED.fullmatch(name):
+        return JOINED
+    return 1.0 if own or not _PASSING.fullmatch(name) else PASSING
 
 
 def _alone(said: str, line: Span, text: str) -> Span:
@@ -258,6 +264,10 @@ TOPICAL = 4.5
 PASSING = 0.1
 """What it was only shown, if it is a size, a time or a hash."""
 _PASSING = re.compile(r"\d+(?:\.\d+)*[A-Za-z]{1,2}|\d{5,}|[0-9a-f]{7,}")
+
+JOINED = 0.3
+"""What hyphens join, if nothing else makes it a name: `react-dom` is one, `well-known` is not."""
+_JOINED = re.compile(r"[A-Za-z]{2,}(?:-[A-Za-z]{2,})+")
 
 ALONE = 0.5
 """What a name is worth without its line, which says more than the name."""
@@ -337,8 +347,10 @@ def _names(word: str) -> tuple[str, ...]:
     if word.isidentifier():
         return (word,) if 3 <= len(word) <= LONGEST and _NAME.search(word) else ()
     bare = word.strip("./-")
-    if len(bare) < 3 or len(word) > LONGEST or not _NAME.search(bare):
+    if len(bare) < 3 or len(word) > LONGEST:
         return ()
+    if not _NAME.search(bare):
+        return (bare,) if _JOINED.fullmatch(bare) else ()
     name = word.rstrip(".-/")
     parts = name.rsplit("/", 1)[1:] if "/" in name else _JOINTS.split(name)
     return (name, *[part for part in parts if len(part) >= 3 and part != name and _NAME.search(part)])
