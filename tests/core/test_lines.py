@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yohaku.core.lines import COMMA, DEEP, LONG, MOST, NUMBER, Looked, Source, Span, choose, names, shown, words_of
+from yohaku.core.lines import COMMA, DEEP, LONG, MOST, NUMBER, Looked, Source, Span, choose, shown
+from yohaku.core.names import names, words_of
 
 PLENTY = 1_000_000.0
 

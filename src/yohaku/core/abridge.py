@@ -18,8 +18,9 @@ from yohaku.core.commands import arguments, plain
 from yohaku.core.facts import origin_of
 from yohaku.core.fold import Cut, Slot, View
 from yohaku.core.gist import prompts_of
-from yohaku.core.lines import Span, names, shown, words_of
+from yohaku.core.lines import Span, shown
 from yohaku.core.model import Step, Text, Use
+from yohaku.core.names import names, words_of
 
 
 @dataclass(frozen=True, slots=True)

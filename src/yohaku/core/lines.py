@@ -12,10 +12,11 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from heapq import heapify, heappop, heappush
 from itertools import chain
 from typing import NamedTuple, TypeAlias
+
+from yohaku.core.names import is_joined, made_of, names, names_of, written
 
 LONG = 140
 """Characters. A longer line is looked at in pieces of about half of that."""
@@ -25,10 +26,6 @@ MOST = 240_000
 
 DEEP = 24_000
 """Characters of one source that are looked into: what is needed again stands at its beginning, or at its end."""
-
-
-LONGEST = 200
-"""Characters of a name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,14 +189,14 @@ def _candidates(
         value[name] *= times**OFTEN
     about = topic | wished
     for name in value if about else ():
-        words = _made_of(name)
+        words = made_of(name)
         if words and words <= about and (name not in uses or not words.isdisjoint(wished)):
             value[name] *= TOPICAL
     return found, value
 
 
 def _kind(name: str, own: bool) -> float:
-    if "-" in name and _JOINED.fullmatch(name):
+    if is_joined(name):
         return JOINED
     return 1.0 if own or not _PASSING.fullmatch(name) else PASSING
 
@@ -235,7 +232,7 @@ def _named(source: Source, span: Span, brief: bool) -> tuple[frozenset[str], _Sa
         line = f"{placed[1] or placed[2] or ''} {line[placed.end() :]}"
     if not brief:
         return names(line).union(quoted) if quoted else names(line), {}
-    said = {word: called for word in _words(line) if (called := _names(word))}
+    said = {word: called for word in written(line) if (called := names_of(word))}
     for text in quoted:
         said.setdefault(text, (text,))
     return frozenset(chain.from_iterable(said.values())) if said else _NOTHING, said
@@ -266,8 +263,7 @@ PASSING = 0.1
 _PASSING = re.compile(r"\d+(?:\.\d+)*[A-Za-z]{1,2}|\d{5,}|[0-9a-f]{7,}")
 
 JOINED = 0.3
-"""What hyphens join, if nothing else makes it a name: `react-dom` is one, `well-known` is not."""
-_JOINED = re.compile(r"[A-Za-z]{2,}(?:-[A-Za-z]{2,})+")
+"""What hyphens join, if nothing else makes it a name."""
 
 ALONE = 0.5
 """What a name is worth without its line, which says more than the name."""
@@ -324,42 +320,6 @@ def _spans(text: str, start: int, end: int) -> Iterator[Span]:
         start = end + 1
 
 
-_WORD = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./-]*|[ァ-ヶー]{3,40}|第?[0-9０-９]{1,8}[一-龥々]{1,8}|[一-龥々]{4,12}")
-"""What may be a name, in Japanese too: words in katakana, numbered things, long compounds."""
-_ASCII = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./-]{2,}")
-"""The same where there is no other letter, and half of the time."""
-
-
-def names(text: str) -> frozenset[str]:
-    """What a text names: paths, code names, ids, numbers; no plain words. What is in a longer name is named, too."""
-    return frozenset(chain.from_iterable(map(_names, _words(text))))
-
-
-def _words(text: str) -> list[str]:
-    return (_ASCII if text.isascii() else _WORD).findall(text)
-
-
-@lru_cache(maxsize=1 << 16)
-def _names(word: str) -> tuple[str, ...]:
-    """The name a word is, with the file a path ends in, or the names it is joined of; nothing where it is none."""
-    if word[-1] > "\u3000":
-        return (word,)
-    if word.isidentifier():
-        return (word,) if 3 <= len(word) <= LONGEST and _NAME.search(word) else ()
-    bare = word.strip("./-")
-    if len(bare) < 3 or len(word) > LONGEST:
-        return ()
-    if not _NAME.search(bare):
-        return (bare,) if _JOINED.fullmatch(bare) else ()
-    name = word.rstrip(".-/")
-    parts = name.rsplit("/", 1)[1:] if "/" in name else _JOINTS.split(name)
-    return (name, *[part for part in parts if len(part) >= 3 and part != name and _NAME.search(part)])
-
-
-_JOINTS = re.compile(r"[.-]")
-_NAME = re.compile(r"[A-Za-z]_|_[A-Za-z]|[a-z][A-Z]|[A-Z]{2}[a-z]{2}|[A-Za-z]\d|\d[A-Za-z]|\d{4}|[\w-]\.[\w-]|/")
-
-
 def shown(text: str, spans: Sequence[Span], numbered: bool = True) -> list[str]:
     """The spans as lines, with their numbers unless they have some of their own, and the names that stand alone.
 
@@ -394,14 +354,3 @@ TOP = 1_000
 _NUMBERED = re.compile(r"^[ \t]*(\d{1,9})[→|:\t][^\n]*\n[ \t]*(\d{1,9})[→|:\t]", re.MULTILINE)
 _PLACE = re.compile(r"\s*\d+[→|:\t]|([^\s:]+):\d+:|([^\s:]*\.[A-Za-z]\w{0,5})-\d+-")
 """The number of a line at its beginning, with the file that a search found it in, or one near it."""
-
-
-def words_of(text: str) -> frozenset[str]:
-    """The words a name is made of, or a text, in small letters: `getJobId` is made of get and job."""
-    return frozenset([word.lower() for word in _WORDS.findall(text)])
-
-
-_made_of = lru_cache(maxsize=1 << 16)(words_of)
-"""For names: whole texts would never leave so large a cache."""
-
-_WORDS = re.compile(r"[A-Z]?[a-z]{2,}|[A-Z]{3,}")

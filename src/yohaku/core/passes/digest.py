@@ -16,8 +16,9 @@ from yohaku.core.engine import Asking, Effect, Pass, Room
 from yohaku.core.fold import Cut, Gist, View, ref_told
 from yohaku.core.gist import gist as tell
 from yohaku.core.gist import opening
-from yohaku.core.lines import Looked, Source, Span, choose, words_of
+from yohaku.core.lines import Looked, Source, Span, choose
 from yohaku.core.model import Text, Turn
+from yohaku.core.names import words_of
 from yohaku.core.passes.pieces import SMALL
 from yohaku.core.passes.slide import before, cuts
 from yohaku.core.rules import standing
