@@ -93,9 +93,8 @@ def choose(
     To be `brief`, names stand alone where a line is long beside what it names; where it is `roomy` they get their lines
     in the end, as far as the tokens go. Who chooses twice gives what was `looked` into, so that it is not done again.
     """
-    candidates, value = _candidates(sources, topic, wished, {} if looked is None else looked, brief)
-    for name in covered:
-        value.pop(name, None)
+    seen = frozenset(covered)
+    candidates, value = _candidates(sources, seen, topic, wished, {} if looked is None else looked, brief)
     heap = [(-worth / c.cost, n) for n, c in enumerate(candidates) if (worth := _worth(c, value))]
     heapify(heap)
     left = tokens
@@ -152,9 +151,14 @@ def _worth(candidate: _Candidate, value: dict[str, float]) -> float:
 
 
 def _candidates(
-    sources: Sequence[Source], topic: frozenset[str], wished: frozenset[str], looked: Looked, brief: bool
+    sources: Sequence[Source],
+    covered: frozenset[str],
+    topic: frozenset[str],
+    wished: frozenset[str],
+    looked: Looked,
+    brief: bool,
 ) -> tuple[list[_Candidate], dict[str, float]]:
-    """The lines that name something, to be `brief` each name by itself, too, and what it is worth to show each."""
+    """The lines that name something new, to be `brief` each name by itself, too, and what it is worth to show each."""
     deep = MOST if wished else DEEP
     found: list[_Candidate] = []
     value: dict[str, float] = {}
@@ -176,17 +180,23 @@ def _candidates(
                 value[name] = likely * _kind(name, source.own)
         number_cost = NUMBER if source.numbered and not has_numbers(source.text) else 1
         for span, named, by_word in spans:
+            if named <= covered:
+                continue
             line = len(found)
             cost = source.tokens * (span.end - span.start + 1) + number_cost
             found.append(_Candidate(number, span, named, cost))
             for said, called in by_word.items():
-                if said not in met and said[-1] < "\u3000":  # a word of Japanese says little without its sentence
+                if said in met or covered.issuperset(called):
+                    continue
+                if said[-1] < "\u3000":  # a word of Japanese says little without its sentence
                     met.add(said)
                     alone = _alone(said, span, source.text)
                     cost = source.tokens * (alone.end - alone.start) + COMMA
                     found.append(_Candidate(number, alone, called, cost, line))
     for name, times in uses.items():
         value[name] *= times**OFTEN
+    for name in covered:
+        value.pop(name, None)
     about = topic | wished
     for name in value if about else ():
         words = made_of(name)
