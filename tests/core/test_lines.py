@@ -191,6 +191,11 @@ def test_without_tokens_or_sources_nothing_is_shown() -> None:
     assert choose([], (), 10) == ([], 10)
 
 
+def test_a_japanese_line_is_chosen_by_its_names() -> None:
+    text = "これはそのままでよい。\n認証サーバーの設定を直す。\nそして終わる。"
+    assert chosen(source(text)) == [["認証サーバーの設定を直す。"]]
+
+
 # What the model said itself
 
 
@@ -326,37 +331,6 @@ def test_numbers_that_do_not_rise_are_none_of_lines() -> None:
 
 def test_a_single_line_that_begins_with_a_number_is_not_taken_for_numbered() -> None:
     assert shown("10:30 it began\nget_rows", [Span(2, 15, 23)]) == ["2: get_rows"]
-
-
-# Names
-
-
-def test_paths_code_names_ids_and_numbers_are_names_and_plain_words_are_not() -> None:
-    text = "Then the parser reads src/app.py, calls getRows and put_rows (v12 of HTTPServer) at 8080; a-b. I.O. 42."
-    assert names(text) == {"src/app.py", "app.py", "getRows", "put_rows", "v12", "HTTPServer", "8080", "I.O"}
-
-
-@given(st.one_of(TEXTS, st.text("ab_/.-1A \n", max_size=60)))
-def test_a_text_names_the_same_when_a_letter_of_japanese_follows(text: str) -> None:
-    assert names(text + "\nん") == names(text)
-
-
-def test_in_japanese_katakana_numbered_things_and_long_compounds_are_names() -> None:
-    assert names("サーバーの第3条と開発環境構築を、設定と確認のために見る。") == {"サーバー", "第3条", "開発環境構築"}
-
-
-def test_a_japanese_line_is_chosen_by_its_names() -> None:
-    text = "これはそのままでよい。\n認証サーバーの設定を直す。\nそして終わる。"
-    assert chosen(source(text)) == [["認証サーバーの設定を直す。"]]
-
-
-def test_a_word_longer_than_any_name_is_none() -> None:
-    assert names("a_" * 100) == {"a_" * 100}
-    assert names("a_" * 101) == frozenset()
-
-
-def test_a_name_is_made_of_words() -> None:
-    assert words_of("getJobId of HTTP_late-rows x1") == {"get", "job", "of", "http", "late", "rows"}
 
 
 # Whatever there is

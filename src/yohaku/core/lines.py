@@ -123,8 +123,8 @@ def choose(
                 value.pop(name, None)
     left = _settled(candidates, chosen, max(0.0, left), roomy)
     spans: list[list[Span]] = [[] for _ in sources]
-    for found in map(candidates.__getitem__, chosen):
-        spans[found.source].append(found.span)
+    for number in chosen:
+        spans[candidates[number].source].append(candidates[number].span)
     return [sorted(some) for some in spans], left
 
 
@@ -186,13 +186,12 @@ def _candidates(
             cost = source.tokens * (span.end - span.start + 1) + number_cost
             found.append(_Candidate(number, span, named, cost))
             for said, called in by_word.items():
-                if said in met or covered.issuperset(called):
-                    continue
-                if said[-1] < "\u3000":  # a word of Japanese says little without its sentence
-                    met.add(said)
-                    alone = _alone(said, span, source.text)
-                    cost = source.tokens * (alone.end - alone.start) + COMMA
-                    found.append(_Candidate(number, alone, called, cost, line))
+                if said in met or covered.issuperset(called) or said[-1] >= "\u3000":
+                    continue  # a word of Japanese says little without its sentence
+                met.add(said)
+                alone = _alone(said, span, source.text)
+                cost = source.tokens * (alone.end - alone.start) + COMMA
+                found.append(_Candidate(number, alone, called, cost, line))
     for name, times in uses.items():
         value[name] *= times**OFTEN
     for name in covered:
@@ -206,6 +205,7 @@ def _candidates(
 
 
 def _kind(name: str, own: bool) -> float:
+    """What a name of its kind is worth, beside a path or a code name."""
     if is_joined(name):
         return JOINED
     return 1.0 if own or not _PASSING.fullmatch(name) else PASSING
@@ -217,13 +217,15 @@ def _alone(said: str, line: Span, text: str) -> Span:
     if at > line.start and text[at - 1] in "/.":
         root = _ROOT.search(text[max(line.start, at - 5) : at])
         start -= len(root[0]) if root and "/" in root[0] + said else 0
-    return Span(line.line, start, at + len(said), True)
+    return Span(line.line, start, at + len(said), alone=True)
 
 
 _ROOT = re.compile(r"(?<![\w/:.~-])(?:(?:~|\.{1,2})?/\.?|\.)$")
+"""What a path begins with before its first word; an address, behind a colon, does not."""
 
 
 def _look(source: Source, deep: int, brief: bool) -> _Lines:
+    """The lines that name something, and how many were looked at."""
     lines = [(span, *_named(source, span, brief)) for span in _ends(source.text, deep)]
     return [line for line in lines if line[1]], len(lines)
 

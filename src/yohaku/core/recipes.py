@@ -30,7 +30,9 @@ def low(budget: Budget) -> int:
     window, limit = budget.window, budget.limit
     if window < WIDE:
         return int(limit * (0.5 if window < NARROW else 0.7 if window < SCARCE else 0.6))
-    return int(max(limit * 0.6, min(limit * 0.8, limit - SAVED if window >= BIG else limit)))
+    if window < BIG:
+        return int(limit * 0.8)
+    return int(max(limit * 0.6, min(limit * 0.8, limit - SAVED)))
 
 
 def cut(budget: Budget) -> int:

@@ -14,7 +14,7 @@ from yohaku.core.commands import ASKS, arguments, command, complaint, exit_code,
 from yohaku.core.model import Step, Text, Turn, Use
 from yohaku.core.prose import small
 from yohaku.core.shell import Simple, simple
-from yohaku.core.shelled import READERS
+from yohaku.core.shell_touches import READERS
 from yohaku.core.touch import Touch
 from yohaku.core.touches import touches
 

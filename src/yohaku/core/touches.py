@@ -13,7 +13,7 @@ from typing import Any
 
 from yohaku.core.commands import arguments, command, failed, words_of
 from yohaku.core.model import Use
-from yohaku.core.shelled import by_shell
+from yohaku.core.shell_touches import by_shell
 from yohaku.core.touch import How, Lines, Touch, clean
 
 

@@ -92,6 +92,7 @@ class _Layout:
 
 
 def _layout(view: View, room: Room, recent: float) -> _Layout:
+    """What stays whole, and from where on all before it is hidden."""
     share = _share(view, room)
     weights = [room.scales.step(step) for turn in view.stubbed for step in turn.steps]
     prompts = _prompts(view, room)
