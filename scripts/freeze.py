@@ -45,7 +45,7 @@ def shared() -> Path:
 
 def run(*argv: str, stdin: bytes = b"") -> tuple[int, str]:
     """Exit code and standard output of a command, run in this process."""
-    from yohaku.cli import main
+    from yohaku.cli.main import main
 
     out, err = io.TextIOWrapper(io.BytesIO(), "utf-8"), io.StringIO()
     before, sys.stdin = sys.stdin, io.TextIOWrapper(io.BytesIO(stdin))

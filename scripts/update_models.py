@@ -19,7 +19,7 @@ from typing import Any, TypeAlias
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "src"))
 
-from yohaku.catalog.names import key, stems  # noqa: E402 - the package need not be installed
+from yohaku.config.catalog.names import key, stems  # noqa: E402 - the package need not be installed
 
 Row: TypeAlias = list[Any]
 """id, window, output, [input, output, cache read, cache write], above, [the same four above that many tokens]"""

@@ -8,9 +8,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "src"))
 
-from yohaku.agent.host.cache import kv_bytes_per_token  # noqa: E402 - the package need not be installed
 from yohaku.agent.host.capacity import GIB, Chosen, Memory, window_for  # noqa: E402
-from yohaku.core.strategies import strategies  # noqa: E402
+from yohaku.agent.host.kv_cache import kv_bytes_per_token  # noqa: E402 - the package need not be installed
+from yohaku.analysis.window_profile import strategies  # noqa: E402
 
 PAGE = ROOT / "docs" / "windows.md"
 

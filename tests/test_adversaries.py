@@ -18,10 +18,10 @@ import pytest
 from tests import checkers
 from yohaku.core.engine import Folded, Outcome, Question
 from yohaku.core.errors import BadSetting, Unanswered
-from yohaku.core.fold import Gist, ref_of
+from yohaku.core.folds import Gist, ref_of
 from yohaku.core.model import Text
-from yohaku.core.recipes import recipe_named
-from yohaku.session import Session
+from yohaku.recipes.auto import recipe_named
+from yohaku.session.session import Session
 from yohaku.stores.memory import MemoryStore
 from yohaku.testing import ByteMeter
 

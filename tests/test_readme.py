@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from yohaku import cli_parser
+from yohaku.cli import parser as cli_parser
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text("utf-8")
@@ -103,8 +103,8 @@ def test_what_is_linked_or_named_as_a_file_is_there(text: str) -> None:
 
 
 def test_what_is_said_about_recipes_and_dialects_is_true() -> None:
-    from yohaku.core.recipes import RECIPES
     from yohaku.dialects import CLASSES
+    from yohaku.recipes.auto import RECIPES
 
     assert all(f"`{name}`" in README for name in RECIPES)
     names = {"openai_chat": "OpenAI chat", "openai_responses": "OpenAI Responses", "anthropic": "Anthropic Messages"}

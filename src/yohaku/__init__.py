@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from yohaku.core.errors import UnknownRef as UnknownRef
     from yohaku.core.errors import Unreadable as Unreadable
     from yohaku.core.errors import YohakuError as YohakuError
-    from yohaku.core.fold import Gist as Gist
-    from yohaku.core.fold import Stub as Stub
-    from yohaku.core.fold import View as View
+    from yohaku.core.folds import Gist as Gist
+    from yohaku.core.folds import Stub as Stub
+    from yohaku.core.folds import View as View
     from yohaku.core.model import History as History
     from yohaku.core.receipt import Receipt as Receipt
-    from yohaku.session import Session as Session
+    from yohaku.session.session import Session as Session
 
 __version__ = "0.1.0"
 
@@ -40,12 +40,12 @@ _HOME = {
     "UnknownRef": "yohaku.core.errors",
     "Unreadable": "yohaku.core.errors",
     "YohakuError": "yohaku.core.errors",
-    "Gist": "yohaku.core.fold",
-    "Stub": "yohaku.core.fold",
-    "View": "yohaku.core.fold",
+    "Gist": "yohaku.core.folds",
+    "Stub": "yohaku.core.folds",
+    "View": "yohaku.core.folds",
     "History": "yohaku.core.model",
     "Receipt": "yohaku.core.receipt",
-    "Session": "yohaku.session",
+    "Session": "yohaku.session.session",
 }
 
 __all__ = ["__version__", *_HOME]

@@ -2,6 +2,6 @@
 
 import sys
 
-from yohaku.cli import main
+from yohaku.cli.main import main
 
 sys.exit(main())

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from yohaku.core.engine import Question
 from yohaku.core.errors import Unanswered
+from yohaku.core.history_builder import history_of
 from yohaku.core.meter import Frame
 from yohaku.core.model import Call, History, Opaque, Part, Result, Step, Text, Tool, Turn, Use
-from yohaku.core.scribe import history_of
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy

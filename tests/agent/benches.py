@@ -6,11 +6,11 @@ import asyncio
 from pathlib import Path
 from typing import Any, Literal
 
-from yohaku.agent.bench.files import Files
-from yohaku.agent.bench.permission import Mode, Permissions
-from yohaku.agent.bench.tool import Ask, Given
+from yohaku.agent.toolkit.permissions import Mode, Permissions
+from yohaku.agent.toolkit.seen_files import Files
+from yohaku.agent.toolkit.tool import Ask, Given
 from yohaku.agent.tools import tool_named, use
-from yohaku.session import Session
+from yohaku.session.session import Session
 
 
 class ABench:

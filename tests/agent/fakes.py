@@ -16,7 +16,7 @@ from typing import Any, Literal, TypeAlias
 
 from aiohttp import web
 
-from yohaku.agent.endpoint import Endpoint
+from yohaku.client.endpoint import Endpoint
 
 SSE, NDJSON, JSON = "text/event-stream", "application/x-ndjson", "application/json"
 BASES = {"openai_chat": "/v1", "openai_responses": "/v1", "anthropic": "", "gemini": "/v1beta", "ollama": ""}

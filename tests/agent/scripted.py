@@ -8,14 +8,14 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from yohaku.agent.bench.tool import Arguments, Bench, Given, Kind, Tool
-from yohaku.agent.endpoint import Endpoint
 from yohaku.agent.events import Ended, Event, Said, Thought, Told
 from yohaku.agent.loop import Agent
+from yohaku.agent.toolkit.tool import Arguments, Bench, Given, Kind, Tool
+from yohaku.client.endpoint import Endpoint
 from yohaku.core.engine import Question
 from yohaku.core.model import Call, Reply, Text
 from yohaku.dialects.dialect import Answer, Usage
-from yohaku.session import Session
+from yohaku.session.session import Session
 from yohaku.testing import ByteMeter
 
 Line: TypeAlias = "Answer | Exception | Callable[[Any], Awaitable[Answer]]"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from yohaku.agent.endpoint import Endpoint
 from yohaku.agent.loop import Agent
-from yohaku.settings import Settings
+from yohaku.client.endpoint import Endpoint
+from yohaku.config.settings import Settings
 
 
 def open_agent(endpoint: Endpoint, root: Path, window: int = 32_768) -> Agent:

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 
 from tests import checkers
-from yohaku.agent.bench.tool import Arguments, Bench, Given, Tool
 from yohaku.agent.conversation import UNFINISHED, Conversation, closed, recorded
+from yohaku.agent.toolkit.tool import Arguments, Bench, Given, Tool
 from yohaku.agent.tools import definitions
+from yohaku.core.history_builder import history_of
 from yohaku.core.model import Call, History, Reply, Result, Step, Text, Turn, Use
-from yohaku.core.scribe import history_of
 from yohaku.dialects import DIALECTS, dialect_named
-from yohaku.session import Session
+from yohaku.session.session import Session
 from yohaku.testing import ByteMeter, histories
 
 

@@ -11,7 +11,7 @@ import pytest
 from tests.agent.scripted import agent, play, says
 from yohaku.agent.hooks import MOST, Hooks
 from yohaku.core.engine import Folding
-from yohaku.session import Session
+from yohaku.session.session import Session
 from yohaku.testing import ByteMeter
 
 ABOUT = Folding(manual=False, weight=7_000, limit=7_168)

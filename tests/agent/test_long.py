@@ -20,17 +20,17 @@ from tests import checkers
 from tests.agent.scripted import agent, calls, play, says, sent, tool
 from tests.models import tiny
 from tests.models.serving import Served
-from yohaku.agent.bench.tool import Arguments, Bench, Given, Tool
-from yohaku.agent.endpoint import Endpoint
-from yohaku.agent.errors import TooLong
 from yohaku.agent.events import Called, Ended, Event, Folded, Gauge, Replied, Said, Thought, Told
+from yohaku.agent.gauge import meter_for
 from yohaku.agent.loop import Agent
-from yohaku.agent.measure import meter_for
-from yohaku.agent.talking.talk import Talk
-from yohaku.core.ledger import weigh
+from yohaku.agent.toolkit.tool import Arguments, Bench, Given, Tool
+from yohaku.client.endpoint import Endpoint
+from yohaku.client.errors import TooLong
+from yohaku.client.model_client import Talk
+from yohaku.config.settings import Settings
+from yohaku.core.weigh import weigh
 from yohaku.dialects.dialect import Answer
-from yohaku.session import Session
-from yohaku.settings import Settings
+from yohaku.session.session import Session
 from yohaku.testing import ByteMeter
 
 SOAK = int(os.environ.get("YOHAKU_SOAK") or 0)

@@ -12,16 +12,16 @@ import pytest
 
 from tests import checkers
 from tests.agent.scripted import READ, agent, calls, ended, play, says, sent, told, tool
-from yohaku.agent.bench.tool import Arguments, Bench, Given
-from yohaku.agent.errors import Busy, CutOff, TooLong, Truncated, Unreachable
 from yohaku.agent.events import Called, Calling, Ended, Event, Folded, Gauge, Output, Said
-from yohaku.agent.replying import JAPANESE, SPEAK, URGES
-from yohaku.agent.using import STOPPED
+from yohaku.agent.reply import JAPANESE, SPEAK, URGES
+from yohaku.agent.tool_calls import STOPPED
+from yohaku.agent.toolkit.tool import Arguments, Bench, Given
+from yohaku.client.errors import Busy, CutOff, TooLong, Truncated, Unreachable
 from yohaku.core.errors import BadSetting, DoesNotFit
 from yohaku.core.model import Text
 from yohaku.dialects.dialect import Answer
 from yohaku.dialects.overflow import Overflow
-from yohaku.session import Session
+from yohaku.session.session import Session
 from yohaku.testing import ByteMeter
 
 

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from yohaku.agent.strategy import FIXED, shares, strategy_for, too_much_at_once, tool_room
 from yohaku.core.budget import Budget
-from yohaku.core.ledger import Ledger
+from yohaku.core.weigh import Ledger
 
 
 def ledger(turns: int, fixed: int = 1_000) -> Ledger:

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from yohaku.core.budget import Budget
 from yohaku.core.errors import BadSetting
-from yohaku.core.ledger import Ledger
+from yohaku.core.weigh import Ledger
 
 
 def ledger(total: int) -> Ledger:

@@ -11,18 +11,18 @@ from typing import NamedTuple
 import pytest
 from tests.conftest import shared_folder
 
+from yohaku.analysis.file_log import files
+from yohaku.analysis.rules import standing
 from yohaku.core.budget import Budget
 from yohaku.core.engine import Folded, Outcome, TooBig, Wish, plan
-from yohaku.core.files import files
-from yohaku.core.fold import Gist, View, ref_of, told
-from yohaku.core.gist import gist, ledger_in
+from yohaku.core.folds import Gist, View, ref_of, told
+from yohaku.core.history_builder import history_of
 from yohaku.core.model import Call, Result, Step, Text, Turn, Use
 from yohaku.core.receipt import Receipt
-from yohaku.core.recipes import RECIPES
-from yohaku.core.rules import standing
-from yohaku.core.scribe import history_of
 from yohaku.dialects.load import Request, load
-from yohaku.drive import Answers, drive
+from yohaku.digest.gist import gist, ledger_in
+from yohaku.recipes.auto import RECIPES
+from yohaku.session.driver import Answers, drive
 from yohaku.testing import ByteMeter, ScriptedModel
 
 FOLDINGS = 10

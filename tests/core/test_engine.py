@@ -6,6 +6,7 @@ from random import Random
 import pytest
 
 from yohaku.core.budget import Budget, Level
+from yohaku.core.cache_break_even import Payback
 from yohaku.core.engine import (
     ROUNDS,
     Asking,
@@ -25,13 +26,12 @@ from yohaku.core.engine import (
     too_big,
 )
 from yohaku.core.errors import Unanswered
-from yohaku.core.fold import Fold, Gist, Slot, Stub, View
-from yohaku.core.ledger import weigh
+from yohaku.core.folds import Fold, Gist, Slot, Stub, View
+from yohaku.core.history_builder import history_of
 from yohaku.core.model import History, Step, Text, Tool, Turn
-from yohaku.core.payback import Payback
-from yohaku.core.recipes import RECIPES
-from yohaku.core.scribe import history_of
-from yohaku.drive import Answers, drive
+from yohaku.core.weigh import weigh
+from yohaku.recipes.auto import RECIPES
+from yohaku.session.driver import Answers, drive
 from yohaku.testing import ByteMeter, ScriptedModel, conversation
 
 METER = ByteMeter()

@@ -9,14 +9,14 @@ import pytest
 
 from yohaku.core.budget import Budget
 from yohaku.core.engine import Fits, Folded, Outcome, Recipe, Room, Rung, TooBig, Wish, plan
-from yohaku.core.fold import Cut, Fold, Gist, Slot, Stub, View, ref_of, told
+from yohaku.core.folds import Cut, Fold, Gist, Slot, Stub, View, ref_of, told
 from yohaku.core.guard import AGAIN, Place, place_of
-from yohaku.core.ledger import weigh
+from yohaku.core.history_builder import history_of
 from yohaku.core.model import Call, History, Opaque, Result, Step, Text, Turn, Use
 from yohaku.core.pins import TITLE, TITLE_JA, Pin, find
-from yohaku.core.recipes import RECIPES
-from yohaku.core.scribe import history_of
-from yohaku.drive import drive
+from yohaku.core.weigh import weigh
+from yohaku.recipes.auto import RECIPES
+from yohaku.session.driver import drive
 from yohaku.testing import PNG, ByteMeter, conversation
 
 WINDOW = 8_000

@@ -5,16 +5,16 @@ from pathlib import Path
 
 import pytest
 
+from yohaku.analysis.retention import Facts
 from yohaku.core.budget import Budget
 from yohaku.core.engine import Fits, Folded, Inflated, Outcome, TooBig, plan
-from yohaku.core.fold import Fold, Gist, Slot, Stub, View
-from yohaku.core.ledger import weigh
+from yohaku.core.folds import Fold, Gist, Slot, Stub, View
+from yohaku.core.history_builder import history_of
 from yohaku.core.model import Call, History, Result, Step, Text, Turn, Use
 from yohaku.core.receipt import Receipt, Survived
-from yohaku.core.recipes import RECIPES
-from yohaku.core.scribe import history_of
-from yohaku.core.survive import Facts
-from yohaku.drive import drive
+from yohaku.core.weigh import weigh
+from yohaku.recipes.auto import RECIPES
+from yohaku.session.driver import drive
 from yohaku.testing import ByteMeter
 
 METER = ByteMeter()

@@ -1,8 +1,8 @@
 from __future__ import annotations
 
-from yohaku.core.fold import Gist, Slot, Stub, View
+from yohaku.core.folds import Gist, Slot, Stub, View
+from yohaku.core.history_builder import history_of
 from yohaku.core.model import Call, History, Opaque, Reply, Result, Step, Text, Tool, Turn, Use
-from yohaku.core.scribe import history_of
 from yohaku.core.shape import WIDTH, shape
 from yohaku.testing import PNG, ByteMeter
 

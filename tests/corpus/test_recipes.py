@@ -13,7 +13,7 @@ from tests.corpus.recorded import ALL, DIALECTS, as_taken, read
 from tests.laws.laws import LAWS, Folding, dialect
 from yohaku import meters
 from yohaku.core.budget import Budget
-from yohaku.core.recipes import RECIPES
+from yohaku.recipes.auto import RECIPES
 
 NAMES = tuple(RECIPES)
 WINDOWS = tuple(2**power for power in range(11, 22, 2))

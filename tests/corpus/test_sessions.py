@@ -73,7 +73,7 @@ def fits_or_is_refused(name: str, body: dict[str, Any], window: int) -> None:
 
 
 def test_the_counts_of_a_session_are_those_of_an_outsider(session_file: tuple[int, Path]) -> None:
-    from yohaku.core.ledger import weigh
+    from yohaku.core.weigh import weigh
 
     dialect, meter = dialects.dialect_named("openai_chat"), meters.for_model("gpt-4o")
     history = read(session_file[1])

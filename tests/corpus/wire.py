@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from yohaku import dialects, meters
-from yohaku.core.ledger import weigh
 from yohaku.core.meter import Meter
 from yohaku.core.model import History, Opaque
+from yohaku.core.weigh import weigh
 from yohaku.dialects.dialect import Answer
 
 

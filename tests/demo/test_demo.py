@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from yohaku import meters
-from yohaku.core.ledger import weigh
 from yohaku.core.model import Text
+from yohaku.core.weigh import weigh
 from yohaku.demo import play, recorded
 
 

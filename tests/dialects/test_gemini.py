@@ -20,15 +20,15 @@ from tests.dialects.wire import spare
 from yohaku.core.budget import Budget
 from yohaku.core.engine import Outcome, plan
 from yohaku.core.errors import Malformed, YohakuError
-from yohaku.core.fold import Gist, Slot, Stub, View
-from yohaku.core.ledger import weigh
+from yohaku.core.folds import Gist, Slot, Stub, View
+from yohaku.core.history_builder import history_of
 from yohaku.core.meter import Frame
 from yohaku.core.model import Call, History, Opaque, Reply, Result, Step, Text, Tool, Turn, Use
-from yohaku.core.recipes import RECIPES
-from yohaku.core.scribe import history_of
+from yohaku.core.weigh import weigh
 from yohaku.dialects.dialect import Usage, dig
 from yohaku.dialects.gemini import FEW, OPENING, Gemini
-from yohaku.drive import drive
+from yohaku.recipes.auto import RECIPES
+from yohaku.session.driver import drive
 
 DIALECT = Gemini()
 IMAGE = {"inlineData": {"mimeType": "image/png", "data": "-_-_"}}

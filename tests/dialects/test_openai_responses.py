@@ -13,9 +13,9 @@ from tests.checkers import openai_responses as checker
 from tests.dialects.wire import METER, PNG, anything, folded, misplaced, near_misses, recorded, sse
 
 from yohaku.core.errors import Malformed, Unreadable, YohakuError
-from yohaku.core.fold import Gist, Slot, Stub, View
-from yohaku.core.ledger import weigh
+from yohaku.core.folds import Gist, Slot, Stub, View
 from yohaku.core.model import Call, History, Opaque, Reply, Result, Step, Text, Tool, Turn, Use
+from yohaku.core.weigh import weigh
 from yohaku.dialects.dialect import Usage, dump
 from yohaku.dialects.openai_responses import LASTING, OpenAIResponses
 from yohaku.testing import histories

@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 
 from yohaku.core.budget import Budget
 from yohaku.core.engine import Outcome, plan
-from yohaku.core.fold import View
+from yohaku.core.folds import View
 from yohaku.core.meter import Frame
 from yohaku.core.model import Call, History, Opaque, Part, Text, Use
-from yohaku.core.recipes import RECIPES
 from yohaku.dialects.dialect import Dialect, dig, put
-from yohaku.drive import drive
+from yohaku.recipes.auto import RECIPES
+from yohaku.session.driver import drive
 from yohaku.testing import ByteMeter
 
 METER = ByteMeter()

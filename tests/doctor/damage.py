@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from tests.dialects.recordings import told
+from yohaku.core.history_builder import history_of
 from yohaku.core.model import Call, History, Opaque, Result, Step, Text, Tool, Turn, Use
-from yohaku.core.scribe import history_of
 from yohaku.dialects import DIALECTS
 
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.dialects.recordings import told
-from yohaku.cli import main
+from yohaku.cli.main import main
 from yohaku.doctor.files import beside
 
 BROKEN = [{"role": "user", "content": "Go."}, {"role": "tool", "tool_call_id": "c9", "content": "x"}]

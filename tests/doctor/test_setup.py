@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from yohaku import settings as setting
+from yohaku.config import settings as setting
 from yohaku.doctor.setup import Check, checkup, report
 
 

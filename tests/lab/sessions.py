@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from yohaku.core.meter import Meter
-from yohaku.lab.recorded import Recorded, read
+from yohaku.lab.recorded_session import Recorded, read
 from yohaku.testing import ByteMeter
 
 METER = ByteMeter()

@@ -8,8 +8,8 @@ from hypothesis import given
 
 from tests.lab.sessions import called, result, said, system, user
 from yohaku import dialects, meters
-from yohaku.core.ledger import weigh as package_weight
 from yohaku.core.model import History
+from yohaku.core.weigh import weigh as package_weight
 from yohaku.lab.entries import problem, texts_of, weigh
 from yohaku.testing import conversation, histories
 

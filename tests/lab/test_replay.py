@@ -4,7 +4,7 @@ import pytest
 
 from tests.lab.sessions import called, long_session, recorded, result, said, system, user
 from yohaku import meters
-from yohaku.lab.recorded import Recorded
+from yohaku.lab.recorded_session import Recorded
 from yohaku.lab.replay import Tally, replay
 
 METER = meters.for_model("gpt-4o", "openai_chat")

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.lab.sessions import long_session
-from yohaku.cli import main
+from yohaku.cli.main import main
 from yohaku.core.errors import Unreadable
 from yohaku.lab import run
 from yohaku.lab.report import Row

@@ -13,14 +13,14 @@ from tests.laws.thinking import with_thoughts
 from yohaku import dialects
 from yohaku.core.budget import Budget
 from yohaku.core.engine import Fits, Folded, Outcome, Recipe, TooBig, plan
-from yohaku.core.fold import Gist, Stub, View, ref_of
-from yohaku.core.ledger import weigh
+from yohaku.core.folds import Gist, Stub, View, ref_of
+from yohaku.core.history_builder import history_of
 from yohaku.core.meter import Meter
 from yohaku.core.model import History, Opaque, Step, Text, Turn
-from yohaku.core.passes.arrive import ARRIVED
-from yohaku.core.scribe import history_of
+from yohaku.core.weigh import weigh
 from yohaku.dialects.dialect import Dialect
-from yohaku.drive import drive
+from yohaku.passes.trim_new_results import ARRIVED
+from yohaku.session.driver import drive
 
 AT_ARRIVAL = ("local", "cache", "layers")
 """Recipes of documents that cut a result when it comes in, before it was ever shown."""

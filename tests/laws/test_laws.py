@@ -13,7 +13,7 @@ from tests.laws.laws import LAWS, Folding, dialect
 from yohaku import meters
 from yohaku.core.budget import Budget
 from yohaku.core.model import History
-from yohaku.core.recipes import RECIPES
+from yohaku.recipes.auto import RECIPES
 from yohaku.testing import ByteMeter, conversation, histories
 
 DIALECTS = ("openai_chat", "openai_responses", "anthropic", "gemini", "ollama")

@@ -13,13 +13,13 @@ from tests.laws.laws import SHOWN_REF, dialect
 from tests.laws.thinking import with_thoughts
 from yohaku.core.budget import Budget
 from yohaku.core.engine import Outcome, TooBig, plan
-from yohaku.core.fold import Slot, View, original_at, ref_of
-from yohaku.core.ledger import weigh
+from yohaku.core.folds import Slot, View, original_at, ref_of
 from yohaku.core.model import History, Step, Turn
 from yohaku.core.pins import Pin, Pins, find, part_at, places
-from yohaku.core.recipes import RECIPES
+from yohaku.core.weigh import weigh
 from yohaku.dialects.dialect import Json
-from yohaku.drive import drive
+from yohaku.recipes.auto import RECIPES
+from yohaku.session.driver import drive
 from yohaku.testing import ByteMeter, conversation
 
 DIALECTS = ("openai_chat", "openai_responses", "anthropic", "gemini", "ollama")

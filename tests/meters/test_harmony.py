@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yohaku.core.ledger import weigh
+from yohaku.core.weigh import weigh
 from yohaku.dialects import dialect_named
 from yohaku.meters import for_model
 from yohaku.meters.bpe import encoder

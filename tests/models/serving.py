@@ -12,8 +12,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from yohaku.client.question_body import answer_of, request
 from yohaku.core.engine import Question
-from yohaku.summariser import answer_of, request
 
 PATHS = {"openai_chat": "/v1/chat/completions", "openai_responses": "/v1/responses", "anthropic": "/v1/messages"}
 """Where the server speaks each dialect."""

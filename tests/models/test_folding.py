@@ -20,10 +20,10 @@ from tests.models.sessions import VOICES, Body, TinyMeter, Voice, working
 from tests.models.tiny import SUMMARY
 from yohaku import meters
 from yohaku.core.engine import Folded, Outcome, Question
-from yohaku.core.fold import Gist, ref_of
+from yohaku.core.folds import Gist, ref_of
 from yohaku.core.meter import Meter
-from yohaku.core.recipes import recipe_named
-from yohaku.session import Session
+from yohaku.recipes.auto import recipe_named
+from yohaku.session.session import Session
 
 RECIPES = ("layers", "snapshot", "chat-hybrid", "auto")
 REF = re.compile(r"ref=([a-z2-7]{12})")

@@ -9,9 +9,9 @@ import pytest
 from tests.models.serving import Refusal, Served
 from tests.models.tiny import REFUSES, SUMMARY
 from tests.test_summariser import OPEN
+from yohaku.client.question_body import answer_of, summary_of
 from yohaku.core.engine import Question
 from yohaku.dialects import dialect_named
-from yohaku.summariser import answer_of, summary_of
 
 ASKED = Question("summary", "Give a summary of this conversation.", 200)
 spoken = pytest.mark.parametrize("dialect", ["openai_chat", "openai_responses", "anthropic"])

@@ -22,19 +22,19 @@ import pytest
 from tests import checkers
 from tests.models import shop
 from tests.models.conftest import QWEN, WINDOW
-from yohaku.agent.bench.permission import Permissions
-from yohaku.agent.bench.tool import Ask
-from yohaku.agent.endpoint import Endpoint
-from yohaku.agent.errors import TooLong
 from yohaku.agent.events import Called, Ended, Event, Said, Thought, Told
 from yohaku.agent.host import embedded
 from yohaku.agent.loop import Agent
-from yohaku.agent.talking.talk import Talk
+from yohaku.agent.toolkit.permissions import Permissions
+from yohaku.agent.toolkit.tool import Ask
+from yohaku.client.endpoint import Endpoint
+from yohaku.client.errors import TooLong
+from yohaku.client.model_client import Talk
+from yohaku.config.settings import Settings
 from yohaku.core.budget import Budget
-from yohaku.core.ledger import weigh
 from yohaku.core.model import Call, Reply, Result, Text
+from yohaku.core.weigh import weigh
 from yohaku.dialects.dialect import Answer, dump
-from yohaku.settings import Settings
 
 RUNS = int(os.environ.get("YOHAKU_RUNS") or 1)
 NEAR = 0.03

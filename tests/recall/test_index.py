@@ -13,14 +13,14 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from yohaku.core.fold import ref_of
+from yohaku.core.folds import ref_of
 from yohaku.recall import Found, Hit, search
 from yohaku.recall import index as indexing
-from yohaku.recall import words as wording
+from yohaku.recall import search as wording
 from yohaku.recall.index import ask, fill, place
 from yohaku.stores import Opened, Store
+from yohaku.stores.fallback import Sheltered
 from yohaku.stores.memory import MemoryStore
-from yohaku.stores.sheltered import Sheltered
 from yohaku.stores.sqlite import SQLiteStore
 
 LETTERS = "abAB _.-→予算案の検索ßẞſKkKςσΣİıé\u0301\n\r'\"*\U0001f600"

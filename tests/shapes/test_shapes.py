@@ -17,14 +17,14 @@ from yohaku import meters
 from yohaku.core.budget import Budget
 from yohaku.core.engine import Outcome, TooBig, plan
 from yohaku.core.errors import DoesNotFit
-from yohaku.core.fold import View
+from yohaku.core.folds import View
+from yohaku.core.history_builder import history_of
 from yohaku.core.model import Call, Opaque, Part, Result, Step, Text, Tool, Turn, Use
 from yohaku.core.receipt import Receipt
-from yohaku.core.recipes import RECIPES
-from yohaku.core.scribe import history_of
 from yohaku.core.shape import shape
-from yohaku.drive import Answers, drive
-from yohaku.phrases import LANGUAGES, explain
+from yohaku.messages import LANGUAGES, explain
+from yohaku.recipes.auto import RECIPES
+from yohaku.session.driver import Answers, drive
 from yohaku.testing import PNG, ScriptedModel
 
 GOLDEN = Path(__file__).parent / "golden"

@@ -12,8 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from yohaku.core.errors import UnknownRef
-from yohaku.core.fold import Fold, Gist, Slot, Stub, ref_of
-from yohaku.session import Session
+from yohaku.core.folds import Fold, Gist, Slot, Stub, ref_of
+from yohaku.session.session import Session
 from yohaku.stores import DAY, HOUR, Kept, Original, Piece, Store
 from yohaku.stores.chunks import CHUNK
 

@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 
 from yohaku import stores
-from yohaku.core.fold import Slot, Stub, ref_of
+from yohaku.core.folds import Slot, Stub, ref_of
 from yohaku.stores.sqlite import SQLiteStore
 
 

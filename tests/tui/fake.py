@@ -8,15 +8,15 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from yohaku.agent.endpoint import Endpoint
 from yohaku.agent.events import Called, Calling, Ended, Event, Folded, Gauge, Said
-from yohaku.agent.surface.working import Surface, Working
+from yohaku.agent.protocols import Surface, Working
+from yohaku.client.endpoint import Endpoint
+from yohaku.config.settings import Settings
+from yohaku.core.history_builder import history_of
 from yohaku.core.model import Call, History, Result, Step, Text, Turn
 from yohaku.core.receipt import Receipt
-from yohaku.core.scribe import history_of
-from yohaku.past import Done
-from yohaku.session import Session
-from yohaku.settings import Settings
+from yohaku.session.fold_log import Done
+from yohaku.session.session import Session
 
 SERVED = Endpoint("llama.cpp", "llama.cpp", "openai_chat", "http://127.0.0.1:8080", "qwen2.5-coder-1.5b", local=True)
 CALM = Gauge(

@@ -12,9 +12,9 @@ from textual.pilot import Pilot
 
 from tests.tui.fake import CALM, SERVED, FakeAgent, begins, called, calling, folded
 from tests.tui.seen import SLIM, WIDE, run, same_as_golden, seen, send, until
-from yohaku.agent.bench.tool import Ask
 from yohaku.agent.events import Ended, Folded, Output, Said, Thought, Told
-from yohaku.agent.surface.working import Surface
+from yohaku.agent.protocols import Surface
+from yohaku.agent.toolkit.tool import Ask
 from yohaku.tui.app import YohakuApp
 from yohaku.tui.prompt import Prompt
 

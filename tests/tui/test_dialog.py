@@ -7,7 +7,7 @@ from textual.pilot import Pilot
 from tests.tui.fake import FakeAgent, begins
 from tests.tui.seen import run, seen, until
 from yohaku.agent.events import Ended, Said
-from yohaku.agent.surface.working import Surface
+from yohaku.agent.protocols import Surface
 from yohaku.tui.app import YohakuApp
 from yohaku.tui.dialog import Dialog
 from yohaku.tui.prompt import Prompt

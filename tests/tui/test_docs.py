@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from yohaku import cli_parser
+from yohaku.agent.commands.slash_commands import COMMANDS
 from yohaku.agent.events import Event
-from yohaku.agent.surface.commands import COMMANDS
-from yohaku.agent.surface.plain import CODES
-from yohaku.settings import KEYS
+from yohaku.agent.plain import CODES
+from yohaku.cli import parser
+from yohaku.config.settings import KEYS
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 PAGE = (ROOT / "docs" / "agent.md").read_text("utf-8")
@@ -44,7 +44,7 @@ def test_every_setting_exit_code_and_event_is_told() -> None:
     "line", [line for line in re.findall(r"^.*yohaku.*$", PAGE, re.M) if line.startswith(("yohaku", "git"))]
 )
 def test_every_line_shown_is_understood(line: str) -> None:
-    cli_parser.parser().parse_args(shlex.split(line.rpartition("| ")[2])[1:])
+    parser.parser().parse_args(shlex.split(line.rpartition("| ")[2])[1:])
 
 
 def test_the_pictures_are_as_the_panel_is_drawn() -> None:

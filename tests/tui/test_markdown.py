@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yohaku.agent.surface.showing import columns
+from yohaku.agent.format import columns
 from yohaku.tui.markdown import drawn, parted
 
 PAGE = """# Title

@@ -11,7 +11,7 @@ from textual.pilot import Pilot
 from tests.tui.fake import CALM, FakeAgent, begins
 from tests.tui.seen import run, same_as_golden, seen
 from yohaku.agent.events import Gauge
-from yohaku.agent.surface.showing import MARKS
+from yohaku.agent.format import MARKS
 from yohaku.tui.app import YohakuApp
 from yohaku.tui.panel import Panel
 

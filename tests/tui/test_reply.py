@@ -10,7 +10,7 @@ from tests.tui.fake import FakeAgent, begins
 from tests.tui.seen import run, seen, send, until
 from yohaku.agent.events import Ended, Said
 from yohaku.tui.app import YohakuApp
-from yohaku.tui.flow import Flow
+from yohaku.tui.conversation import Flow
 from yohaku.tui.markdown import PIECE
 from yohaku.tui.reply import Piece, Reply
 

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from yohaku.core.history_builder import Scribe
 from yohaku.core.model import History, Opaque, Part, Reply, Result, Step, Text, Turn
-from yohaku.core.scribe import Scribe
 from yohaku.dialects import dialect_named
 from yohaku.dialects.dialect import Dialect, Json
 from yohaku.dialects.load import Request, load

@@ -10,16 +10,18 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing, suppress
 from dataclasses import replace
 
-from yohaku.agent import glance, replying, shown, using
-from yohaku.agent.errors import TalkFailed, TooLong, Truncated
+from yohaku.agent import reply as replying
+from yohaku.agent import tool_calls
+from yohaku.agent.event_queue import Endless, Stopped
 from yohaku.agent.events import Ended, Event, Told
-from yohaku.agent.hearing import Endless, Stopped
-from yohaku.agent.repeats import Repeats, once
+from yohaku.agent.small_models import implied_edit, preload
+from yohaku.agent.small_models.repetition import Repeats, once
 from yohaku.agent.standing import Mark, Standing
 from yohaku.agent.strategy import too_much_at_once
+from yohaku.client.errors import TalkFailed, TooLong, Truncated
 from yohaku.core.errors import BadSetting, DoesNotFit, YohakuError
 from yohaku.core.model import Call, Reply, Result, Text
-from yohaku.phrases import explain
+from yohaku.messages import explain
 
 CHANGED = "[changed on disk since you read it: {names}. Read again what you need of it.]"
 
@@ -28,9 +30,9 @@ class Agent(Standing):
     async def _loop(self, prompt: str) -> Ended:
         self._say(prompt)
         repeats, urges, text = Repeats(self.strategy.tier == "small"), list(replying.URGES), ""
-        urge, begin, tries, wrote, urged = "", "", shown.TRIES, False, list[str]()
+        urge, begin, tries, wrote, urged = "", "", implied_edit.TRIES, False, list[str]()
         foreign: tuple[Reply, str] | None = None
-        looked = await glance.look(self, prompt, self._use)
+        looked = await preload.look(self, prompt, self._use)
         for _ in range(self.steps):
             foldings = self.foldings
             answer = await replying.answered(self, urge, begin, text if urge in urged else "")
@@ -42,8 +44,8 @@ class Agent(Standing):
             if foreign and urge == replying.JAPANESE:  # no more than words was asked for
                 return self._final(*(foreign if reply.calls or not text.strip() else (reply, text)))
             if not reply.calls:
-                found = shown.change(self, prompt, text, wrote, looked.names) if tries else shown.Shown()
-                if found.urge and found.urge not in urged[-1:] and len(urged) < shown.URGES:
+                found = implied_edit.change(self, prompt, text, wrote, looked.names) if tries else implied_edit.Shown()
+                if found.urge and found.urge not in urged[-1:] and len(urged) < implied_edit.URGES:
                     urge, begin = found.urge, found.begin
                     urged.append(urge)
                     continue
@@ -69,7 +71,7 @@ class Agent(Standing):
             wrote |= changed
             repeats.stepped(reply.calls, results, text, changed=changed)
             if looked.failing and changed and not any(result.error for result in results.values()):
-                await glance.again(self, looked.failing, self._use)
+                await preload.again(self, looked.failing, self._use)
             self._take_in()
         self.tell("loop_steps", "warning", steps=self.steps)
         return Ended("steps", text)
@@ -106,7 +108,7 @@ class Agent(Standing):
         try:
             ended = await self._loop(prompt)
         except Stopped:
-            ended = Ended("stopped", self._kept(self._ear.said, using.STOPPED))
+            ended = Ended("stopped", self._kept(self._ear.said, tool_calls.STOPPED))
         except Endless:
             self.tell("loop_endless", "error")
             ended = Ended("failed", self._kept(once(self._ear.said)))
@@ -143,9 +145,9 @@ class Agent(Standing):
     async def _use(self, reply: Reply) -> dict[str, Result]:
         results: dict[str, Result] = {}
         try:
-            await using.used(self, reply, results)
+            await tool_calls.used(self, reply, results)
         finally:
-            self.settle(reply, self._noted(using.stopped(reply, results)))
+            self.settle(reply, self._noted(tool_calls.stopped(reply, results)))
         self.hear(self.gauge)  # the first, cheap check: it says when the next call will fold
         return results
 

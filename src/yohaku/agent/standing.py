@@ -10,36 +10,36 @@ from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
-from yohaku import settings as setting
-from yohaku.agent import opening
-from yohaku.agent.bench.files import Files
-from yohaku.agent.bench.permission import Permissions
-from yohaku.agent.bench.secrets import know
-from yohaku.agent.bench.tool import Tool
+from yohaku.agent import factory
 from yohaku.agent.conversation import Conversation, recorded
-from yohaku.agent.endpoint import Endpoint
+from yohaku.agent.event_queue import Hearing
 from yohaku.agent.events import Event, Folded, Gauge, Told
-from yohaku.agent.hearing import Hearing
+from yohaku.agent.gauge import first_rung, gauge
 from yohaku.agent.hooks import Hooks
-from yohaku.agent.measure import first_rung, gauge
 from yohaku.agent.prompts import Prompt, prompt_for
 from yohaku.agent.strategy import Tier, strategy_for
-from yohaku.agent.talking.counting import counted
-from yohaku.agent.words import say
-from yohaku.agent.workbench import Allow, Question, nobody_allows, nobody_answers
+from yohaku.agent.tool_context import Allow, Question, nobody_allows, nobody_answers
+from yohaku.agent.toolkit.permissions import Permissions
+from yohaku.agent.toolkit.secrets import know
+from yohaku.agent.toolkit.seen_files import Files
+from yohaku.agent.toolkit.tool import Tool
+from yohaku.client.endpoint import Endpoint
+from yohaku.client.server_count import counted
+from yohaku.config import settings as setting
+from yohaku.config.settings import Settings
 from yohaku.core.budget import Budget
 from yohaku.core.errors import YohakuError
-from yohaku.core.ledger import Ledger, Scales, weigh
 from yohaku.core.model import Reply, Result, Step
 from yohaku.core.receipt import Receipt
+from yohaku.core.weigh import Ledger, Scales, weigh
 from yohaku.dialects.dialect import Json
-from yohaku.past import Done
-from yohaku.phrases import notice
-from yohaku.session import Session
-from yohaku.settings import Settings
+from yohaku.messages import notice
+from yohaku.messages.agent import say
+from yohaku.session.fold_log import Done
+from yohaku.session.session import Session
 
 if TYPE_CHECKING:
-    from yohaku.agent.talking.talk import Talk
+    from yohaku.client.model_client import Talk
 
 T = TypeVar("T")
 
@@ -179,7 +179,7 @@ class Standing:
     def resize(self, budget: Budget, sure: bool = True) -> None:
         """The window turned out to be another; `sure` when the provider itself named it."""
         if sure:
-            opening.remember(self.endpoint, budget.window, self._settings)
+            factory.remember(self.endpoint, budget.window, self._settings)
         self.session.budget = budget
         self.talk.window, self.talk.reserve = budget.window, budget.reserve
         self._settle_in()
@@ -249,7 +249,7 @@ class Standing:
 
     def beside(self) -> Session:
         """Another session by the same rules, for a conversation of its own."""
-        return opening.session_for(
+        return factory.session_for(
             self.endpoint, self.window, self.root, self.talk, self.hooks, self._settings, self.session, self.meter
         )
 
@@ -287,10 +287,10 @@ class Standing:
         return exactly <= self.session.budget.limit or not receipt.outcome.folds
 
     def _talk(self, window: int) -> Talk:
-        return opening.talk_for(self.endpoint, window, self.lang, self._ear.hear, self._settings)
+        return factory.talk_for(self.endpoint, window, self.lang, self._ear.hear, self._settings)
 
     def _session(self, window: int, old: Session | None = None) -> Session:
-        made = opening.session_for(self.endpoint, window, self.root, self.talk, self.hooks, self._settings, old)
+        made = factory.session_for(self.endpoint, window, self.root, self.talk, self.hooks, self._settings, old)
         self._opened.append(made)
         return made
 
@@ -311,9 +311,9 @@ class Standing:
         self._added = 0
 
     def _equipment(self, tier: Tier) -> Equipment:
-        tools = opening.tools_of(tier) if self._chosen is None else self._chosen
+        tools = factory.tools_of(tier) if self._chosen is None else self._chosen
         prompt = prompt_for(tier, self.root, self.window, self.meter.count, bool(tools), self.lang)
-        return Equipment(tools, prompt, opening.definitions(tools, self.endpoint.dialect, tier == "small"))
+        return Equipment(tools, prompt, factory.definitions(tools, self.endpoint.dialect, tier == "small"))
 
     def _weight(self, equipment: Equipment) -> int:
         alone = Conversation(self.endpoint.dialect, "", equipment.prompt.text, equipment.defined)

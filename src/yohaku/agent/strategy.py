@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Literal, NamedTuple, TypeAlias
 
+from yohaku.analysis.window_profile import Strategies, strategies
 from yohaku.core.budget import Budget
-from yohaku.core.ledger import Ledger
-from yohaku.core.strategies import Strategies, strategies
+from yohaku.core.weigh import Ledger
 
 Tier: TypeAlias = Literal["small", "full"]
 

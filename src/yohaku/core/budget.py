@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from yohaku.core.errors import BadSetting
 
 if TYPE_CHECKING:
-    from yohaku.core.ledger import Ledger
+    from yohaku.core.weigh import Ledger
 
 Level: TypeAlias = Literal["calm", "warm", "hot", "full", "over"]
 

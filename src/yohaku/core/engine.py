@@ -11,13 +11,13 @@ from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from yohaku.core.budget import At, Budget
+from yohaku.core.cache_break_even import Payback, Prices, payback
 from yohaku.core.errors import Refused, Unanswered
-from yohaku.core.fold import Fold, Gist, View
+from yohaku.core.folds import Fold, Gist, View
 from yohaku.core.guard import Guard, Place
-from yohaku.core.ledger import Ledger, Scales
 from yohaku.core.meter import Meter
-from yohaku.core.payback import Payback, Prices, payback
 from yohaku.core.pins import Lean, heaviest
+from yohaku.core.weigh import Ledger, Scales
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import TypeAlias
 
-from yohaku.core.fold import Cut, Fold, Gist, Slot, Stub, View
+from yohaku.core.folds import Cut, Fold, Gist, Slot, Stub, View
 from yohaku.core.pins import title_in
 
 Place: TypeAlias = tuple[str, Slot | None]

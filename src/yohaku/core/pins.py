@@ -11,11 +11,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple
 
-from yohaku.core.facts import origin_of
-from yohaku.core.ledger import Ledger, Scales
+from yohaku.analysis.entities import origin_of
 from yohaku.core.meter import Meter
 from yohaku.core.model import History, Part, Step, Text, Turn, Use
 from yohaku.core.originals import Slot, argument_text, arguments_of, media, original_at, ref_of
+from yohaku.core.weigh import Ledger, Scales
 
 
 class Pin(NamedTuple):

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from yohaku.analysis.retention import Facts, survey, tally
+from yohaku.analysis.rules import standing
+from yohaku.core.cache_break_even import Payback
 from yohaku.core.engine import Inflated, Outcome, TooBig, Verdict
-from yohaku.core.fold import Fold
+from yohaku.core.folds import Fold
 from yohaku.core.model import Turn, Use
-from yohaku.core.payback import Payback
-from yohaku.core.rules import standing
-from yohaku.core.survive import Facts, survey, tally
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from unicodedata import east_asian_width
 
-from yohaku.core.fold import Slot, Stub, View, stub_argument
-from yohaku.core.ledger import Scales
+from yohaku.core.folds import Slot, Stub, View, stub_argument
 from yohaku.core.meter import Meter
 from yohaku.core.model import Call, Part, Result, Step, Text, Use
+from yohaku.core.weigh import Scales
 
 WIDTH = 60
 

@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 from importlib.resources import files
 from typing import Any, TextIO
 
-from yohaku.core.fold import Gist
+from yohaku.core.folds import Gist
 from yohaku.dialects.load import Request, load
 from yohaku.dialects.openai_chat import OpenAIChat
-from yohaku.phrases import say
-from yohaku.phrases.folds import folded
-from yohaku.session import Session
+from yohaku.messages import say
+from yohaku.messages.folds import folded
+from yohaku.session.session import Session
 
 WIDTH = 44
 PAUSE = 0.03

@@ -10,12 +10,12 @@ import re
 from collections.abc import Iterator
 
 from yohaku.core.errors import Malformed
-from yohaku.core.fold import ref_of
+from yohaku.core.folds import ref_of
+from yohaku.core.history_builder import Scribe
 from yohaku.core.model import Call, History, Opaque, Part, Path, Result, Step, Text, Tool, Use
-from yohaku.core.scribe import Scribe
 from yohaku.dialects.dialect import Answer, Dialect, Json, Usage, arguments_object, arguments_text, dump, text_at
 from yohaku.dialects.sse import events
-from yohaku.dialects.tools import objects, signature
+from yohaku.dialects.tool_definitions import objects, signature
 
 OPENING = "(The assistant speaks first.)"
 """What the user "says" in a composed body where the model spoke first; reading passes over it."""

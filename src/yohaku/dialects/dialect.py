@@ -15,9 +15,9 @@ from typing import Any, ClassVar, NamedTuple
 import msgspec
 
 from yohaku.core.errors import Malformed, Unreadable
-from yohaku.core.fold import Cut, Gist, Stub, View, stub_argument
+from yohaku.core.folds import Cut, Gist, Stub, View, stub_argument
+from yohaku.core.history_builder import Scribe
 from yohaku.core.model import History, Opaque, Path, Reply, Step, Turn, Use
-from yohaku.core.scribe import Scribe
 from yohaku.dialects import sse
 
 Json = Any

@@ -12,9 +12,9 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 
 from yohaku.core.errors import Malformed
-from yohaku.core.fold import View, ref_of
+from yohaku.core.folds import View, ref_of
+from yohaku.core.history_builder import Scribe
 from yohaku.core.model import Call, History, Opaque, Part, Path, Result, Step, Text, Tool, Use
-from yohaku.core.scribe import Scribe
 from yohaku.dialects.dialect import (
     Answer,
     Dialect,
@@ -28,7 +28,7 @@ from yohaku.dialects.dialect import (
 )
 from yohaku.dialects.openai_chat import text_or_empty
 from yohaku.dialects.sse import events
-from yohaku.dialects.tools import Signature, objects, signature
+from yohaku.dialects.tool_definitions import Signature, objects, signature
 
 OPENING = "(The model speaks first.)"
 """What the user "says" in a composed body where the model spoke first; reading passes over it."""

@@ -10,9 +10,9 @@ import json
 from hashlib import blake2b
 
 from yohaku.core.errors import Malformed
-from yohaku.core.fold import View
+from yohaku.core.folds import View
+from yohaku.core.history_builder import Scribe
 from yohaku.core.model import Call, History, Opaque, Part, Reply, Result, Step, Text, Tool, Use
-from yohaku.core.scribe import Scribe
 from yohaku.dialects.dialect import (
     Answer,
     Dialect,
@@ -25,7 +25,7 @@ from yohaku.dialects.dialect import (
     text_at,
 )
 from yohaku.dialects.openai_chat import number, object_or_empty, text_or_empty, tool_definition
-from yohaku.dialects.tools import objects
+from yohaku.dialects.tool_definitions import objects
 
 MAGIC = {"iVBORw": "image/png", "/9j/": "image/jpeg", "R0lGOD": "image/gif", "UklGR": "image/webp", "Qk": "image/bmp"}
 """How base64 of each kind of image begins."""

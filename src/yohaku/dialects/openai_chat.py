@@ -9,21 +9,11 @@ import json
 from typing import Any
 
 from yohaku.core.errors import Malformed
+from yohaku.core.history_builder import Scribe
 from yohaku.core.model import Call, History, Opaque, Part, Path, Reply, Result, Step, Text, Tool, Turn
-from yohaku.core.scribe import Scribe
-from yohaku.dialects.dialect import (
-    Answer,
-    Dialect,
-    Json,
-    Usage,
-    dump,
-    kind_of,
-    media_from_url,
-    media_url,
-    text_at,
-)
+from yohaku.dialects.dialect import Answer, Dialect, Json, Usage, dump, kind_of, media_from_url, media_url, text_at
 from yohaku.dialects.sse import events
-from yohaku.dialects.tools import objects, signature
+from yohaku.dialects.tool_definitions import objects, signature
 
 UNUSED = {"name": "", "arguments": ""}
 """Some servers fill every field they do not use with empty texts."""

@@ -9,8 +9,8 @@ from __future__ import annotations
 import json
 
 from yohaku.core.errors import Malformed, Unreadable
+from yohaku.core.history_builder import Scribe
 from yohaku.core.model import Call, History, Opaque, Part, Path, Reply, Result, Step, Text, Tool, Use
-from yohaku.core.scribe import Scribe
 from yohaku.dialects.dialect import (
     RAW,
     Answer,
@@ -27,7 +27,7 @@ from yohaku.dialects.dialect import (
 )
 from yohaku.dialects.openai_chat import billed, number, object_or_empty
 from yohaku.dialects.sse import events
-from yohaku.dialects.tools import objects, signature
+from yohaku.dialects.tool_definitions import objects, signature
 
 TYPED = {
     "local_shell_call": "action",

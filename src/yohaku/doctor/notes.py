@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from yohaku import phrases
+from yohaku import messages
 
 
 class Note(NamedTuple):
@@ -17,7 +17,7 @@ class Note(NamedTuple):
     why: str = ""
 
     def told(self, lang: str) -> str:
-        said = phrases.say(f"doctor_{self.code}", lang, name=_short(self.name), why=_short(self.why))
+        said = messages.say(f"doctor_{self.code}", lang, name=_short(self.name), why=_short(self.why))
         return f"{self.where}: {said}" if self.where else said
 
 

@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 from urllib.parse import urlsplit
 
-from yohaku import __version__, catalog, meters, phrases, resolve, stores
+from yohaku import __version__, messages, meters, stores
+from yohaku.config import catalog, resolve
+from yohaku.config.settings import Settings
 from yohaku.core.errors import YohakuError
-from yohaku.settings import Settings
 
 PATIENCE = 0.5
 """Seconds a local server has to answer."""
@@ -44,12 +45,14 @@ def report(settings: Settings) -> tuple[str, int]:
     """The page to show, and the exit code: 1 if there is something to put right."""
     checks = list(checkup(settings))
     wrong = sum(check.mark == "!!" for check in checks)
-    last = phrases.say("check_wrong", settings.lang, count=wrong) if wrong else phrases.say("check_fine", settings.lang)
+    last = (
+        messages.say("check_wrong", settings.lang, count=wrong) if wrong else messages.say("check_fine", settings.lang)
+    )
     return "\n".join([*(f"{check.mark} {check.text}" for check in checks), last]), 1 if wrong else 0
 
 
 def _say(settings: Settings, name: str, /, **facts: object) -> str:
-    return phrases.say(f"check_{name}", settings.lang, **facts)
+    return messages.say(f"check_{name}", settings.lang, **facts)
 
 
 def _python(settings: Settings) -> Iterator[Check]:
@@ -64,12 +67,12 @@ def _settings(settings: Settings) -> Iterator[Check]:
     found = path.expanduser().is_file()
     yield Check("ok" if found else "--", _say(settings, "config" if found else "no_config", name=path))
     for notice in settings.warnings:
-        yield Check("!!", phrases.notice(notice.code, notice.text, notice.facts, settings.lang))
+        yield Check("!!", messages.notice(notice.code, notice.text, notice.facts, settings.lang))
     try:
         resolve.recipe_for(settings.recipe, settings)
         catalog.load(settings.catalog)
     except (YohakuError, OSError) as wrong:
-        yield Check("!!", phrases.explain(wrong, settings.lang) if isinstance(wrong, YohakuError) else str(wrong))
+        yield Check("!!", messages.explain(wrong, settings.lang) if isinstance(wrong, YohakuError) else str(wrong))
 
 
 def _usual_config(settings: Settings) -> Path:
@@ -105,7 +108,7 @@ def _store(settings: Settings) -> Iterator[Check]:
         finally:
             store.close()
     except YohakuError as wrong:
-        yield Check("!!", phrases.explain(wrong, settings.lang))
+        yield Check("!!", messages.explain(wrong, settings.lang))
     except (OSError, ImportError) as wrong:
         yield Check("!!", _say(settings, "store_fails", name=shown, why=wrong))
     else:
@@ -122,11 +125,11 @@ def _meter(settings: Settings) -> Iterator[Check]:
     try:
         window = resolve.window_for(settings.model, settings)
     except YohakuError as wrong:
-        yield Check("!!", phrases.explain(wrong, settings.lang))
+        yield Check("!!", messages.explain(wrong, settings.lang))
         return
     yield Check("ok", _say(settings, "window", count=window.tokens, about=window.source))
     for notice in window.warnings:
-        yield Check("--", phrases.notice(notice.code, notice.text, notice.facts, settings.lang))
+        yield Check("--", messages.notice(notice.code, notice.text, notice.facts, settings.lang))
 
 
 def _keys(settings: Settings) -> Iterator[Check]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from yohaku.lab.bench import Bench, units_before
+from yohaku.lab.baseline_input import Bench, units_before
 from yohaku.lab.entries import Entry
-from yohaku.lab.recorded import Target, union
+from yohaku.lab.recorded_session import Target, union
 
 
 def oracle(bench: Bench, target: Target) -> list[Entry]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from yohaku.lab.names import RUN, is_name, is_path, paths, trimmed
+from yohaku.lab.identifiers import RUN, is_name, is_path, paths, trimmed
 
 NEAR = 10
 """Lines."""

@@ -14,13 +14,13 @@ from typing import Any, TypeAlias
 
 from yohaku.core.errors import DoesNotFit, UnknownRef
 from yohaku.core.meter import Meter
-from yohaku.lab.bench import Bench
-from yohaku.lab.controls import CONTROLS
+from yohaku.lab.baseline_input import Bench
+from yohaku.lab.baselines import CONTROLS
 from yohaku.lab.entries import Entry
-from yohaku.lab.recorded import Recorded, Target
-from yohaku.lab.sight import Eye, Found, Recall
-from yohaku.lab.wire import Sent, Wire
-from yohaku.session import Session
+from yohaku.lab.recorded_session import Recorded, Target
+from yohaku.lab.sent_requests import Sent, Wire
+from yohaku.lab.visibility import Eye, Found, Recall
+from yohaku.session.session import Session
 
 Fit: TypeAlias = Callable[[Target], "list[Entry] | None"]
 """The entries to be sent before a target; None where it is refused."""

@@ -18,12 +18,12 @@ from typing import Any, NamedTuple, NoReturn
 
 from yohaku import meters
 from yohaku.core.errors import BadSetting, Unreadable, YohakuError
-from yohaku.core.recipes import recipe_named
-from yohaku.lab.controls import CONTROLS
-from yohaku.lab.recorded import read
+from yohaku.lab.baselines import CONTROLS
+from yohaku.lab.recorded_session import read
 from yohaku.lab.replay import replay
 from yohaku.lab.report import Row, summary, table
 from yohaku.lab.sources import files, held_out, source_of
+from yohaku.recipes.auto import recipe_named
 
 
 class Job(NamedTuple):

@@ -26,8 +26,8 @@ def for_model(model: str | None = None, dialect: str | None = None) -> Meter:
 def from_file(path: str | Path) -> Meter:
     """The counter for a local model, from its GGUF file or its tokenizer.json; raises Unreadable for anything else."""
     from yohaku.meters import gguf, tokenizer_json
+    from yohaku.meters.cached import Remembered
     from yohaku.meters.families import family_of
-    from yohaku.meters.remember import Remembered
 
     path = Path(path)
     if gguf.is_gguf(path):
@@ -43,7 +43,7 @@ def from_file(path: str | Path) -> Meter:
 @cache
 def counter(family: Family) -> Meter:
     from yohaku.meters import bpe, claude, estimate
-    from yohaku.meters.remember import Remembered
+    from yohaku.meters.cached import Remembered
 
     meter: Meter
     if family.claude and claude.available():

@@ -13,9 +13,9 @@ from importlib.resources import files
 from typing import Any
 
 from yohaku.core.meter import Frame
-from yohaku.meters.calls import CALLS
-from yohaku.meters.definitions import DEFINITIONS
 from yohaku.meters.media import Rule
+from yohaku.meters.tool_calls import CALLS
+from yohaku.meters.tool_definitions import DEFINITIONS
 
 
 @dataclass(frozen=True, slots=True)

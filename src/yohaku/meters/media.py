@@ -14,7 +14,7 @@ from typing import Any
 
 from yohaku.core.model import Opaque
 from yohaku.meters.images import LARGE, RULES, bytes_of, size
-from yohaku.meters.lengths import pages, seconds, shown
+from yohaku.meters.media_length import pages, seconds, shown
 
 Count = Callable[[str], int]
 

@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from yohaku.recall.seek import Seek
+from yohaku.recall.patterns import Seek
 from yohaku.stores import Piece
 
 LONGEST = 1 << 20

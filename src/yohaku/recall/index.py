@@ -216,7 +216,7 @@ def place(store: Store) -> tuple[Path, str] | None:
     """The file of the index, and the tenant; none for a store that is no file."""
     if isinstance(store, MemoryStore):
         return None
-    from yohaku.stores.sheltered import Sheltered
+    from yohaku.stores.fallback import Sheltered
     from yohaku.stores.sqlite import SQLiteStore
 
     while isinstance(store, Sheltered):

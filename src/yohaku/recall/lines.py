@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from yohaku.recall.blocks import Line, blocks, hits, size
-from yohaku.recall.seek import seek
+from yohaku.recall.patterns import seek
 from yohaku.stores import Original, Piece, Store
 
 WIDTH = 2000

@@ -11,10 +11,10 @@ from typing import Any
 
 from yohaku.core.errors import BadSetting
 from yohaku.dialects import dialect_named
-from yohaku.dialects.tools import Signature
+from yohaku.dialects.tool_definitions import Signature
 from yohaku.recall.lines import grep, read
-from yohaku.recall.place import place_in
-from yohaku.recall.words import search
+from yohaku.recall.ref import place_in
+from yohaku.recall.search import search
 from yohaku.stores import Store
 
 MOST_LINES = 2000

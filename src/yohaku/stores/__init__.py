@@ -16,7 +16,7 @@ from urllib.parse import quote, unquote, urlsplit
 from yohaku.core.errors import BadSetting, UnknownRef
 
 if TYPE_CHECKING:
-    from yohaku.core.fold import Fold
+    from yohaku.core.folds import Fold
 
 Source: TypeAlias = Iterable[bytes] | Iterable[str] | IO[bytes]
 
@@ -114,7 +114,7 @@ class Store(Protocol):
         ...
 
     def erase(self, conversation: str, rows: Iterable[str]) -> None:
-        """Remove these rows, each once, and no other that is recorded meanwhile. For `yohaku.collect`."""
+        """Remove these rows, each once, and no other that is recorded meanwhile. For `yohaku.stores.collect`."""
         ...
 
     def kept(self) -> Iterator[Kept]:
@@ -130,7 +130,7 @@ class Store(Protocol):
         ...
 
     def drop(self, refs: Iterable[str], before: int) -> int:
-        """Remove the originals among these that were not put again since then; how many. For `yohaku.collect`."""
+        """Remove the originals among these that were not put again since then; return how many."""
         ...
 
     def of(self, tenant: str) -> Store:

@@ -7,7 +7,7 @@ from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from yohaku.core.errors import UnknownRef
-from yohaku.core.fold import Fold, Gist
+from yohaku.core.folds import Fold, Gist
 from yohaku.stores import Kept, Opened, Original, Piece, Source
 from yohaku.stores.chunks import Cutter, count_lines, cut, decoded, encoded, first_chunk
 from yohaku.stores.joined import BETWEEN, flat

@@ -17,7 +17,7 @@ from itertools import islice
 from typing import Any, TypeAlias, TypeVar
 
 from yohaku.core.errors import BadSetting, StoreFailed, UnknownRef
-from yohaku.core.fold import Fold
+from yohaku.core.folds import Fold
 from yohaku.stores import DAY, HOUR, Kept, Opened, Original, Piece, Source, address, joined, redacted
 from yohaku.stores.chunks import (
     BATCH,

@@ -16,7 +16,7 @@ from secrets import token_hex
 from typing import Any
 
 from yohaku.core.errors import BadSetting, StoreFailed, UnknownRef
-from yohaku.core.fold import Fold
+from yohaku.core.folds import Fold
 from yohaku.stores import DAY, HOUR, Kept, Opened, Original, Piece, Source, address, joined, redacted
 from yohaku.stores.chunks import (
     BATCH,

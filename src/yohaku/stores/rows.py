@@ -10,7 +10,7 @@ from urllib.parse import quote, unquote
 
 import msgspec
 
-from yohaku.core.fold import Fold, Gist, Stub
+from yohaku.core.folds import Fold, Gist, Stub
 
 GIST = ""
 """The slot of a gist: there is one on a key."""

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from yohaku.core.errors import StoreFailed, UnknownRef
-from yohaku.core.fold import Fold
+from yohaku.core.folds import Fold
 from yohaku.stores import DAY, HOUR, Kept, Opened, Original, Piece, Source, address, joined, path_of
 from yohaku.stores.chunks import (
     BATCH,

@@ -19,21 +19,21 @@ from textual.driver import Driver
 from textual.screen import ModalScreen
 from textual.widgets import Static, TextArea
 
-from yohaku.agent.bench.tool import Ask
+from yohaku.agent.commands import slash_commands
 from yohaku.agent.events import Called, Calling, Ended, Event, Folded, Gauge, Output, Replied, Said, Thought, Told
-from yohaku.agent.surface import commands
-from yohaku.agent.surface.showing import drawn
-from yohaku.agent.surface.typed import Typed
-from yohaku.agent.surface.working import Allowed, Beginning, Working
-from yohaku.agent.words import say
-from yohaku.tui.allow import Allow
-from yohaku.tui.choices import Choices
-from yohaku.tui.flow import Flow
-from yohaku.tui.gaugeline import GaugeLine
+from yohaku.agent.format import drawn
+from yohaku.agent.protocols import Allowed, Beginning, Working
+from yohaku.agent.toolkit.tool import Ask
+from yohaku.messages.agent import say
+from yohaku.tui.completions import Choices
+from yohaku.tui.conversation import Flow
+from yohaku.tui.gauge_line import GaugeLine
+from yohaku.tui.input_history import Typed
 from yohaku.tui.panel import Panel
+from yohaku.tui.permission_dialog import Allow
 from yohaku.tui.prompt import Prompt
-from yohaku.tui.question import Question
-from yohaku.tui.waiting import Waiting
+from yohaku.tui.question_dialog import Question
+from yohaku.tui.queued_prompts import Waiting
 
 Answer = TypeVar("Answer")
 
@@ -84,7 +84,7 @@ class YohakuApp(App[int]):
         home = sys.modules[driver.__module__]
         if hasattr(home, "XTermParser"):  # the driver can be given no parser of ours
             with suppress(ImportError):  # nor is there a public one to build on: without, a big paste is only slow
-                from yohaku.tui.quickpaste import QuickPaste
+                from yohaku.tui.fast_paste import QuickPaste
 
                 setattr(home, "XTermParser", QuickPaste)  # noqa: B010
         return driver
@@ -113,7 +113,7 @@ class YohakuApp(App[int]):
     def on_text_area_changed(self, changed: TextArea.Changed) -> None:
         prompt = self.query_one(Prompt)
         if changed.text_area is prompt:
-            found = commands.completions(prompt.text, self.begin.settings.data)
+            found = slash_commands.completions(prompt.text, self.begin.settings.data)
             found = [] if found == [prompt.text] else found
             self.query_one(Choices).show(found)
             prompt.choosing = bool(found)
@@ -136,7 +136,7 @@ class YohakuApp(App[int]):
                 prompt.choosing = False
                 prompt._send()
             case _ if choices.texts:
-                command = commands.COMMANDS.get(choices.chosen.removeprefix("/"))
+                command = slash_commands.COMMANDS.get(choices.chosen.removeprefix("/"))
                 prompt.take(choices.chosen + (" " if command and command.takes else ""))
 
     async def action_interrupt(self) -> None:
@@ -247,7 +247,7 @@ class YohakuApp(App[int]):
 
     async def _take(self, text: str) -> None:
         name = text.split(maxsplit=1)[0].removeprefix("/")
-        command = commands.COMMANDS.get(name) if text.startswith("/") else None
+        command = slash_commands.COMMANDS.get(name) if text.startswith("/") else None
         alone = command is not None and (command.alone or (command.calm and self.agent is not None))
         if text.startswith("/") and (command is None or alone or (self.agent and not self._busy)):
             self.run_worker(self._command(text), group="command", exit_on_error=False)
@@ -319,7 +319,7 @@ class YohakuApp(App[int]):
     async def _commanded(self, text: str) -> None:
         flow = self.query_one(Flow)
         await flow.prompted(text)
-        done = await commands.run(self, text)
+        done = await slash_commands.run(self, text)
         if done.do == "quit":
             await self.action_leave()
             return

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from textual.content import Content
 
-from yohaku.agent.surface.showing import clean
-from yohaku.agent.words import say
+from yohaku.agent.format import clean
+from yohaku.messages.agent import say
 
 STYLES = {"+": "$text-success", "-": "$text-error", "@": "$text-accent"}
 

@@ -11,8 +11,8 @@ from textual.content import Content
 from textual.widgets import Static
 
 from yohaku.agent.events import Gauge
-from yohaku.agent.surface.showing import MARKS, bar, clip, columns, counts, headline, left, padded, rows
-from yohaku.agent.words import say
+from yohaku.agent.format import MARKS, bar, clip, columns, counts, headline, left, padded, rows
+from yohaku.messages.agent import say
 
 LEVELS = ("calm", "warm", "hot", "full")
 

@@ -15,9 +15,9 @@ from textual.keys import Keys
 from textual.message import Message
 from textual.widgets import TextArea
 
-from yohaku.agent.surface.pasted import BIG, Pasted
-from yohaku.agent.surface.typed import Typed
-from yohaku.agent.words import say
+from yohaku.messages.agent import say
+from yohaku.tui.input_history import Typed
+from yohaku.tui.pasted import BIG, Pasted
 
 # Terminals send Escape and Enter for Alt-Enter, of which the Alt is lost unless the pair is known as a key.
 cast("dict[str, object]", ANSI_SEQUENCES_KEYS).setdefault("\x1b\r", (Keys.ControlJ,))

@@ -12,7 +12,7 @@ from textual import events
 from textual.containers import Vertical
 from textual.widgets import Static
 
-from yohaku.agent.surface.showing import clean
+from yohaku.agent.format import clean
 from yohaku.tui.markdown import drawn, parted
 
 PAUSE = 1 / 15

@@ -21,7 +21,7 @@ from yohaku.agent.host.capacity import (
     trained_for,
     window_for,
 )
-from yohaku.agent.words.host import reason, warning
+from yohaku.messages.agent.host import reason, warning
 
 ROOT = Path(__file__).resolve().parents[3]
 

@@ -11,7 +11,7 @@ import pytest
 
 from tests.agent.loopback import Asked, Reply, loopback
 from yohaku.agent.host.download import DownloadFailed, fetch
-from yohaku.agent.host.weights import Offer, Weights, partial
+from yohaku.agent.host.downloadable_models import Offer, Weights, partial
 
 pytest.importorskip("aiohttp", reason="aiohttp is needed to bring files: install the extra `agent`")
 

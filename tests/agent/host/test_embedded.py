@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from tests.models import tiny
-from yohaku import settings as setting
 from yohaku.agent.host import embedded
-from yohaku.agent.host.asking import ask
 from yohaku.agent.host.capacity import GIB, Memory
-from yohaku.agent.host.find import find
-from yohaku.agent.host.servers import BYTES, PATH
-from yohaku.agent.host.windows import window_at
+from yohaku.agent.host.choose_window import window_at
+from yohaku.agent.host.find_model import find
+from yohaku.agent.host.http_get import ask
+from yohaku.agent.host.local_servers import BYTES, PATH
+from yohaku.config import settings as setting
 
 MEMORY = Memory(16 * GIB, 12 * GIB)
 

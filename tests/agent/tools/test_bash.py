@@ -11,8 +11,8 @@ import pytest
 
 from tests.agent.benches import ABench
 from yohaku import meters
-from yohaku.agent.bench import room, secrets
-from yohaku.agent.bench.tool import Given
+from yohaku.agent.toolkit import output_budget, secrets
+from yohaku.agent.toolkit.tool import Given
 from yohaku.agent.tools import bash, tool_named, use
 
 
@@ -161,7 +161,7 @@ def test_too_much_output_keeps_both_ends_and_all_of_it_behind_a_ref(tmp_path: Pa
 
 def test_the_room_is_kept_to(tmp_path: Path) -> None:
     meter = meters.for_model("gpt-4o")
-    with room.open(400, meter):
+    with output_budget.open(400, meter):
         given = ABench(tmp_path).use("bash", command="seq 1 5000; exit 1")
     assert meter.count(given.text) <= 400
     assert given.text.startswith("1\n2\n")

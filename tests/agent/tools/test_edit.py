@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from tests.agent.benches import ABench
-from yohaku.agent.bench.permission import REFUSED
-from yohaku.agent.bench.tool import Ask, Given
+from yohaku.agent.toolkit.permissions import REFUSED
+from yohaku.agent.toolkit.tool import Ask, Given
 
 CODE = "def a():\n    return 1\n\n\ndef b():\n    return 1\n"
 

@@ -8,8 +8,8 @@ import pytest
 
 from tests.agent.benches import ABench
 from yohaku import meters
-from yohaku.agent.bench import room
-from yohaku.agent.bench.tool import Given
+from yohaku.agent.toolkit import output_budget
+from yohaku.agent.toolkit.tool import Given
 
 METER = meters.for_model("gpt-4o")
 
@@ -68,7 +68,7 @@ def test_there_are_at_most_five_hundred_hits(tmp_path: Path) -> None:
 
 def test_the_room_is_kept_to(tmp_path: Path) -> None:
     make(tmp_path, a="a hit with some words around it\n" * 10_000)
-    with room.open(300, METER):
+    with output_budget.open(300, METER):
         given = ABench(tmp_path).use("grep", pattern="hit")
     assert METER.count(given.text) <= 300
     assert given.cut

@@ -7,11 +7,11 @@ import pytest
 
 from tests.agent.benches import ABench
 from yohaku import meters
-from yohaku.agent.bench import room
-from yohaku.agent.bench.arguments import takes
-from yohaku.agent.bench.tool import Arguments, Bench, Given, Tool
+from yohaku.agent.toolkit import output_budget
+from yohaku.agent.toolkit.arguments import takes
+from yohaku.agent.toolkit.tool import Arguments, Bench, Given, Tool
 from yohaku.agent.tools import FULL, SMALL, definitions, one_line, tools_for, use
-from yohaku.dialects.tools import signature
+from yohaku.dialects.tool_definitions import signature
 
 METER = meters.for_model("gpt-4o")  # o200k
 
@@ -79,9 +79,9 @@ def test_a_tool_that_fails_is_told_and_takes_from_the_room(tmp_path: Path) -> No
         raise PermissionError(13, "Permission denied", "/x")
 
     tool = Tool("odd", "", takes(), "read", fails, lambda _: "odd")
-    with room.open(1_000, METER):
+    with output_budget.open(1_000, METER):
         assert asyncio.run(use(tool, ABench(tmp_path), {})) == Given("Permission denied: /x", error=True)
-        assert room.left() == 1_000 - METER.count("Permission denied: /x")
+        assert output_budget.left() == 1_000 - METER.count("Permission denied: /x")
 
 
 @pytest.mark.parametrize(

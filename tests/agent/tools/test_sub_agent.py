@@ -4,7 +4,7 @@ from pathlib import Path
 
 from tests.agent.benches import ABench
 from yohaku import meters
-from yohaku.agent.bench import room
+from yohaku.agent.toolkit import output_budget
 
 
 def test_only_the_report_comes_back(tmp_path: Path) -> None:
@@ -20,7 +20,7 @@ def test_a_long_report_is_cut_and_kept(tmp_path: Path) -> None:
             return "much to tell\n" * 5_000
 
     bench = Talkative(tmp_path)
-    with room.open(200, meters.for_model("gpt-4o")):
+    with output_budget.open(200, meters.for_model("gpt-4o")):
         given = bench.use("sub_agent", task="look")
     ref = given.text.partition("ref=")[2].partition("]")[0]
     assert bench.session is not None

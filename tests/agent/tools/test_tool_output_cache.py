@@ -4,8 +4,8 @@ from pathlib import Path
 
 from tests.agent.benches import ABench
 from yohaku import meters
-from yohaku.agent.bench import room
-from yohaku.core.fold import ref_of
+from yohaku.agent.toolkit import output_budget
+from yohaku.core.folds import ref_of
 
 TEXT = "".join(f"line {number}\n" for number in range(1, 2_001))
 
@@ -23,7 +23,7 @@ def test_the_room_is_kept_to(tmp_path: Path) -> None:
     bench, meter = ABench(tmp_path), meters.for_model("gpt-4o")
     assert bench.session is not None
     bench.session.store.put(ref_of(TEXT), TEXT)
-    with room.open(200, meter):
+    with output_budget.open(200, meter):
         given = bench.use("tool_output_cache", ref_id=ref_of(TEXT), limit=2_000)
     assert (given.cut, meter.count(given.text) <= 200) == (True, True)
 

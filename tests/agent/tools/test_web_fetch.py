@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.agent.benches import ABench
-from yohaku.agent.bench.tool import Ask, Given
+from yohaku.agent.toolkit.tool import Ask, Given
 from yohaku.agent.tools import tool_named, use, web_fetch
 
 pytest.importorskip("aiohttp")

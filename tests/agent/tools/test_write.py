@@ -3,7 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.agent.benches import ABench
-from yohaku.agent.bench.tool import Given
+from yohaku.agent.toolkit.tool import Given
 
 
 def test_a_new_file_and_its_folders_are_made(tmp_path: Path) -> None:

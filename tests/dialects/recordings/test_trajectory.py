@@ -11,8 +11,8 @@ import pytest
 from tests.dialects.recordings import told
 
 from yohaku.core.errors import Malformed, Unreadable
+from yohaku.core.history_builder import history_of
 from yohaku.core.model import Call, Reply, Result, Step, Text, Turn, Use
-from yohaku.core.scribe import history_of
 from yohaku.dialects.openai_chat import OpenAIChat
 from yohaku.dialects.recordings import Billed, Recording, trajectory
 

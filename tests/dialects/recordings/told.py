@@ -6,8 +6,8 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from yohaku.core.history_builder import history_of
 from yohaku.core.model import Call, History, Part, Result, Step, Text, Turn, Use
-from yohaku.core.scribe import history_of
 from yohaku.dialects.dialect import arguments_object
 
 Row = dict[str, Any]

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from yohaku.agent.host.cache import MIB, cache_of, guide, whole
-from yohaku.core.strategies import strategies
+from yohaku.agent.host.kv_cache import MIB, cache_of, guide, whole
+from yohaku.analysis.window_profile import strategies
 
 GIB = 1024 * MIB
 

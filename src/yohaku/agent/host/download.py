@@ -15,9 +15,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from yohaku.agent.host.weights import HOME, Offer, Weights, partial, size_of
-from yohaku.agent.words import say
+from yohaku.agent.host.downloadable_models import HOME, Offer, Weights, partial, size_of
 from yohaku.core.errors import YohakuError
+from yohaku.messages.agent import say
 
 if TYPE_CHECKING:
     from aiohttp import ClientSession

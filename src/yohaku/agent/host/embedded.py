@@ -12,16 +12,16 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from yohaku.agent.endpoint import Endpoint
-from yohaku.agent.host import shelves, weights
-from yohaku.agent.host.asking import ask_now
+from yohaku.agent.host import downloadable_models, local_models
 from yohaku.agent.host.capacity import Memory, trained_for
-from yohaku.agent.host.servers import BYTES, PATH
-from yohaku.agent.host.weights import Offer
-from yohaku.agent.words import say
+from yohaku.agent.host.downloadable_models import Offer
+from yohaku.agent.host.http_get import ask_now
+from yohaku.agent.host.local_servers import BYTES, PATH
+from yohaku.client.endpoint import Endpoint
+from yohaku.config.settings import Settings
 from yohaku.core.errors import Unreadable, YohakuError
+from yohaku.messages.agent import say
 from yohaku.meters import gguf
-from yohaku.settings import Settings
 
 THREADS = 12
 """More do not make it faster: memory is the bound."""
@@ -60,13 +60,13 @@ def engine() -> bool:
 
 def find(settings: Settings, memory: Memory) -> Endpoint | None:
     """The best model among the files on this machine, still to be served."""
-    found = shelves.best(shelves.shelved(settings), memory)
+    found = local_models.best(local_models.shelved(settings), memory)
     return _endpoint(found[0].name, found[0].path, found[0].bytes, found[1]) if found else None
 
 
 def offer(settings: Settings, memory: Memory) -> Offer | None:
     """The model to be downloaded where there is none, for the surface to ask about; none without the engine."""
-    return weights.offer(settings.data / "models", memory) if engine() else None
+    return downloadable_models.offer(settings.data / "models", memory) if engine() else None
 
 
 def of_file(path: Path) -> Endpoint:
@@ -75,7 +75,7 @@ def of_file(path: Path) -> Endpoint:
         said = gguf.metadata(path)
     except Unreadable as why:
         raise Unservable("not_served", name=path.name) from why
-    model = shelves.whole_of(path)
+    model = local_models.whole_of(path)
     return _endpoint(model.name if model else path.stem, path, model.bytes if model else path.stat().st_size, said)
 
 
@@ -118,6 +118,6 @@ def _endpoint(name: str, path: Path, size: int, said: Mapping[str, object]) -> E
 
 
 def _threads() -> int:
-    from yohaku.agent.host.probe import cores
+    from yohaku.agent.host.memory import cores
 
     return max(1, min(cores() - 1, THREADS))

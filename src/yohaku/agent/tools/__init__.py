@@ -10,17 +10,17 @@ from functools import cache
 from importlib import import_module
 from typing import Any, Literal
 
-from yohaku.agent.bench import room
-from yohaku.agent.bench.arguments import Wrong, mended
-from yohaku.agent.bench.edits import Refused
-from yohaku.agent.bench.files import Stale
-from yohaku.agent.bench.permission import REFUSED
-from yohaku.agent.bench.secrets import redact
-from yohaku.agent.bench.tool import Arguments, Bench, Given, Tool
+from yohaku.agent.toolkit import output_budget
+from yohaku.agent.toolkit.arguments import Wrong, mended
+from yohaku.agent.toolkit.edits import Refused
+from yohaku.agent.toolkit.permissions import REFUSED
+from yohaku.agent.toolkit.secrets import redact
+from yohaku.agent.toolkit.seen_files import Stale
+from yohaku.agent.toolkit.tool import Arguments, Bench, Given, Tool
 from yohaku.core.errors import YohakuError
 from yohaku.core.model import Call, Result, Text, Use
-from yohaku.core.passes.once import line
 from yohaku.dialects import dialect_named
+from yohaku.passes.one_line_results import line
 
 SMALL = ("bash", "read", "write", "edit", "glob", "grep")
 FULL = (
@@ -87,7 +87,7 @@ async def use(tool: Tool, bench: Bench, arguments: Arguments | str) -> Given:
     except (ValueError, RecursionError, MemoryError) as why:
         given = Given(f"{tool.name} failed: {str(why) or type(why).__name__}", error=True)
     given = Given(redact(given.text), given.error, redact(given.diff), given.cut, given.media)
-    room.take(given.text)
+    output_budget.take(given.text)
     return given
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from yohaku.agent.bench.arguments import takes, text
-from yohaku.agent.bench.tool import Arguments, Bench, Given, Tool
+from yohaku.agent.toolkit.arguments import takes, text
+from yohaku.agent.toolkit.tool import Arguments, Bench, Given, Tool
 
 NOBODY = "Nobody is there to answer. Decide yourself, and say what you assumed."
 

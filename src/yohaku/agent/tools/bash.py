@@ -13,13 +13,13 @@ import threading
 import time
 from asyncio.subprocess import DEVNULL, Process
 
-from yohaku.agent.bench import room, texts
-from yohaku.agent.bench.arguments import Wrong, number, takes, text
-from yohaku.agent.bench.keep import keep, size
-from yohaku.agent.bench.permission import REFUSED, running
-from yohaku.agent.bench.secrets import Redacting
-from yohaku.agent.bench.sink import SPILLED, Sink
-from yohaku.agent.bench.tool import Arguments, Bench, Given, Tool
+from yohaku.agent.toolkit import output_budget, text_files
+from yohaku.agent.toolkit.arguments import Wrong, number, takes, text
+from yohaku.agent.toolkit.output_buffer import SPILLED, Sink
+from yohaku.agent.toolkit.permissions import REFUSED, running
+from yohaku.agent.toolkit.save_output import keep, size
+from yohaku.agent.toolkit.secrets import Redacting
+from yohaku.agent.toolkit.tool import Arguments, Bench, Given, Tool
 
 CAP = 30 * 1024
 """Bytes of output the model is given at most."""
@@ -48,7 +48,7 @@ async def run(bench: Bench, given: Arguments) -> Given:
     patience = min(LONGEST, max(1, given.get("timeout", PATIENCE)))
     if not await bench.allow(running(bench, command)):
         return Given(REFUSED, error=True)
-    sink = Sink(room.size(CAP))
+    sink = Sink(output_budget.size(CAP))
     process, reader = await _start(bench, command, sink)
     with sink:
         late = await _over(process, patience)
@@ -176,9 +176,11 @@ class _Reader:
 async def _given(bench: Bench, sink: Sink, code: int, late: int, held: bool) -> Given:
     notes = [_ending(code, late)] if code or late else []
     notes += ["[something still runs in the background; its later output is not read]"] if held else []
-    head, tail = map(_clean, map(texts.shown, sink.ends())) if sink.full else (_clean(texts.shown(sink.whole())), "")
+    head, tail = (
+        map(_clean, map(text_files.shown, sink.ends())) if sink.full else (_clean(text_files.shown(sink.whole())), "")
+    )
     told = "\n".join(filter(None, [head.rstrip("\n"), *notes]))
-    if not sink.full and room.fits(told):
+    if not sink.full and output_budget.fits(told):
         return Given(told or "(no output)", error=bool(code or late))
     spill = sink.spilled()
     ref = await keep(bench, head if spill is None else spill)
@@ -188,7 +190,7 @@ async def _given(bench: Bench, sink: Sink, code: int, late: int, held: bool) -> 
         first = head[: head.rindex("\n")] if "\n" in head else head
         last = tail[tail.index("\n") + 1 :] if "\n" in tail[:-1] else tail
         told = "\n".join([first, note, last.rstrip("\n"), *notes])
-    shown, _ = room.ends(told, note)
+    shown, _ = output_budget.ends(told, note)
     return Given(shown, error=bool(code or late), cut=True)
 
 

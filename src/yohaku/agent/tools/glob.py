@@ -9,12 +9,12 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from yohaku.agent.bench import room
-from yohaku.agent.bench.arguments import Wrong, takes, text
-from yohaku.agent.bench.globs import glob
-from yohaku.agent.bench.permission import REFUSED, place, reading
-from yohaku.agent.bench.tool import Arguments, Bench, Given, Tool
-from yohaku.agent.bench.walk import Found, walk
+from yohaku.agent.toolkit import output_budget
+from yohaku.agent.toolkit.arguments import Wrong, takes, text
+from yohaku.agent.toolkit.globs import glob
+from yohaku.agent.toolkit.permissions import REFUSED, place, reading
+from yohaku.agent.toolkit.project_files import Found, walk
+from yohaku.agent.toolkit.tool import Arguments, Bench, Given, Tool
 
 CAP = 300
 SECONDS = 20.0
@@ -65,7 +65,7 @@ def _find(bench: Bench, top: Path, pattern: str, stopped: Callable[[], bool]) ->
     less = seen > len(paths) or late
     note = f"[the newest {len(paths)} of {seen:,}{' or more' if late else ''}; use a narrower pattern]"
     told = "\n".join([*paths, note] if less else paths)
-    shown, cut = room.head(told, f"[cut; {seen:,} files: use a narrower pattern]")
+    shown, cut = output_budget.head(told, f"[cut; {seen:,} files: use a narrower pattern]")
     return Given(shown, cut=cut or less)
 
 

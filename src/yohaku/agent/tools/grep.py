@@ -9,15 +9,15 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from yohaku.agent.bench import room, texts
-from yohaku.agent.bench.arguments import Wrong, takes, text
-from yohaku.agent.bench.edits import missing
-from yohaku.agent.bench.globs import Matches, glob
-from yohaku.agent.bench.permission import REFUSED, place, reading
-from yohaku.agent.bench.secrets import holds_secrets
-from yohaku.agent.bench.tool import Arguments, Bench, Given, Tool
-from yohaku.agent.bench.walk import walk
-from yohaku.recall.seek import Seek, seek
+from yohaku.agent.toolkit import output_budget, text_files
+from yohaku.agent.toolkit.arguments import Wrong, takes, text
+from yohaku.agent.toolkit.edits import missing
+from yohaku.agent.toolkit.globs import Matches, glob
+from yohaku.agent.toolkit.permissions import REFUSED, place, reading
+from yohaku.agent.toolkit.project_files import walk
+from yohaku.agent.toolkit.secrets import holds_secrets
+from yohaku.agent.toolkit.tool import Arguments, Bench, Given, Tool
+from yohaku.recall.patterns import Seek, seek
 
 CAP = 500
 """Hits."""
@@ -61,7 +61,7 @@ async def run(bench: Bench, given: Arguments) -> Given:
 
 def _grep(bench: Bench, top: Path, pattern: str, search: _Search) -> Given:
     lines: list[str] = []
-    hits, size, skipped, full = 0, room.size(BYTES), 0, False
+    hits, size, skipped, full = 0, output_budget.size(BYTES), 0, False
     for name, path in _files(bench, top, search):
         if search.over or full:
             break
@@ -80,7 +80,9 @@ def _grep(bench: Bench, top: Path, pattern: str, search: _Search) -> Given:
     notes += [f"[{skipped} files that may hold secrets were not searched]"] if skipped else []
     if not hits:
         return Given("\n".join([f"No line matches {pattern}.", *notes]))
-    shown, cut = room.head("\n".join([*lines, *notes]), f"[cut; {hits:,} hits or more: use a narrower pattern or path]")
+    shown, cut = output_budget.head(
+        "\n".join([*lines, *notes]), f"[cut; {hits:,} hits or more: use a narrower pattern or path]"
+    )
     return Given(shown, cut=cut or full or late)
 
 
@@ -112,7 +114,7 @@ def _blocks(path: Path) -> Iterator[tuple[int, bytes]]:
     number, held, form = 1, b"", None
     with path.open("rb") as file:
         while block := file.read(BLOCK):
-            form = form or texts.form_of(block)
+            form = form or text_files.form_of(block)
             if form is None:
                 return
             if form.wide:
@@ -126,7 +128,7 @@ def _blocks(path: Path) -> Iterator[tuple[int, bytes]]:
         yield number, _utf8(held, form)
 
 
-def _utf8(data: bytes, form: texts.Form) -> bytes:
+def _utf8(data: bytes, form: text_files.Form) -> bytes:
     if form.encoding == "utf-8" or form.wide:
         return data.removeprefix(form.bom)
     return data.decode(form.encoding, "replace").encode()

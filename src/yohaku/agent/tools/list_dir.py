@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from yohaku.agent.bench import room
-from yohaku.agent.bench.arguments import Wrong, takes, text
-from yohaku.agent.bench.edits import missing
-from yohaku.agent.bench.keep import size
-from yohaku.agent.bench.permission import REFUSED, place, reading
-from yohaku.agent.bench.tool import Arguments, Bench, Given, Tool
+from yohaku.agent.toolkit import output_budget
+from yohaku.agent.toolkit.arguments import Wrong, takes, text
+from yohaku.agent.toolkit.edits import missing
+from yohaku.agent.toolkit.permissions import REFUSED, place, reading
+from yohaku.agent.toolkit.save_output import size
+from yohaku.agent.toolkit.tool import Arguments, Bench, Given, Tool
 
 CAP = 500
 
@@ -33,7 +33,7 @@ def listing(bench: Bench, path: Path) -> Given:
     lines = [_line(entry) for entry in entries[:CAP]]
     more = [f"[and {len(entries) - CAP:,} more]"] if len(entries) > CAP else []
     head = f"{bench.files.name(path)}/" if bench.files.name(path) != "." else "./"
-    shown, cut = room.head("\n".join([head, *lines, *more]), f"[cut; {len(entries):,} entries: use glob]")
+    shown, cut = output_budget.head("\n".join([head, *lines, *more]), f"[cut; {len(entries):,} entries: use glob]")
     return Given(shown if entries else f"{head} is empty", cut=cut or bool(more))
 
 

@@ -6,9 +6,9 @@ import json
 import re
 from typing import Any
 
-from yohaku.agent.bench.arguments import Wrong, number, takes, text
-from yohaku.agent.bench.edits import draft, save
-from yohaku.agent.bench.tool import Arguments, Bench, Given, Tool
+from yohaku.agent.toolkit.arguments import Wrong, number, takes, text
+from yohaku.agent.toolkit.edits import draft, save
+from yohaku.agent.toolkit.tool import Arguments, Bench, Given, Tool
 
 
 async def run(bench: Bench, given: Arguments) -> Given:

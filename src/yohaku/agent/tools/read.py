@@ -11,14 +11,14 @@ import re
 from base64 import b64encode
 from pathlib import Path
 
-from yohaku.agent.bench import room
-from yohaku.agent.bench.arguments import Wrong, number, takes, text
-from yohaku.agent.bench.edits import missing
-from yohaku.agent.bench.keep import size
-from yohaku.agent.bench.outline import outline, sketch
-from yohaku.agent.bench.pages import Page, clipped, page, split
-from yohaku.agent.bench.permission import REFUSED, place, reading
-from yohaku.agent.bench.tool import Arguments, Bench, Given, Tool
+from yohaku.agent.toolkit import output_budget
+from yohaku.agent.toolkit.arguments import Wrong, number, takes, text
+from yohaku.agent.toolkit.edits import missing
+from yohaku.agent.toolkit.file_lines import Page, clipped, page, split
+from yohaku.agent.toolkit.permissions import REFUSED, place, reading
+from yohaku.agent.toolkit.save_output import size
+from yohaku.agent.toolkit.source_outline import outline, sketch
+from yohaku.agent.toolkit.tool import Arguments, Bench, Given, Tool
 from yohaku.agent.tools.list_dir import listing
 from yohaku.core.errors import UnknownRef
 
@@ -58,7 +58,7 @@ def _is_ref(bench: Bench, said: str) -> bool:
     """Whether what was folded is meant; by a bare ref only where something is kept under it."""
     if SAID.fullmatch(said):
         return True
-    from yohaku.recall.place import place_in
+    from yohaku.recall.ref import place_in
 
     ref = place_in(said).ref
     try:
@@ -74,19 +74,19 @@ def _read(bench: Bench, path: Path, given: Arguments) -> Given:
     first, most = max(1, given.get("offset", 1)), given.get("limit", CAP)
     if most < 1:
         raise Wrong("limit must be 1 or more.")
-    found = page(path, first, min(most, CAP), room.size(BYTES))
+    found = page(path, first, min(most, CAP), output_budget.size(BYTES))
     if found is None:
         about = f"{size(path.stat().st_size)}{_kind(path)}"
         raise Wrong(f"{name} is not text ({about}): use a command that understands it.")
     bench.files.saw(path, found.data)
     whole = "offset" not in given and "limit" not in given
     if whole and path.suffix == ".ipynb" and (cells := _notebook(found.text)):
-        shown, cut = room.head(cells, "[cut; use bash with jq for the rest]")
+        shown, cut = output_budget.head(cells, "[cut; use bash with jq for the rest]")
         return Given(shown, cut=cut)
     if not found.lines:
         return Given("[empty file]" if not found.total else f"[{name} has {found.total} lines, none from {first} on]")
     text = _numbered(found)
-    if whole and (found.more or not room.fits(text)) and (drawn := _sketched(found, name)):
+    if whole and (found.more or not output_budget.fits(text)) and (drawn := _sketched(found, name)):
         return Given(drawn, cut=True)
     return _headed(found, text, cut=whole and bool(found.more))
 
@@ -100,7 +100,7 @@ def _headed(found: Page, text: str, cut: bool) -> Given:
     """The lines, or as many as there is room for, and where to go on."""
     of = f" of {found.total:,}" if found.total is not None else ""
     note = _going_on(found, len(found.lines), of)
-    shown, less = (text, False) if room.fits(f"{text}\n{note}") else room.head(text, note)
+    shown, less = (text, False) if output_budget.fits(f"{text}\n{note}") else output_budget.head(text, note)
     if not less:
         return Given(f"{text}\n{_going_on(found, len(found.lines), of)}" if found.more else text, cut=cut)
     lines = shown.removesuffix(note).rstrip("\n")
@@ -118,7 +118,7 @@ def _sketched(found: Page, name: str) -> str | None:
     lines = [clipped(line) for line in split(found.text, found.form.newline)]
     for ends, most in SHAPES:
         drawn = sketch(lines, outline(found.text, name, most), ends)
-        if drawn and room.fits(drawn):
+        if drawn and output_budget.fits(drawn):
             return drawn
     return None
 

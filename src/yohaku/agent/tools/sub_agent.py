@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from yohaku.agent.bench import room
-from yohaku.agent.bench.arguments import Wrong, takes, text
-from yohaku.agent.bench.keep import keep
-from yohaku.agent.bench.tool import Arguments, Bench, Given, Tool
+from yohaku.agent.toolkit import output_budget
+from yohaku.agent.toolkit.arguments import Wrong, takes, text
+from yohaku.agent.toolkit.save_output import keep
+from yohaku.agent.toolkit.tool import Arguments, Bench, Given, Tool
 
 
 async def run(bench: Bench, given: Arguments) -> Given:
     if not given["task"].strip():
         raise Wrong("The task is empty.")
     said = await bench.delegate(given["task"])
-    if room.fits(said):
+    if output_budget.fits(said):
         return Given(said or "It brought nothing back.")
-    shown, cut = room.head(said, f"[cut{await keep(bench, said)}]")
+    shown, cut = output_budget.head(said, f"[cut{await keep(bench, said)}]")
     return Given(shown, cut=cut)
 
 

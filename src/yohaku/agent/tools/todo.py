@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from yohaku.agent.bench.arguments import Wrong, takes, text
-from yohaku.agent.bench.tool import Arguments, Bench, Given, Tool
+from yohaku.agent.toolkit.arguments import Wrong, takes, text
+from yohaku.agent.toolkit.tool import Arguments, Bench, Given, Tool
 
 STATUS = ("pending", "doing", "done")
 _ALSO = {"in_progress": "doing", "in-progress": "doing", "active": "doing", "completed": "done", "complete": "done",

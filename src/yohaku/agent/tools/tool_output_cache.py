@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 
-from yohaku.agent.bench import room
-from yohaku.agent.bench.arguments import Wrong
-from yohaku.agent.bench.tool import Arguments, Bench, Given, Tool
+from yohaku.agent.toolkit import output_budget
+from yohaku.agent.toolkit.arguments import Wrong
+from yohaku.agent.toolkit.tool import Arguments, Bench, Given, Tool
 from yohaku.recall import tools as recall
 
 
@@ -14,7 +14,9 @@ async def opened(bench: Bench, name: str, given: Arguments) -> Given:
     if bench.session is None:
         raise Wrong("Nothing is kept in this session.")
     said = await asyncio.to_thread(recall.call, bench.session.store, name, given)
-    shown, cut = room.head(said, "[cut; give a smaller limit, and go on from the line after the last one here]")
+    shown, cut = output_budget.head(
+        said, "[cut; give a smaller limit, and go on from the line after the last one here]"
+    )
     return Given(shown, cut=cut)
 
 

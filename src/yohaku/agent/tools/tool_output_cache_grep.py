@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from yohaku.agent.bench.tool import Arguments, Bench, Given, Tool
+from yohaku.agent.toolkit.tool import Arguments, Bench, Given, Tool
 from yohaku.agent.tools.tool_output_cache import opened
 from yohaku.recall import tools as recall
 

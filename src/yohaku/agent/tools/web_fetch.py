@@ -12,14 +12,14 @@ import socket
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
-from yohaku.agent.bench import room, texts
-from yohaku.agent.bench.arguments import Wrong, takes, text
-from yohaku.agent.bench.edits import Refused
-from yohaku.agent.bench.keep import keep, size
-from yohaku.agent.bench.page_text import page_text
-from yohaku.agent.bench.secrets import redact
-from yohaku.agent.bench.tool import Arguments, Ask, Bench, Given, Tool
-from yohaku.agent.words import say
+from yohaku.agent.toolkit import output_budget, text_files
+from yohaku.agent.toolkit.arguments import Wrong, takes, text
+from yohaku.agent.toolkit.edits import Refused
+from yohaku.agent.toolkit.page_text import page_text
+from yohaku.agent.toolkit.save_output import keep, size
+from yohaku.agent.toolkit.secrets import redact
+from yohaku.agent.toolkit.tool import Arguments, Ask, Bench, Given, Tool
+from yohaku.messages.agent import say
 
 LARGEST = 5 * 1024 * 1024
 CAP = 60 * 1024
@@ -145,10 +145,10 @@ async def _given(bench: Bench, url: str, status: int, kind: str, body: bytes) ->
     head = f"{url}" if status < 400 else f"{url} answered {status}"
     note = " (only its beginning was read)" if len(body) >= LARGEST else ""
     told = f"{head}{note}\n\n{said}"
-    if len(told) <= CAP and room.fits(told):
+    if len(told) <= CAP and output_budget.fits(told):
         return Given(told, error=status >= 400)
     note = f"[the rest is left out{await keep(bench, redact(said))}]"
-    shown, _ = room.head(told[:CAP] + "\n" + note, note)
+    shown, _ = output_budget.head(told[:CAP] + "\n" + note, note)
     return Given(shown, error=status >= 400, cut=True)
 
 
@@ -161,7 +161,7 @@ def _decoded(body: bytes, kind: str) -> str | None:
             return body.decode(charset)
     except (LookupError, UnicodeDecodeError):
         pass
-    found = texts.read(body)
+    found = text_files.read(body)
     return found[0] if found else None
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from yohaku.agent.bench.arguments import Wrong, takes, text
-from yohaku.agent.bench.diffs import counted
-from yohaku.agent.bench.edits import draft, ended_like, save
-from yohaku.agent.bench.tool import Arguments, Bench, Given, Tool
+from yohaku.agent.toolkit.arguments import Wrong, takes, text
+from yohaku.agent.toolkit.diffs import counted
+from yohaku.agent.toolkit.edits import draft, ended_like, save
+from yohaku.agent.toolkit.tool import Arguments, Bench, Given, Tool
 
 
 async def run(bench: Bench, given: Arguments) -> Given:

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from yohaku.core.errors import Unreadable
+from yohaku.core.history_builder import Scribe
 from yohaku.core.model import Call, History, Part, Result, Use
-from yohaku.core.scribe import Scribe
 from yohaku.dialects.dialect import Dialect, Json
 
 

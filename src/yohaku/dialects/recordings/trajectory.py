@@ -6,8 +6,8 @@ Law: a file that breaks the format is refused with the line where it does; nothi
 from __future__ import annotations
 
 from yohaku.core.errors import Malformed, Unreadable
+from yohaku.core.history_builder import Scribe
 from yohaku.core.model import Call, Result, Text
-from yohaku.core.scribe import Scribe
 from yohaku.dialects.dialect import Json, kind_of, text_at
 from yohaku.dialects.recordings import Recording, Retelling
 from yohaku.dialects.recordings.lines import rows

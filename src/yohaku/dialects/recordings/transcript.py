@@ -13,7 +13,7 @@ from io import BytesIO
 import msgspec
 
 from yohaku.core.errors import Malformed, Unreadable
-from yohaku.core.fold import Fold, Gist, Slot, Stub
+from yohaku.core.folds import Fold, Gist, Slot, Stub
 from yohaku.dialects import CLASSES, DIALECTS
 from yohaku.dialects.dialect import Dialect, Json, kind_of
 from yohaku.dialects.recordings import Recording, Retelling

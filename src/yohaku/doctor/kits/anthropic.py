@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from yohaku.core.fold import ref_of
+from yohaku.core.folds import ref_of
 from yohaku.dialects.anthropic import LAWFUL_ID, OPENING, THOUGHTS
 from yohaku.doctor.kit import (
     NO_RESULT,

@@ -1,0 +1,63 @@
+"""Where the tokens of a conversation are, for `/context`: parts, biggest items, rules, pins, folds.
+
+Law: what is weighed is what is sent, by the meter the session counts with.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable, Iterator
+
+from yohaku.agent.call_titles import title_of
+from yohaku.agent.format import bar, clip, columns, headline, left, padded, rows
+from yohaku.agent.protocols import Working
+from yohaku.analysis.rules import standing
+from yohaku.core.model import History, Text, Use
+from yohaku.core.weigh import Scales
+from yohaku.messages.agent import say
+
+MOST = 8
+"""Items that are listed."""
+WIDTH = 60
+
+
+def told(agent: Working, lang: str) -> str:
+    gauge, session = agent.gauge, agent.session
+    receipt = session.receipt
+    shown = receipt.outcome.view.shown if receipt else agent.conversation.history
+    gist = receipt.outcome.view.gist if receipt else None
+    lines = [headline(gauge, lang, whole=True), bar(gauge.share, 40), ""]
+    table = (*rows(gauge, lang), left(gauge, lang))
+    width = max(columns(row.label) for row in table) + 2
+    lines += [f"{padded(row.label, width)}{row.tokens:>9,}  ({row.percent:>2}%)" for row in table]
+    scales = Scales(session.meter_for(agent.endpoint.dialect))
+    biggest = heapq.nlargest(MOST, _items(shown, scales, lang, gist.text if gist else ""), key=lambda item: item[0])
+    lines += _section(say("context_biggest", lang), (f"{tokens:>9,}  {clip(name, WIDTH)}" for tokens, name in biggest))
+    rules = receipt.rules if receipt else standing(agent.conversation.history.turns)
+    lines += _section(say("context_rules", lang), (f"- {clip(rule, WIDTH)}" for rule in rules))
+    lines += _section(say("context_pins", lang), (f"- {clip(str(pin), WIDTH)}" for pin in session.pins))
+    if receipt and receipt.folds:
+        lines += ["", say("context_folds", lang, count=len(receipt.folds))]
+    if gauge.coming:
+        lines += ["", say("context_next", lang, coming=gauge.coming)]
+    return "\n".join(lines)
+
+
+def _section(title: str, lines: Iterable[str]) -> list[str]:
+    told = list(lines)
+    return ["", title, *told] if told else []
+
+
+def _items(shown: History, scales: Scales, lang: str, gist: str) -> Iterator[tuple[int, str]]:
+    for turn in shown.turns:
+        for part in turn.prompt:
+            text = part.text if isinstance(part, Text) else part.kind
+            who = say("context_gist" if gist and text == gist else "context_prompt", lang)
+            yield scales.part(part), f"{who}: {text[:200]}"
+        for step in turn.steps:
+            for item in step.items:
+                if isinstance(item, Use):
+                    yield scales.use(item), f"{item.call.name}: {title_of(item.call)}"
+                else:
+                    text = item.text if isinstance(item, Text) else item.kind
+                    yield scales.part(item), f"{say('context_reply', lang)}: {text[:200]}"

@@ -1,0 +1,45 @@
+"""/permissions: what was allowed for good in this project, and how it is taken back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from yohaku.agent.toolkit.stored_permissions import Allowance, Allowances
+from yohaku.messages.agent import say
+
+FORGET, ALL = "forget", "all"
+
+
+def listed(kept: Allowances, mode: str, lang: str) -> str:
+    rows = kept.rows()
+    if not rows:
+        return say("permissions_none", lang)
+    lines = [f"{number:>3}  {row.said(lang)}" for number, row in enumerate(rows, 1)]
+    idle = [] if mode == "ask" else [say("permissions_idle", lang, mode=mode)]
+    return "\n".join([say("permissions_head", lang), *lines, *idle, say("permissions_how", lang)])
+
+
+def forgotten(kept: Allowances, asked: str, lang: str) -> str | None:
+    """What is asked for again from now on; None where nothing of it is there."""
+    chosen = _chosen(kept.rows(), asked)
+    if not chosen:
+        return None
+    kept.forget(chosen)
+    return say("permissions_gone", lang, what=", ".join(row.said(lang) for row in chosen))
+
+
+def completed(typed: str, data: Path, root: Path) -> list[str]:
+    """What may follow /permissions."""
+    rows = Allowances(data, root).rows()
+    each = [f"{FORGET} {number}" for number in range(1, len(rows) + 1)]
+    return [one for one in (*each, f"{FORGET} {ALL}") if rows and one.startswith(typed)]
+
+
+def _chosen(rows: tuple[Allowance, ...], asked: str) -> tuple[Allowance, ...]:
+    word, _, which = asked.partition(" ")
+    which = which.strip()
+    if word != FORGET:
+        return ()
+    if which == ALL:
+        return rows
+    return rows[int(which) - 1 : int(which)] if which.isdecimal() and 0 < int(which) <= len(rows) else ()

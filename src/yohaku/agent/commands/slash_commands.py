@@ -1,0 +1,316 @@
+"""The slash commands, for any surface: what is typed goes in, a text to show comes out.
+
+Law: a command that cannot do what it is asked says so in one plain sentence, and changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Literal
+
+from yohaku import messages
+from yohaku.agent import sessions
+from yohaku.agent.commands import permissions
+from yohaku.agent.format import padded
+from yohaku.agent.protocols import Desk, Working
+from yohaku.agent.toolkit.stored_permissions import Allowances
+from yohaku.config import settings as setting
+from yohaku.core.errors import YohakuError
+from yohaku.core.folds import Fold
+from yohaku.messages.agent import say
+from yohaku.messages.folds import folded as in_words
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    text: str = ""
+    kind: Literal["note", "warning", "error"] = "note"
+    do: Literal["", "quit", "redraw"] = ""
+    """What is left to the surface; "redraw": another conversation is on the desk."""
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    name: str
+    takes: str
+    """What may follow it, as people write it: `[words]`, `<ref>`."""
+    run: Callable[[Desk, str], Awaitable[Done]]
+    calm: bool = False
+    """May be run while the agent works."""
+    alone: bool = False
+    """Needs no agent."""
+
+    @property
+    def usage(self) -> str:
+        return f"/{self.name} {self.takes}".rstrip()
+
+    def about(self, lang: str) -> str:
+        return say(f"cmd_{self.name}", lang)
+
+
+async def run(desk: Desk, typed: str) -> Done:
+    """One line that begins with a slash."""
+    name, _, rest = typed.strip().removeprefix("/").partition(" ")
+    lang = desk.lang
+    command = COMMANDS.get(name.lower())
+    if command is None:
+        near = get_close_matches(name.lower(), COMMANDS, n=1)
+        hint = say("cmd_near", lang, name=f"/{near[0]}") if near else ""
+        return Done(say("cmd_unknown", lang, name=f"/{name}", near=hint), "error")
+    if not command.alone and desk.agent is None:
+        return Done(say("cmd_not_yet", lang, name=f"/{command.name}"), "warning")
+    if command.takes.startswith("<") and not rest.strip():
+        return Done(say("cmd_needs", lang, usage=command.usage), "error")
+    try:
+        return await command.run(desk, rest.strip())
+    except YohakuError as error:
+        return Done(messages.explain(error, lang), "error")
+    except OSError as error:
+        return Done(say("os_trouble", lang, name=error.filename or command.name, why=error.strerror or error), "error")
+
+
+def completions(typed: str, data: Path | None = None, root: Path | None = None) -> list[str]:
+    """What the line could become: names of commands, of sessions after /resume, what is allowed after /permissions."""
+    name, space, rest = typed.partition(" ")
+    if not typed.startswith("/") or "\n" in typed:
+        return []
+    if not space:
+        return [f"/{each}" for each in COMMANDS if each.startswith(name[1:].lower())]
+    if name == "/resume" and data is not None:
+        return [f"/resume {session.id}" for session in sessions.kept(data) if session.id.startswith(rest)]
+    if name == "/permissions" and data is not None:
+        return [f"/permissions {each}" for each in permissions.completed(rest, data, root or Path.cwd())]
+    return []
+
+
+def help_text(lang: str) -> str:
+    width = max(len(command.usage) for command in COMMANDS.values()) + 2
+    lines = [f"{padded(command.usage, width)}{command.about(lang)}" for command in COMMANDS.values()]
+    return "\n".join([*lines, "", say("screen_hint", lang)])
+
+
+def config_text(settings: setting.Settings, lang: str) -> str:
+    """Every setting, its value and where it came from, in columns."""
+    rows = [tuple(say("config_head", lang).split(" | "))]
+    rows += [(name, value, where or say("config_default", lang)) for name, value, where in setting.told(settings)]
+    widths = [max(len(row[column]) for row in rows) + 2 for column in (0, 1)]
+    return "\n".join(padded(row[0], widths[0]) + padded(row[1], widths[1]) + row[2] for row in rows)
+
+
+async def _compact(desk: Desk, words: str) -> Done:
+    folded = await _agent(desk).compact(words)
+    if folded is None or not folded.receipt.outcome.folds:
+        return Done(say("compact_none", desk.lang))
+    receipt = folded.receipt
+    facts = {"before": receipt.before, "after": receipt.after, "count": len(receipt.outcome.folds)}
+    survived = receipt.survived
+    return Done(say("compact_done", desk.lang, **facts, kept=survived.kept, by_ref=survived.by_ref))
+
+
+async def _context(desk: Desk, _: str) -> Done:
+    from yohaku.agent.commands.context import told
+
+    return Done(told(_agent(desk), desk.lang))
+
+
+async def _undo(desk: Desk, count: str) -> Done:
+    done, folded = await _agent(desk).undo(_number(count, 1))
+    if not done:
+        return Done(say("undo_none", desk.lang))
+    facts = {"after": done[0].row.get("after", 0), "before": done[-1].row.get("before", 0)}
+    told = say("undo_done", desk.lang, count=len(done), **facts)
+    return Done(f"{told} {say('undo_part', desk.lang, after=folded.receipt.after)}" if folded else told)
+
+
+async def _redo(desk: Desk, count: str) -> Done:
+    done = await _agent(desk).redo(_number(count, 1))
+    return Done(say("redo_done", desk.lang, count=len(done)) if done else say("redo_none", desk.lang))
+
+
+async def _why(desk: Desk, ref: str) -> Done:
+    receipt = _agent(desk).session.receipt
+    folds = receipt.folds if receipt else ()
+    wanted = ref.removeprefix("ref=")
+    chosen = [fold for fold in folds if fold.ref == wanted] if wanted else list(folds[:MOST])
+    if not chosen:
+        return Done(say("why_unknown", desk.lang, ref=wanted) if wanted else say("why_none", desk.lang))
+    lines = [_row(fold, desk.lang) for fold in chosen]
+    more = [] if wanted or len(folds) <= MOST else [say("screen_more", desk.lang, count=len(folds) - MOST)]
+    return Done("\n".join(lines + more))
+
+
+def _row(fold: Fold, lang: str) -> str:
+    what, why = in_words(fold.what, fold.why, lang)
+    return say("why_row", lang, before=fold.before, after=fold.after, what=what, why=why, ref=fold.ref)
+
+
+async def _recall(desk: Desk, asked: str) -> Done:
+    from yohaku import recall
+    from yohaku.recall.ref import place_in
+
+    store = _agent(desk).session.store
+    shown, _, offset = asked.partition(" ")
+    ref, line = place_in(shown)
+    if ref != shown or (ref.isalnum() and len(ref) == 12):
+        return Done(str(recall.read(store, ref, _number(offset, line or 1), 200)))
+    found = recall.search(store, asked, 20)
+    hits = [f"ref={hit.ref}:{hit.number}: {hit.text}" for hit in found.hits]
+    return Done("\n".join(hits) or messages.say("search_none", desk.lang, name=asked))
+
+
+async def _pin(desk: Desk, what: str) -> Done:
+    session = _agent(desk).session
+    if what:
+        return Done(say("pin_done", desk.lang, what=session.pin(what)))
+    return Done("\n".join(map(str, session.pins)) or say("pin_none", desk.lang))
+
+
+async def _unpin(desk: Desk, what: str) -> Done:
+    return Done(say("pin_gone", desk.lang, what=_agent(desk).session.unpin(what)))
+
+
+async def _model(desk: Desk, name: str) -> Done:
+    agent, lang = _agent(desk), desk.lang
+    found = await desk.begin.models(name)
+    if not found:
+        return Done(say("model_none", lang), "warning")
+    chosen = found[0]
+    if not name:
+        labels = tuple(f"{endpoint.model}  ({endpoint.name}, {window:,})" for endpoint, window in found)
+        answer = await desk.question(say("model_choose", lang), labels)
+        if answer not in labels:
+            return Done(say("model_same", lang))
+        chosen = found[labels.index(answer)]
+    await agent.switch(*chosen)
+    return Done(_now(agent, lang))
+
+
+async def _window(desk: Desk, tokens: str) -> Done:
+    agent, lang = _agent(desk), desk.lang
+    if tokens:
+        if not (wanted := _number(tokens, 0)):
+            return Done(say("window_bad", lang), "error")
+        await agent.switch(agent.endpoint, wanted)
+    return Done(say("window_now", lang, window=agent.window))
+
+
+async def _permissions(desk: Desk, asked: str) -> Done:
+    settings, lang = desk.begin.settings, desk.lang
+    kept = Allowances(settings.data, _agent(desk).root)
+    if not asked:
+        return Done(permissions.listed(kept, settings.permissions, lang))
+    gone = permissions.forgotten(kept, asked, lang)
+    return Done(gone) if gone else Done(say("permissions_which", lang), "error")
+
+
+async def _resume(desk: Desk, name: str) -> Done:
+    lang, data = desk.lang, desk.begin.settings.data
+    if not name:
+        found = sessions.kept(data)
+        if not found:
+            return Done(say("resume_none", lang), "warning")
+        labels = tuple(f"{session.id}  {session.title}" for session in found)
+        answer = await desk.question(say("resume_choose", lang), labels)
+        if answer not in labels:
+            return Done(say("model_same", lang))
+        name = found[labels.index(answer)].id
+    path = sessions.named(data, name)
+    if path is None:
+        return Done(messages.say("no_file", lang, name=name), "error")
+    agent = await desk.renew(resume=str(path))
+    turns = len(agent.conversation.history.turns) if agent else 0
+    return Done(say("resume_done", lang, name=path.name, turns=turns), do="redraw")
+
+
+async def _export(desk: Desk, name: str) -> Done:
+    from yohaku.agent.commands.export import markdown
+    from yohaku.dialects import dialect_named
+    from yohaku.session.transcript import Transcript
+
+    agent, lang = _agent(desk), desk.lang
+    history = agent.conversation.history
+    if not history.turns:
+        return Done(say("export_none", lang), "warning")
+    path = agent.root / Path(name or "conversation.md").expanduser()
+    if path.exists():
+        return Done(say("export_there", lang, name=path), "error")
+    dialect = dialect_named(agent.endpoint.dialect)
+    match path.suffix:
+        case ".jsonl":
+            with Transcript(path, dialect.name, agent.endpoint.model, resume=False) as written:
+                written.record(dialect.compose(history, agent.endpoint.model))
+        case ".json":
+            import json
+
+            body = dialect.compose(history, agent.endpoint.model)
+            path.write_text(json.dumps(body, ensure_ascii=False, indent=1), "utf-8")
+        case _:
+            path.write_text(markdown(history), "utf-8", errors="backslashreplace")
+    return Done(say("export_done", lang, name=path))
+
+
+async def _clear(desk: Desk, _: str) -> Done:
+    await desk.renew()
+    return Done(say("clear_done", desk.lang), do="redraw")
+
+
+async def _config(desk: Desk, _: str) -> Done:
+    return Done(config_text(desk.begin.settings, desk.lang))
+
+
+async def _help(desk: Desk, _: str) -> Done:
+    return Done(help_text(desk.lang))
+
+
+async def _quit(desk: Desk, _: str) -> Done:
+    return Done(do="quit")
+
+
+def _agent(desk: Desk) -> Working:
+    assert desk.agent is not None  # `run` has seen to it
+    return desk.agent
+
+
+def _now(agent: Working, lang: str) -> str:
+    endpoint = agent.endpoint
+    facts = {"model": endpoint.model, "name": endpoint.name, "dialect": endpoint.dialect, "window": agent.window}
+    return say("model_now", lang, **facts)
+
+
+def _number(text: str, default: int) -> int:
+    """8192, 8,192, 8k; the default for anything else."""
+    text = text.strip().lower().replace(",", "").replace("_", "")
+    factor = {"k": 1024, "m": 1024 * 1024}.get(text[-1:], 1)
+    digits = text[:-1] if factor > 1 else text
+    return int(digits) * factor if digits.isdecimal() and len(digits) < 10 else default
+
+
+MOST = 30
+"""Folds that /why lists."""
+
+COMMANDS: Mapping[str, Command] = {
+    command.name: command
+    for command in (
+        Command("compact", "[words]", _compact),
+        Command("compress", "[words]", _compact),
+        Command("context", "", _context, calm=True),
+        Command("undo", "[count]", _undo),
+        Command("redo", "[count]", _redo),
+        Command("why", "[ref]", _why, calm=True),
+        Command("recall", "<ref or words>", _recall, calm=True),
+        Command("pin", "[ref or text]", _pin, calm=True),
+        Command("unpin", "<ref or text>", _unpin, calm=True),
+        Command("model", "[name]", _model),
+        Command("window", "[tokens]", _window),
+        Command("permissions", "[forget]", _permissions, calm=True),
+        Command("resume", "[file or id]", _resume),
+        Command("export", "[file]", _export, calm=True),
+        Command("clear", "", _clear),
+        Command("config", "", _config, calm=True, alone=True),
+        Command("help", "", _help, calm=True, alone=True),
+        Command("quit", "", _quit, calm=True, alone=True),
+    )
+}

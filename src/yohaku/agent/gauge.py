@@ -1,0 +1,92 @@
+"""What counts the tokens for an endpoint, and what the panel shows of the count.
+
+Law: a local model whose vocabulary can be read is counted exactly; nothing is shown that was not weighed.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from yohaku import meters
+from yohaku.agent.events import Gauge
+from yohaku.client.endpoint import Endpoint
+from yohaku.core.budget import Budget
+from yohaku.core.engine import Recipe
+from yohaku.core.errors import Unreadable
+from yohaku.core.meter import Meter
+from yohaku.messages.agent import say
+
+if TYPE_CHECKING:
+    from yohaku.core.weigh import Ledger
+    from yohaku.session.session import Session
+
+VOCABULARY = "tokenizer.ggml.tokens"
+
+
+def meter_for(endpoint: Endpoint) -> Meter:
+    """From the model's own file or metadata where they are at hand, else by its name."""
+    try:
+        if path := str(endpoint.info.get("path") or ""):
+            return meters.from_file(path)
+        if VOCABULARY in endpoint.info:
+            return _from_metadata(endpoint)
+    except (Unreadable, OSError):
+        pass  # a file somewhere else, a vocabulary of a kind nobody here knows
+    return meters.for_model(endpoint.model, endpoint.dialect)
+
+
+def _from_metadata(endpoint: Endpoint) -> Meter:
+    from yohaku.meters import gguf, tokenizer_json
+    from yohaku.meters.cached import Remembered
+    from yohaku.meters.families import family_of
+
+    family = family_of(endpoint.model, endpoint.dialect)
+    encode = gguf.encoder_of(endpoint.info)
+    return Remembered(tokenizer_json.FromFile(Path(endpoint.model).name, encode, family.frame, family.rule))
+
+
+def first_rung(recipe: Recipe, budget: Budget) -> int:
+    """The weight at which it begins to fold."""
+    return min((budget.at(rung.level) for rung in recipe.rungs if not rung.quiet), default=budget.limit)
+
+
+def gauge(
+    session: Session,
+    ledger: Ledger,
+    meter: Meter,
+    lang: str,
+    *,
+    added: int = 0,
+    messages: int = 0,
+    foldings: int = 0,
+    cuts: int = 0,
+) -> Gauge:
+    """`ledger` is of what was sent last; `added` weighs what came after it."""
+    budget, scale = session.budget, session.scale
+    used = scale.total(ledger.total + added)
+    at = first_rung(session.recipe, budget)
+    if used > budget.limit:  # what tools gave is shown as it is: the true number, and that it is never sent so
+        coming = say("loop_over", lang, over=used - budget.limit)
+    elif used >= at:
+        coming = say("loop_now", lang, at=at)
+    elif used >= budget.at("warm"):
+        coming = say("loop_soon", lang, at=at, left=at - used)
+    else:
+        coming = say("loop_calm", lang)
+    return Gauge(
+        used=used,
+        window=budget.window,
+        system=ledger.system,
+        tools=ledger.tools,
+        turns=max(0, used - ledger.system - ledger.tools),
+        last=ledger.last,
+        reserve=budget.reserve,
+        limit=budget.limit,
+        exact=meter.exact or bool(scale.lessons),
+        messages=messages,
+        foldings=foldings,
+        cuts=cuts,
+        warnings=len(session.warnings),
+        coming=coming,
+    )

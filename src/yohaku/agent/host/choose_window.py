@@ -1,0 +1,88 @@
+"""The window of any endpoint: what its server gives, what this machine holds or what is known of the model, then the
+user's wish, then what was learned the last time.
+
+Law: nothing is taken that is known to be refused, and where nothing is known it is so little that any model takes it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from yohaku.agent.host.capacity import Chosen, Memory, Preset, served, tier_of, window_for
+from yohaku.agent.host.kv_cache import whole
+from yohaku.agent.host.local_servers import BILLIONS, BYTES
+from yohaku.client.endpoint import Endpoint
+from yohaku.config import resolve
+from yohaku.config.resolve import SAFE_WINDOW
+from yohaku.config.settings import Settings
+
+ELSEWHERE = 8_192
+"""Tokens for a model that an Ollama on another machine has not loaded: how much memory is there nobody says."""
+
+
+def window_at(
+    endpoint: Endpoint,
+    settings: Settings,
+    memory: Memory,
+    *,
+    learned: int | None = None,
+    preset: Preset = "balanced",
+    n: int | None = None,
+    force: bool = False,
+) -> Chosen:
+    """`learned` is what `Learned.window` says of the endpoint, and `n` the number on the command line."""
+    asked = n or _said(endpoint, settings)
+    chosen = _chosen(endpoint, settings, memory, preset, asked, force)
+    if learned and learned < chosen.window and not (force and asked):
+        return replace(chosen, window=learned, tier=tier_of(learned), why="learned", most=learned)
+    return chosen
+
+
+def settable(endpoint: Endpoint) -> bool:
+    """Whether the window is ours to choose, and memory the bound of it."""
+    return endpoint.provider in ("ollama", "embedded") and endpoint.local
+
+
+def _chosen(
+    endpoint: Endpoint, settings: Settings, memory: Memory, preset: Preset, asked: int | None, force: bool
+) -> Chosen:
+    runs, trained = endpoint.window, endpoint.trained
+    if settable(endpoint):
+        size = whole(endpoint.info.get(BYTES)) or 0
+        count = endpoint.info.get(BILLIONS)
+        known = any(key.endswith(".block_count") for key in endpoint.info)
+        about = endpoint.info if known or not isinstance(count, float) else count
+        chosen = window_for(
+            memory, size, about, preset=preset, n=asked, force=force, trained=trained, loaded=runs is not None
+        )
+        if runs and runs > chosen.window and not asked and preset != "speed":
+            return served(runs)  # it runs so already, so it fits
+        return chosen
+    if runs:
+        return served(runs, preset=preset, n=asked, force=force)
+    if endpoint.provider == "ollama":
+        return _known(min(trained or ELSEWHERE, ELSEWHERE), asked, trained, preset)
+    plain = replace(settings, window=None, maxima={})
+    found = resolve.window_for(endpoint.model, plain, provider=endpoint.provider)
+    if found.source == "default":
+        tokens = asked or min(trained or SAFE_WINDOW, SAFE_WINDOW)
+        return Chosen(tokens, tier_of(tokens), "asked" if asked else "unknown", tokens)
+    chosen = served(found.tokens, preset=preset, n=asked, force=force)
+    return replace(chosen, why="known") if chosen.why == "served" else chosen
+
+
+def _known(window: int, asked: int | None, trained: int | None, preset: Preset) -> Chosen:
+    """A server that takes what it is told, on a machine we cannot look into."""
+    if asked:
+        return served(trained or asked, n=asked)
+    return replace(served(window, preset=preset), why="unknown", exact=False)
+
+
+def _said(endpoint: Endpoint, settings: Settings) -> int | None:
+    """The user's number in a variable or the config file, for all models or for those of this provider."""
+    if settings.window:
+        return settings.window
+    if not settings.maxima:
+        return None
+    found = resolve.window_for(endpoint.model, settings, provider=endpoint.provider)
+    return found.tokens if found.source in settings.origin.values() else None

@@ -1,0 +1,98 @@
+"""Models that can be brought down and run here, as data, and which of them suits a machine.
+
+Law: only files whose hash is known from elsewhere than the place they come from, and nothing is brought unasked.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from yohaku.agent.host.capacity import Memory, usable, window_for
+from yohaku.messages.agent import say
+
+HOME = "https://huggingface.co"
+
+COMFORT = 16_384
+"""Tokens of window that a larger model must leave room for, to be offered."""
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    name: str
+    repository: str
+    file: str
+    bytes: int
+    sha256: str
+    billions: float
+    card: bool = False
+    """Whether it wants a graphics card to be pleasant."""
+    licence: str = "Apache-2.0"
+
+    def url(self, home: str = HOME) -> str:
+        return f"{home}/{self.repository}/resolve/main/{self.file}"
+
+
+WEIGHTS = (
+    Weights(
+        "Qwen2.5-Coder 1.5B",
+        "Qwen/Qwen2.5-Coder-1.5B-Instruct-GGUF",
+        "qwen2.5-coder-1.5b-instruct-q4_k_m.gguf",
+        1_117_320_768,
+        "cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046",
+        1.5,
+    ),
+    Weights(
+        "Qwen2.5-Coder 7B",
+        "Qwen/Qwen2.5-Coder-7B-Instruct-GGUF",
+        "qwen2.5-coder-7b-instruct-q4_k_m.gguf",
+        4_683_073_536,
+        "509287f78cb4d4cf6b3843734733b914b2c158e43e22a7f4bf5e963800894d3c",
+        7.6,
+        card=True,
+    ),
+)
+"""The smallest first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """A download the user may want."""
+
+    weights: Weights
+    path: Path
+    """Where the file will be."""
+    here: int = 0
+    """Bytes that came down before."""
+
+    def said(self, lang: str) -> str:
+        """The question to ask."""
+        facts = {"name": self.weights.name, "licence": self.weights.licence, "home": HOME.partition("://")[2]}
+        if self.here:
+            return say("host_offer_rest", lang, **facts, percent=100 * self.here / self.weights.bytes)
+        return say("host_offer", lang, **facts, gigabytes=self.weights.bytes / 1e9)
+
+
+def offer(folder: Path, memory: Memory) -> Offer:
+    """The largest model this machine runs well; one that is half here already before that."""
+    offers = [Offer(each, folder / each.file, size_of(partial(folder / each.file))) for each in WEIGHTS]
+    begun = [each for each in offers if each.here]
+    fitting = [each for each in offers if _suits(each.weights, memory)]
+    return (begun or fitting or offers[:1])[-1]
+
+
+def _suits(weights: Weights, memory: Memory) -> bool:
+    ram, card = usable(memory)
+    room = card if weights.card and not memory.unified else ram + card
+    return room > weights.bytes and window_for(memory, weights.bytes, weights.billions).window >= COMFORT
+
+
+def partial(path: Path) -> Path:
+    return path.with_name(path.name + ".partial")
+
+
+def size_of(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0

@@ -1,0 +1,144 @@
+"""Models in files the user has already: where LM Studio, Ollama, Hugging Face, llama.cpp and we ourselves keep them.
+
+Law: it only reads names, sizes and the first bytes, stops after a bounded look, and follows no folder in circles.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+from yohaku.agent.host.capacity import Memory, usable
+from yohaku.agent.host.local_servers import NO_CHAT
+from yohaku.config.settings import Settings
+from yohaku.core.errors import Unreadable
+from yohaku.meters import gguf
+
+DEEPEST, MOST = 6, 4_000
+"""Folders inside one another, and names, that are looked at on one shelf."""
+
+READ = 12
+"""Files whose metadata is read, the likeliest first."""
+
+SMALLEST = 50_000_000
+"""Bytes. What is smaller is a vocabulary, or a toy."""
+
+SLOW = 6_000_000_000
+"""Bytes of a model that is still pleasant to work with where no graphics card carries it."""
+
+PART = re.compile(r"-(\d{5})-of-(\d{5})$")
+
+
+@dataclass(frozen=True, slots=True)
+class Shelved:
+    name: str
+    path: Path
+    bytes: int
+
+
+def shelved(settings: Settings, smallest: int = SMALLEST) -> list[Shelved]:
+    """Every model in a file, each once; the parts of a split one count as one."""
+    found: dict[Path, Shelved] = {}
+    for folder in shelves(settings):
+        for path in _gguf(folder):
+            if (model := whole_of(path)) and model.bytes >= smallest and not _no_talker(model.name):
+                found.setdefault(path.resolve(), model)
+    for folder in ollama_shelves(settings):
+        for model in _pulled(folder):
+            if model.bytes >= smallest and not _no_talker(model.name):
+                found.setdefault(model.path.resolve(), model)
+    return list(found.values())
+
+
+def best(models: list[Shelved], memory: Memory) -> tuple[Shelved, Mapping[str, object]] | None:
+    """The largest that talks and that this machine runs well, with its metadata."""
+    ram, card = usable(memory)
+    pleasant = max(ram if memory.unified else card, min(ram + card, SLOW))
+    likely = sorted(models, key=lambda model: (model.bytes > pleasant, not _codes(model.name), -model.bytes))
+    fitting = [model for model in likely if model.bytes <= ram + card]
+    for model in fitting[:READ]:
+        try:
+            said = gguf.metadata(model.path)
+        except Unreadable:
+            continue
+        if said.get("tokenizer.chat_template"):
+            return model, said
+    return None
+
+
+def shelves(settings: Settings) -> Iterator[Path]:
+    home = Path(settings.variable("HOME", "USERPROFILE") or Path.home())
+    cache = Path(settings.variable("XDG_CACHE_HOME") or home / ".cache")
+    yield settings.data / "models"
+    yield home / ".lmstudio" / "models"
+    yield cache / "lm-studio" / "models"
+    yield Path(settings.variable("LLAMA_CACHE") or cache / "llama.cpp")
+    yield home / "Library" / "Caches" / "llama.cpp"
+    hub = settings.variable("HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE")
+    yield Path(hub or Path(settings.variable("HF_HOME") or cache / "huggingface") / "hub")
+
+
+def ollama_shelves(settings: Settings) -> Iterator[Path]:
+    home = Path(settings.variable("HOME", "USERPROFILE") or Path.home())
+    named = settings.variable("OLLAMA_MODELS")
+    yield from (Path(named),) if named else (home / ".ollama" / "models", Path("/usr/share/ollama/.ollama/models"))
+
+
+def _codes(name: str) -> bool:
+    return re.search(r"cod(?:er|e)|devstral|instruct", name, re.IGNORECASE) is not None
+
+
+def _no_talker(name: str) -> bool:
+    return NO_CHAT.search(name) is not None or "mmproj" in name.lower()
+
+
+def _gguf(folder: Path) -> Iterator[Path]:
+    """Hugging Face's snapshots are links to its blobs: names count, not what they lead to."""
+    names = (Path(where) / name for where, _, files in _walk(folder) for name in files)
+    yield from (path for path in islice(names, MOST) if path.suffix.lower() == ".gguf")
+
+
+def _walk(folder: Path) -> Iterator[tuple[str, list[str], list[str]]]:
+    deep = len(folder.parts)
+    for where, folders, files in os.walk(folder):  # links to folders are not followed
+        if len(Path(where).parts) - deep >= DEEPEST:
+            folders.clear()
+        folders[:] = sorted(name for name in folders if name not in ("blobs", "refs", ".git"))
+        yield where, folders, sorted(files)
+
+
+def whole_of(path: Path) -> Shelved | None:
+    part = PART.search(path.stem)
+    paths = [path]
+    if part:
+        if int(part[1]) != 1:
+            return None
+        stem = path.stem[: part.start()]
+        paths = [
+            path.with_name(f"{stem}-{number:05}-of-{part[2]}{path.suffix}") for number in range(1, int(part[2]) + 1)
+        ]
+    try:
+        size = sum(each.stat().st_size for each in paths)
+    except OSError:  # a part, or what a link leads to, is not there
+        return None
+    return Shelved(PART.sub("", path.stem), path, size) if os.access(path, os.R_OK) else None
+
+
+def _pulled(folder: Path) -> Iterator[Shelved]:
+    """What Ollama pulled: a manifest a tag, and in it the blob that is the model."""
+    for where, _, files in islice(_walk(folder / "manifests"), MOST):
+        for tag in files:
+            name = f"{Path(where).name}:{tag}"
+            try:
+                layers = json.loads((Path(where) / tag).read_bytes())["layers"]
+                digest = next(row["digest"] for row in layers if row["mediaType"].endswith(".image.model"))
+                path = folder / "blobs" / str(digest).replace(":", "-")
+                if gguf.is_gguf(path):
+                    yield Shelved(name, path, path.stat().st_size)
+            except (OSError, ValueError, KeyError, TypeError, AttributeError, StopIteration, Unreadable):
+                continue

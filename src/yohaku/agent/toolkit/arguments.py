@@ -1,0 +1,120 @@
+"""Arguments of a call, as models really give them: numbers in quotes, other tools' names, lists as JSON text.
+
+Law: what can only be meant in one way is understood; the rest is `Wrong`, and says what to give instead.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from yohaku.agent.toolkit.tool import Arguments, Tool
+
+ALSO = {
+    "path": ("file_path", "filepath", "filename", "file", "notebook_path", "target_file", "directory", "dir", "folder"),
+    "command": ("cmd", "script", "code", "bash"),
+    "pattern": ("query", "regex", "regexp", "search", "pat"),
+    "old_string": ("old_str", "old", "old_text", "search", "find", "original"),
+    "new_string": ("new_str", "new", "new_text", "replace", "replacement"),
+    "content": ("contents", "text", "data", "file_text", "body"),
+    "offset": ("start", "start_line", "line", "from"),
+    "limit": ("lines", "count", "num_lines", "max_lines"),
+    "glob": ("include", "filter", "file_pattern", "glob_pattern"),
+    "url": ("uri", "link", "address"),
+    "task": ("prompt", "description", "instructions"),
+    "question": ("text", "prompt", "message"),
+    "source": ("new_source", "content", "text"),
+    "items": ("todos", "tasks", "list"),
+    "ref_id": ("ref", "id", "cache_id"),
+}
+"""Other names for an argument, as other agents' tools have it."""
+
+
+class Wrong(Exception):
+    """What the model is told; it may try again."""
+
+
+def takes(required: str = "", **properties: dict[str, Any]) -> dict[str, Any]:
+    """A JSON schema of an object."""
+    return {"type": "object", "properties": properties, "required": required.split()}
+
+
+def text(about: str = "", **more: Any) -> dict[str, Any]:
+    return {"type": "string", **({"description": about} if about else {}), **more}
+
+
+def number(about: str = "") -> dict[str, Any]:
+    return {"type": "integer", **({"description": about} if about else {})}
+
+
+def flag(about: str = "") -> dict[str, Any]:
+    return {"type": "boolean", **({"description": about} if about else {})}
+
+
+def mended(tool: Tool, given: Arguments | str) -> Arguments:
+    """The arguments as the tool's schema wants them."""
+    if isinstance(given, str):
+        given = _read(tool, given)
+    properties = tool.parameters["properties"]
+    named = {_named(name, properties, given): value for name, value in given.items() if value is not None}
+    for name in tool.parameters.get("required", ()):
+        if name not in named:
+            has = ", ".join(properties)
+            raise Wrong(f"{tool.name} needs {name!r}. Its arguments: {has}.")
+    return {name: _as(tool, name, value, properties[name]) for name, value in named.items() if name in properties}
+
+
+def _read(tool: Tool, said: str) -> Arguments:
+    try:
+        given = json.loads(said or "{}", strict=False)
+    except (ValueError, RecursionError):
+        given = said
+    needed = tool.parameters.get("required", ())
+    if isinstance(given, dict):
+        return given
+    if isinstance(given, str) and len(needed) == 1 and given.strip() and given.lstrip()[:1] not in "{[":
+        return {needed[0]: given}
+    raise Wrong(f"The arguments of {tool.name} are not a JSON object. Its arguments: {', '.join(needed)}.")
+
+
+def _named(name: str, properties: dict[str, Any], given: Arguments) -> str:
+    if name in properties:
+        return name
+    plain = name.strip().replace("-", "_").lower()
+    known = [each for each in properties if each not in given and (plain == each or plain in ALSO.get(each, ()))]
+    return known[0] if known else name
+
+
+def _as(tool: Tool, name: str, value: Any, schema: dict[str, Any]) -> Any:
+    found: Any = value
+    match schema.get("type"):
+        case "integer":
+            found = _whole(value)
+        case "boolean":
+            found = {"true": True, "false": False, "1": True, "0": False, "": False}.get(str(value).lower())
+        case "array":
+            found = _listed(value)
+        case "string":
+            found = json.dumps(value) if isinstance(value, dict | list) else str(value)
+    if found is None:
+        raise Wrong(f"{tool.name}: {name!r} is {str(value)[:40]!r}; give a {schema['type']}.")
+    if "enum" in schema and found not in schema["enum"]:
+        raise Wrong(f"{tool.name}: {name!r} is {str(value)[:40]!r}; give one of {', '.join(schema['enum'])}.")
+    return found
+
+
+def _whole(value: Any) -> int | None:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        return None
+    return int(number) if number.is_integer() and abs(number) < 1e15 and not isinstance(value, bool) else None
+
+
+def _listed(value: Any) -> list[Any] | None:
+    if isinstance(value, str):
+        try:
+            value = json.loads(value)
+        except (ValueError, RecursionError):
+            return [value] if value.strip() else []
+    return value if isinstance(value, list) else [value] if isinstance(value, dict) else None

@@ -1,0 +1,186 @@
+"""Changing a file: what is there, what shall be there, and the user's word for it.
+
+Law: a file is written whole or not at all, in its own encoding and line ends, and only if it still is what it was when
+the change was made up; the user sees the difference before.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from yohaku.agent.toolkit import seen_files, text_files
+from yohaku.agent.toolkit.arguments import Wrong
+from yohaku.agent.toolkit.diffs import diff
+from yohaku.agent.toolkit.permissions import place, reading, writing
+from yohaku.agent.toolkit.text_files import Form
+from yohaku.agent.toolkit.tool import Bench
+
+LARGEST = 32 * 1024 * 1024
+_NUMBERS = re.compile(r"^[ \t]{0,8}\d{1,7}(?:\t|→)", re.MULTILINE)
+
+
+class Refused(Exception):
+    """The user does not want it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    path: Path
+    name: str
+    data: bytes | None
+    """None where there is no file yet."""
+    text: str
+    form: Form
+
+
+def draft(bench: Bench, said: str, *, new: bool = False) -> Draft:
+    """The file as it is. With `new` it need not exist."""
+    path = place(bench, said)
+    name = bench.files.name(path)
+    closed = not bench.files.knows(path) and reading(bench, "edit", path) is not None
+    if closed and not (new and not path.exists()):  # what is told of a failed edit would show what is in it
+        raise Wrong(f"{name} has not been read, and may not be without asking: read it first.")
+    if path.is_dir():
+        raise Wrong(f"{name} is a folder: give a file.")
+    if not path.exists():
+        if new:
+            return Draft(path, name, None, "", Form())
+        raise Wrong(missing(bench, path))
+    if not path.is_file() or path.stat().st_size > LARGEST:
+        raise Wrong(f"{name} is no ordinary file, or too large to edit here: use a command.")
+    data = path.read_bytes()
+    found = text_files.read(data)
+    if found is None:
+        raise Wrong(f"{name} is not text: it cannot be edited here.")
+    bench.files.check(path, data)
+    return Draft(path, name, data, *found)
+
+
+async def save(bench: Bench, tool: str, was: Draft, text: str) -> str:
+    """The difference, once it is written."""
+    try:
+        data = was.form.encode(text)
+    except UnicodeEncodeError as why:
+        letter = text[why.start : why.start + 1]
+        raise Wrong(f"{was.name} is in {was.form.name}, which has no {letter!r}: leave it out.") from None
+    told = diff(was.text, text, was.name) if was.data is not None else diff("", text, was.name)
+    if not await bench.allow(writing(bench, tool, was.path, told)):
+        raise Refused
+    if was.path.resolve() != was.path:
+        raise Wrong(f"{was.name} leads elsewhere by now: nothing was written.")
+    now = was.path.read_bytes() if was.path.exists() else None
+    if now != was.data:  # the user took their time, and something else wrote
+        bench.files.forget(was.path)
+        raise Wrong(f"{was.name} has changed just now. Read it again, then edit.")
+    seen_files.write(was.path, data)
+    bench.files.saw(was.path, data)
+    return told
+
+
+def replaced(was: Draft, text: str, old: str, new: str, everywhere: bool = False) -> str:
+    """The text with one piece of it exchanged; `Wrong` where it is not there, or there more than once."""
+    if old == new:
+        raise Wrong("old_string and new_string are the same: nothing to change.")
+    if not old:
+        if text:
+            raise Wrong(f"old_string is empty, but {was.name} is not: give the lines to replace.")
+        return new
+    for ours, theirs in _readings(old, new, was.form.newline):
+        count = text.count(ours)
+        if count == 1 or (count and everywhere):
+            return text.replace(ours, theirs)
+        if count:
+            lines = _lines_with(text, ours)
+            raise Wrong(
+                f"old_string stands {count} times in {was.name}, at lines {lines}. Give more lines around it so that "
+                "it is unique, or set replace_all."
+            )
+    raise Wrong(f"old_string is not in {was.name}. {_nearest(text, old)}")
+
+
+def _readings(old: str, new: str, newline: str) -> list[tuple[str, str]]:
+    """As given; with the file's line ends; without the line numbers that reading shows."""
+    pairs = [(old, new)]
+    lines = old.splitlines()
+    if lines and all(_NUMBERS.match(line) for line in lines if line.strip()):
+        pairs.append((_NUMBERS.sub("", old), _NUMBERS.sub("", new)))
+    if newline != "\n":
+        pairs += [(_ended(a, newline), _ended(b, newline)) for a, b in pairs]
+        pairs = pairs[len(pairs) // 2 :] + pairs[: len(pairs) // 2]
+    return pairs
+
+
+def _ended(text: str, newline: str) -> str:
+    return text.replace("\r\n", "\n").replace("\n", newline)
+
+
+def ended_like(text: str, form: Form) -> str:
+    """A text a model wrote, with the line ends of the file it goes into."""
+    return _ended(text, form.newline) if form.newline != "\n" else text
+
+
+def _lines_with(text: str, piece: str, most: int = 8) -> str:
+    found: list[str] = []
+    at = text.find(piece)
+    line, counted = 1, 0
+    while at >= 0 and len(found) < most:
+        line += text.count("\n", counted, at)
+        counted = at
+        found.append(str(line))
+        at = text.find(piece, at + len(piece))
+    return ", ".join(found) + (" …" if at >= 0 else "")
+
+
+def _nearest(text: str, old: str) -> str:
+    """The lines that are most like what was looked for."""
+    wanted = [line.strip() for line in old.splitlines() if line.strip()][:50]
+    lines = text.splitlines()[:100_000]
+    if not wanted or not lines:
+        return "The file is empty." if not lines else "Read the file again."
+    at = _window([line.strip() for line in lines], wanted)
+    if at is None:
+        return "Nothing in it is like that: read the file again."
+    first = max(0, at - 1)
+    near = lines[first : min(at + len(old.splitlines()) + 1, first + 20)]
+    shown = "\n".join(f"{number}\t{line[:400]}" for number, line in enumerate(near, first + 1))
+    return f"The nearest lines are (compare spaces and indentation):\n{shown}"
+
+
+def _window(lines: list[str], wanted: list[str]) -> int | None:
+    """Where most of the wanted lines stand together; else where the first of them nearly does."""
+    where: dict[str, int] = {}
+    for number, line in enumerate(wanted):
+        where.setdefault(line, number)
+    votes: dict[int, int] = {}
+    for number, line in enumerate(lines):
+        if line in where and len(line) > 2:
+            votes[number - where[line]] = votes.get(number - where[line], 0) + 1
+    if votes:
+        return max(0, max(votes, key=lambda at: votes[at]))
+    longest = max(wanted, key=len)
+    words = set(re.findall(r"\w+", longest[:400]))
+    best = max(range(len(lines)), key=lambda at: _alike(lines[at], words))
+    return max(0, best - where[longest]) if 2 * _alike(lines[best], words) > 1 else None
+
+
+def _alike(line: str, words: set[str]) -> float:
+    """How much of two lines' words is the same."""
+    others = set(re.findall(r"\w+", line[:400]))
+    return len(words & others) / len(words | others) if words and others else 0.0
+
+
+def missing(bench: Bench, path: Path) -> str:
+    """That a file is not there, and which one may be meant."""
+    from difflib import get_close_matches
+
+    name = bench.files.name(path)
+    try:
+        beside = [other.name for other in list(path.parent.iterdir())[:5_000]]
+    except OSError:
+        return f"{name} does not exist, nor does its folder. Look for it with glob."
+    near = get_close_matches(path.name, beside, 3, 0.5)
+    folder = bench.files.name(path.parent)
+    maybe = f" In that folder there is {', '.join(near)}." if near else ""
+    return f"{name} does not exist.{maybe or f' Look in {folder} with glob.'}"

@@ -1,0 +1,119 @@
+"""Lines of a file, from one on, whatever its size and encoding.
+
+Law: it reads what it gives; of a gigabyte not more than is shown is ever held.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from yohaku.agent.toolkit import text_files
+from yohaku.agent.toolkit.text_files import Form
+
+WHOLE = 8 * 1024 * 1024
+"""Bytes of a file that is read in one go."""
+COUNTED = 512 * 1024 * 1024
+"""Bytes of a file whose lines are counted."""
+WIDTH = 2000
+"""Characters of a line that are shown."""
+BLOCK = 1 << 20
+
+
+class Page(NamedTuple):
+    lines: list[str]
+    first: int
+    """The number of the first one, from 1."""
+    total: int | None
+    """Lines of the file; None where that would take long to know."""
+    form: Form
+    data: bytes | None = None
+    """All of it, where it was read in one go."""
+    text: str = ""
+
+    @property
+    def more(self) -> int | None:
+        """The line to go on from."""
+        after = self.first + len(self.lines)
+        return after if self.total is None or after <= self.total else None
+
+
+def page(path: Path, first: int, most: int, size: int) -> Page | None:
+    """`most` lines from `first` on, in `size` bytes or so; None for what is no text."""
+    length = path.stat().st_size
+    with path.open("rb") as file:
+        sample = file.read(text_files.SAMPLE)
+    form = text_files.form_of(sample)
+    if form is None:
+        return None
+    if length <= WHOLE or (form.wide and length <= 4 * WHOLE):
+        return _from_whole(path.read_bytes(), first, most, size)
+    return None if form.wide else _from_blocks(path, form, first, most, size, length)
+
+
+def _from_whole(data: bytes, first: int, most: int, size: int) -> Page | None:
+    found = text_files.read(data)
+    if found is None:
+        return None
+    text, form = found
+    lines = split(text, form.newline)
+    shown: list[str] = []
+    for line in lines[first - 1 : first - 1 + most]:
+        size -= len(line) + 1
+        shown.append(line)
+        if size < 0:
+            break
+    return Page(shown, first, len(lines), form, data, text)
+
+
+def _from_blocks(path: Path, form: Form, first: int, most: int, size: int, length: int) -> Page:
+    shown: list[str] = []
+    for raw in _lines(path, first - 1):
+        size -= len(raw) + 1
+        shown.append(raw.rstrip(b"\r").decode(form.encoding, "replace"))
+        if len(shown) >= most or size < 0:
+            break
+    total = _count(path) if length <= COUNTED else None
+    return Page(shown, first, total, form)
+
+
+def _lines(path: Path, skip: int) -> Iterator[bytes]:
+    """Each line from a number (from 0) on; of one longer than a block, its beginning."""
+    number, held, long = 0, b"", False
+    with path.open("rb") as file:
+        while block := file.read(BLOCK):
+            feeds = block.count(b"\n")
+            if number + feeds < skip:
+                number += feeds
+                continue
+            *whole, rest = block.split(b"\n")
+            for line in whole:
+                if number >= skip:
+                    yield held if long else held + line
+                number, held, long = number + 1, b"", False
+            held = held if long else held + rest
+            long = len(held) > BLOCK
+    if held and number >= skip:
+        yield held
+
+
+def _count(path: Path) -> int:
+    feeds, last = 0, b"\n"
+    with path.open("rb") as file:
+        while block := file.read(BLOCK):
+            feeds += block.count(b"\n")
+            last = block[-1:]
+    return feeds + (last != b"\n")
+
+
+def split(text: str, newline: str = "\n") -> list[str]:
+    """Lines as editors count them."""
+    lines = text.split("\r" if newline == "\r" else "\n")
+    if lines and not lines[-1]:
+        lines.pop()
+    return [line.removesuffix("\r") for line in lines] if newline == "\r\n" or "\r\n" in text[:4096] else lines
+
+
+def clipped(line: str) -> str:
+    return line if len(line) <= WIDTH else f"{line[:WIDTH]}… [+{len(line) - WIDTH:,} characters]"

@@ -1,0 +1,147 @@
+"""Who may do what: reading inside the project is free, everything else is asked for, once or for good.
+
+Law: a path is judged by where it really leads; what is dangerous is never allowed by what was allowed before.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import unicodedata
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from yohaku.agent.toolkit.danger import danger
+from yohaku.agent.toolkit.permission_patterns import keys
+from yohaku.agent.toolkit.secrets import holds_secrets, redact
+from yohaku.agent.toolkit.stored_permissions import Allowance, Allowances
+from yohaku.agent.toolkit.tool import Ask, Bench
+from yohaku.messages.agent import say
+
+Mode: TypeAlias = Literal["ask", "yolo", "read-only"]
+Answer: TypeAlias = Literal["once", "always", "no"]
+Surface: TypeAlias = Callable[[Ask], Awaitable[Answer]]
+
+EDITS = "edits in the project"
+REFUSED = "The user did not allow this. Do not try it in another way: go on without it, or say what you would do."
+
+
+class Permissions:
+    def __init__(
+        self,
+        mode: Mode = "ask",
+        kept: Allowances | None = None,
+        tell: Callable[[str, bool], None] = lambda what, kept: None,
+    ) -> None:
+        """`tell` hears what was allowed for good, and whether that is kept for the next time."""
+        self.mode: Mode = mode
+        self._kept = kept if mode == "ask" else None
+        self._tell = tell
+        self._always: set[Allowance] = set()
+        """For this run only: what could not be kept."""
+        self._asking = asyncio.Lock()
+
+    def verdict(self, ask: Ask) -> bool | None:
+        """None where the user is to be asked."""
+        if ask.kind == "inner":
+            return True
+        if self.mode == "read-only" and ask.kind in ("write", "run"):
+            return False
+        if self.mode == "yolo":
+            return None if ask.grave else True
+        if ask.danger or ask.grave or not ask.keys:
+            return None
+        allowed = self._always.union(self._kept.rows() if self._kept else ())
+        return True if allowed.issuperset(_wanted(ask)) else None
+
+    async def decide(self, ask: Ask, surface: Surface | None = None) -> bool:
+        """One question at a time: what is answered for good may settle the next one too. Nobody there: no."""
+        verdict = self.verdict(ask)
+        if verdict is not None:
+            return verdict
+        async with self._asking:
+            verdict = self.verdict(ask)
+            if verdict is not None or surface is None:
+                return bool(verdict)
+            answer = await surface(ask)
+            if answer == "always" and ask.remember and not ask.danger and not ask.grave:
+                self._remember(ask)
+            return answer in ("once", "always")
+
+    def _remember(self, ask: Ask) -> None:
+        kept = self._kept is not None and self._kept.add(_wanted(ask))
+        if not kept:
+            self._always.update(_wanted(ask))
+        self._tell(ask.remember, kept)
+
+
+def _wanted(ask: Ask) -> tuple[Allowance, ...]:
+    return tuple(Allowance(ask.kind, key) for key in ask.keys)
+
+
+def place(bench: Bench, said: str) -> Path:
+    """Where a path really leads. `ValueError` for what cannot be one."""
+    text = said.strip().removeprefix("file://")
+    if not text or "\0" in text:
+        raise ValueError("the path is empty: give one" if not text else "a path cannot hold a NUL character")
+    try:
+        path = Path(text).expanduser()
+    except RuntimeError:
+        raise ValueError(f"there is no home folder {text.partition('/')[0]}") from None
+    path = bench.root / path
+    return (path if path.exists() else _as_written(path)).resolve()
+
+
+def _as_written(path: Path) -> Path:
+    """The file whose name is the same to a reader: accents and kana may be written in one character or two."""
+    try:
+        wanted = unicodedata.normalize("NFC", path.name)
+        same = (other for other in path.parent.iterdir() if unicodedata.normalize("NFC", other.name) == wanted)
+        return path if path.name.isascii() else next(same, path)
+    except OSError:
+        return path
+
+
+def reading(bench: Bench, tool: str, path: Path) -> Ask | None:
+    """None where nobody needs to be asked."""
+    if holds_secrets(str(path)):
+        why = say("tools_secret", bench.lang)
+        return Ask("read", tool, f"{tool} {bench.files.name(path)}", str(path), danger=why)
+    if path.is_relative_to(bench.root.resolve()):
+        return None
+    folder = str(path if path.is_dir() else path.parent)
+    always = say("tools_always_folder", bench.lang, folder=folder)
+    return Ask("read", tool, f"{tool} {path}", str(path), remember=always, keys=(folder,))
+
+
+def writing(bench: Bench, tool: str, path: Path, diff: str) -> Ask:
+    title, why, grave = f"{tool} {bench.files.name(path)}", "", False
+    diff = redact(diff)
+    if not path.is_relative_to(bench.root.resolve()):
+        why = "tools_outside"
+        grave = any(part.startswith(".") for part in path.parts) or path.parts[1:2] in SYSTEM
+    elif ".git" in path.relative_to(bench.root.resolve()).parts:
+        why, grave = "tools_git", True
+    elif holds_secrets(str(path)):
+        why = "tools_secret"
+    if why:
+        return Ask("write", tool, title, diff, danger=say(why, bench.lang), grave=grave)
+    return Ask("write", tool, title, diff, remember=say("tools_always_edits", bench.lang), keys=(EDITS,))
+
+
+SYSTEM = tuple((name,) for name in "etc boot usr bin sbin lib lib64 dev proc sys System Library Windows".split())
+
+
+def running(bench: Bench, command: str) -> Ask:
+    title = " ".join(command.split())
+    title = title if len(title) <= 100 else title[:99] + "…"
+    found = danger(command)
+    if found:
+        return Ask("run", "bash", title, command, danger=say(found.why, bench.lang), grave=found.grave)
+    known = keys(command, bench.root.resolve())
+    always = ""
+    if len(known) == 1 and not any(mark in command for mark in ("&&", "||", ";", "|")):
+        exactly = known[0].startswith("=")
+        name = "tools_always_exactly" if exactly else "tools_always_command"
+        always = say(name, bench.lang, words=known[0].removeprefix("="))
+    return Ask("run", "bash", title, command, remember=always, keys=known)

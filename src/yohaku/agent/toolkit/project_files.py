@@ -1,0 +1,104 @@
+"""The files of a project, folder by folder, without what nobody looks for: .git, what .gitignore names, environments.
+
+Law: it never leaves the folder it was given, neither through a link nor through a name.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from yohaku.agent.toolkit.globs import Rule, rules
+
+SKIPPED = frozenset(
+    ".git .hg .svn node_modules __pycache__ .mypy_cache .ruff_cache .pytest_cache .tox .nox .eggs .DS_Store".split()
+)
+
+
+class Found(NamedTuple):
+    parts: tuple[str, ...]
+    """From where the walk began."""
+    entry: os.DirEntry[str]
+
+    @property
+    def name(self) -> str:
+        return "/".join(self.parts)
+
+
+class _Folder(NamedTuple):
+    path: Path
+    parts: tuple[str, ...]
+    rules: tuple[tuple[int, list[Rule]], ...]
+    """Each with how many of the parts stand above its .gitignore, the nearest first. Negative where it lies above."""
+
+
+def walk(top: Path, root: Path) -> Iterator[Found]:
+    """Files below `top`, folder by folder, sorted; links to files are among them, links to folders are not entered."""
+    above, base = _above(top, root)
+    waiting = [_Folder(top, (), above)]
+    while waiting:
+        folder = waiting.pop()
+        ruled = folder.rules
+        try:
+            with os.scandir(folder.path) as scanned:
+                entries = sorted(scanned, key=lambda entry: entry.name)
+        except OSError:  # gone, or not for us
+            continue
+        names = {entry.name for entry in entries}
+        if "pyvenv.cfg" in names and folder.parts:
+            continue
+        if ".gitignore" in names and base is not None:
+            ruled = ((len(folder.parts), _read(folder.path)), *ruled)
+        below: list[_Folder] = []
+        for entry in entries:
+            parts = (*folder.parts, entry.name)
+            into = entry.is_dir(follow_symlinks=False)
+            if entry.name in SKIPPED or _ignored((*(base or ()), *parts), into, ruled, len(base or ())):
+                continue
+            if into:
+                below.append(_Folder(folder.path / entry.name, parts, ruled))
+            elif not entry.is_symlink() or _leads_to_a_file(entry):
+                yield Found(parts, entry)
+        waiting += reversed(below)
+
+
+def _leads_to_a_file(link: os.DirEntry[str]) -> bool:
+    try:
+        return link.is_file()
+    except OSError:  # a circle, or not for us
+        return False
+
+
+def _above(top: Path, root: Path) -> tuple[tuple[tuple[int, list[Rule]], ...], tuple[str, ...] | None]:
+    """The rules of the folders from the project down to `top`; None where `top` itself is ignored: it is asked for."""
+    if not top.is_relative_to(root):
+        return (), ()
+    parts = top.relative_to(root).parts
+    found: tuple[tuple[int, list[Rule]], ...] = ()
+    for depth in range(len(parts)):
+        folder = root.joinpath(*parts[:depth])
+        if (folder / ".gitignore").is_file():
+            found = ((depth - len(parts), _read(folder)), *found)
+        if _ignored(parts[: depth + 1], True, found, len(parts)) or parts[depth] in SKIPPED:
+            return (), None
+    return found, parts
+
+
+def _ignored(whole: tuple[str, ...], folder: bool, ruled: tuple[tuple[int, list[Rule]], ...], offset: int) -> bool:
+    """`whole` from the project on; depths count from `offset` parts below it."""
+    for depth, lines in ruled:
+        path = whole[depth + offset :]
+        for rule in lines:
+            if (folder or not rule.folders) and rule.matches(path):
+                return not rule.keeps
+    return False
+
+
+def _read(folder: Path) -> list[Rule]:
+    try:
+        with (folder / ".gitignore").open("rb") as file:
+            return rules(file.read(200_000).decode("utf-8", "replace"))
+    except OSError:
+        return []

@@ -1,0 +1,161 @@
+"""What the model has seen of files: how each was when it was read or written last.
+
+Law: a file that is something else by now is not written over; the model is shown the difference, or told to read.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import OrderedDict
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from secrets import token_hex
+
+from yohaku.agent.toolkit.diffs import diff
+
+REMEMBERED = 256 * 1024
+"""Bytes of a file up to which its text is kept, to tell the difference by."""
+TOGETHER = 16 * 1024 * 1024
+HASHED = 32 * 1024 * 1024
+"""Bytes of a file up to which it is known by its content; above that by its time and size."""
+TELLING = 4_000
+"""Characters of a difference that are shown; who is told less must read again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    stamp: tuple[int, int, int]
+    digest: bytes = b""
+    text: str | None = None
+
+
+class Stale(Exception):
+    """The file is not what the model has read."""
+
+    def __init__(self, path: str, difference: str) -> None:
+        said = f"{path} has changed since you read it"
+        told = f"{said}. What changed:\n{difference}\nCheck your edit against this and try again."
+        super().__init__(told if difference else f"{said}. Read it again, then edit.")
+
+
+class Files:
+    def __init__(self, root: Path) -> None:
+        self.root = root.resolve()
+        self._seen: OrderedDict[Path, Seen] = OrderedDict()
+        self._told: dict[Path, tuple[int, int, int] | None] = {}
+        self._held = 0
+
+    def name(self, path: Path) -> str:
+        """As it is told: within the project by its way from there."""
+        return path.relative_to(self.root).as_posix() if path.is_relative_to(self.root) else str(path)
+
+    def knows(self, path: Path) -> bool:
+        return path in self._seen
+
+    @property
+    def seen(self) -> tuple[Path, ...]:
+        """In the order they were seen last."""
+        return tuple(self._seen)
+
+    def saw(self, path: Path, data: bytes | None = None) -> None:
+        """The model has been shown this file, or has written it. `data`: all of its bytes, where they are at hand."""
+        try:
+            now = stamp(path)
+            if data is None and now[1] <= HASHED:
+                data = path.read_bytes()
+        except OSError:
+            return
+        text = _text(data) if data is not None and len(data) <= REMEMBERED else None
+        self.forget(path)
+        self._seen[path] = Seen(now, _digest(data), text)
+        self._held += len(text or "")
+        while self._held > TOGETHER:
+            self._drop_oldest()
+
+    def forget(self, path: Path) -> None:
+        self._told.pop(path, None)
+        gone = self._seen.pop(path, None)
+        self._held -= len(gone.text or "") if gone else 0
+
+    def check(self, path: Path, data: bytes) -> None:
+        """Raises `Stale` where the bytes on disk are not what was seen. What is shown whole then counts as seen."""
+        seen = self._seen.get(path)
+        if seen is None or seen.digest == _digest(data) or (not seen.digest and seen.stamp == stamp(path)):
+            return
+        now = _text(data)
+        told = diff(seen.text, now, self.name(path)) if seen.text is not None and now is not None else ""
+        if not told or len(told) > TELLING:
+            raise Stale(self.name(path), "")
+        self.saw(path, data)
+        raise Stale(self.name(path), told)
+
+    def changed(self) -> tuple[str, ...]:
+        """Files that were seen and are something else now, or gone; each change is told once."""
+        found: list[str] = []
+        for path, seen in list(self._seen.items()):
+            try:
+                now = stamp(path)
+            except OSError:
+                now = None
+            if now == seen.stamp or (path in self._told and self._told[path] == now):
+                continue
+            if now is not None and self._same(path, seen, now):
+                continue
+            self._told[path] = now
+            found.append(self.name(path) if now else f"{self.name(path)} (deleted)")
+        return tuple(found)
+
+    def _same(self, path: Path, seen: Seen, now: tuple[int, int, int]) -> bool:
+        """Only touched, or written again with what it had."""
+        if not seen.digest or now[1] != seen.stamp[1] or now[1] > HASHED:
+            return False
+        try:
+            same = _digest(path.read_bytes()) == seen.digest
+        except OSError:
+            return False
+        if same:
+            self._seen[path] = Seen(now, seen.digest, seen.text)
+        return same
+
+    def _drop_oldest(self) -> None:
+        """Its text, not that it was seen."""
+        for path, seen in self._seen.items():
+            if seen.text:
+                self._held -= len(seen.text)
+                self._seen[path] = Seen(seen.stamp, seen.digest)
+                return
+
+
+def write(path: Path, data: bytes) -> None:
+    """All of it or nothing: beside the file, then in its place, with its mode. Folders that lack are made."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    mode = path.stat().st_mode & 0o7777 if path.exists() else None
+    beside = path.with_name(f".{path.name[:40]}.{token_hex(4)}")
+    try:
+        with beside.open("xb") as out:
+            out.write(data)
+            out.flush()
+            os.fsync(out.fileno())
+        if mode is not None:
+            beside.chmod(mode)
+        beside.replace(path)
+    except BaseException:
+        beside.unlink(missing_ok=True)
+        raise
+
+
+def stamp(path: Path) -> tuple[int, int, int]:
+    stat = path.stat()
+    return stat.st_mtime_ns, stat.st_size, stat.st_ino
+
+
+def _digest(data: bytes | None) -> bytes:
+    return sha256(data).digest() if data is not None else b""
+
+
+def _text(data: bytes) -> str | None:
+    from yohaku.agent.toolkit.text_files import read
+
+    found = read(data)
+    return found[0] if found else None

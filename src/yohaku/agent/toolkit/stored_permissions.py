@@ -1,0 +1,103 @@
+"""What a user allowed for good in a project, kept in the data folder for the next time.
+
+Law: the file is the truth, so that what is forgotten is asked for again at once, wherever yohaku runs. What the agent
+or somebody else could have written counts for nothing: a folder inside the project, a file that others may write.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+
+from yohaku.agent.toolkit.secrets import redact
+from yohaku.messages.agent import say
+
+NAME = "allowed.json"
+MOST = 500
+"""Of one project; the oldest go, and are asked for again."""
+KINDS = ("read", "write", "run", "net")
+
+
+class Allowance(NamedTuple):
+    kind: str
+    key: str
+
+    def said(self, lang: str) -> str:
+        """What it allows, in the words in which it was asked."""
+        match self.kind:
+            case "write":
+                return say("tools_always_edits", lang)
+            case "read":
+                return say("tools_always_folder", lang, folder=self.key)
+            case "net":
+                return say("tools_always_host", lang, host=self.key)
+        name = "tools_always_exactly" if self.key.startswith("=") else "tools_always_command"
+        return say(name, lang, words=self.key.removeprefix("="))
+
+
+class Allowances:
+    def __init__(self, folder: Path, root: Path) -> None:
+        self.path = folder / NAME
+        self._project = str(root.resolve())
+        self._apart = folder != Path() and not folder.resolve().is_relative_to(root.resolve())
+
+    def rows(self) -> tuple[Allowance, ...]:
+        """The oldest first."""
+        said = self._projects().get(self._project)
+        rows = said if isinstance(said, list) else []
+        return tuple(Allowance(*row) for row in rows if _sound(row))
+
+    def add(self, new: Iterable[Allowance]) -> bool:
+        """Whether all of it is kept: never a command with a secret in it, and nothing where there is no safe place."""
+        added = tuple(new)
+        if not self._apart or any(redact(row.key) != row.key for row in added):
+            return False
+        try:
+            self._write((*(row for row in self.rows() if row not in added), *added)[-MOST:])
+        except OSError:
+            return False
+        return True
+
+    def forget(self, gone: Iterable[Allowance]) -> None:
+        """`OSError` where the file cannot be written: then it still stands."""
+        less = set(gone)
+        self._write(tuple(row for row in self.rows() if row not in less))
+
+    def _projects(self) -> dict[str, object]:
+        try:
+            if not self._apart or _strange(self.path.stat()):
+                return {}
+            said = json.loads(self.path.read_bytes())
+        except (OSError, ValueError, RecursionError):
+            return {}
+        projects = said.get("projects") if isinstance(said, dict) else None
+        return projects if isinstance(projects, dict) else {}
+
+    def _write(self, rows: tuple[Allowance, ...]) -> None:
+        others = {name: each for name, each in self._projects().items() if name != self._project}
+        projects = {**others, **({self._project: rows} if rows else {})}
+        text = json.dumps({"projects": projects}, indent=1)
+        self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        descriptor, name = tempfile.mkstemp(prefix=f".{NAME}.", dir=self.path.parent)  # only its owner can read it
+        try:
+            with os.fdopen(descriptor, "w", encoding="ascii") as file:
+                file.write(text)
+            os.replace(name, self.path)  # noqa: PTH105 - the same on every platform
+        except OSError:
+            with suppress(OSError):
+                Path(name).unlink()
+            raise
+
+
+def _sound(row: object) -> bool:
+    return isinstance(row, list) and len(row) == 2 and row[0] in KINDS and isinstance(row[1], str) and bool(row[1])
+
+
+def _strange(about: os.stat_result) -> bool:
+    """Whether somebody else may have written it."""
+    return hasattr(os, "getuid") and (about.st_uid != os.getuid() or bool(about.st_mode & 0o022))

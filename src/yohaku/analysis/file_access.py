@@ -1,0 +1,171 @@
+"""What the calls of a conversation did to which files.
+
+Law: a tool is known by the words in its name and the names of its arguments, not by whose it is; what a failed call
+was about to do is not done (`ok` is False). A path is told as it was said.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Any
+
+from yohaku.analysis.shell_files import by_shell
+from yohaku.analysis.tool_calls import arguments, command, failed, words_of
+from yohaku.analysis.touch import How, Lines, Touch, clean
+from yohaku.core.model import Use
+
+
+def _verbs(**words: str) -> dict[str, How]:
+    return {word: how for how, line in words.items() for word in line.split()}  # type: ignore[misc]
+
+
+VERBS = _verbs(
+    deleted="delete remove unlink rm",
+    modified="edit multiedit editor replace update patch insert modify append overwrite undo",
+    created="write create save new writer",
+    read="read view open cat show load reader",
+)
+"""Words of a tool's name, or of its `command` argument, the strongest first."""
+
+SEARCH = frozenset("grep search find glob list lsp diagnostics".split())
+
+PATHS = (
+    "filepath path file filename notebookpath targetfile absolutepath targetpath relativeworkspacepath pathname "
+    "filepaths paths files absolutefilepath"
+).split()
+"""Names of arguments that hold a path, or a list of them, without case and underscores."""
+
+SOURCES = "source sourcepath src oldpath from frompath".split()
+TARGETS = "destination destinationpath dest dst newpath to topath".split()
+
+
+def touches(use: Use) -> tuple[Touch, ...]:
+    """What a call did to which files, in order."""
+    given = arguments(use)
+    ok = not failed(use)
+    patched = tuple(_patched(given, ok))
+    if patched:
+        return patched
+    ran = command(use)
+    if ran is not None and _EDITS.match(ran):
+        return tuple(_announced(use, ran, ok))  # what follows is text, not a command
+    if ran is not None:
+        return (*by_shell(ran, use.result.text, ok), *_announced(use, ran, ok))
+    return tuple(_by_tool(use, given, ok)) or tuple(_announced(use, use.call.name, ok))
+
+
+def _by_tool(use: Use, given: dict[str, Any], ok: bool) -> Iterator[Touch]:
+    words = words_of(use.call.name)
+    if words & {"move", "rename"} and (pair := _pair(given)):
+        yield Touch(pair[0], "deleted", None, ok)
+        yield Touch(pair[1], "created", None, ok)
+        return
+    how = _verb(words, given)
+    if how is None:
+        return
+    if how == "created" and _REPLACED.search(use.result.text[:400]):
+        how = "modified"
+    for name in PATHS:
+        for path in _paths(given[name]) if name in given else ():
+            yield Touch(path, how, _lines(given) if how == "read" else None, ok)
+
+
+def _pair(given: dict[str, Any]) -> tuple[str, str] | None:
+    old = [given[name] for name in SOURCES if isinstance(given.get(name), str)]
+    new = [given[name] for name in TARGETS if isinstance(given.get(name), str)]
+    return (old[0], new[0]) if old and new else None
+
+
+def _verb(words: frozenset[str], given: dict[str, Any]) -> How | None:
+    said = given.get("command")
+    asked = words_of(said) if isinstance(said, str) and len(said) < 24 else frozenset[str]()
+    return _spoken(asked) or _spoken(words)
+
+
+@lru_cache(512)
+def _spoken(words: frozenset[str]) -> How | None:
+    found = (how for word, how in VERBS.items() if word in words and (how != "read" or words.isdisjoint(SEARCH)))
+    return next(found, None)
+
+
+_REPLACED = re.compile(r"\b(?:overwritten|updated|modified|replaced)\b|上書き|更新", re.IGNORECASE)
+
+
+def _paths(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        if value.strip() and "\n" not in value and "://" not in value.removeprefix("file://"):
+            yield clean(value.removeprefix("file://"))
+    elif isinstance(value, list):
+        for item in value:
+            yield from _paths(item.get("path") or item.get("file_path") if isinstance(item, dict) else item)
+
+
+def _lines(given: dict[str, Any]) -> Lines | None:
+    span = given.get("viewrange") or given.get("linerange") or given.get("range")
+    if isinstance(span, list) and len(span) == 2 and all(type(end) is int for end in span):
+        return span[0], span[1]
+    first = _number(given, "offset", "startline", "startlineoneindexed", "linestart", "firstline", "linenumber")
+    last = _number(given, "endline", "endlineoneindexedinclusive", "lineend", "lastline")
+    most = _number(given, "limit", "lines", "numlines", "maxlines")
+    if last is None and most is not None:
+        last = (first or 1) + most - 1
+    return (first or 1, last or -1) if first is not None or last is not None else None
+
+
+def _number(given: dict[str, Any], *names: str) -> int | None:
+    for name in names:
+        if (value := given.get(name)) is None:
+            continue
+        if type(value) is int or (isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 9):
+            return int(value)
+    return None
+
+
+_HEAD = re.compile(r"^\*\*\* (Add File|Update File|Delete File|Move to): ([^\n]{1,1000})$", re.MULTILINE)
+_DIFF = re.compile(r"^--- (?:a/)?([^\t\n]{1,1000})[^\n]*\n\+\+\+ (?:b/)?([^\t\n]{1,1000})", re.MULTILINE)
+_PATCH: dict[str, How] = {"Add File": "created", "Update File": "modified", "Delete File": "deleted"}
+
+
+def _patched(given: dict[str, Any], ok: bool) -> Iterator[Touch]:
+    for value in given.values():
+        text = value if isinstance(value, str) else "\n".join(map(str, value)) if isinstance(value, list) else ""
+        if "*** Begin Patch" in text:
+            yield from _by_patch(text, ok)
+    for name in ("patch", "diff"):
+        for old, new in _DIFF.findall(given[name]) if isinstance(given.get(name), str) else ():
+            how: How = "created" if old == "/dev/null" else "deleted" if new == "/dev/null" else "modified"
+            yield Touch(clean(old if how == "deleted" else new), how, None, ok)
+
+
+def _by_patch(text: str, ok: bool) -> Iterator[Touch]:
+    last = ""
+    for what, name in _HEAD.findall(text):
+        path = clean(name)
+        if what != "Move to":
+            last = path
+            yield Touch(path, _PATCH[what], None, ok)
+        elif last != path:
+            yield Touch(last, "deleted", None, ok)
+            yield Touch(path, "created", None, ok)
+
+
+_TOLD = re.compile(
+    r"^(?:Applied edit to (?P<edit>[^\n]{1,400}?)|Added (?P<add>\S{1,400}) to the chat\.?"
+    r"|Creat(?:ed|ing) (?:new |empty )?file (?P<new>\S{1,400}))[ \t]*$",
+    re.MULTILINE,
+)
+_EDITS = re.compile(r"(?:edit|insert|append)(?:\s|$)")
+_SHOWN = re.compile(r"^\[File: ([^\n]{1,400}?) \(\d+ lines total\)\]", re.MULTILINE)
+
+
+def _announced(use: Use, said: str, ok: bool) -> Iterator[Touch]:
+    """Where the call names no file, but its result does: editors that keep one open, and aider."""
+    text = use.result.text
+    for found in _TOLD.finditer(text[:20_000]):
+        how: How = "modified" if found["edit"] else "read" if found["add"] else "created"
+        yield Touch(clean(found["edit"] or found["add"] or found["new"]), how, None, ok)
+    shown = _SHOWN.search(text[:2_000])
+    if shown and _EDITS.match(said):
+        yield Touch(clean(shown[1]), "modified", None, ok and "introduced new syntax error" not in text[:400])

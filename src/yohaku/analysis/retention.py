@@ -1,0 +1,263 @@
+"""What of a conversation is still there after a folding: the user's rules, and the facts in what was hidden.
+
+Law: each is `kept` (it stands in what is shown, as it was said), or `by_ref` (a ref that is shown opens it), or `lost`;
+folding loses nothing, and this is where that is looked at. The newest is looked at first, and no more than a part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Literal, NamedTuple, TypeAlias
+
+from yohaku.analysis.activity import Event, Story, status, story, troubles
+from yohaku.analysis.entities import EACH, NEWEST, Fact, facts, origin_of, rank
+from yohaku.analysis.file_log import ledger
+from yohaku.analysis.rule_patterns import WITHDRAWS
+from yohaku.analysis.rules import standing
+from yohaku.analysis.sentences import sentences, small
+from yohaku.core.folds import Fold, View, told
+from yohaku.core.model import Step, Text, Turn, Use
+from yohaku.digest.gist import Page, Words, language
+
+Where: TypeAlias = Literal["kept", "by_ref", "lost"]
+
+
+class Survivor(NamedTuple):
+    kind: str
+    """"rule", "command", "error", or the kind of a fact."""
+    text: str
+    origin: str
+    """The call it comes from; empty for what the user said."""
+    where: Where
+
+
+class Facts(NamedTuple):
+    """How many of the facts looked at stand where."""
+
+    kept: int
+    by_ref: int
+    lost: int
+
+
+# Rules
+
+
+def rules(view: View) -> tuple[Survivor, ...]:
+    """The rules that stand, in the order they were stated."""
+    seen, opened = _shown(view), _opened(view)
+    found = standing(view.history.turns)
+    return tuple(Survivor("rule", rule, "", _where(rule in seen, rule in opened)) for rule in found)
+
+
+def laid_down(turns: Iterable[Turn]) -> tuple[str, ...]:
+    """What must be shown of a prompt however short it is cut: the rules that stand, and what took others back.
+
+    Without the latter an older fold would go on telling of a rule that the user gave up.
+    """
+    turns = tuple(turns)
+    return tuple(dict.fromkeys([*standing(turns), *_taken_back(turns)]))
+
+
+def _taken_back(turns: Iterable[Turn]) -> Iterator[str]:
+    for part in (part for turn in turns for part in turn.prompt):
+        if isinstance(part, Text) and not part.by and _takes_back(part.text[:EACH]):
+            yield from filter(_takes_back, sentences(part.text, _takes_back))
+
+
+def _takes_back(text: str) -> bool:
+    return bool(WITHDRAWS.search(small(text)))
+
+
+# Facts
+
+
+def survey(view: View, most: int = 400, chars: int = NEWEST) -> tuple[Survivor, ...]:
+    """What became of the facts in all that is hidden: those that matter most, within so many characters of results."""
+    seen, opened = _shown(view), _opened(view)
+    hidden, open_uses = _hidden(view)
+    found = story(hidden, most=most // 2)
+    wrong = list(_errors(found))
+    names = _names(hidden, most, chars, "\n".join(line for _, line in wrong))
+    flat = " ".join(seen.split()) if wrong else ""
+    ran = [event for event in found.events if event.ran is not None and (event.bad or not event.looks)]
+    return (
+        *(_command(event, _where(_told_of(event, seen), id(event.use) in open_uses)) for event in ran),
+        *(
+            Survivor("error", line, origin_of(event.use), _where(line in flat, id(event.use) in open_uses))
+            for event, line in wrong
+        ),
+        *(
+            Survivor(fact.kind, fact.text, origin, _where(holds(seen, fact.text), fact.text in opened))
+            for fact, origin in names
+        ),
+    )
+
+
+def tally(found: Iterable[Survivor]) -> Facts:
+    where = [one.where for one in found]
+    return Facts(where.count("kept"), where.count("by_ref"), where.count("lost"))
+
+
+def _where(kept: bool, opened: bool) -> Where:
+    return "kept" if kept else "by_ref" if opened else "lost"
+
+
+def _command(event: Event, where: Where) -> Survivor:
+    origin = origin_of(event.use, 120)
+    return Survivor("command", f"{origin}: {status(event)}", origin, where)
+
+
+def _told_of(event: Event, seen: str) -> bool:
+    """Whether a line that is shown says that a command ran and how it ended."""
+    said, ended = origin_of(event.use).rstrip("…"), status(event)
+    at = seen.find(said)
+    for _ in range(TRIES):
+        if at < 0:
+            return False
+        end = seen.find("\n", at)
+        if ended in seen[at : min(at + LINE, end if end >= 0 else len(seen))]:
+            return True
+        at = seen.find(said, at + 1)
+    return False
+
+
+TRIES = 100
+LINE = 600
+"""Characters."""
+
+
+def _errors(found: Story) -> Iterator[tuple[Event, str]]:
+    for one in troubles(found.events)[-60:]:
+        yield from ((one.event, line) for line in one.lines())
+
+
+def _names(hidden: Sequence[Turn], most: int, chars: int, wrong: str) -> list[tuple[Fact, str]]:
+    """What results hold that matters most, and all that the user named."""
+    asked = [part.text for turn in hidden[-20:] for part in turn.prompt if isinstance(part, Text)]
+    named = dict.fromkeys(fact for text in asked for fact in facts(text[:EACH]) if fact.kind != "quoted")
+    ranked = {one.fact: one.origin for one in rank(hidden, most=most, chars=chars, open_errors=wrong)}
+    return [*((fact, "") for fact in named if fact not in ranked), *ranked.items()][: 2 * most]
+
+
+def holds(text: str, fact: str) -> bool:
+    """Whether it stands there as a word of its own, not as a piece of another."""
+    at = text.find(fact)
+    for _ in range(TRIES):
+        if at < 0:
+            return False
+        if not (_joins(text[at - 1 : at]) or _joins(text[at + len(fact) : at + len(fact) + 1])):
+            return True
+        at = text.find(fact, at + 1)
+    return True
+
+
+def _joins(letter: str) -> bool:
+    return letter.isascii() and (letter.isalnum() or letter == "_")
+
+
+# What is shown and what is not
+
+
+def _shown(view: View) -> str:
+    system = "\n".join(part.text for part in view.history.system if isinstance(part, Text))
+    return f"{system}\n\n{told(view.shown.turns)}"
+
+
+def _opened(view: View) -> str:
+    """All that the refs in what is shown open."""
+    folds: list[Fold] = [*([view.gist] if view.gist else []), *view.live]
+    originals = (original for fold in folds if _shows(fold) for _, original in view.originals(fold))
+    return "\n\n".join(original for original in originals if isinstance(original, str))
+
+
+def _shows(fold: Fold) -> bool:
+    return f"ref={fold.ref}" in fold.text
+
+
+def _hidden(view: View) -> tuple[tuple[Turn, ...], set[int]]:
+    """What a gist or a stub hides, as turns; and which of the uses in it a ref that is shown opens, by identity."""
+    turns = list(view.hidden(view.cut)) if view.gist else []
+    opened: set[int] = set()
+    if view.gist and _shows(view.gist):
+        opened |= {id(use) for turn in turns for step in turn.steps for use in step.uses}
+    for turn in view.visible():
+        stubs = view.stubs.get(turn.key, {})
+        prompt = tuple(turn.prompt[item] for item in sorted({slot.item for slot in stubs}))
+        steps = []
+        for step in turn.steps:
+            found = view.stubs.get(step.key, {}).items()
+            folds = {slot: stub for slot, stub in found if slot.where != "thought"}  # a thought is not what was said
+            items = {slot.item: step.solid[slot.item] for slot in sorted(folds, key=lambda slot: slot.item)}
+            steps += [Step(tuple(items.values()))] if items else []
+            opened |= {id(item) for item in items.values() if isinstance(item, Use)}
+            opened -= {id(step.solid[slot.item]) for slot, stub in folds.items() if not _shows(stub)}
+        if prompt or steps:
+            turns.append(Turn(prompt, tuple(steps)))
+    return tuple(turns), opened
+
+
+# The facts that a model's summary dropped
+
+
+def allowance(limit: int, share: float = 0.02, least: int = 60) -> int:
+    """Tokens for the appendix of a gist."""
+    return max(least, int(limit * share))
+
+
+def appendix(turns: Sequence[Turn], text: str, tokens: int, count: Callable[[str], int]) -> list[str]:
+    """What `text` does not tell of `turns`, in lines of at most `tokens`: errors, files, names with their calls.
+
+    A summary by a model keeps few of them; they are added without it.
+    """
+    if tokens < ROOM:
+        return []
+    words, found = language(turns), story(turns, most=max(200, tokens))
+    page = Page(tokens, count)
+    page.section(words.open, _ended(found, text, words), page.share(0.4), last=True)
+    page.section(words.files, _files(found, text, words), page.share(0.3), last=True)
+    _index(page, turns, text, words)
+    return page.text().splitlines()
+
+
+ROOM = 24
+"""Tokens. In less than that nothing can be said."""
+
+
+def _ended(found: Story, text: str, words: Words) -> list[str]:
+    """How what still fails ended, each with what it said about that."""
+    lines = []
+    for one in troubles(found.events)[-20:]:
+        if not one.solved and (told := [line for line in one.lines(2) if line not in text]):
+            ended = status(one.event)
+            lines.append(_from(one.event, ", ".join([*([ended] if ended != "failed" else []), *told]), words))
+    return lines
+
+
+def _files(found: Story, text: str, words: Words) -> list[str]:
+    files = ledger((event.step, touch) for event in found.events for touch in event.touches).values()
+    dropped = [file for file in files if not holds(text, file.path)]
+    dropped.sort(key=lambda file: (file.state != "read", file.step))
+    return [f"{words.states[file.state]} {file.path}" for file in dropped]
+
+
+def _index(page: Page, turns: Sequence[Turn], text: str, words: Words) -> None:
+    """Names and numbers, by the call they come from."""
+    room = page.left - page.weight(words.found)
+    if room < ROOM:
+        return
+    known = f"{text}\n{page.text()}"
+    groups: dict[str, list[str]] = {}
+    for one in rank(turns, most=max(40, page.left), chars=min(NEWEST, 20_000 + 200 * page.left)):
+        if holds(known, one.fact.text):
+            continue
+        opening = page.weight(words.source.format(origin=one.origin)) if one.origin not in groups else 0
+        room -= page.weight(one.fact.text) + opening + 1
+        if room < 0:
+            break
+        groups.setdefault(one.origin, []).append(one.fact.text)
+    lines = [f"- {words.source.format(origin=origin)}{', '.join(names)}" for origin, names in groups.items()]
+    page.section(words.found, lines)
+
+
+def _from(event: Event, said: str, words: Words) -> str:
+    return f"- {words.source.format(origin=origin_of(event.use))}{said}"

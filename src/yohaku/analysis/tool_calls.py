@@ -1,0 +1,271 @@
+"""What a call ran, how it ended, and the lines that say so: exit codes, test results, errors.
+
+Law: what is given back stands in the text, word for word (spaces aside); what the text does not say is None or empty.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Any
+
+import msgspec
+
+from yohaku.analysis.shell import SHELLS, simple
+from yohaku.core.model import Use
+
+RUNS = SHELLS | frozenset("shell exec execute run cmd command commands terminal console".split())
+"""A tool with one of these words in its name runs commands."""
+
+COMMAND = ("command", "cmd", "commands", "script", "action", "commandline", "code")
+"""The argument that holds the command, without case and underscores, the surest name first."""
+
+ENDS = 600
+"""Characters at either end of a result where a tool says how the command ended."""
+
+_WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+_QUOTE = re.compile(r"[^\w@%+=:,./-]")
+
+
+@lru_cache(512)
+def words_of(name: str) -> frozenset[str]:
+    """The words in the name of a tool: `read_file`, `fs.readFile` and `ReadFile` have the same."""
+    return frozenset(word.lower() for word in _WORDS.findall(name))
+
+
+READS = frozenset(("read", "cat", "view", "open", "get", "fetch"))
+
+
+def reads(tool: str) -> bool:
+    """Whether its name says that a tool reads, in one of its words, as in `read_file`, `fs.cat` or `openPage`."""
+    return not READS.isdisjoint(words_of(tool))
+
+
+def plain(name: str) -> str:
+    return name.replace("_", "").replace("-", "").lower()
+
+
+def arguments(use: Use) -> dict[str, Any]:
+    """By plain name, to be read only. A call whose arguments are a bare text has them as its `input`."""
+    return _given(use.call.arguments)
+
+
+@lru_cache(16)
+def _given(text: str) -> dict[str, Any]:
+    """What is asked of one call is asked in a row, so the last few are enough to remember."""
+    try:
+        values = msgspec.json.decode(text)
+    except (ValueError, RecursionError):
+        values = None
+    if isinstance(values, dict):
+        return {plain(name): value for name, value in values.items()}
+    return {"input": text} if text.strip() and text.lstrip()[:1] not in "{[" else {}
+
+
+def command(use: Use) -> str | None:
+    """The shell command a call ran."""
+    if words_of(use.call.name).isdisjoint(RUNS):
+        return None
+    given = arguments(use)
+    for name in COMMAND:
+        if (found := _told(given.get(name))) is not None:
+            return found
+    return _told(given.get("input"))
+
+
+def _told(value: object) -> str | None:
+    if isinstance(value, dict):
+        return _told(value.get("command"))
+    if isinstance(value, str):
+        return value.strip() or None
+    if not isinstance(value, list) or not value or not all(isinstance(word, str) for word in value):
+        return None
+    if len(value) > 2 and value[0].rsplit("/", 1)[-1] in SHELLS and value[1].startswith("-"):
+        return str(value[2]).strip()
+    return " ".join(_quoted(word) for word in value)
+
+
+def _quoted(word: str) -> str:
+    return "'" + word.replace("'", "'\\''") + "'" if not word or _QUOTE.search(word) else word
+
+
+# How it ended
+
+_CODE = re.compile(
+    r"<(?:returncode|exit_?code)>\s*(-?\d{1,10})\s*</"
+    r"|\"(?:exit_?code|return_?code)\"\s*:\s*(-?\d{1,10})"
+    r"|\[exit(?: code| status)?:? (-?\d{1,10})\]"
+    r"|^.{0,60}?\b(?:exit(?:ed)?(?: with)?[ _](?:code|status)|return ?code):?=? {0,2}(-?\d{1,10})[\]>.)\s]*$"
+    r"|^終了コード\s*[:：]?\s*(-?\d{1,10})",
+    re.MULTILINE | re.IGNORECASE,
+)
+
+_FAILURE = re.compile(
+    r"\s*(?:<tool_use_error>|error\s*[:：(\[\n]|エラー|failed\b|could not\b|cannot\b|can't\b|unable to\b|invalid\b"
+    r"|no (?:replacement|such file|changes? (?:made|were made))|file (?:not found|does not exist|has not been read)"
+    r"|permission denied|access denied|traceback \(most|your proposed edit has introduced|\[errno"
+    r"|apply_patch verification failed|the user (?:doesn't want|rejected|denied|declined)"
+    r"|(?:old_str\w*|string) .{0,40}not found|patch (?:failed|does not apply)|失敗|ファイルが見つかりません)",
+    re.IGNORECASE,
+)
+
+
+def exit_code(use: Use) -> int | None:
+    """What the tool says the command ended with, at the beginning or the end of its result."""
+    text = use.result.text
+    found = _CODE.search(text[:ENDS]) or _last(_CODE.finditer(text[-ENDS:]))
+    return int(next(filter(None, found.groups()))) if found else None
+
+
+def _last(found: Iterator[re.Match[str]]) -> re.Match[str] | None:
+    last = None
+    for last in found:  # noqa: B007
+        pass
+    return last
+
+
+def failed(use: Use) -> bool:
+    """Whether the call did not do what it was for, as far as it or its result says."""
+    ran = command(use)
+    if ran is None:
+        return use.result.error or bool(_FAILURE.match(use.result.text[:ENDS]))
+    code = exit_code(use)
+    if code == 1 and _asks(ran):
+        return False
+    return use.result.error or code not in (None, 0)
+
+
+ASKS = frozenset("grep egrep fgrep rg ag diff cmp test [ [[ which pgrep".split())
+"""Commands whose exit code 1 is an answer: there is none, or they differ."""
+
+
+def _asks(ran: str) -> bool:
+    last = simple(ran)[-1:]
+    return bool(last and last[0].words and last[0].words[0] in ASKS)
+
+
+# What it said
+
+_COLOUR = re.compile(r"\x1b\[[0-9;]{0,16}[A-Za-z]")
+_TESTS = re.compile(
+    r"^(?P<whole>={2,} [^\n]{0,120}\b\d+ (?:x?passed|x?failed|errors?|skipped|deselected)\b[^\n]{0,120}"  # pytest
+    r"|\d+ (?:passed|failed|errors?)(?:, \d+ \w+)* in [\d.]+s\b[^\n]{0,40}"
+    r"|no tests ran in [^\n]{1,20}"
+    r"|[ \t]{0,8}Tests:?[ \t]{1,12}[^\n]{0,80}\b\d+ (?:passed|failed|total|skipped|todo)\b[^\n]{0,80}"  # jest, vitest
+    r"|Tests run: \d+, Failures: \d+[^\n]{0,80}"  # maven
+    r"|Tests: \d+, Assertions: [^\n]{1,80}|OK \(\d+ tests?, [^\n]{1,40}"  # phpunit
+    r"|\d+ (?:examples?|runs?|tests?|specs?), [^\n]{0,60}\d+ failures?[^\n]{0,60}"  # rspec, minitest, exunit
+    r"|\d+% tests passed, [^\n]{1,60}"  # ctest
+    r"|(?:Passed|Failed)!\s+- Failed: [^\n]{1,80}"  # dotnet
+    r"|[ \t]{0,8}Executed \d+ tests?, with [^\n]{1,60}"  # xctest
+    r"|DONE \d+ tests?[^\n]{0,60}"  # gotestsum
+    r"|(?:ok|FAILED) \| \d+ passed[^\n]{0,60})"  # deno
+    r"|^(?P<each>test result: (?:ok|FAILED)\.[^\n]{1,120}"  # cargo, per crate
+    r"|ok[ ]{0,2}\t[^\n]{1,120}|FAIL\t[^\n]{1,120}|--- FAIL: [^\n]{1,120})"  # go, per package
+    r"|^(?P<some>Ran \d+ tests? (?:in|across) [^\n]{1,60}|OK(?: \([a-z][^\n]{1,40})?[ \t]*$"
+    r"|FAILED \([a-z]+=[^\n]{1,60}"  # unittest
+    r"|[ \t]{0,4}\d+ (?:pass|fail|skip|todo)[ \t]*$"  # bun
+    r"|[ \t]{0,4}\d+ (?:passing|failing|pending)\b[^\n]{0,20}"  # mocha
+    r"|[ \t]{0,4}\d+ (?:passed|failed|flaky|skipped|did not run)(?: \([\d.]+\w+\))?[ \t]*$"  # playwright
+    r"|(?:#|ℹ) (?:tests|pass|fail) \d+)",  # node, tap
+    re.MULTILINE,
+)
+_RED = re.compile(
+    r"FAIL|\b[1-9]\d* (?:failed|fail|failing|errors?|failures?)\b|(?<!expected )\b(?:failures|errors)=[1-9]"
+    r"|\bfail [1-9]|\b(?:Failures|Errors|Failed): [1-9]"
+)
+
+TAIL = 40_000
+"""Characters at the end of a result where a test run is summed up, and at both ends where errors are told."""
+
+
+def tests(text: str) -> str | None:
+    """The last line that sums up a test run; where that is told in several lines, those that belong together."""
+    found = list(_TESTS.finditer(_COLOUR.sub("", text[-TAIL:])))
+    if not found:
+        return None
+    last = found[-1]
+    if last.lastgroup == "each":
+        red = [one[0] for one in found if one.lastgroup == "each" and red_tests(one[0])]
+        return " ".join((red[-1] if red else last[0]).split())
+    if last.lastgroup == "whole":
+        return " ".join(last[0].strip("= \t\r").split())
+    together = [one for one in found if one.lastgroup == "some" and last.start() - one.start() < 200]
+    return ", ".join(dict.fromkeys(one[0].strip() for one in together))
+
+
+def red_tests(summary: str) -> bool:
+    """Whether the summing up of a test run tells of a failure."""
+    return bool(_RED.search(summary))
+
+
+_WRONG = re.compile(
+    r"(?P<sure>[Ee]rror(?:\[\w{1,40}\]| TS\d{1,6})?:|(?:Error|Exception)(?=[:\s(]|$)|ERROR|fatal:|FATAL|panic:|FAILED"
+    r"|--- FAIL|FAIL[\t:]|npm ERR!|Segmentation fault|core dumped|SIG(?:SEGV|KILL|ABRT)|:\d{1,6}:\d{1,6}: |CONFLICT \("
+    r"|エラー[:：]|例外[:：]|失敗しました)"
+    r"|(?P<weak>[Nn]o such file or directory|not found|[Pp]ermission denied|[Cc]annot \w|[Cc]an't \w|[Cc]ould not \w"
+    r"|[Uu]nable to|[Ff]ailed to \w|FAIL\b|timed out|undefined(?:: | reference| name)|[Dd]oes not exist|[✕✗✘✖] "
+    r"|[Ii]nvalid \w|denied|refus(?:ed|ing)|エラー|失敗"
+    r"|見つかりません|存在しません|できません|ありません|不正な|無効な)"
+)
+"""Each begins with a letter of its own, without a look behind: that is what makes it quick."""
+
+# What only sounds like an error, and code that deals with one.
+_CALM = re.compile(
+    r"\b(?:0|no) (?:errors?|failures?|failed)\b|エラー(?:は|が)?(?:あり|ござい)ません"
+    r"|^\s{0,40}(?:\d{1,6}[:→|]?\s{0,40})?(?:raise|except|throw|catch|return|if|def|import|from)\b",
+    re.IGNORECASE,
+)
+
+LINE = 240
+"""Characters of an error line that are shown."""
+
+TITLE = 10
+"""Characters of a line too short to say what went wrong."""
+
+
+def errors(text: str, most: int = 3) -> tuple[str, ...]:
+    """The lines that say what went wrong, in order: of the surest kind there is, the first ones and the last."""
+    sure: dict[str, None] = {}
+    weak: dict[str, None] = {}
+    text = _COLOUR.sub("", text if len(text) <= TAIL else f"{text[: TAIL // 2]}\n{text[-TAIL // 2 :]}")
+    at = 0
+    while found := _WRONG.search(text, at):
+        begin = text.rfind("\n", 0, found.start()) + 1
+        at = text.find("\n", found.end())
+        if 0 <= at - begin < TITLE and not text[found.end() : at].strip(" \t\r:："):
+            at = text.find("\n", at + 1)  # "ERROR:" and the like stand over what they are about
+        line = text[begin : at if at >= 0 else len(text)]
+        if not _CALM.search(line, 0, 2 * LINE):
+            (sure if found.lastgroup == "sure" else weak)[_short(line, found.start() - begin)] = None
+        if at < 0:
+            break
+    lines = list(sure or weak)
+    return tuple(lines if len(lines) <= most else [*lines[: most - 1], lines[-1]]) if most > 0 else ()
+
+
+def _short(line: str, at: int) -> str:
+    """A line around the place that counts, without the space at its ends."""
+    if len(line) > LINE:
+        begin = max(0, at - LINE // 4)
+        line = line[begin : begin + LINE]
+    return " ".join(_TAGS.sub("", line).split())
+
+
+def complaint(use: Use, most: int = 3) -> tuple[str, ...]:
+    """What a failed call says went wrong; if nothing, how the user or the tool puts it."""
+    text = use.result.text
+    if (refused := _REFUSED.search(text[: 4 * ENDS])) and most > 0:
+        return (_short(refused[0], 0),)
+    found = errors(text, most)
+    if found or most < 1:
+        return found
+    lines = [_short(line, 0) for line in text[-2 * ENDS :].splitlines() if not _CODE.search(line)]
+    told = [line for line in lines if line]
+    return tuple(told[-1:] if command(use) is not None else told[:1])
+
+
+_TAGS = re.compile(r"</?[a-z_]{1,40}>")
+_REFUSED = re.compile(r"\bthe user said:\s*\S[^\n]{0,400}", re.IGNORECASE)
+"""Where a call is refused, the reason is the user's."""

@@ -1,0 +1,126 @@
+"""The commands that look back and take back: undo, redo, pin, unpin, pins, and the diff of two foldings.
+
+Law: they speak of one session of one store, the one that was folded last unless the user names another.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from typing import Any
+
+from yohaku import messages
+from yohaku.cli.stores import opened, place_in
+from yohaku.config.settings import Settings
+from yohaku.core.errors import BadSetting
+from yohaku.core.pins import Pin
+from yohaku.session import fold_log
+from yohaku.session.diff import coloured
+from yohaku.session.diff import diff as lines_of
+from yohaku.session.fold_log import Past
+from yohaku.session.persistence import pin_of, unknown_pin
+from yohaku.stores import Store
+
+SHORT = 8
+"""Letters of a session's key that are shown."""
+
+
+def undo(arguments: Any, settings: Settings) -> int:
+    return _change(arguments, settings, "undo")
+
+
+def redo(arguments: Any, settings: Settings) -> int:
+    return _change(arguments, settings, "redo")
+
+
+def _change(arguments: Any, settings: Settings, what: str) -> int:
+    with opened(arguments.store, settings) as store:
+        name = session_of(store, arguments.session)
+        changed = (fold_log.undo if what == "undo" else fold_log.redo)(store, name, arguments.count, time.time())
+    for done in changed:
+        facts = {"before": done.row["before"], "after": done.row["after"], "number": done.number}
+        print(messages.say("undone" if what == "undo" else "redone", settings.lang, name=name[:SHORT], **facts))
+    if not changed:
+        print(messages.say("undo_none" if what == "undo" else "redo_none", settings.lang, name=name[:SHORT]))
+    return 0
+
+
+def pin(arguments: Any, settings: Settings) -> int:
+    with opened(arguments.store, settings) as store:
+        name = session_of(store, arguments.session)
+        what = _given(arguments)
+        if what.kind == "ref":
+            _check(store, name, what.value)
+        fold_log.pin(store, name, what, time.time())
+    print(messages.say("pinned", settings.lang, name=name[:SHORT], about=what))
+    return 0
+
+
+def unpin(arguments: Any, settings: Settings) -> int:
+    with opened(arguments.store, settings) as store:
+        name = session_of(store, arguments.session)
+        what = _given(arguments)
+        if what not in Past.of(store.recorded(name)).pins:
+            raise unknown_pin(what.value)
+        fold_log.pin(store, name, what, time.time(), on=False)
+    print(messages.say("unpinned", settings.lang, name=name[:SHORT], about=what))
+    return 0
+
+
+def pins(arguments: Any, settings: Settings) -> int:
+    with opened(arguments.store, settings) as store:
+        name = session_of(store, arguments.session)
+        found = Past.of(store.recorded(name)).pins
+    for each in found:
+        print(each if each.kind != "text" else f"“{each.value}”")
+    if not found:
+        print(messages.say("pins_none", settings.lang, name=name[:SHORT]))
+    return 0
+
+
+def diff(arguments: Any, settings: Settings) -> int:
+    one, other = (*arguments.diff, None, None)[:2]
+    with opened(arguments.store, settings) as store:
+        found = lines_of(store, Past.of(store.recorded(session_of(store, arguments.session))), one, other)
+    colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+    print("\n".join(coloured(found) if colour else found) or messages.say("same", settings.lang))
+    return 0
+
+
+def session_of(store: Store, wanted: str | None) -> str:
+    """The key of a session by how it begins; none given: the one folded last."""
+    known = store.conversations()
+    if wanted:
+        found = [name for name in known if name.startswith(wanted)]
+        if len(found) == 1:
+            return found[0]
+        raise BadSetting(f"no one session begins with {wanted!r}: see yohaku receipts", "unknown_session", name=wanted)
+    folded = ((max((done.row["at"] for done in Past.of(store.recorded(name)).done), default=0), name) for name in known)
+    at, name = max(folded, default=(0, ""))
+    if not at:
+        raise BadSetting("no folding is recorded in this store: see yohaku receipts", "nothing_folded")
+    return name
+
+
+def _given(arguments: Any) -> Pin:
+    if arguments.text is not None:
+        if not arguments.text.strip():
+            raise unknown_pin(arguments.text)
+        return Pin("text", arguments.text)
+    found = pin_of(place_in(arguments.ref)[0])
+    if found.kind == "text":
+        raise unknown_pin(arguments.ref)
+    return found
+
+
+def _check(store: Store, name: str, ref: str) -> None:
+    """A ref that opens, and stands for one piece: a whole part of a conversation is opened by undo."""
+    store.about(ref)
+    found = Past.of(store.recorded(name))
+    if any(done.id == ref for done in found.done):  # a folding is no piece of what was said
+        raise unknown_pin(ref)
+    rows = [fold for done in found.done for fold in done.row["folds"]]
+    if any(fold.get("ref") == ref and fold.get("kind") == "gist" for fold in rows):
+        text = f"{ref} stands for a whole part of the conversation: pin a piece of it, or yohaku undo"
+        raise BadSetting(text, "pin_whole", name=ref)

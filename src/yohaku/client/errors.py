@@ -1,0 +1,108 @@
+"""Why a reply did not come, as one tree. Each says in a plain sentence, English or Japanese, what to do next.
+
+TalkFailed
+├── TooLong        the server takes no request this long (carries the numbers it told)
+├── Truncated      the server dropped the beginning of the request, said nothing, and answered the rest
+├── Busy           it has too much to do; waiting did not help
+├── Refused        any other error it tells
+│   └── Garbled    it answers, but not as a model's API does
+├── Unreachable    no connection, or not a byte for too long
+└── CutOff         the reply broke off after some of it was heard
+
+Law: none of them holds a key, in its text, its facts or what caused it.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+from yohaku.core.errors import YohakuError
+from yohaku.dialects.dialect import Answer
+from yohaku.dialects.overflow import Overflow
+from yohaku.messages.agent import say
+
+Why: TypeAlias = Literal["refused", "unknown", "tls", "proxy", "late", "stall", "lost", "address"]
+"""Nobody listens, no such host, no trust, the proxy fails, no connection in time, silence, broken off, no URL."""
+
+
+class TalkFailed(YohakuError):
+    def __init__(self, code: str, **facts: object) -> None:
+        self.code = code
+        super().__init__(self._filled(facts, "en"), **facts)
+
+    def said(self, lang: str) -> str:
+        return self._filled(self.facts, lang)
+
+    def _filled(self, facts: dict[str, object], lang: str) -> str:
+        told = {"why": say(f"talk_why_{facts['why']}", lang)} if "why" in facts else {}
+        return say(self.code, lang, **(facts | told))
+
+
+class TooLong(TalkFailed):
+    def __init__(self, overflow: Overflow) -> None:
+        self.overflow = overflow
+        if overflow.limit and overflow.needs:
+            super().__init__("talk_too_long_counted", needs=overflow.needs, limit=overflow.limit)
+        else:
+            super().__init__("talk_too_long")
+
+
+class Truncated(TalkFailed):
+    def __init__(self, told: int, sent: int, answer: Answer | None = None, window: int | None = None) -> None:
+        self.told = told
+        """Tokens the server says it read."""
+        self.sent = sent
+        self.answer = answer
+        """What it answered to the rest."""
+        self.window = window
+        """Tokens of the window it has loaded, where it says."""
+        super().__init__("talk_truncated", told=told, sent=sent)
+
+
+class Busy(TalkFailed):
+    def __init__(self, after: float | None = None, server: str = "") -> None:
+        self.after = after
+        """Seconds it asked us to wait."""
+        name = server or "the server"
+        if after:
+            super().__init__("talk_busy_until", server=name, seconds=max(1, round(after)))
+        else:
+            super().__init__("talk_busy", server=name)
+
+
+class Refused(TalkFailed):
+    def __init__(self, status: int, text: str = "", server: str = "", model: str = "") -> None:
+        self.status = status
+        self.text = text
+        """What the server said, in one line."""
+        facts = {"status": status, "text": text or "-", "server": server or "the server", "model": model or "-"}
+        super().__init__(_REFUSALS.get(status, "talk_failed" if status >= 500 else "talk_refused"), **facts)
+
+
+_REFUSALS = {401: "talk_key", 403: "talk_key", 402: "talk_unpaid", 429: "talk_unpaid", 404: "talk_no_model"}
+
+
+class Garbled(Refused):
+    def __init__(self, text: str = "", server: str = "", empty: bool = False) -> None:
+        super().__init__(200, text, server)
+        self.empty = empty
+        self.code = "talk_empty" if empty else "talk_garbled"
+        self.args = (self.said("en"),)
+
+
+class Unreachable(TalkFailed):
+    def __init__(self, why: Why, server: str = "", where: str = "", local: bool = False, seconds: float = 0) -> None:
+        self.why = why
+        name = server or "the server"
+        if why == "stall":
+            super().__init__("talk_stalled", server=name, seconds=round(seconds))
+        else:
+            code = "talk_unreachable_here" if local else "talk_unreachable"
+            super().__init__(code, server=name, where=where or "-", why=why)
+
+
+class CutOff(TalkFailed):
+    def __init__(self, answer: Answer, server: str = "") -> None:
+        self.answer = answer
+        """What was heard, without calls: the last one may be torn."""
+        super().__init__("talk_cut_off", server=server or "the server")

@@ -1,0 +1,161 @@
+"""What went wrong with a request, from what the server or the network gave: a typed error, and whether to try again.
+
+Law: nothing here is raised; a fault is a value. The server's own words are quoted in one line, and never a key.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Mapping
+from email.utils import parsedate_to_datetime
+from typing import NamedTuple
+
+from yohaku.client.endpoint import Endpoint
+from yohaku.client.errors import Busy, CutOff, Garbled, Refused, TalkFailed, TooLong, Unreachable, Why
+from yohaku.client.request import where
+from yohaku.core.model import Reply, Text
+from yohaku.dialects.dialect import Answer, Json
+from yohaku.dialects.overflow import recognise
+
+BUSY = (429, 503, 529)
+PASSING = (408, 425, 500, 502, 504, 520, 521, 522, 523, 524)
+"""What may be over in a moment."""
+QUOTED = 300
+"""Characters of what a server said."""
+
+_UNPAID = re.compile(r"insufficient_quota|billing|payment|credit balance", re.IGNORECASE)
+_OVERLOADED = re.compile(r"overloaded|rate.?limit|too many requests|unavailable|resource.?exhausted", re.IGNORECASE)
+_FAILED = re.compile(r"server.?error|api_error|internal|timeout|upstream|provider returned", re.IGNORECASE)
+_DELAY = re.compile(r'"retryDelay"\s*:\s*"(\d+(?:\.\d+)?)s"')
+_MARKUP = re.compile(r"<(?:!doctype|html|head|body|title|h1|p|div)\b", re.IGNORECASE)
+
+
+class Fault(NamedTuple):
+    error: TalkFailed
+    again: bool = False
+    """Whether another try may help."""
+    after: float | None = None
+    """Seconds the server asks us to wait."""
+    loading: bool = False
+    """Whether the server is only loading its model: it may take its time."""
+
+
+def of_status(status: int, headers: Mapping[str, str], text: str, endpoint: Endpoint) -> Fault:
+    """The fault an answer with this status tells of."""
+    told = object_in(text)
+    if status >= 400 and (overflow := recognise(status, text if told is None else told)):
+        return Fault(TooLong(overflow))
+    said = quoted(text, endpoint)
+    refused = Refused(status, said, endpoint.name, endpoint.model)
+    if status == 429 and _UNPAID.search(text):
+        return Fault(refused)
+    if status in BUSY:
+        after = wait_of(headers, text)
+        return Fault(Busy(after, endpoint.name), True, after, status == 503 and "loading" in text.lower())
+    return Fault(refused, status in PASSING)
+
+
+def of_complaint(complaint: Json, endpoint: Endpoint) -> Fault:
+    """The fault an error inside a stream tells of; its overflow is recognised in the whole of the stream."""
+    text = json.dumps(complaint, ensure_ascii=False)
+    if _UNPAID.search(text):
+        return Fault(Refused(429, quoted(text, endpoint), endpoint.name, endpoint.model))
+    if _OVERLOADED.search(text):
+        return Fault(Busy(wait_of({}, text), endpoint.name), True, wait_of({}, text))
+    passing = bool(_FAILED.search(text))
+    return Fault(Refused(500 if passing else 400, quoted(text, endpoint), endpoint.name, endpoint.model), passing)
+
+
+def of_exception(error: BaseException, endpoint: Endpoint) -> Fault:
+    """The fault a connection that failed tells of."""
+    why = _why(error)
+    lost = Unreachable(why, endpoint.name, where(endpoint.url), endpoint.local)
+    return Fault(lost, why in ("lost", "late", "refused"))
+
+
+def stalled(endpoint: Endpoint, seconds: float) -> Fault:
+    return Fault(Unreachable("stall", endpoint.name, where(endpoint.url), endpoint.local, seconds), True)
+
+
+def garbled(text: str, endpoint: Endpoint) -> Fault:
+    if not text.replace("data: [DONE]", "").strip():
+        return Fault(Garbled("", endpoint.name, empty=True), True)
+    return Fault(Garbled(quoted(text, endpoint), endpoint.name))
+
+
+def broken_off(said: str, endpoint: Endpoint) -> Fault:
+    return Fault(CutOff(Answer(Reply((Text(said),) if said else ())), endpoint.name))
+
+
+def _why(error: BaseException) -> Why:
+    import aiohttp
+
+    match error:
+        case aiohttp.ClientProxyConnectionError() | aiohttp.ClientHttpProxyError():
+            return "proxy"
+        case aiohttp.ClientConnectorCertificateError() | aiohttp.ClientSSLError():
+            return "tls"
+        case aiohttp.ClientConnectorDNSError():
+            return "unknown"
+        case aiohttp.InvalidURL() | ValueError() | aiohttp.NonHttpUrlClientError():
+            return "address"
+        case TimeoutError():
+            return "late"
+        case aiohttp.ClientConnectorError():
+            return "refused"
+    return "lost"
+
+
+def wait_of(headers: Mapping[str, str], text: str = "") -> float | None:
+    """Seconds to wait, in whichever way a server says them."""
+    for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
+        said = headers.get(name, "").strip()
+        if re.fullmatch(r"\d{1,9}(?:\.\d{1,9})?", said):
+            return float(said) * unit
+        if said and unit == 1.0:
+            try:
+                return max(0.0, parsedate_to_datetime(said).timestamp() - time.time())
+            except (ValueError, OverflowError):
+                continue
+    found = _DELAY.search(text)
+    return float(found[1]) if found else None
+
+
+def quoted(text: str, endpoint: Endpoint) -> str:
+    """What a server said, in one line without markup and without the key."""
+    said = _message(text) or ("a web page" if _MARKUP.search(text[:2000]) else text)
+    line = " ".join("".join(sign if sign.isprintable() else " " for sign in said[: 4 * QUOTED]).split())
+    for key in (endpoint.key, endpoint.key.strip()):
+        line = line.replace(key, "•••") if key else line
+    return line if len(line) <= QUOTED else line[:QUOTED] + "…"
+
+
+def object_in(text: str) -> dict[str, Json] | None:
+    """The JSON object that a text is, if it is one."""
+    try:
+        value = json.loads(text) if text.lstrip()[:1] == "{" else None
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _message(text: str) -> str:
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return ""
+    for _ in range(6):
+        match value:
+            case [first, *_]:
+                value = first
+            case {"error": dict() | str() | list() as inner} | {"detail": dict() | str() | list() as inner}:
+                value = inner
+            case {"message": str(inner)} | {"msg": str(inner)}:
+                return inner
+            case str():
+                return value
+            case _:
+                return ""
+    return ""

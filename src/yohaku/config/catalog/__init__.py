@@ -1,0 +1,283 @@
+"""Providers and models, as data: what a window holds, what a token costs, where a dialect is spoken.
+
+Law: facts only, and never a guess on the big side. A name that is not surely a known model is not found.
+Nothing is read before the first question. A local model's window is what it was trained for, not what it runs with.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+import msgspec
+
+from yohaku.config.catalog import names
+from yohaku.core.errors import Unreadable
+
+Dialect: TypeAlias = Literal["openai_chat", "openai_responses", "anthropic", "gemini", "ollama"]
+
+
+class Prices(msgspec.Struct, frozen=True):
+    """US dollars for a million tokens."""
+
+    input: float
+    output: float
+    cache_read: float | None = None
+    cache_write: float | None = None
+
+
+class Tier(msgspec.Struct, frozen=True):
+    """What the whole request costs once its prompt is longer than `above` tokens."""
+
+    above: int
+    prices: Prices
+
+
+class Model(msgspec.Struct, frozen=True):
+    id: str
+    """As the provider's API wants it."""
+    provider: str
+    window: int
+    """Tokens of input the provider takes. For a local model: what it was trained for."""
+    output: int | None = None
+    """The longest reply, in tokens; none where the provider names no limit."""
+    prices: Prices | None = None
+    tier: Tier | None = None
+    summary: str | None = None
+    """Another model that writes this one's summaries, where the provider's usual one is not wanted."""
+
+
+class Family(msgspec.Struct, frozen=True):
+    """What may be assumed of a model too new for the snapshot, by its name."""
+
+    pattern: str
+    window: int
+
+
+class Provider(msgspec.Struct, frozen=True):
+    name: str
+    dialect: Dialect
+    url: str
+    """Everything before the dialect's own path: `…/v1` for OpenAI's, the bare host for Anthropic's and Ollama's."""
+    keys: tuple[str, ...] = ()
+    """Variables that may hold its key, the usual one first."""
+    limits: tuple[str, ...] = ()
+    """What stands before `_MAX_CONTEXT_LENGTH`, the documented one first."""
+    summary: str | None = None
+    aliases: tuple[str, ...] = ()
+    """Other names, and those of makers, as they stand before the slash in `google/gemini-2.5-pro`."""
+    url_keys: tuple[str, ...] = ()
+    also: dict[Dialect, str] = {}
+    """Further dialects it speaks, and their URLs."""
+    maker: bool = False
+    """It makes the models it serves, so a bare name is first looked for here."""
+    path: str = ""
+    """What the API wants before each of its models' names."""
+    family: Family | None = None
+
+    @property
+    def loopback(self) -> bool:
+        return re.match(r"https?://(?:127\.0\.0\.1|\[::1\]|localhost)(?:[:/]|$)", self.url) is not None
+
+    def url_of(self, dialect: Dialect) -> str | None:
+        return self.url if dialect == self.dialect else self.also.get(dialect)
+
+
+class _Row(msgspec.Struct, array_like=True, frozen=True):
+    """One line of models.json."""
+
+    id: str
+    window: int
+    output: int | None = None
+    prices: tuple[float | None, ...] = ()
+    above: int | None = None
+    tier: tuple[float | None, ...] = ()
+
+
+class _Snapshot(msgspec.Struct, frozen=True):
+    models: dict[str, tuple[_Row, ...]]
+
+
+class _Directory(msgspec.Struct, frozen=True):
+    routes: tuple[str, ...]
+    """Words before a slash that say where a request goes, not whose the model is."""
+    providers: tuple[Provider, ...]
+
+
+class _Overrides(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    models: tuple[dict[str, Any], ...] = ()
+    providers: tuple[Provider, ...] = ()
+
+
+class Catalog:
+    """All that is known. A later row of the same provider and id replaces an earlier one."""
+
+    def __init__(
+        self,
+        models: Iterable[Model],
+        providers: Iterable[Provider],
+        routes: Iterable[str] = (),
+        own: Iterable[Model] = (),
+    ) -> None:
+        self.own = tuple(own)
+        """Rows of the user: true for local models too."""
+        self.models = tuple({(model.provider, model.id): model for model in (*models, *self.own)}.values())
+        self.providers = tuple({provider.name: provider for provider in providers}.values())
+        self._routes = frozenset(routes)
+
+    def provider(self, name: str) -> Provider | None:
+        return self._providers.get(name.strip().lower())
+
+    def find(self, name: str, provider: str | None = None) -> Model | None:
+        """The model people mean by this name, as `provider` serves it, if that is known."""
+        parts = names.plain(name).split("/")
+        wanted = [found.name] if provider and (found := self.provider(provider)) else []
+        while True:
+            if model := self._called("/".join(parts), wanted):
+                tuned = name.strip().lower().startswith("ft:")  # has its own prices, which nobody lists
+                return msgspec.structs.replace(model, prices=None, tier=None) if tuned else model
+            # An unknown word before the slash may be anything, also a smaller model of the same name.
+            if len(parts) == 1 or not (parts[0] in self._providers or parts[0] in self._routes):
+                return None
+            if maker := self.provider(parts.pop(0)):
+                wanted.append(maker.name)
+
+    def family(self, name: str) -> Family | None:
+        """What the name alone promises: for models newer than the snapshot."""
+        stem = list(names.stems(names.plain(name).rpartition("/")[2]))[-1]
+        families = (provider.family for provider in self.providers if provider.family)
+        return next((family for family in families if re.fullmatch(family.pattern, stem)), None)
+
+    def summary_for(self, model: Model) -> Model | None:
+        """The model that writes its summaries: its own choice, else its provider's usual cheap one."""
+        provider = self.provider(model.provider)
+        name = model.summary or (provider.summary if provider else None)
+        return self.find(name, model.provider) if name else None
+
+    def _called(self, name: str, wanted: list[str]) -> Model | None:
+        name, _, tag = name.partition(":")
+        if tag and tag not in names.VARIANTS:
+            local = [provider.name for provider in self.providers if provider.loopback]
+            return self._pick(self._by_key.get(names.key(f"{name}:{tag}"), ()), local) or self._stem(name, local)
+        return self._stem(name, wanted)
+
+    def _stem(self, name: str, wanted: list[str]) -> Model | None:
+        stems = list(names.stems(name))
+        for index in (self._by_key, self._by_stem):
+            for stem in stems:
+                if rows := index.get(stem):
+                    return self._pick(rows, wanted)
+        return None
+
+    def _pick(self, rows: Iterable[Model], wanted: list[str]) -> Model | None:
+        """Of models with one name: the wanted provider's, else the maker's, else the smallest."""
+        rows = tuple(rows)
+        for row in rows:
+            if not row.provider:  # a user's own row, for every provider
+                return row
+        for name in wanted:
+            for row in rows:
+                if row.provider == name:
+                    return row
+        if not rows or any(self._providers[name].loopback for name in wanted):
+            return None
+        return min(rows, key=lambda row: (not wanted and self._rank[row.provider], row.window))
+
+    @cached_property
+    def _providers(self) -> dict[str, Provider]:
+        aliases = {alias: provider for provider in self.providers for alias in provider.aliases}
+        return aliases | {provider.name: provider for provider in self.providers}
+
+    @cached_property
+    def _rank(self) -> dict[str, int]:
+        """Makers in the order of the file, then those who serve what others made, then this machine."""
+        hosts = len(self.providers)
+        rank = {
+            provider.name: place if provider.maker else hosts + provider.loopback
+            for place, provider in enumerate(self.providers)
+        }
+        return {model.provider: hosts for model in self.models} | rank
+
+    @cached_property
+    def _by_key(self) -> dict[str, list[Model]]:
+        index: dict[str, list[Model]] = {}
+        for model in self.models:
+            for name in {names.key(model.id), names.key(model.id.rpartition("/")[2])}:
+                index.setdefault(name, []).append(model)
+        return index
+
+    @cached_property
+    def _by_stem(self) -> dict[str, list[Model]]:
+        """`gemini-3.1-pro` is known only as its preview. `-latest` does not count: `gemini-pro` was a small one."""
+        index: dict[str, list[Model]] = {}
+        for name, rows in self._by_key.items():
+            if name.endswith("-preview"):
+                index.setdefault(name.removesuffix("-preview"), []).extend(rows)
+        return index
+
+
+@lru_cache(maxsize=8)
+def load(overrides: Path | None = None) -> Catalog:
+    """The snapshot on board, with the user's own rows over it."""
+    here = Path(__file__)
+    directory = msgspec.json.decode(here.with_name("providers.json").read_bytes(), type=_Directory)
+    snapshot = msgspec.json.decode(here.with_name("models.json").read_bytes(), type=_Snapshot)
+    paths = {provider.name: provider.path for provider in directory.providers}
+    rows = [_model(row, name, paths.get(name, "")) for name, known in snapshot.models.items() for row in known]
+    base = Catalog(rows, directory.providers, directory.routes)
+    if overrides is None:
+        return base
+    try:
+        own = msgspec.json.decode(overrides.expanduser().read_bytes(), type=_Overrides)
+        rows = [_over(base, row) for row in own.models]
+    except (OSError, msgspec.MsgspecError) as why:
+        raise Unreadable(f"{overrides}: {why}: correct the file, or leave it out", file=str(overrides)) from why
+    return Catalog(base.models, [*base.providers, *own.providers], directory.routes, rows)
+
+
+def find(name: str, provider: str | None = None, overrides: Path | None = None) -> Model | None:
+    return load(overrides).find(name, provider)
+
+
+def models(overrides: Path | None = None) -> tuple[Model, ...]:
+    return load(overrides).models
+
+
+def providers(overrides: Path | None = None) -> tuple[Provider, ...]:
+    return load(overrides).providers
+
+
+def _model(row: _Row, provider: str, path: str) -> Model:
+    prices = _prices(row.prices)
+    tier = _prices(row.tier)
+    return Model(
+        id=path + row.id,
+        provider=provider,
+        window=row.window,
+        output=row.output,
+        prices=prices,
+        tier=Tier(row.above, tier) if row.above and tier else None,
+    )
+
+
+def _prices(row: tuple[float | None, ...]) -> Prices | None:
+    fields: Iterator[float | None] = iter((*row, None, None, None, None))
+    given, taken, read, write = next(fields), next(fields), next(fields), next(fields)
+    return None if given is None or taken is None else Prices(given, taken, read, write)
+
+
+def _over(base: Catalog, row: dict[str, Any]) -> Model:
+    """The user's row, completed by what is known of the model already. No provider: wherever it is served."""
+    whose, known = row.get("provider", ""), None
+    for model in base.models:
+        if model.id == row.get("id") and whose in ("", model.provider):
+            known = model
+            break
+    before = {**msgspec.to_builtins(known), "provider": whose} if known else {"provider": whose}
+    model = msgspec.convert({**before, **row}, Model)
+    if model.window < 1:
+        raise msgspec.ValidationError(f"the window of {model.id!r} is no positive number")
+    return model

@@ -1,0 +1,57 @@
+"""Whether a folding is worth what it costs: a provider reads a prompt it knows for a tenth, up to the first change.
+
+What stands behind the first fold is written again, once; what was folded away is no longer read, at every step.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from yohaku.core.folds import View
+from yohaku.core.weigh import Scales
+
+
+@dataclass(frozen=True, slots=True)
+class Prices:
+    """Of prompt tokens, as shares of the price without a cache."""
+
+    read: float = 0.1
+    write: float = 1.25
+
+
+@dataclass(frozen=True, slots=True)
+class Payback:
+    saved: int
+    """Tokens that are no longer sent, at every step."""
+    again: int
+    """Tokens that the provider, or the local server, has to take in anew, once."""
+    steps: float
+    """After so many the folding has paid for itself; infinite where reading costs nothing."""
+
+
+def payback(old: View, new: View, scales: Scales, prices: Prices) -> Payback:
+    before, after = scales.ledger(old.shown), scales.ledger(new.shown)
+    saved, again = before.total - after.total, after.turns - _same(old, new, scales)
+    gain = saved * prices.read
+    steps = again * (prices.write - prices.read) / gain if gain > 0 else math.inf
+    return Payback(saved, again, steps)
+
+
+def _same(old: View, new: View, scales: Scales) -> int:
+    """Tokens of the conversation before the first difference."""
+    if old.gist != new.gist or old.cut != new.cut:
+        return 0
+    same = scales.turn(old.gist.turn) if old.gist else 0
+    for one, other in zip(old.stubbed, new.stubbed, strict=True):
+        if one is other:
+            same += scales.turn(one)
+            continue
+        if one.prompt != other.prompt:
+            return same
+        same += scales.entries(one.prompt)
+        for step, changed in zip(one.steps, other.steps, strict=True):
+            if step is not changed and step != changed:
+                return same
+            same += scales.step(step)
+    return same

@@ -1,0 +1,82 @@
+"""Two kinds of facts that a view should keep: the rules a user stated, and the files that calls were about.
+
+A rule is a sentence with a rule word in it. A file is what a call names under a key for paths, among the words of a
+command, or in the headers of a patch.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+
+from yohaku.lab.entries import Entry
+from yohaku.lab.identifiers import bare, paths
+
+RULE = re.compile(r"\b(?:must|never|only|always|don['’]t|do not)\b|必ず|禁止|しないで|だけ|絶対|以外", re.IGNORECASE)
+END = re.compile(r"(?<=[。！？])|(?<=[.!?])\s+|\n")
+"""Of a sentence. A dot inside a name ends none."""
+SHORTEST, LONGEST = 8, 400
+"""Characters of a sentence that may be a rule."""
+
+KEYS = ("path", "file", "dir", "notebook")
+COMMANDS = ("command", "cmd", "script", "patch", "input", "diff")
+PATCHED = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$|^(?:\+\+\+|---) [ab]/(\S+)", re.MULTILINE)
+HEREDOC = re.compile(r"<<-?\s*['\"]?\w+")
+
+
+def rules_in(text: str) -> frozenset[str]:
+    """The sentences with a rule word in them, blanks evened out."""
+    if not RULE.search(text):
+        return frozenset()
+    sentences = (evened(sentence) for sentence in END.split(text) if RULE.search(sentence))
+    return frozenset(sentence for sentence in sentences if SHORTEST <= len(sentence) <= LONGEST)
+
+
+def evened(text: str) -> str:
+    return " ".join(text.split())
+
+
+def files_of(entry: Entry) -> frozenset[str]:
+    """The files that the calls of an entry name in their arguments."""
+    found: set[str] = set()
+    for call in entry.get("tool_calls") or ():
+        try:
+            values = json.loads(call["function"]["arguments"])
+        except (ValueError, RecursionError):
+            continue
+        for key, value in values.items() if isinstance(values, dict) else ():
+            if isinstance(value, str):
+                found |= _files_in(key.lower(), value)
+    return frozenset(found)
+
+
+def _files_in(key: str, value: str) -> set[str]:
+    if any(word in key for word in KEYS) and value.strip() and len(value) < 300 and "\n" not in value:
+        return {bare(value.strip())}
+    if key not in COMMANDS:
+        return set()
+    patched = {bare((told or marked).strip()) for told, marked in PATCHED.findall(value)}
+    return patched or paths(_command(value))
+
+
+def _command(value: str) -> str:
+    """A command without the document that is fed to it."""
+    document = HEREDOC.search(value)
+    end = value.find("\n", document.end()) if document else -1
+    return value[:end] if end >= 0 else value
+
+
+def f1(true: set[str], named: set[str]) -> float:
+    """How well the files of the calls are told. A path without its beginning stands for the one path that it ends."""
+    ends: dict[str, set[str]] = {}
+    for path in true:
+        parts = path.split("/")
+        for start in range(1, len(parts)):
+            ends.setdefault("/".join(parts[start:]), set()).add(path)
+    whole = {path for path in true if path not in ends}
+    told = {_meant(path, ends.get(path, set()) & whole) for path in named}
+    return 2 * len(told & whole) / (len(told) + len(whole)) if told and whole else 0.0
+
+
+def _meant(path: str, longer: set[str]) -> str:
+    return next(iter(longer)) if len(longer) == 1 else path

@@ -1,0 +1,144 @@
+"""A recorded session made ready for replay: its entries, what they weigh, what each next reply needs of them.
+
+Law: everything that does not depend on a window or a recipe is worked out here, once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from yohaku import dialects
+from yohaku.core.meter import Meter
+from yohaku.core.weigh import Scales
+from yohaku.dialects.load import Request, load
+from yohaku.lab.entries import Entry, content_texts, said, texts_of, weigh
+from yohaku.lab.identifiers import Vocabulary, argument_identifiers, identifiers
+from yohaku.lab.kept_facts import files_of, rules_in
+
+FAR_STEPS, FAR_TOKENS = 3, 2_048
+"""What was last seen longer ago than both is far."""
+
+
+class Target(NamedTuple):
+    """A recorded reply, and the identifiers it uses that were said before it."""
+
+    at: int
+    """Its place among the entries: what is before it is the history to be fitted."""
+    step: int
+    scored: bool
+    all: frozenset[str] = frozenset()
+    tool: frozenset[str] = frozenset()
+    """Only ever seen in results."""
+    far: frozenset[str] = frozenset()
+    """Last seen more than so many steps, and more than so many tokens, ago."""
+
+
+@dataclass(frozen=True)
+class Recorded:
+    name: str
+    source: str
+    entries: list[Entry]
+    beside: dict[str, Any]
+    """What the body holds beside its entries: tool definitions."""
+    targets: list[Target]
+    vocabulary: Vocabulary
+    seen: list[frozenset[str]]
+    """By entry: which of the identifiers needed anywhere are in it."""
+    weights: list[int]
+    fixed: int
+    """Tokens of the request itself, and of the tool definitions."""
+    rules: list[frozenset[str]]
+    """By entry: the sentences with a rule in them, blanks evened out."""
+    files: list[frozenset[str]]
+    """By entry: the files its calls name."""
+    tools: frozenset[str]
+    begins: str
+    empty: frozenset[str]
+    """Calls whose result was empty."""
+
+    @property
+    def system(self) -> int:
+        """Tokens of what the system says at the beginning."""
+        begun = next((at for at, entry in enumerate(self.entries) if entry["role"] != "system"), len(self.entries))
+        return sum(self.weights[:begun])
+
+    def body(self, entries: list[Entry]) -> Any:
+        return {**self.beside, "messages": entries} if self.beside else entries
+
+
+def read(data: bytes, name: str, source: str, meter: Meter, sample: int | None = None) -> Recorded:
+    """`sample`: how many of the replies are scored; all are replayed."""
+    loaded = load(data, name)
+    if isinstance(loaded, Request):
+        history = dialects.dialect_named(loaded.dialect).read(loaded.value).history()
+    else:
+        history = loaded.history
+    body = dialects.dialect_named("openai_chat").compose(history)
+    entries: list[Entry] = body.pop("messages")
+    places = [at for at, entry in enumerate(entries) if at and entry["role"] == "assistant"]
+    wanted = {at: needs(entries[at]) for at in evenly(places, sample)}
+    vocabulary = Vocabulary(union(wanted.values()))
+    texts = [texts_of(entry) for entry in entries]
+    seen = [union(map(vocabulary.found, spoken)) for spoken in texts]
+    weights = [weigh(entry, meter) for entry in entries]
+    return Recorded(
+        name=name,
+        source=source,
+        entries=entries,
+        beside=body,
+        targets=list(_targets(entries, wanted, seen, weights)),
+        vocabulary=vocabulary,
+        seen=seen,
+        weights=weights,
+        fixed=meter.frame.request + Scales(meter).tools(history.tools, history.forced),
+        rules=[union(map(rules_in, content_texts(entry))) if entry["role"] == "user" else NONE for entry in entries],
+        files=[files_of(entry) for entry in entries],
+        tools=frozenset(call["function"]["name"] for entry in entries for call in entry.get("tool_calls") or ()),
+        begins=next((entry["role"] for entry in entries if entry["role"] != "system"), "user"),
+        empty=frozenset(e["tool_call_id"] for e in entries if e["role"] == "tool" and not said(e["content"])),
+    )
+
+
+NONE: frozenset[str] = frozenset()
+
+
+def union(sets: Iterable[Iterable[str]]) -> frozenset[str]:
+    return NONE.union(*sets)
+
+
+def _targets(
+    entries: list[Entry], wanted: dict[int, set[str]], seen: list[frozenset[str]], weights: list[int]
+) -> Iterator[Target]:
+    last: dict[str, tuple[int, int]] = {}
+    elsewhere: set[str] = set()
+    step = tokens = 0
+    for at, entry in enumerate(entries):
+        if entry["role"] == "assistant":
+            step += 1
+            if at:
+                needed = frozenset(wanted[at] & last.keys()) if at in wanted else frozenset()
+                far = (n for n in needed if step - last[n][0] > FAR_STEPS and tokens - last[n][1] > FAR_TOKENS)
+                yield Target(at, step, at in wanted, needed, needed - elsewhere, frozenset(far))
+        tokens += weights[at]
+        last.update(dict.fromkeys(seen[at], (step, tokens)))
+        if entry["role"] != "tool":
+            elsewhere |= seen[at]
+
+
+def evenly(places: list[int], count: int | None) -> list[int]:
+    """So many of the places, from the first to the last at even distances."""
+    if count is None or len(places) <= count:
+        return places
+    if count == 1:
+        return places[-1:]
+    return [places[round(n * (len(places) - 1) / (count - 1))] for n in range(count)]
+
+
+def needs(entry: Entry) -> set[str]:
+    """The identifiers a reply uses, in what it says and in the arguments of its calls."""
+    found = identifiers(content_texts(entry))
+    for call in entry.get("tool_calls") or ():
+        found |= argument_identifiers(call["function"]["arguments"])
+    return found

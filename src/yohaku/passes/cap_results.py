@@ -1,0 +1,61 @@
+"""The view of each result: its lines and its bytes are limited, whatever the window; the rest is opened by ref."""
+
+from __future__ import annotations
+
+import re
+
+from yohaku.core.engine import Pass, Room
+from yohaku.core.folds import Fold, Stub, View, ref_of
+from yohaku.passes.pieces import many, pieces
+from yohaku.passes.trim_new_results import ARRIVED
+
+
+def capped(most: int = 50 * 1024, line: int = 2_000) -> Pass:
+    """Lines are cut at `line` characters, the whole at `most` bytes; a view that was cut ends with a note."""
+    long = re.compile(rf"([^\n]{{{line}}})[^\n]+")
+
+    def propose(view: View, room: Room) -> list[Fold]:
+        folds: list[Fold] = []
+        for piece in pieces(view, room, "result"):
+            if piece.media or not isinstance(piece.original, str) or piece.slot in view.stubs.get(piece.key, {}):
+                continue
+            ref = ref_of(piece.original)
+            text = seen(piece.original, ref, most, long)
+            if text is not None:
+                after = room.meter.count(text)
+                folds.append(Stub(piece.key, piece.slot, text, ref, piece.what, ARRIVED, piece.weight, after))
+        return folds
+
+    return propose
+
+
+def seen(text: str, ref: str, most: int, long: re.Pattern[str]) -> str | None:
+    """What is shown of a text, its note included; None where that is all of it."""
+    cut, lines = long.subn(r"\1…", text)
+    if not lines and len(text) * 4 <= most:
+        return None  # so short that its bytes need no counting
+    data = cut.encode("utf-8", "surrogatepass")
+    if not lines and len(data) <= most:
+        return None
+    note = _note(text, cut, lines, ref)
+    if len(data) + len(note) > most:
+        cut = _beginning(data, max(0, most - len(note) - 120))
+        note = _note(text, cut, lines, ref)
+    return f"{cut}\n{note}"
+
+
+def _beginning(data: bytes, size: int) -> str:
+    """Whole lines, or where there is only one whole characters, within so many bytes."""
+    end = data.rfind(b"\n", 0, size)
+    if end < 0:
+        end = size
+        while end and data[end] & 0xC0 == 0x80:
+            end -= 1
+    return data[:end].decode("utf-8", "surrogatepass")
+
+
+def _note(text: str, cut: str, lines: int, ref: str) -> str:
+    hidden = text.count("\n") - cut.count("\n")
+    said = [f"{many(hidden, 'more line')}" if hidden else "", "the ends of long lines" if lines else ""]
+    what = " and ".join(filter(None, said)) or "the end of the line"
+    return f"[{what} folded; ref={ref} opens the rest]"

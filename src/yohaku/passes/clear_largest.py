@@ -1,0 +1,46 @@
+"""Clear old results and other big pieces, the biggest first, and only when it is worth breaking the prompt cache."""
+
+from __future__ import annotations
+
+from yohaku.analysis.retention import laid_down
+from yohaku.core.engine import Pass, Room
+from yohaku.core.folds import Fold, View
+from yohaku.passes.pieces import Piece, fold_whole, pieces
+
+
+def clear(*where: str, keep: float = 0.25, least: float = 0.1) -> Pass:
+    """Pieces of the kinds given become one line each until the goal is met.
+
+    The newest are kept, up to `keep` of the goal, and the newest step and prompt always; nothing is done for less
+    than `least` of the limit, unless the conversation is over it.
+    """
+
+    def propose(view: View, room: Room) -> list[Fold]:
+        if room.newest_is_too_big(view):
+            return []  # what is old would go for nothing
+        old = _older(list(pieces(view, room, *where)), int(room.goal * keep))
+        rules = laid_down(view.history.turns) if any(piece.slot.where == "prompt" for piece in old) else ()
+        folds: list[Fold] = []
+        saved = 0
+        for piece in sorted(old, key=lambda piece: -piece.weight):
+            if saved >= room.excess:
+                break
+            fold = fold_whole(piece, room, "old and big", rules)
+            if fold.after < fold.before:
+                folds.append(fold)
+                saved += fold.before - fold.after
+        worth = saved >= room.budget.limit * least or room.ledger.total > room.budget.limit
+        return folds if worth else []
+
+    return propose
+
+
+def _older(found: list[Piece], kept: int) -> list[Piece]:
+    """What lies before the newest `kept` tokens of pieces, oldest first."""
+    old: list[Piece] = []
+    for piece in reversed(found):
+        kept -= piece.weight
+        newest = piece.step == 0 or (piece.slot.where == "prompt" and piece.turn == 0)
+        if kept < 0 and not newest:
+            old.append(piece)
+    return old[::-1]

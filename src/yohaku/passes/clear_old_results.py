@@ -1,0 +1,48 @@
+"""The silent layer: at every turn the content of old, big results is cleared, where that saves enough."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from yohaku.analysis.tool_calls import words_of
+from yohaku.core.engine import Pass, Room
+from yohaku.core.folds import Fold, Stub, View, ref_of
+from yohaku.passes.pieces import Piece, pieces
+
+TOOLS = ("bash", "read", "write", "edit", "glob", "grep", "list_dir", "notebook_edit")
+
+
+def clear_old(tools: Iterable[str] = TOOLS, keep: int = 3, over: int = 1_000, least: int = 20_000) -> Pass:
+    """Results of these tools, but the newest `keep`, that weigh more than `over` tokens each are cleared.
+
+    Nothing is done for less than `least` tokens together. Both numbers are for windows of today: they scale down
+    with smaller ones, `over` below 32K and `least` below 200K.
+    """
+    named = [words_of(tool) for tool in tools]
+
+    def propose(view: View, room: Room) -> list[Fold]:
+        found = [piece for piece in pieces(view, room, "result") if _one_of(piece.tool, named)]
+        results = dict.fromkeys((piece.key, piece.slot.item) for piece in reversed(found))
+        newest = set(list(results)[:keep])
+        big = min(over, room.budget.window // 32)
+        folds = [
+            _cleared(piece, room)
+            for piece in found
+            if piece.weight > big and piece.step > 0 and (piece.key, piece.slot.item) not in newest
+        ]
+        saved = sum(fold.before - fold.after for fold in folds)
+        return list[Fold](folds) if saved >= min(least, room.budget.window // 10) else []
+
+    return propose
+
+
+def _one_of(tool: str, named: list[frozenset[str]]) -> bool:
+    """By words, so that `read` is also `Read`, `read_file` and `fs.readFile`."""
+    words = words_of(tool)
+    return any(name <= words for name in named)
+
+
+def _cleared(piece: Piece, room: Room) -> Stub:
+    ref = ref_of(piece.original)
+    text = f"[Old tool result content cleared; ref={ref}]"
+    return Stub(piece.key, piece.slot, text, ref, piece.what, "old result", piece.weight, room.meter.count(text))

@@ -1,0 +1,255 @@
+"""The digest: the newest steps stay whole, what is older is told, with some of its lines.
+
+Lines are shown as they were, with their numbers and under their call: a few that name things tell more than the ends
+of everything. All that is hidden is chosen from at once, for one budget, so that the next folding is many steps away.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from yohaku.analysis.names import words_of
+from yohaku.analysis.retention import allowance, appendix
+from yohaku.analysis.rules import standing
+from yohaku.core.engine import Asking, Effect, Pass, Room
+from yohaku.core.folds import Cut, Gist, View, ref_told
+from yohaku.core.model import Text, Turn
+from yohaku.digest.excerpts import Scrap, abridged, covered, is_told, scraps, topic
+from yohaku.digest.gist import gist as tell
+from yohaku.digest.gist import opening
+from yohaku.digest.select_lines import Looked, Source, Span, choose
+from yohaku.passes.drop_oldest import before, cuts
+from yohaku.passes.pieces import SMALL
+from yohaku.summary.check import Checked, Evidence
+from yohaku.summary.request import BY_MODEL, Order, asked, is_japanese
+from yohaku.summary.transcript_text import sayings, shorter
+
+TOLD = 2_000
+"""Tokens that are told at most."""
+LABEL = 10
+"""Tokens of a title in the gist."""
+ROOM = 0.3
+LINES = 0.5
+FEW = 0.45
+FEWEST = 0.2
+"""Shares of the limit that the conversation, and the lines in it, have at least, however long the prompt is; not where
+the user wants it folded now. Lines have `FEW` of it where that is enough, and the `FEWEST` where that is dear."""
+NARROW = 6_000
+"""Tokens. Below, most of the room is new at every folding, and has to be paid for."""
+SCARCE = 12_000
+"""Tokens. Below, every line counts."""
+ENOUGH = 20_000
+"""Tokens of lines at most: what is looked into for them has hardly more that name anything."""
+SPARE = 0.05
+"""Share of the limit. If lines leave more than that, few name anything, and more steps stay whole instead, or names get
+their lines."""
+
+
+def digest(recent: float = 0.1, gist: float = 0.08, least: float = 0.1) -> Pass:
+    """Of what the goal leaves for the conversation, the newest steps take `recent` whole, and what is told of the rest
+    `gist`; the lines chosen, or names without theirs, take what is left.
+
+    Nothing is done for less than `least` of the limit, unless the conversation is over it or the user wants it folded.
+    """
+
+    def propose(view: View, room: Room) -> Asking:
+        if not view.history.steps or room.newest_is_too_big(view):
+            return []  # what is old would go for nothing
+        if room.wish.manual and view.gist and view.gist.key in room.wish.drafts:
+            return []  # a draft has just taken its place
+        share = max(1, _share(view, room))
+        whole = max(recent, 1 - gist - ENOUGH / share)
+        layout = _layout(view, room, whole)
+        looked: Looked = {}
+        told = _Telling(view, room, layout.cut, _told(view, room, gist))
+        hidden, chosen, spare = _choose(told, layout, looked)
+        if spare > room.budget.limit * SPARE:
+            layout = _layout(view, room, max(whole, (layout.used + spare) / share))
+            roomy = layout.cut == told.cut  # no more steps fit in
+            told = told if roomy else replace(told, cut=layout.cut)
+            hidden, chosen, _ = _choose(told, layout, looked, roomy=roomy)
+        if not layout.cut:
+            return []
+        folded = yield from _gist(told, layout.cut, layout.removed, abridged(hidden, chosen))
+        enough = 1 if room.wish.manual else room.budget.limit * least
+        return [folded] if folded.before - folded.after >= enough or room.ledger.total > room.budget.limit else []
+
+    return propose
+
+
+@dataclass(frozen=True, slots=True)
+class _Layout:
+    cut: Cut | None
+    """From where on all stays whole."""
+    removed: int
+    """Tokens of what is hidden."""
+    used: int
+    """Tokens of what stays, the newest prompt aside."""
+    left: int
+    """Tokens for lines."""
+
+
+def _layout(view: View, room: Room, recent: float) -> _Layout:
+    """What stays whole, and from where on all before it is hidden."""
+    share = _share(view, room)
+    weights = [room.scales.step(step) for turn in view.stubbed for step in turn.steps]
+    prompts = _prompts(view, room)
+    whole = share * recent
+    used, hidden = 0, 0
+    for age, weight in enumerate(reversed(weights)):
+        if age and weight + prompts.get(age, 0) > whole:
+            hidden = len(weights) - age
+            break
+        whole -= weight + prompts.get(age, 0)
+        used += weight
+    cut, removed = _cut_at(view, room, hidden) if hidden else (None, 0)
+    stay = view.stubbed[cut.turn - view.cut.turn : -1] if cut else view.stubbed[:-1]
+    used += sum(room.scales.entries(turn.prompt) for turn in stay)
+    lines = int(room.budget.limit * _least(room.budget.window))
+    spare = min(lines, ENOUGH, room.budget.at("full") - _sticky(view, room) - used)
+    return _Layout(cut, removed, used, max(share - used, 0 if room.wish.manual else spare))
+
+
+def _least(window: int) -> float:
+    return FEWEST if window < NARROW else LINES if window < SCARCE else FEW
+
+
+def _prompts(view: View, room: Room) -> dict[int, int]:
+    """What the prompts of earlier turns weigh, by the age of the newest step of each: with it they stay."""
+    age, found = 0, dict[int, int]()
+    for turn in reversed(view.stubbed):
+        if age:
+            found[age] = found.get(age, 0) + room.scales.entries(turn.prompt)
+        age += len(turn.steps)
+    return found
+
+
+def _choose(
+    told: _Telling, layout: _Layout, looked: Looked, *, roomy: bool = False
+) -> tuple[list[Scrap], list[list[Span]], float]:
+    """What is hidden, the lines chosen of it, and the tokens left over."""
+    view, room = told.view, told.room
+    hidden = scraps(view, layout.cut) if layout.cut else []
+    seen = covered(view, layout.cut)
+    allowed = max(layout.left, told.share) - told.takes if told.cut else layout.left
+    wished = words_of(room.wish.words)
+    sources = _shreds(hidden, room)
+    chosen, spare = choose(sources, seen, max(0, allowed), topic(view), wished, looked, brief=True, roomy=roomy)
+    return hidden, chosen, spare
+
+
+def _share(view: View, room: Room) -> int:
+    """Tokens for the conversation beside the prompt that is being answered."""
+    sticky = _sticky(view, room)
+    least = min(int(room.budget.limit * ROOM), room.budget.at("full") - sticky)
+    return max(0, room.goal - sticky, 0 if room.wish.manual else least)
+
+
+def _told(view: View, room: Room, gist: float) -> int:
+    """Tokens for what is told; in a large window lines say more than a longer telling would."""
+    return min(int(_share(view, room) * gist), TOLD)
+
+
+def _sticky(view: View, room: Room) -> int:
+    return room.ledger.fixed + room.scales.entries(view.stubbed[-1].prompt)
+
+
+def _cut_at(view: View, room: Room, steps: int) -> tuple[Cut | None, int]:
+    """The first place that hides so many of the oldest visible steps, or the last there is."""
+    before = [0]
+    for turn in view.history.turns:
+        before.append(before[-1] + len(turn.steps))
+    steps += before[view.cut.turn] + view.cut.steps
+    last: tuple[Cut | None, int] = None, 0
+    for cut, removed in cuts(view, room, "steps", newest=False):
+        last = cut, removed
+        if before[cut.turn] + cut.steps >= steps:
+            break
+    return last
+
+
+def _shreds(hidden: list[Scrap], room: Room) -> list[Source]:
+    found: list[Source] = []
+    under, last = 0, None
+    for scrap in hidden:
+        under += scrap.by is not last or scrap.by is None
+        last = scrap.by
+        weighed = scrap.by.call.arguments if scrap.by and scrap.own else scrap.text  # as they were weighed before
+        rate = 0.0 if is_told(scrap) else _rate(weighed, room)
+        numbered = not (scrap.own or scrap.asked)
+        found.append(Source(scrap.text, scrap.age, rate, scrap.own, scrap.quotes, LABEL, under, numbered))
+    return found
+
+
+def _rate(text: str, room: Room) -> float:
+    return room.meter.count(text) / max(1, len(text))
+
+
+@dataclass(frozen=True)
+class _Telling:
+    """What is told of all that is hidden at a cut."""
+
+    view: View
+    room: Room
+    cut: Cut | None
+    share: int
+    """Tokens it may take, beside the rules."""
+
+    @cached_property
+    def hidden(self) -> tuple[Turn, ...]:
+        return self.view.hidden(self.cut) if self.cut else ()
+
+    @cached_property
+    def ref(self) -> str:
+        return ref_told(self.hidden)
+
+    @cached_property
+    def rules(self) -> tuple[str, ...]:
+        return standing(self.hidden, then=self.view.history.turns[self.cut.turn :]) if self.cut else ()
+
+    @cached_property
+    def text(self) -> str:
+        return tell(self.hidden, ref=self.ref, tokens=self._most, count=self._count, rules=self.rules, index=False)
+
+    @property
+    def takes(self) -> int:
+        """Tokens that lines cannot have. What a model will make of its share is not known before."""
+        if self.room.wish.model or not self.text:
+            return self.share
+        return max(0, self.share - (self._most - self._count(self.text)))
+
+    @property
+    def _most(self) -> int:
+        ruled = sum(self._count(f"- {rule}\n") for rule in self.rules) + SMALL // 2 if self.rules else 0
+        return self.share + ruled
+
+    @property
+    def _count(self) -> Callable[[str], int]:
+        return self.room.meter.count
+
+
+def _gist(told: _Telling, cut: Cut, removed: int, lines: list[str]) -> Generator[Effect, str, Gist]:
+    view, room, hidden, ref, rules, share = told.view, told.room, told.hidden, told.ref, told.rules, told.share
+    count = room.meter.count
+    text, why = told.text, "the window is full"
+    if room.wish.model and share >= 2 * SMALL:
+        said = list(sayings(hidden))
+        order = Order("summary", share, words=room.wish.words, rules=rules, japanese=_speaks_japanese(view))
+        window = int(room.budget.window * 0.95) - share
+        record = shorter(said, view, cut, window, count)
+        found = yield from asked(order, record, Evidence.of(said, room.wish.words), window, count)
+        if isinstance(found, Checked):
+            text, why = "\n".join([opening(hidden, ref, rules), found.whole]), BY_MODEL
+            dropped = appendix(hidden, "\n".join([text, *lines]), allowance(room.budget.limit), count)
+            text = "\n".join([text, *dropped])
+        else:
+            why = f"summed up without a model: {found.reason}"
+    text = "\n".join([text or opening(hidden, ref, rules), *lines])
+    gist = Gist(view.key_at(cut), text, ref, before(cut, hidden), why, removed, 0)
+    return replace(gist, after=room.scales.turn(gist.turn))
+
+
+def _speaks_japanese(view: View) -> bool:
+    return is_japanese([part.text for turn in view.history.turns for part in turn.prompt if isinstance(part, Text)])

@@ -1,0 +1,56 @@
+"""What the model thought before replies of turns that are over: servers do not want it again, so it is not sent.
+
+Law: only what `core/thoughts.py` says may go, and nothing of the newest step. The model is told nothing of a thought
+that is dropped, as there is nothing it could do about it; the receipt tells the user.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from yohaku.core.engine import Pass, Room
+from yohaku.core.folds import Fold, Slot, Stub, View, ref_of, said
+from yohaku.core.model import Step, Text
+from yohaku.core.thoughts import over, spare
+from yohaku.passes.pieces import size_of
+
+WHY = "thought in a turn that is over"
+
+SPOKEN = re.compile(r"\s*(<think>.*?</think>)(?:[ \t]*\r?\n)*", re.DOTALL)
+"""A thought at the beginning of a text, as plain chat servers pass it on from a local model."""
+
+
+def thoughts() -> Pass:
+    """All of them at once: dropping the oldest breaks the prompt cache, after that the others cost nothing more."""
+
+    def propose(view: View, room: Room) -> list[Fold]:
+        newest = {step.key for step in view.history.steps[-1:]}
+        turns = zip(view.history.turns[view.cut.turn : -1], view.visible(), strict=False)
+        steps = [step for turn, seen in turns if over(turn) for step in seen.steps if step.key not in newest]
+        return [stub for step in steps for stub in (*_dropped(view, room, step), *_told(view, room, step))]
+
+    return propose
+
+
+def _dropped(view: View, room: Room, step: Step) -> Iterator[Stub]:
+    if room.scales.frame.forgets:
+        return  # the server leaves them out by itself, and they weigh nothing
+    for index, thought in spare(step):
+        slot, weight = Slot("thought", index), room.scales.part(thought)
+        if weight and slot not in view.dropped.get(step.key, ()):
+            yield Stub(step.key, slot, "", ref_of(said(thought)), "thought", WHY, weight, 0)
+
+
+def _told(view: View, room: Room, step: Step) -> Iterator[Stub]:
+    """Texts that begin with a thought, without it: a text may be changed, so here the model is told."""
+    for index, item in enumerate(step.solid):
+        slot = Slot("item", index)
+        found = SPOKEN.match(item.text) if isinstance(item, Text) else None
+        if not found or not isinstance(item, Text) or slot in view.stubs.get(step.key, ()):
+            continue
+        rest, ref = item.text[found.end() :], ref_of(item.text)
+        text = f"[thought folded: {size_of(found[1])}; ref={ref}]\n{rest}"
+        before, after = room.scales.part(item), room.meter.count(text)
+        if rest.strip() and after < before:
+            yield Stub(step.key, slot, text, ref, "thought", WHY, before, after)

@@ -1,0 +1,40 @@
+"""A budget for all tool output in the window together: over it, the oldest give way to a placeholder each."""
+
+from __future__ import annotations
+
+from yohaku.core.engine import Pass, Room
+from yohaku.core.folds import Fold, Stub, View, ref_of
+from yohaku.passes.pieces import pieces
+
+
+def context_budget(window: int, share: float = 0.25, least: int = 20_000, most: int = 60_000) -> int:
+    """Tokens: a quarter of the window, between two bounds; the lower one never makes it more than that quarter."""
+    quarter = int(window * share)
+    return min(max(quarter, min(least, quarter)), most)
+
+
+def trim(most: int | None = None) -> Pass:
+    """Tool outputs over `most` tokens together (by default a function of the window) are trimmed, the oldest first.
+
+    Those of the newest step stay, whatever they weigh.
+    """
+
+    def propose(view: View, room: Room) -> list[Fold]:
+        left = context_budget(room.budget.window) if most is None else most
+        folds: list[Fold] = []
+        for piece in reversed(list(pieces(view, room, "result"))):
+            left -= piece.weight
+            if left >= 0 or piece.step == 0:
+                continue
+            ref = ref_of(piece.original)
+            text = f"[tool output trimmed; ref={ref}]"
+            stub = Stub(
+                piece.key, piece.slot, text, ref, piece.what, "tool outputs over their budget", piece.weight,
+                room.meter.count(text),
+            )  # fmt: skip
+            if stub.after < stub.before:
+                left += stub.before - stub.after
+                folds.append(stub)
+        return folds[::-1]
+
+    return propose

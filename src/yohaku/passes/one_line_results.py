@@ -1,0 +1,95 @@
+"""Results are shown whole once, in small windows: then one line says what was read or run, and the model reads again
+if it must."""
+
+from __future__ import annotations
+
+from yohaku.analysis.file_access import touches
+from yohaku.analysis.tool_calls import arguments, command, errors, exit_code, failed, words_of
+from yohaku.analysis.window_profile import strategies
+from yohaku.core.engine import Pass, Room
+from yohaku.core.folds import Fold, Stub, View, ref_of
+from yohaku.core.model import Step, Use
+from yohaku.passes.pieces import Piece, fold_whole, many, pieces
+
+WHY = "read once"
+SHORT = 80
+"""Characters of a command, path or pattern in a line."""
+
+LANGUAGES = dict(
+    pair.split("=")
+    for pair in (
+        "py=Python go=Go rs=Rust js=JavaScript jsx=JavaScript mjs=JavaScript ts=TypeScript tsx=TypeScript java=Java "
+        "kt=Kotlin c=C h=C cc=C++ cpp=C++ hpp=C++ cs=C# rb=Ruby php=PHP swift=Swift scala=Scala sh=shell bash=shell "
+        "md=Markdown html=HTML css=CSS scss=CSS json=JSON yaml=YAML yml=YAML toml=TOML sql=SQL vue=Vue lua=Lua "
+        "ex=Elixir exs=Elixir erl=Erlang hs=Haskell ml=OCaml r=R jl=Julia dart=Dart zig=Zig xml=XML csv=CSV txt=text"
+    ).split()
+)
+
+
+def once(keep: int = 1) -> Pass:
+    """All results but those of the newest `keep` steps become one line each; in the smallest windows arguments too.
+
+    The strategy for the window decides: above 16K nothing is done until there is need.
+    """
+
+    def propose(view: View, room: Room) -> list[Fold]:
+        folding = strategies(room.budget.window).folding
+        if folding not in ("full", "on"):
+            return []
+        steps = {step.key: step for turn in view.visible() for step in turn.steps}
+        where = ("result", "argument") if folding == "full" else ("result",)
+        return [_folded(piece, steps[piece.key], room) for piece in pieces(view, room, *where) if piece.step >= keep]
+
+    return propose
+
+
+def _folded(piece: Piece, step: Step, room: Room) -> Stub:
+    use = step.solid[piece.slot.item]
+    if piece.media or piece.slot.where == "argument" or not isinstance(use, Use):
+        return fold_whole(piece, room, WHY)
+    assert isinstance(piece.original, str)
+    ref = ref_of(piece.original)
+    text = f"{line(use, piece.original)} [folded; ref={ref}]"
+    return Stub(piece.key, piece.slot, text, ref, piece.what, WHY, piece.weight, room.meter.count(text))
+
+
+def line(use: Use, said: str) -> str:
+    """What a call did, in one line: `Read: main.go (500 lines, Go)`, `Ran: make (40 lines, exit 2: …)`."""
+    ran = command(use)
+    touch = next(iter(touches(use)), None) if ran is None else None
+    details = [many(said.count("\n") + (not said.endswith("\n")), "line")]
+    if touch and touch.how == "read" and "." in touch.path:
+        details += filter(None, [LANGUAGES.get(touch.path.rsplit(".", 1)[-1].lower())])
+    wrong = next(iter(errors(said, 1)), "") if failed(use) else ""
+    code = exit_code(use) if ran is not None else None
+    ended = [f"exit {code}" if code is not None else "failed" if failed(use) else "", _short(wrong, 2 * SHORT)]
+    details += filter(None, [": ".join(filter(None, ended))])
+    return f"{_did(use, ran, touch and touch.how)}: {_about(use, ran, touch and touch.path)} ({', '.join(details)})"
+
+
+VERBS = {"read": "Read", "created": "Wrote", "modified": "Edited", "deleted": "Deleted"}
+
+
+def _did(use: Use, ran: str | None, how: str | None) -> str:
+    if ran is not None:
+        return "Ran"
+    words = words_of(use.call.name)
+    if how is None and words & {"grep", "search", "find"}:
+        return "Searched"
+    if how is None and words & {"glob", "list", "ls"}:
+        return "Listed"
+    return VERBS[how] if how else use.call.name
+
+
+def _about(use: Use, ran: str | None, path: str | None) -> str:
+    if path:
+        end = path[1 - SHORT :]
+        return path if len(path) <= SHORT else "…" + end[max(0, end.find("/")) :]
+    given = arguments(use)
+    first = next((value for value in given.values() if isinstance(value, str) and value.strip()), "")
+    return _short(ran or str(given.get("pattern") or given.get("query") or first), SHORT) or "…"
+
+
+def _short(text: str, most: int) -> str:
+    text = " ".join(text[: 4 * most].split())
+    return text if len(text) <= most else text[: most - 1] + "…"

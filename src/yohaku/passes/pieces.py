@@ -1,0 +1,208 @@
+"""What there is to fold in a view, piece by piece, and the two ways to show a piece shorter.
+
+Law: a stub says what it hides, how much of it, and the ref that opens it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from yohaku.core.engine import Room
+from yohaku.core.folds import Slot, Stub, View, argument_text, arguments_of, media, ref_of, said
+from yohaku.core.model import Part, Step, Text, Use
+
+SMALL = 48
+"""Tokens. What is smaller is not worth a stub, which costs about half of that."""
+
+LINE = 2_000
+"""Characters of a line that are shown at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    key: str
+    slot: Slot
+    original: str | bytes
+    what: str
+    """In the reader's words: "bash result", "write argument content", "prompt", "image"."""
+    tool: str
+    weight: int
+    """Tokens as shown now."""
+    turn: int
+    """Both counted from the newest, which is 0."""
+    step: int
+    """0 for prompts of the newest turn, too."""
+    media: bool = False
+    """Not a text, so there is no part of it to show."""
+
+
+def pieces(view: View, room: Room, *where: str) -> Iterator[Piece]:
+    """The visible pieces of the given kinds (all by default), oldest first, with what each weighs now."""
+    turns = list(view.visible())
+    steps = sum(len(turn.steps) for turn in turns)
+    for number, turn in enumerate(turns):
+        age = len(turns) - 1 - number
+        if not where or "prompt" in where:
+            for index, part in enumerate(turn.prompt):
+                slot = Slot("prompt", index)
+                what = "prompt" if isinstance(part, Text) else part.kind
+                yield from _piece(view, room, turn.key, slot, part, what, "", age, steps if age else 0)
+        for step in turn.steps:
+            steps -= 1
+            yield from _of_step(view, room, step, where, age, steps)
+
+
+def _of_step(view: View, room: Room, step: Step, where: tuple[str, ...], turn: int, age: int) -> Iterator[Piece]:
+    """Those of one step, that many turns and steps before the newest."""
+    for index, item in enumerate(step.solid):
+        if not isinstance(item, Use):
+            if not where or "item" in where:
+                what = "reply" if isinstance(item, Text) else item.kind
+                yield from _piece(view, room, step.key, Slot("item", index), item, what, "", turn, age)
+            continue
+        name = item.call.name
+        if not where or "argument" in where:
+            yield from _arguments(view, room, step.key, index, item, turn, age)
+        if not where or "result" in where:
+            for number, part in enumerate(item.result.parts):
+                slot = Slot("result", index, number)
+                yield from _piece(view, room, step.key, slot, part, f"{name} result", name, turn, age)
+
+
+def _piece(
+    view: View, room: Room, key: str, slot: Slot, part: Part, what: str, tool: str, turn: int, age: int
+) -> Iterator[Piece]:
+    if not isinstance(part, Text) and not media(part):
+        return
+    stub = view.stubs.get(key, {}).get(slot)
+    weight = stub.after if stub else room.scales.part(part)
+    if weight > SMALL:
+        yield Piece(key, slot, said(part), what, tool, weight, turn, age, media=not isinstance(part, Text))
+
+
+def _arguments(view: View, room: Room, key: str, index: int, use: Use, turn: int, age: int) -> Iterator[Piece]:
+    if room.meter.count(use.call.arguments) <= SMALL:
+        return
+    for name in arguments_of(use.call.arguments):
+        slot = Slot("argument", index, name)
+        stub = view.stubs.get(key, {}).get(slot)
+        original = argument_text(use.call, name)
+        weight = stub.after if stub else room.meter.count(original)
+        if weight > SMALL:
+            yield Piece(key, slot, original, f"{use.call.name} argument {name}", use.call.name, weight, turn, age)
+
+
+def fold_whole(piece: Piece, room: Room, why: str, rules: Sequence[str] = ()) -> Stub:
+    """One line in place of the piece, and the rules given that it states."""
+    if isinstance(piece.original, str) and not piece.media:
+        size = size_of(piece.original)
+    else:
+        size = many(len(piece.original), "byte") if isinstance(piece.original, bytes) else _linked(piece.original)
+    ref = ref_of(piece.original)
+    stated = _stated(piece, rules)
+    return _stub(piece, f"[{piece.what} folded: {size}; ref={ref}]{_listed(stated)}", ref, room, why)
+
+
+def fold_part(piece: Piece, room: Room, why: str, tokens: int, head: float = 0.6, rules: Sequence[str] = ()) -> Stub:
+    """The beginning and the end in at most `tokens`, or one line where that is too little; `head=1` keeps no end.
+
+    Of the rules given, those that it states stay in it, as many as there is room for beside that line.
+    """
+    count = room.meter.count
+    stated = _within(_stated(piece, rules), tokens - SMALL // 2, count)
+    if isinstance(piece.original, str) and not piece.media and tokens > SMALL:
+        ref = ref_of(piece.original)
+        text = clip(piece.original, tokens - (count(_listed(stated)) if stated else 0), count, ref, head)
+        if text is not None:
+            return _stub(piece, text + _listed([rule for rule in stated if rule not in text]), ref, room, why)
+    return fold_whole(piece, room, why, stated)
+
+
+def floor(piece: Piece, room: Room, rules: Sequence[str]) -> int:
+    """Tokens below which a part of the piece would not show all of the rules that it states; 0 where it states none."""
+    stated = _stated(piece, rules)
+    return SMALL // 2 + room.meter.count(_listed(stated)) if stated else 0
+
+
+def _stated(piece: Piece, rules: Sequence[str]) -> list[str]:
+    prompt = piece.slot.where == "prompt" and isinstance(piece.original, str)
+    return [rule for rule in rules if rule in piece.original] if prompt else []
+
+
+def _listed(rules: Sequence[str]) -> str:
+    return "".join([f"\n{STATED}", *(f"\n- {rule}" for rule in rules)]) if rules else ""
+
+
+def _within(rules: list[str], tokens: int, count: Callable[[str], int]) -> list[str]:
+    while rules and count(_listed(rules)) > tokens:
+        rules = rules[:-1]
+    return rules
+
+
+STATED = "In it the user said:"
+"""What the user laid down is shown word for word, whatever else of a prompt is not."""
+
+
+def fold_bytes(piece: Piece, room: Room, why: str, most: int, head: float = 1.0) -> Stub:
+    """As much of a text as takes `most` bytes, its long lines shortened."""
+    assert isinstance(piece.original, str)
+    ref, data = ref_of(piece.original), piece.original.encode("utf-8", "surrogatepass")
+    keep = len(data[:most].decode("utf-8", "ignore"))
+    text = _clipped(piece.original, keep, ref, head)
+    while keep and len(text.encode("utf-8", "surrogatepass")) > most:
+        keep = int(keep * 0.95)
+        text = _clipped(piece.original, keep, ref, head)
+    return _stub(piece, text, ref, room, why)
+
+
+def _stub(piece: Piece, text: str, ref: str, room: Room, why: str) -> Stub:
+    return Stub(piece.key, piece.slot, text, ref, piece.what, why, piece.weight, room.meter.count(text))
+
+
+def clip(text: str, tokens: int, count: Callable[[str], int], ref: str, head: float) -> str | None:
+    """`text` without its middle (or its end), within `tokens`; None if that leaves nothing worth showing."""
+    keep = int(len(text) * (tokens - SMALL // 2) / max(1, count(text)))
+    for _ in range(8):
+        if keep < SMALL:
+            return None
+        shown = _clipped(text, min(keep, len(text)), ref, head)
+        weight = count(shown)
+        if weight <= tokens:
+            return shown
+        keep = int(keep * min(0.9, 0.95 * tokens / weight))
+    return None
+
+
+def _clipped(text: str, keep: int, ref: str, head: float) -> str:
+    if keep >= len(text):
+        return f"{LONG_LINE.sub(_shorten, text)}\n[long lines folded; ref={ref}]"
+    first = text[: int(keep * head)]
+    last = text[len(text) - (keep - len(first)) :] if head < 1 else ""
+    if "\n" in first[len(first) // 2 :]:
+        first = first[: first.rindex("\n")]
+    if "\n" in last[: len(last) // 2]:
+        last = last[last.index("\n") + 1 :]
+    hidden = text[len(first) : len(text) - len(last)].removeprefix("\n").removesuffix("\n")
+    note = f"[… {size_of(hidden)} folded; ref={ref}]"
+    return "\n".join(LONG_LINE.sub(_shorten, side) if side else "" for side in (first, note, last)).strip("\n")
+
+
+def _linked(data: str) -> str:
+    return "a link" if "://" in data[:16] else many(len(data), "character")
+
+
+def size_of(text: str) -> str:
+    return f"{many(text.count(chr(10)) + (not text.endswith(chr(10))), 'line')}, {many(len(text), 'character')}"
+
+
+def many(count: int, what: str) -> str:
+    return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
+
+
+LONG_LINE = re.compile(rf"[^\n]{{{LINE + 200},}}")
+
+
+def _shorten(line: re.Match[str]) -> str:
+    return f"{line[0][:LINE]}… [+{len(line[0]) - LINE:,} characters]"

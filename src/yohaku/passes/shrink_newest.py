@@ -1,0 +1,32 @@
+"""The newest step where it alone is over the limit: it is cut first, so that what is older need not go for it.
+
+Law: nothing but that step is touched, and only where it could not be sent whole whatever else were folded.
+"""
+
+from __future__ import annotations
+
+from yohaku.core.engine import Pass, Room
+from yohaku.core.folds import Fold, View
+from yohaku.passes.pieces import SMALL, fold_part, pieces
+from yohaku.passes.shrink_all import level
+
+
+def newest(share: float = 0.2) -> Pass:
+    """Its results and arguments are levelled. Of the room beside what must stay they take what the goal and all that
+    is older leave of it, and `share` at least.
+    """
+
+    def propose(view: View, room: Room) -> list[Fold]:
+        if not view.history.steps or not room.newest_is_too_big(view):
+            return []
+        found = [piece for piece in pieces(view, room, "result", "argument") if piece.step == 0]
+        weights = [piece.weight for piece in found]
+        must = room.newest(view) - sum(weights)
+        free, older = room.budget.limit - must, room.ledger.total - room.newest(view)
+        left = free * room.goal / room.budget.limit - older
+        cap = level(weights, int(max(left, free * share)))
+        if cap <= 2 * SMALL:
+            return []  # too many of them, or no room: all that is visible has to give way
+        return [fold_part(piece, room, "over the limit", cap) for piece in found if piece.weight > cap]
+
+    return propose

@@ -1,0 +1,94 @@
+"""Cut what tools return to what there is room for, as it arrives: commands by both ends, files by their structure."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from yohaku.analysis.file_access import touches
+from yohaku.analysis.outline import sketch
+from yohaku.analysis.shell import simple
+from yohaku.analysis.tool_calls import command, words_of
+from yohaku.analysis.window_profile import strategies
+from yohaku.core.engine import Pass, Room
+from yohaku.core.folds import Fold, Stub, View, ref_of
+from yohaku.core.model import Step, Use
+from yohaku.passes.pieces import Piece, fold_part, pieces
+
+READS = frozenset("read cat view open get fetch show load".split())
+ARRIVED = "cut as it arrived"
+"""Why the newest step may be touched: it never was shown otherwise, so no prompt cache breaks."""
+
+SPLIT = {"full": 0.0, "on": 0.5, "when needed": 1.0}
+"""From which share of the room for tool output a file is shown by its structure."""
+
+
+def arrive(share: float = 0.6, least: float = 1 / 16, ends: int = 50) -> Pass:
+    """The newest results within `share` of what remains, one after the other, each at least `least` of the limit.
+
+    That floor is what old results and steps give way to next: a full window must not make a tool speechless.
+    """
+
+    def propose(view: View, room: Room) -> list[Fold]:
+        step = newest_step(view)
+        if step is None or not step.uses:
+            return []
+        ledger = replace(room.ledger, turns=room.ledger.turns - room.ledger.last)
+        floor = int(room.budget.limit * least)
+        folds: list[Fold] = []
+        for piece in arrived(view, room):
+            use = step.solid[piece.slot.item]
+            assert isinstance(use, Use)
+            tokens = max(int(room.budget.remaining(ledger) * share), floor)
+            folded = piece.slot in view.stubs.get(piece.key, {})
+            stub = _cut(piece, use, room, tokens, ends) if not folded or piece.weight > tokens else None
+            folds += [stub] if stub else []
+            ledger = replace(ledger, turns=ledger.turns + (stub.after if stub else piece.weight))
+        return folds
+
+    return propose
+
+
+def arrived(view: View, room: Room) -> list[Piece]:
+    return [piece for piece in pieces(view, room, "result") if piece.step == 0]
+
+
+def newest_step(view: View) -> Step | None:
+    return next((turn.steps[-1] for turn in reversed(view.history.turns) if turn.steps), None)
+
+
+def _cut(piece: Piece, use: Use, room: Room, tokens: int, ends: int) -> Stub | None:
+    whole = read_whole(use)
+    split = SPLIT.get(strategies(room.budget.window).split_reading)
+    if whole and split is not None and piece.weight > tokens * split:
+        stub = _sketched(piece, room, tokens, ends)
+        if stub and stub.after < piece.weight:
+            return stub
+    if piece.weight <= tokens:
+        return None
+    return fold_part(piece, room, ARRIVED, tokens, head=1 if whole or reads(use) else 0.6)
+
+
+def _sketched(piece: Piece, room: Room, tokens: int, ends: int) -> Stub | None:
+    if not isinstance(piece.original, str) or piece.media:
+        return None
+    ref = ref_of(piece.original)
+    for half, most in ((ends, 80), (ends, 40), (ends // 2, 40), (ends // 5, 20), (ends // 10, 10)):
+        text = sketch(piece.original, ref, half, most) if half else None
+        weight = room.meter.count(text) if text else 0
+        if text and weight <= tokens:
+            return Stub(piece.key, piece.slot, text, ref, piece.what, ARRIVED, piece.weight, weight)
+    return None
+
+
+def read_whole(use: Use) -> bool:
+    """Whether a call read one file from its beginning to its end: who asks for some lines is to get them."""
+    ran = command(use)
+    if ran is not None and len(simple(ran)) > 1:
+        return False
+    found = touches(use)
+    return len(found) == 1 and found[0].how == "read" and found[0].lines is None
+
+
+def reads(use: Use) -> bool:
+    """Whether what a call returns is best known by its beginning."""
+    return command(use) is None and not READS.isdisjoint(words_of(use.call.name))

@@ -1,0 +1,35 @@
+"""A gist that was prepared beside the conversation takes its place: the folding waits for nobody.
+
+Law: only where everything it tells of was said, and only if it frees enough; none knows what the user wants kept now.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from yohaku.core.engine import Pass, Room
+from yohaku.core.folds import Fold, Gist, View
+from yohaku.passes.drop_oldest import cuts
+
+
+def drafted() -> Pass:
+    def propose(view: View, room: Room) -> list[Fold]:
+        found = draft(view, room)
+        return [found] if found else []
+
+    return propose
+
+
+def draft(view: View, room: Room) -> Gist | None:
+    """The one that hides most, if it can stand here."""
+    drafts = {} if room.wish.words else room.wish.drafts
+    if not drafts:
+        return None
+    places = [place for place in cuts(view, room, "steps", newest=False) if view.key_at(place[0]) in drafts]
+    if not places:
+        return None
+    cut, removed = places[-1]
+    found = drafts[view.key_at(cut)]
+    after = room.scales.turn(found.turn)
+    enough = min(room.budget.limit, max(room.goal, room.budget.at("hot")))
+    return replace(found, before=removed, after=after) if room.ledger.total - removed + after <= enough else None

@@ -1,0 +1,270 @@
+"""A conversation written down as it goes on, so that it can be resumed after anything.
+
+Law: when a method returns, its lines are in the file, whole, and no later mishap changes them. The file only grows:
+a conversation that goes back says so in a line, and what came before stays. A line that broke off is left as it is.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import threading
+from collections.abc import Iterable
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import msgspec
+
+from yohaku.core.errors import BadSetting, Malformed, Unreadable
+from yohaku.core.folds import Fold
+from yohaku.core.model import History, Reply, Result, Text, Turn
+from yohaku.dialects import dialect_named
+from yohaku.dialects.dialect import Dialect
+from yohaku.dialects.load import LIMIT, Request, load
+from yohaku.dialects.recordings import transcript
+from yohaku.dialects.recordings.transcript import NAME, Transcribed, fold_row
+
+SPOKEN = {"claude-code": "anthropic", "codex": "openai_responses", "gemini-cli": "gemini"}
+"""The dialect each tool holds its conversations in; others are written as OpenAI chat."""
+
+
+class Transcript:
+    """A transcript open for writing. Several threads may share one; several processes should not."""
+
+    def __init__(
+        self,
+        path: str | Path,
+        dialect: str = "openai_chat",
+        model: str = "",
+        *,
+        resume: bool = True,
+        sync: bool = False,
+    ) -> None:
+        """Goes on with the file if it is there and `resume`. `sync` waits until the disk has each line."""
+        self.path = Path(path)
+        self._sync = sync
+        self._lock = threading.Lock()
+        header = _line({"format": NAME, "dialect": dialect_named(dialect).name, "model": model})
+        if not _begun(self.path, header, sync) and not resume:
+            text = f"{self.path}: is there already; resume it, or take another name"
+            raise BadSetting(text, "taken_name", name=str(self.path))
+        data = self.path.read_bytes()
+        self.told = transcript.transcribed(data)
+        """What the file said when it was opened."""
+        if self.told.dialect.name != dialect:
+            raise BadSetting(f"{self.path}: was written in {self.told.dialect.name}, not {dialect}; take that")
+        self._beside, self._entries = self.told.beside, list(self.told.entries)
+        self._file = os.open(self.path, os.O_WRONLY | os.O_APPEND | getattr(os, "O_BINARY", 0))
+        self._torn = _unfinished(data)
+        self._failed = False
+        """Whether lines of a call that failed may be in the file all the same."""
+
+    @property
+    def length(self) -> int:
+        """Entries of the conversation so far."""
+        return len(self._entries)
+
+    def record(self, body: Any, known: int = 0) -> None:
+        """What a body says that the file does not yet, to be called before anything of it is folded.
+
+        Its first `known` entries are known to be those in the file, and not looked at again.
+        """
+        dialect = self.told.dialect
+        beside = _without(body, dialect.entries, "model") if isinstance(body, dict) else self._beside
+        entries = dialect.entries_of(body)
+        with self._lock:
+            self._tell(beside, entries, known)
+
+    def add(self, *entries: dict[str, Any]) -> None:
+        """Entries that follow the ones in the file."""
+        with self._lock:
+            self._tell(self._beside, [*self._entries, *entries], self.length)
+
+    def back(self, count: int) -> None:
+        """From here on the conversation is its first `count` entries."""
+        if not 0 <= count <= self.length:
+            raise BadSetting(f"cannot go back to {count:,} of {self.length:,} entries")
+        with self._lock:
+            self._tell(self._beside, self._entries[:count], count)
+
+    def folded(self, folds: Iterable[Fold]) -> None:
+        """One folding, to be called before what it gave is sent."""
+        self._folding("folds", folds)
+
+    def undone(self, folds: Iterable[Fold]) -> None:
+        self._folding("undone", folds)
+
+    def close(self) -> None:
+        if self._file >= 0:
+            os.close(self._file)
+            self._file = -1
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    def _tell(self, beside: Any, entries: list[Any], known: int) -> None:
+        """The lines after which the file says this and nothing else."""
+        if self._failed:
+            told = transcript.transcribed(self.path.read_bytes())
+            self._beside, self._entries, known = told.beside, list(told.entries), 0
+            self._failed = False
+        same = _in_common(self._entries, entries, min(known, len(self._entries), len(entries)))
+        rows: list[Any] = [{"beside": beside}] if beside != self._beside else []
+        rows += [{"back": same}] if same < len(self._entries) else []
+        rows += [{"entry": entry} for entry in entries[same:]]
+        self._write(rows)
+        # Copies that share their texts: a client may edit its own, and that must be seen.
+        self._beside = msgspec.to_builtins(beside)
+        self._entries[same:] = msgspec.to_builtins(entries[same:])
+
+    def _folding(self, name: str, folds: Iterable[Fold]) -> None:
+        if rows := [fold_row(fold) for fold in folds]:
+            with self._lock:
+                self._write([{name: rows}])
+
+    def _write(self, rows: list[Any]) -> None:
+        """A line that is cut short by a full disk is ended by the next one, as if the writer had been stopped."""
+        if not rows:
+            return
+        data = b"".join(map(_line, rows))
+        if self._torn:
+            data = b"\n" + _line({"torn": True}) + data
+        self._torn = self._failed = True
+        left = memoryview(data)
+        while left:
+            left = left[os.write(self._file, left) :]
+        if self._sync:
+            os.fsync(self._file)
+        self._torn = self._failed = False
+
+
+def read(path: str | Path) -> Transcribed:
+    """What a transcript says, with its folds; `load` reads it too, as the recording it is."""
+    return transcript.transcribed(_bytes(Path(path)))
+
+
+def bring(source: str | Path, path: str | Path, dialect: str | None = None) -> Transcribed:
+    """A session of another tool, or a request body, as a new transcript in `dialect`, or in its own."""
+    loaded = load(_bytes(Path(source)), str(source))
+    if isinstance(loaded, Request) and dialect in (None, loaded.dialect):
+        body, dialect = loaded.value, loaded.dialect
+        model = str(body.get("model") or "") if isinstance(body, dict) else ""
+    else:
+        history, model = history_and_model(loaded)
+        name = "" if isinstance(loaded, Request) else loaded.format
+        dialect = dialect or SPOKEN.get(name, "openai_chat")
+        body = composed(dialect_named(dialect), history, model)
+    with Transcript(path, dialect, model, resume=False, sync=True) as written:
+        written.record(body)
+    return read(path)
+
+
+def export(source: str | Path, dialect: str) -> dict[str, Any]:
+    """A session or request body as a request body of any dialect."""
+    loaded = load(_bytes(Path(source)), str(source))
+    history, model = history_and_model(loaded)
+    return dialect_named(dialect).compose(history, model)
+
+
+def history_and_model(loaded: Any) -> tuple[History, str]:
+    if not isinstance(loaded, Request):
+        return loaded.history, loaded.model
+    model = loaded.value.get("model") if isinstance(loaded.value, dict) else None
+    history = dialect_named(loaded.dialect).read(loaded.value).history()
+    return history, model if isinstance(model, str) else ""
+
+
+def composed(dialect: Dialect, history: History, model: str = "") -> dict[str, Any]:
+    """A body with the open reply of `history` at its end: not one to send, but one to write down."""
+    body = dialect.compose(history, model)
+    if history.pending:
+        body[dialect.entries] += _open_entries(dialect, history.pending)
+    return body
+
+
+def _open_entries(dialect: Dialect, reply: Reply) -> list[Any]:
+    """The entries of a reply without those of its results: as many as still read as an open one."""
+    step = reply.settle({call.id: Result() for call in reply.calls})
+    entries = dialect.compose(History(turns=(Turn((Text("."),), (step,)),)))[dialect.entries]
+    for count in range(len(entries), 1, -1):
+        try:
+            if dialect.read({dialect.entries: entries[:count]}).history().pending:
+                return list(entries[1:count])
+        except Malformed:  # some of its calls answered, and some not
+            continue
+    return []
+
+
+def _begun(path: Path, header: bytes, sync: bool) -> bool:
+    """Whether the file was made now. It comes into being with its header: there is never one without."""
+    with contextlib.suppress(FileNotFoundError):
+        if not path.is_file() and path.stat():
+            raise BadSetting(f"{path}: is no file; take another name")  # a device or a folder is nobody's to replace
+        if path.stat().st_size:
+            return False
+        path.unlink()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    beside = path.with_name(f".{path.name[:200]}.{os.getpid()}.{threading.get_ident()}")
+    with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+        file.write(header)
+        file.flush()
+        os.fsync(file.fileno())
+    try:
+        os.link(beside, path)
+        beside.unlink()
+    except FileExistsError:
+        beside.unlink()
+        return False
+    except OSError:  # a file system without links
+        beside.replace(path)
+    if sync and hasattr(os, "O_DIRECTORY"):
+        folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+        os.fsync(folder)
+        os.close(folder)
+    return True
+
+
+def _unfinished(data: bytes) -> bool:
+    """Whether the last line lacks its end, or is broken all the same: a mark is then due before the next."""
+    if not data.endswith(b"\n"):
+        return True
+    try:
+        msgspec.json.decode(data[data.rfind(b"\n", 0, -1) + 1 :])
+    except (ValueError, RecursionError):
+        return True
+    return False
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        if path.stat().st_size > LIMIT:
+            raise Unreadable(f"{path}: larger than {LIMIT:,} bytes")
+        return path.read_bytes()
+    except OSError as wrong:
+        raise Unreadable(f"{path}: {wrong.strerror}") from None
+
+
+def _line(row: Any) -> bytes:
+    try:
+        return msgspec.json.encode(row) + b"\n"
+    except (UnicodeEncodeError, OverflowError):  # half a surrogate pair, a number of many digits
+        return json.dumps(row, separators=(",", ":"), allow_nan=False).encode() + b"\n"
+    except TypeError:
+        raise Malformed("this holds something that is not JSON") from None
+
+
+def _in_common(old: list[Any], new: list[Any], known: int) -> int:
+    """How many entries both begin with, so many of which are known."""
+    shorter = min(len(old), len(new))
+    if old[known:shorter] == new[known:shorter]:
+        return shorter
+    return next(place for place in range(known, shorter) if old[place] != new[place])
+
+
+def _without(body: dict[str, Any], *names: str) -> dict[str, Any]:
+    return {name: value for name, value in body.items() if name not in names}

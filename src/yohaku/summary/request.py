@@ -1,0 +1,170 @@
+"""Asking a model for a gist, and trusting nothing it says: what is asked, in which form, and how often.
+
+Law: at most eight stretches, one merge and one repair are asked for; every answer is read by `answer.read`, and
+what does not pass is not used. The record comes first in a question and the form of the answer last.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Generator, Iterable
+from dataclasses import dataclass, field, replace
+from typing import Literal, TypeAlias
+
+from yohaku.core.engine import Question
+from yohaku.core.errors import Unanswered
+from yohaku.summary.check import FIELDS, Bad, Checked, Evidence, read
+from yohaku.summary.prompts.form import FORMS
+from yohaku.summary.prompts.merge import MERGE
+from yohaku.summary.prompts.repair import REPAIR
+from yohaku.summary.prompts.retain import RETAIN
+from yohaku.summary.prompts.snapshot import SNAPSHOT
+from yohaku.summary.prompts.summary import SUMMARY
+from yohaku.summary.transcript_text import Saying, stretches, within
+
+BY_MODEL = "summed up by a model"
+"""Why a gist is what it is, where an answer passed."""
+Kind: TypeAlias = Literal["summary", "snapshot"]
+Count: TypeAlias = Callable[[str], int]
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What is wanted of an answer."""
+
+    kind: Kind
+    limit: int
+    """Tokens it may have."""
+    prompt: str = ""
+    """In place of our own."""
+    directives: tuple[str, ...] = ()
+    retain: str | None = RETAIN
+    """How to choose what is kept to the letter; None asks for nothing of the kind. A snapshot never does."""
+    retain_directives: tuple[str, ...] = ()
+    words: str = ""
+    """What the user said when asking for it."""
+    rules: tuple[str, ...] = field(default=())
+    """Kept word for word without the model, which need not repeat them."""
+    japanese: bool = False
+    model: str = ""
+
+    @property
+    def retains(self) -> bool:
+        return self.kind == "summary" and self.retain is not None
+
+
+def question(order: Order, record: str, reason: str = "", merge: bool = False) -> Question:
+    """One stretch of the record, or the notes to be merged, with everything needed to answer; `reason` asks again."""
+    name = "notes" if merge else "transcript"
+    asks = [f"<{name}>\n{record}\n</{name}>", _instruction(order, merge)]
+    if reason:
+        asks.append(REPAIR.format(reason=reason))
+    asks.append(
+        f"Answer in exactly this form, with your own text in place of each line in parentheses:\n{_form(order)}"
+    )
+    return Question(
+        "repair" if reason else "merge" if merge else order.kind,
+        "\n\n".join(asks),
+        order.limit,
+        prefill="<scratchpad>\n" if order.kind == "snapshot" else "<retain>\n" if order.retains else "<summary>\n",
+        stop=("</state_snapshot>",) if order.kind == "snapshot" else ("</summary>",),
+        schema=_schema(order),
+        model=order.model,
+    )
+
+
+def _instruction(order: Order, merge: bool) -> str:
+    own = order.prompt or (SNAPSHOT if order.kind == "snapshot" else SUMMARY)
+    asks = [_listed(MERGE if merge else own, order.directives)]
+    if order.retains:
+        asks.append(_listed(order.retain or "", order.retain_directives))
+    if order.words:
+        asks.append(f"What the user asked for in this: {order.words}")
+    if order.rules:
+        asks.append(_listed("These rules of the user are handed on elsewhere; you need not repeat them:", order.rules))
+    language = (
+        "Write in Japanese (日本語で書くこと)." if order.japanese else "Write in the language the user writes in."
+    )
+    size = f"{order.limit * 4 // 5:,} characters" if order.japanese else f"{max(20, order.limit * 3 // 5):,} words"
+    return "\n\n".join(filter(None, [*asks, f"{language} At most {size}."]))
+
+
+def _listed(text: str, points: Iterable[str]) -> str:
+    return "\n".join([text, *(f"- {' '.join(point.split())}" for point in points)])
+
+
+def _form(order: Order) -> str:
+    return FORMS["snapshot"] if order.kind == "snapshot" else FORMS["retain"] * order.retains + FORMS["summary"]
+
+
+def _schema(order: Order) -> str:
+    names = FIELDS if order.kind == "snapshot" else ("retain", "summary") if order.retains else ("summary",)
+    fields = {name: {"type": "string"} for name in names}
+    return json.dumps({"type": "object", "properties": fields, "required": list(names), "additionalProperties": False})
+
+
+def asked(
+    order: Order, said: list[Saying], evidence: Evidence, tokens: int, count: Count
+) -> Generator[Question, str, Checked | Bad]:
+    """Everything there is to ask about a conversation; `tokens` is what a whole question may weigh.
+
+    Where nobody answers the result is Bad: who asks has to do without.
+    """
+    room = tokens - count(question(order, "").text) - SPARE
+    if room < LEAST:
+        return Bad("there is no room to ask in")
+    records = stretches(said, room, count)
+    part = order if len(records) == 1 else replace(order, limit=min(order.limit, room // len(records)))
+    answers: list[Checked] = []
+    again = True
+    try:
+        for record in records:
+            found, again = yield from _answer(part, record, evidence, count, again)
+            if isinstance(found, Bad):
+                return found
+            answers.append(found)
+    except Unanswered as nobody:
+        return Bad(str(nobody) or "nobody answered")
+    if len(answers) == 1:
+        return answers[0]
+    notes = within("\n\n".join(answer.whole for answer in answers), room, count)
+    try:
+        found, _ = yield from _answer(order, notes, evidence, count, again, merge=True)
+    except Unanswered:
+        found = Bad("nobody merged the answers")
+    return found if isinstance(found, Checked) else _joined(answers, order.limit, count)
+
+
+def _joined(answers: list[Checked], tokens: int, count: Count) -> Checked:
+    """The answers one after the other, each with its share: better than none of them."""
+    share = tokens // len(answers) - 2
+    return Checked("\n\n".join(within(answer.whole, share, count) for answer in answers))
+
+
+SPARE = 96
+"""Tokens left for the reason of a repair."""
+LEAST = 64
+"""Tokens of a record below which there is nothing to sum up."""
+
+
+def _answer(
+    order: Order, record: str, evidence: Evidence, count: Count, again: bool, merge: bool = False
+) -> Generator[Question, str, tuple[Checked | Bad, bool]]:
+    """One answer, asked for a second time where that is still allowed; with whether it is from now on."""
+    answer = yield question(order, record, merge=merge)
+    found = read(answer, order.kind, evidence, order.limit, count)
+    if isinstance(found, Checked) or not again:
+        return found, again
+    answer = yield question(order, record, found.reason, merge)
+    return read(answer, order.kind, evidence, order.limit, count), False
+
+
+KANA = re.compile(r"[ぁ-ん]")
+LETTER = re.compile(r"[A-Za-z]+|[ぁ-んァ-ヶ一-龯]")
+
+
+def is_japanese(texts: Iterable[str]) -> bool:
+    """Whether what the user typed is Japanese: a tenth of its words and signs in hiragana says so."""
+    text = "\n".join(text[:2_000] for text in texts)
+    return 10 * len(KANA.findall(text)) > len(LETTER.findall(text))

@@ -1,0 +1,133 @@
+"""The conversation on the screen: entries one under another, the newest in sight.
+
+Law: what is on the screen is bounded; what scrolled out of it is in the transcript.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from textual.containers import VerticalScroll
+from textual.widget import Widget
+
+from yohaku.agent.events import Called, Calling, Output
+from yohaku.messages.agent import say
+from yohaku.tui.entries import Note, Prompted, Thinking
+from yohaku.tui.tool_line import ToolLine
+
+if TYPE_CHECKING:
+    from yohaku.core.model import History
+
+MOST = 200
+"""Entries on the screen."""
+TURNS = 10
+"""Turns that are shown of a conversation taken up again."""
+
+
+class Flow(VerticalScroll):
+    def __init__(self, lang: str) -> None:
+        super().__init__(id="flow")
+        self.lang = lang
+        self.gone = 0
+        self._reply: Widget | None = None
+        self._thinking: Thinking | None = None
+        self._calls: dict[str, ToolLine] = {}
+
+    def on_mount(self) -> None:
+        self.anchor()
+
+    async def prompted(self, text: str) -> None:
+        await self._end()
+        await self._add(Prompted(text, self.lang))
+        self.anchor()
+
+    async def note(self, text: str, kind: str = "note") -> None:
+        await self._end()
+        await self._add(Note(text, kind))
+
+    async def said(self, text: str) -> None:
+        from yohaku.tui.reply import Reply  # Markdown is much to load before the first screen
+
+        await self._thought_over()
+        if not isinstance(self._reply, Reply):
+            if not text.strip():
+                return
+            self._reply = reply = Reply()
+            await self._add(reply)
+        else:
+            reply = self._reply
+        reply.hear(text)
+
+    async def thought(self, text: str) -> None:
+        if self._thinking is None:
+            await self._end()
+            self._thinking = Thinking(say("screen_thinking", self.lang))
+            await self._add(self._thinking)
+        self._thinking.hear(text)
+
+    async def calling(self, calling: Calling) -> None:
+        await self._end()
+        line = self._calls[calling.call.id] = ToolLine(calling, self.lang)
+        line.set_class(bool(self.children) and isinstance(self.children[-1], ToolLine), "-follows")
+        await self._add(line)
+
+    def output(self, output: Output) -> None:
+        if line := self._calls.get(output.call):
+            line.hear(output.text)
+
+    async def called(self, called: Called) -> None:
+        if called.call.id not in self._calls:
+            await self.calling(Calling(called.call, called.title))
+        self._calls.pop(called.call.id).end(called)
+
+    async def ended(self) -> None:
+        """The work of a prompt is over."""
+        await self._end()
+        self._calls.clear()
+
+    async def show(self, history: History) -> None:
+        """A conversation taken up again: the end of it."""
+        from yohaku.agent.call_titles import title_of
+        from yohaku.core.model import Text, Use
+
+        await self.empty()
+        turns = history.turns
+        if len(turns) > TURNS:
+            await self.note(say("screen_earlier", self.lang, count=len(turns) - TURNS))
+        for turn in turns[-TURNS:]:
+            await self.prompted("\n".join(part.text for part in turn.prompt if isinstance(part, Text)))
+            items = [item for step in turn.steps for item in step.items]
+            for item in items[-MOST // TURNS :]:
+                if isinstance(item, Use):
+                    await self.called(Called(item.call, item.result, title_of(item.call)))
+                elif isinstance(item, Text):
+                    await self.said(item.text)
+                    await self._end()
+
+    async def empty(self) -> None:
+        await self.ended()
+        self.gone = 0
+        await self.remove_children()
+
+    async def _add(self, entry: Widget) -> None:
+        await self.mount(entry)
+        over = len(self.children) - MOST
+        if over > MOST // 10:  # seldom, and many at once: each removal lays the page out anew
+            old = list(self.children[: over + 1])
+            self.gone += len(old) - (1 if self.gone else 0)
+            await self.remove_children(old)
+            await self.mount(Note(say("screen_earlier", self.lang, count=self.gone)), before=0)
+
+    async def _end(self) -> None:
+        """The reply, or the thought, that was being heard is whole."""
+        from yohaku.tui.reply import Reply
+
+        await self._thought_over()
+        if isinstance(self._reply, Reply):
+            await self._reply.end()
+        self._reply = None
+
+    async def _thought_over(self) -> None:
+        if self._thinking is not None:
+            await self._thinking.remove()
+            self._thinking = None

@@ -1,0 +1,37 @@
+"""What stands in the conversation beside replies and tools: what the user said, and what we tell."""
+
+from __future__ import annotations
+
+from textual.widgets import Static
+
+from yohaku.agent.format import abridged, clean
+
+
+class Prompted(Static):
+    """What the user said."""
+
+    def __init__(self, text: str, lang: str = "en") -> None:
+        super().__init__(f"❯ {clean(abridged(text, lang))}".replace("\n", "\n  "), markup=False)
+
+
+class Note(Static):
+    """A sentence of ours, or what a command gives."""
+
+    def __init__(self, text: str, kind: str = "note") -> None:
+        mark = {"warning": "! ", "error": "✗ "}.get(kind, "")
+        super().__init__(mark + clean(text), classes=f"-{kind}", markup=False)
+
+
+class Thinking(Static):
+    """The newest of what the model thinks, in a line or two, gone when it speaks."""
+
+    TAIL = 160
+
+    def __init__(self, title: str) -> None:
+        super().__init__(title, markup=False)
+        self._title = title
+        self._tail = ""
+
+    def hear(self, text: str) -> None:
+        self._tail = (self._tail + clean(text))[-self.TAIL :]
+        self.update(f"{self._title}: …{' '.join(self._tail.split())}")

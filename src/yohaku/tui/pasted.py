@@ -1,0 +1,67 @@
+"""Big pastes in the line to type in: a label stands there, and the whole text is sent.
+
+Law: a label stands for its text as long as the program runs, so that whatever brings the label back brings the text
+back; and what is put in its place is never looked at for labels again.
+"""
+
+from __future__ import annotations
+
+import re
+
+from yohaku.agent.toolkit.save_output import size
+from yohaku.messages.agent import say
+
+BIG = 50_000
+"""Characters from which a text is laid out too slowly to be typed in."""
+
+
+class Pasted:
+    def __init__(self, lang: str) -> None:
+        self.lang = lang
+        self._held: dict[str, str] = {}
+        self._labels: re.Pattern[str] | None = None
+
+    def label(self, text: str) -> str:
+        """What stands for a pasted text: a small one for itself."""
+        return self._hold(text.replace("\r\n", "\n").replace("\r", "\n")) if len(text) >= BIG else text
+
+    def whole(self, typed: str) -> str:
+        """What is sent: every label has become its text."""
+        return self._labels.sub(lambda found: self._held[found[0]], typed) if self._labels else typed
+
+    def shown(self, text: str) -> str:
+        """A text that was sent, as it can be typed in again."""
+        if len(text) < BIG:
+            return text
+        short = text
+        for label, content in self._held.items():
+            short = short.replace(content, label)
+        return short if len(short) < BIG and self.whole(short) == text else self._hold(text)
+
+    def standing(self, typed: str) -> frozenset[str]:
+        """The labels in a text."""
+        return frozenset(self._labels.findall(typed)) if self._labels else frozenset()
+
+    def ending(self, typed: str) -> str:
+        """The label a text ends with, or nothing."""
+        return next((label for label in self._held if typed.endswith(label)), "")
+
+    def beginning(self, typed: str) -> str:
+        return next((label for label in self._held if typed.startswith(label)), "")
+
+    def _hold(self, text: str) -> str:
+        known = next((label for label, content in self._held.items() if content == text), "")
+        if known:
+            return known
+        lines = text.count("\n") + (not text.endswith("\n"))
+        facts = {"size": size(len(text.encode("utf-8", "surrogatepass"))), "lines": lines}
+        number = 1
+        while (label := self._named(number, facts)) in self._held:
+            number += 1
+        self._held[label] = text
+        self._labels = re.compile("|".join(map(re.escape, self._held)))  # none begins another: each ends by a bracket
+        return label
+
+    def _named(self, number: int, facts: dict[str, object]) -> str:
+        name = "prompt_pasted_line" if facts["lines"] == 1 else "prompt_pasted"
+        return f"[{say(name, self.lang, **facts)}{f' #{number}' if number > 1 else ''}]"

@@ -1,0 +1,87 @@
+"""May I? A permission is asked for: what is about to be done, whole, and why it may be dangerous.
+
+Law: nothing is allowed by a key that was meant for something else: no answer is taken in the first moment, and to
+close the window is to say no.
+"""
+
+from __future__ import annotations
+
+from textual.app import ComposeResult
+from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.content import Content
+from textual.widgets import Button, Static
+
+from yohaku.agent.format import clean, clip
+from yohaku.agent.protocols import Allowed
+from yohaku.agent.toolkit.tool import Ask
+from yohaku.messages.agent import say
+from yohaku.tui.dialog import Dialog
+from yohaku.tui.diff import coloured
+
+MOMENT = 0.5
+"""Seconds in which keys are still meant for what was being typed."""
+
+
+class Allow(Dialog[Allowed]):
+    BINDINGS = [  # noqa: RUF012
+        ("y", "answer('once')"),
+        ("a", "answer('always')"),
+        ("n,escape", "answer('no')"),
+        ("left", "app.focus_previous"),
+        ("right", "app.focus_next"),
+        ("up", "scroll(-1)"),
+        ("down", "scroll(1)"),
+    ]
+
+    def __init__(self, ask: Ask, lang: str, moment: float = MOMENT) -> None:
+        super().__init__()
+        self.ask = ask
+        self.lang = lang
+        self.moment = moment
+        self.armed = False
+
+    def compose(self) -> ComposeResult:
+        ask, lang = self.ask, self.lang
+        with Vertical(classes="box -danger" if ask.danger else "box") as box:
+            box.border_title = f"{say('allow_title', lang)} {say(f'allow_{ask.kind}', lang)}"
+            yield Static(clean(ask.title), classes="title", markup=False)
+            if ask.danger:
+                yield Static(say("allow_danger", lang, why=clean(ask.danger)), classes="danger", markup=False)
+            if ask.detail.strip() and ask.detail.strip() != ask.title.strip():
+                with VerticalScroll(classes="detail"):
+                    yield Static(self._detail(), markup=False)
+            with Horizontal(classes="answers"):
+                yield Button(say("allow_once", lang), id="once", disabled=True)
+                if ask.remember:
+                    yield Button(say("allow_always", lang, what=clip(ask.remember, 30)), id="always", disabled=True)
+                yield Button(say("allow_no", lang), id="no")
+
+    def on_mount(self) -> None:
+        self.query_one("#no").focus()
+        self.set_timer(max(self.moment, 0.001), self._arm)
+
+    def action_answer(self, answer: Allowed) -> None:
+        if self.armed and (answer != "always" or self.ask.remember):
+            self.dismiss(answer)
+
+    def action_scroll(self, lines: int) -> None:
+        for detail in self.query(".detail"):
+            detail.scroll_relative(y=lines, animate=False)
+
+    def on_button_pressed(self, event: Button.Pressed) -> None:
+        if self.armed:
+            match event.button.id:
+                case "once" | "always" | "no" as answer:
+                    self.action_answer(answer)
+
+    def _arm(self) -> None:
+        self.armed = True
+        for button in self.query(Button):
+            button.disabled = False
+        if not self.ask.danger:
+            self.query_one("#once").focus()
+
+    def _detail(self) -> Content:
+        detail = self.ask.detail
+        looks = detail.startswith(("--- ", "@@ ")) or "\n@@ " in detail
+        return coloured(detail, self.lang, 2000) if looks else Content(clean(detail))

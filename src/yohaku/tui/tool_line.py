@@ -1,0 +1,98 @@
+"""A call of a tool: one line, with the end of its output while it runs, and all of it when opened.
+
+Law: what is kept for the screen is bounded, whatever a tool prints.
+"""
+
+from __future__ import annotations
+
+from textual import events
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.content import Content
+from textual.widgets import Static
+
+from yohaku.agent.events import Called, Calling
+from yohaku.agent.format import clean, clip
+from yohaku.messages.agent import say
+from yohaku.tui.diff import changes, coloured
+
+TAIL = 5
+"""Lines that are shown while it runs."""
+KEPT = 20_000
+"""Characters of the output, its end."""
+OPEN = 200
+"""Lines that are shown when it is opened."""
+DIFF = 12
+"""Lines of a diff that are shown unasked."""
+
+
+class ToolLine(Vertical, can_focus=True):
+    BINDINGS = [("enter,space", "turn", "open or close")]  # noqa: RUF012
+
+    def __init__(self, calling: Calling, lang: str) -> None:
+        super().__init__(classes="-running")
+        self.lang = lang
+        self.title = clean(calling.title)
+        self.output = ""
+        self.called: Called | None = None
+        self.opened = False
+
+    def compose(self) -> ComposeResult:
+        yield Static(self._line(), classes="line", markup=False)
+        yield Static("", classes="body", markup=False)
+
+    def hear(self, text: str) -> None:
+        self.output = (self.output + clean(text))[-KEPT:]
+        self._draw()
+
+    def end(self, called: Called) -> None:
+        self.called = called
+        self.title = clean(called.title) or self.title
+        self.set_class(False, "-running")
+        self.set_class(called.result.error, "-failed")
+        text = clean(called.result.text)
+        self.output = text if len(text) <= KEPT else text[:KEPT]
+        self._draw()
+
+    def action_turn(self) -> None:
+        self.opened = not self.opened
+        self._draw()
+
+    def on_click(self, event: events.Click) -> None:
+        if event.y == 0:
+            self.action_turn()
+
+    def _draw(self) -> None:
+        if not self.is_mounted:
+            return
+        self.query_one(".line", Static).update(self._line())
+        body = self.query_one(".body", Static)
+        shown = self._body()
+        body.display = bool(len(shown))
+        body.update(shown)
+
+    def _line(self) -> str:
+        if self.called is None:
+            return f"• {clip(self.title, 500)}"
+        mark = "✗" if self.called.result.error else "✓"
+        return f"{mark} {clip(self.title, 500)}  {'▾' if self.opened else '▸'} {self._extent()}"
+
+    def _extent(self) -> str:
+        assert self.called is not None
+        if self.called.result.error:
+            return say("screen_failed_tool", self.lang)
+        if self.called.diff:
+            return changes(self.called.diff)
+        return say("screen_lines", self.lang, count=len(self.output.splitlines()))
+
+    def _body(self) -> Content:
+        called = self.called
+        lines = self.output.rstrip("\n").split("\n") if self.output.strip() else []
+        if called is None:
+            return Content("\n".join(line[:500] for line in lines[-TAIL:]))
+        if called.diff:
+            return coloured(called.diff, self.lang, OPEN if self.opened else DIFF)
+        if self.opened:
+            more = [say("screen_more", self.lang, count=len(lines) - OPEN)] if len(lines) > OPEN else []
+            return Content("\n".join([line[:2000] for line in lines[:OPEN]] + more))
+        return Content("\n".join(lines[-1:])[:500] if called.result.error else "")

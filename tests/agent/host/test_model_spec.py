@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+import re
+import string
+from pathlib import Path
+
+import pytest
+
+from yohaku.agent.host.model_spec import DEFAULTS, PREFERRED, TITLES, Unfound, Wish, wish
+from yohaku.config import catalog
+from yohaku.messages.agent.host import WORDS
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        ("ollama/qwen3:8b", Wish("provider", "ollama", "qwen3:8b")),
+        ("llama.cpp", Wish("provider", "llamacpp")),
+        ("lm-studio/qwen/qwen3-8b", Wish("provider", "lmstudio", "qwen/qwen3-8b")),
+        ("claude/claude-opus-5", Wish("provider", "anthropic", "claude-opus-5")),
+        ("google/gemini-2.5-pro", Wish("provider", "gemini", "gemini-2.5-pro")),
+        ("openrouter/qwen/qwen3-coder", Wish("provider", "openrouter", "qwen/qwen3-coder")),
+        ("http://box:9000/v1#m/x", Wish("url", "http://box:9000/v1", "m/x")),
+        ("https://box/v1/", Wish("url", "https://box/v1")),
+        ("~/models/a.bin", Wish("file", "~/models/a.bin")),
+        ("a/b.GGUF", Wish("file", "a/b.GGUF")),
+        ("embedded", Wish("provider", "embedded")),
+        (" gpt-5 ", Wish("name", "", "gpt-5")),
+        ("qwen3:8b", Wish("name", "", "qwen3:8b")),
+        ("somebody/model", Wish("name", "", "somebody/model")),
+    ],
+)
+def test_a_model_can_be_named_in_many_ways(said: str, expected: Wish) -> None:
+    assert wish(said, catalog.load()) == expected
+
+
+@pytest.mark.parametrize("name", sorted(DEFAULTS))
+def test_the_model_taken_for_a_key_is_one_the_catalogue_knows_and_has_room_for_an_agent(name: str) -> None:
+    model = catalog.find(DEFAULTS[name], name)
+    assert model and model.window >= 100_000
+    assert name == "openrouter" or model.provider == name
+
+
+def test_every_provider_with_a_key_has_a_model_and_every_one_a_name_for_people() -> None:
+    providers = {provider.name: provider for provider in catalog.providers()}
+    assert {name for name, provider in providers.items() if not provider.loopback} == set(DEFAULTS)
+    assert set(TITLES) == set(providers) and set(PREFERRED) <= set(providers)
+
+
+def test_what_is_not_there_is_told_in_both_languages() -> None:
+    missing = Unfound("no_key", model="openai/gpt-5", keys="OPENAI_API_KEY")
+    assert str(missing) == missing.said("en") != missing.said("ja")
+    assert all("OPENAI_API_KEY" in missing.said(lang) for lang in ("en", "ja"))
+
+
+@pytest.mark.parametrize("name", sorted(WORDS))
+def test_a_sentence_has_the_same_facts_in_both_languages(name: str) -> None:
+    english, japanese = ({field for _, field, _, _ in string.Formatter().parse(text) if field} for text in WORDS[name])
+    assert japanese == english and WORDS[name][0] != WORDS[name][1]
+
+
+def test_the_page_about_models_shows_every_way_to_name_one() -> None:
+    page = (Path(__file__).resolve().parents[3] / "docs" / "models.md").read_text("utf-8")
+    shown = re.findall(r"^\| `(.+)` \|", page, re.MULTILINE)
+    assert [wish(said, catalog.load()).kind for said in shown] == [
+        "provider",
+        "provider",
+        "name",
+        "url",
+        "file",
+        "provider",
+    ]
+    variables = set(re.findall(r"`([A-Z_]+_(?:KEY|URL|HOST))`", page)) - {"YOHAKU_API_KEY"}
+    known = {name for provider in catalog.providers() for name in (*provider.keys, *provider.url_keys)}
+    assert variables and variables <= known

@@ -1,0 +1,222 @@
+"""Changes that a small model shows instead of making them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.agent.scripted import agent, ended, play, says, sent
+from tests.agent.test_glance import SMALL, called, yes
+from yohaku.agent.events import Said
+from yohaku.agent.small_models.implied_edit import SAME, TRIES, WRITE, wants_change
+from yohaku.agent.toolkit.tool import Ask
+
+SOURCE = '''\
+"""Prices."""
+
+RATE = 3
+
+
+class Till:
+    @staticmethod
+    def paid(total, percent):
+        """What is left to pay."""
+        return total + total * percent // 100
+
+    def empty(self):
+        return None
+
+
+def doubled(value):
+    return value + 2
+'''
+ASKED = "Fix till.py: what is doubled must be doubled."
+WANTS = ("Fix it.", "Rename a to b.", "Why does it fail? Fix what is wrong.", "Could you fix a.py?", "関数を直して。")
+ASKS = ("Explain it.", "What would you change?", "変更しないでください。", "直し方を教えてください。", "never edit it")
+RIGHT = "def doubled(value):\n    return value * 2"
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    (tmp_path / "till.py").write_text(SOURCE)
+    return tmp_path
+
+
+def after(project: Path, *replies: str, prompt: str = ASKED, **how: Any) -> str:
+    how.setdefault("allow", yes)
+    events = play(agent(project, *map(says, replies), tools=SMALL, **how), prompt)
+    assert ended(events).why == "done"
+    return (project / "till.py").read_text()
+
+
+def fenced(code: str, language: str = "python") -> str:
+    return f"Here is the corrected code:\n\n```{language}\n{code}\n```\n\nRun the tests again."
+
+
+def test_a_definition_that_is_shown_takes_the_place_of_the_old(project: Path) -> None:
+    assert after(project, fenced(RIGHT), "Done.") == SOURCE.replace("value + 2", "value * 2")
+
+
+def test_a_method_keeps_its_indentation_and_its_decorators(project: Path) -> None:
+    code = 'def paid(total, percent):\n    """What is left to pay."""\n    return total - total * percent // 100'
+    assert after(project, fenced(code), "Done.") == SOURCE.replace("total + total", "total - total")
+
+
+def test_line_numbers_are_taken_off(project: Path) -> None:
+    code = "\n".join(f"{number}\t{line}" for number, line in enumerate(RIGHT.split("\n"), 17))
+    assert after(project, fenced(code), "Done.") == SOURCE.replace("value + 2", "value * 2")
+
+
+def test_of_two_blocks_the_last_is_meant(project: Path) -> None:
+    before = fenced("def doubled(value):\n    return value + 2")
+    assert after(project, before + fenced(RIGHT), "Done.") == SOURCE.replace("value + 2", "value * 2")
+
+
+def test_what_it_imports_comes_with_it(project: Path) -> None:
+    code = "import math\n\ndef doubled(value):\n    return math.prod((value, 2))"
+    changed = after(project, fenced(code), "Done.")
+    assert changed.startswith('"""Prices."""\n\nimport math\n')
+    assert "return math.prod((value, 2))" in changed
+    compile(changed, "till.py", "exec")
+
+
+def test_a_line_that_is_to_become_another_does(project: Path) -> None:
+    for said in (
+        "Change `return value + 2` to `return value * 2`.",
+        "`return value + 2` → `return value * 2`",
+        "`return value + 2` を `return value * 2` に変更してください。",
+    ):
+        (project / "till.py").write_text(SOURCE)
+        assert after(project, said, "Done.") == SOURCE.replace("value + 2", "value * 2")
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        fenced("def tripled(value):\n    return value * 3"),  # not in the file
+        fenced("print(doubled(2))"),
+        fenced(f"{RIGHT}\n\n\ndef halved(value):\n    return value / 2"),  # two
+        fenced("class Till:\n    # ... existing code ...\n    def paid(self):\n        return 1"),
+        fenced("class Till:\n    def paid(self):\n        return 1"),  # most of it is gone
+        fenced("not python at all ("),
+        "Change `a thing that is not there` to `another`.",
+        "Change `total` to `sum`.",
+        "The `return value + 2` is wrong, as `return value * 2` would double.",
+    ],
+)
+def test_what_may_be_meant_otherwise_changes_nothing(project: Path, said: str) -> None:
+    assert after(project, said, "Nothing has to be changed.") == SOURCE
+
+
+@pytest.mark.parametrize(
+    "prompt", ["Explain till.py.", "How would you fix till.py?", "till.py をどう直しますか。", "Don't change till.py."]
+)
+def test_nothing_is_changed_that_was_not_to_be(project: Path, prompt: str) -> None:
+    assert after(project, fenced(RIGHT) + "そうします。", prompt=prompt) == SOURCE
+
+
+def test_the_user_is_shown_the_difference_and_may_refuse(project: Path) -> None:
+    asks: list[Ask] = []
+
+    async def no(ask: Ask) -> Any:
+        asks.append(ask)
+        return "no"
+
+    assert after(project, fenced(RIGHT), "As you wish.", allow=no) == SOURCE
+    (ask,) = asks
+    assert ask.kind == "write"
+    assert "+    return value * 2" in ask.detail
+
+
+def test_a_model_that_shows_things_as_they_are_is_told_so_once(project: Path) -> None:
+    same = fenced("def doubled(value):\n    return value + 2")
+    one = agent(project, says(same), says(same), tools=SMALL, allow=yes)
+    assert ended(play(one, ASKED)).why == "done"
+    assert sent(one)[1]["messages"][-1]["content"] == SAME.format(name="doubled", path="till.py")
+    assert (project / "till.py").read_text() == SOURCE
+
+
+@pytest.mark.parametrize(("prompt", "lang"), [(ASKED, "en"), ("till.py の doubled を直してください。", "ja")])
+def test_a_model_that_only_announces_is_asked_once_to_write_it(project: Path, prompt: str, lang: str) -> None:
+    one = agent(project, says("I need to fix it."), says(fenced(RIGHT)), says("できました。"), tools=SMALL, allow=yes)
+    assert ended(play(one, prompt)).text == "できました。"
+    assert sent(one)[1]["messages"][-1]["content"] == WRITE[lang]
+    assert (project / "till.py").read_text() == SOURCE.replace("value + 2", "value * 2")
+
+
+@pytest.mark.parametrize(
+    ("said", "begin", "goes_on"),
+    [
+        ("The bug is in doubled, not in paid.", "```\ndef doubled(value):\n", "    return value * 2\n```\n"),
+        ("I will correct `paid` now.", "```\ndef paid(total, percent):\n", "    return 0\n```"),
+        ("It is wrong and has to be put right.", "```\n", f"{RIGHT}\n```"),
+    ],
+)
+def test_where_the_server_lets_it_the_definition_is_begun_for_it(
+    project: Path, said: str, begin: str, goes_on: str
+) -> None:
+    one = agent(project, says(said), says(goes_on), says("Done."), tools=SMALL, allow=yes)
+    one.talk.begins = True  # type: ignore[misc]
+    events = play(one, ASKED)
+    assert [(entry["role"], entry["content"]) for entry in sent(one)[1]["messages"][-2:]] == [
+        ("user", WRITE["en"]), ("assistant", begin),
+    ]  # fmt: skip
+    assert begin + goes_on in "".join(event.text for event in events if isinstance(event, Said))
+    assert begin + goes_on in [entry["content"] for entry in sent(one)[2]["messages"] if entry["role"] == "assistant"]
+    assert (project / "till.py").read_text() != SOURCE
+
+
+def test_a_model_that_says_nothing_begins_with_what_was_named(project: Path) -> None:
+    one = agent(project, says(), says("    return value * 2\n```"), says("Done."), tools=SMALL, allow=yes)
+    one.talk.begins = True  # type: ignore[misc]
+    play(one, "Fix the function doubled in till.py.")
+    assert sent(one)[1]["messages"][-1] == {"role": "assistant", "content": "```\ndef doubled(value):\n"}
+    assert (project / "till.py").read_text() == SOURCE.replace("value + 2", "value * 2")
+
+
+def test_what_it_said_stands_before_what_it_is_told(project: Path) -> None:
+    said = "It adds, and must multiply."
+    one = agent(project, says(said), says(fenced(RIGHT)), says("Done."), tools=SMALL, allow=yes)
+    play(one, ASKED)
+    assert sent(one)[1]["messages"][-2] == {"role": "assistant", "content": said}
+
+
+def test_a_long_reply_is_not_said_again_on_top_of_what_was_fitted(project: Path) -> None:
+    said = "It adds, and must multiply. " * 60
+    one = agent(project, says(said), says(fenced(RIGHT)), says("Done."), tools=SMALL, allow=yes)
+    play(one, ASKED)
+    assert sent(one)[1]["messages"][-2]["role"] == "tool"
+
+
+def test_a_model_that_asks_back_is_left_to_ask(project: Path) -> None:
+    assert after(project, "Which of the two do you mean?") == SOURCE
+
+
+def test_what_failed_is_run_again_after_a_change(project: Path) -> None:
+    check = "python3 -c 'import till; assert till.doubled(3) == 6'"
+    one = agent(project, says(fenced(RIGHT)), says("It works now."), tools=SMALL, allow=yes)
+    events = play(one, f"`{check}` fails. Fix doubled in till.py.")
+    assert [name for name, _ in called(events)] == ["bash", "read", "edit", "bash"]
+    assert ended(events).text == "It works now."
+
+
+def test_there_is_an_end_to_it(project: Path) -> None:
+    replies = [fenced(f"def doubled(value):\n    return value * {number}") for number in range(3, 5 + TRIES)]
+    one = agent(project, *map(says, replies), tools=SMALL, allow=yes)
+    events = play(one, ASKED)
+    assert [name for name, _ in called(events)].count("edit") == TRIES
+
+
+def test_what_is_wanted_is_told_by_the_prompt() -> None:
+    for prompt in ("Fix it.", "Rename a to b.", "バグを直してください。", "関数を修正して。"):
+        assert wants_change(prompt)
+    for prompt in (
+        "Explain it.",
+        "What would you change?",
+        "変更しないでください。",
+        "直し方を教えてください。",
+        "never edit it",
+    ):
+        assert not wants_change(prompt)

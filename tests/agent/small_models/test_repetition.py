@@ -1,0 +1,111 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from yohaku.agent.small_models.repetition import Repeats, endless, once
+from yohaku.core.model import Call, Result, Text
+
+LOOK = Call("1", "read", '{"path": "a.py"}')
+
+
+def result(text: str, error: bool = False) -> Result:
+    return Result((Text(text),), error)
+
+
+def step(seen: Repeats, text: str, *calls: Call, said: str = "", changed: bool = False, error: bool = False) -> None:
+    calls = calls or (LOOK,)
+    seen.stepped(calls, {call.id: result(text, error) for call in calls}, said, changed)
+
+
+def test_the_same_call_with_the_same_result_three_times_is_a_circle() -> None:
+    seen = Repeats()
+    for number in range(2):
+        step(seen, "x", Call(str(number), "read", '{"path":"a.py"}'))
+        assert not seen.circling
+    step(seen, "x")
+    assert seen.circling
+
+
+def test_in_between_other_calls_it_is_one_all_the_same() -> None:
+    seen = Repeats()
+    for number in range(3):
+        step(seen, "x")
+        step(seen, str(number), Call("2", "grep", "{}"))
+    assert seen.circling
+
+
+def test_the_same_call_with_other_results_is_waiting_for_something() -> None:
+    seen = Repeats()
+    for number in range(9):
+        step(seen, str(number))
+    assert not seen.circling
+
+
+def test_looking_again_after_a_change_is_no_circle() -> None:
+    seen = Repeats(hasty=True)
+    for _ in range(5):
+        step(seen, "still red")
+        step(seen, "done", Call("2", "edit", "{}"), changed=True)
+        assert not seen.circling and not seen.again((LOOK,))
+
+
+def test_nor_is_looking_again_at_what_was_folded_away() -> None:
+    seen = Repeats(hasty=True)
+    for _ in range(5):
+        step(seen, "x")
+        seen.forget()
+        assert not seen.circling and not seen.again((LOOK,))
+
+
+def test_a_change_that_failed_changes_nothing() -> None:
+    seen = Repeats()
+    for _ in range(3):
+        step(seen, "no such text", Call("2", "edit", "{}"), changed=True, error=True)
+    assert seen.circling
+
+
+def test_a_small_model_need_not_make_the_call_again_that_it_has_just_made() -> None:
+    seen = Repeats(hasty=True)
+    assert not seen.again((LOOK,))
+    step(seen, "x")
+    assert seen.again((Call("9", "read", '{"path":"a.py"}'),))
+    assert not seen.again((LOOK, Call("3", "grep", "{}")))
+    step(seen, "y", Call("3", "grep", "{}"))
+    assert not seen.again((LOOK,)), "there was something else in between"
+    patient = Repeats()
+    step(patient, "x")
+    assert not patient.again((LOOK,))
+
+
+def test_long_words_three_times_are_a_circle_and_short_ones_are_not() -> None:
+    seen = Repeats()
+    for number in range(9):
+        step(seen, str(number), said="Let me look.")
+    assert not seen.circling
+    for number in range(3):
+        step(
+            seen, f"{number}!", said="I will now look into the file that holds the handler, and change the port in it."
+        )
+    assert seen.circling
+
+
+@pytest.mark.parametrize("piece", ["no ", "ない。", "I will fix it now. Let me look at the file.\n", "x" * 80 + "\n"])
+def test_one_piece_over_and_over_has_no_end(piece: str) -> None:
+    text = "Here is the answer.\n" + piece * 800
+    assert endless(text)
+    cut = once(text)
+    assert text.startswith(cut) and len(cut) <= len("Here is the answer.\n") + 2 * len(piece) + 1
+
+
+def test_text_that_goes_on_is_none() -> None:
+    assert not endless("".join(f"| {number} | value {number * 7} |\n" for number in range(2_000)))
+    assert not endless("=" * 500)
+    assert not endless("")
+
+
+@given(st.text(), st.integers(0, 50))
+def test_anything_can_be_looked_at(text: str, times: int) -> None:
+    endless(text * times)
+    assert (text * times).startswith(once(text * times))

@@ -1,0 +1,42 @@
+"""What programs read: names that stay."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.tui.fake import CALM, called, calling, folded
+from yohaku.agent.events import Ended, Event, Folded, Output, Replied, Said, Thought, Told
+from yohaku.agent.json_events import line
+
+FIELDS: list[tuple[Event, str]] = [
+    (Said("x"), "type text"),
+    (Thought("x"), "type text"),
+    (calling("bash", "$ ls"), "type id tool arguments title"),
+    (Output("1", "x"), "type id text"),
+    (called("bash", "x", "$ ls"), "type id tool title error text diff"),
+    (Told("x", "error"), "type kind text"),
+    (Replied(None), "type stop usage"),
+    (Ended("done", "x"), "type why text"),
+    (
+        CALM,
+        "type used window system tools turns last reserve limit exact messages foldings cuts warnings coming level",
+    ),
+]
+
+
+@pytest.mark.parametrize(("event", "names"), FIELDS, ids=lambda value: type(value).__name__)
+def test_every_event_has_its_fields(event: Event, names: str) -> None:
+    told = json.loads(line(event))
+    assert list(told) == names.split()
+    assert told["type"] == type(event).__name__.lower()
+
+
+def test_a_folding_has_the_fields_of_a_report() -> None:
+    told = json.loads(line(Folded(folded(), manual=True)))
+    assert (told["type"], told["manual"], told["before"], told["verdict"]) == ("folded", True, 16_896, "folded")
+
+
+def test_every_letter_passes_any_pipe() -> None:
+    assert line(Said("日本\n\x1b")).isascii() and "\n" not in line(Said("日本\n\x1b"))

@@ -1,0 +1,127 @@
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from yohaku.analysis.activity import decisions, plan, status, story, troubles
+from yohaku.core.model import Call, Result, Step, Text, Turn, Use
+
+
+def use(name: str, arguments: dict[str, Any], result: str = "", error: bool = False) -> Use:
+    return Use(Call("1", name, json.dumps(arguments)), Result((Text(result),), error))
+
+
+def shell(command: str, result: str = "") -> Use:
+    return use("bash", {"command": command}, result)
+
+
+def turns(*items: Use | Text) -> list[Turn]:
+    return [Turn((Text("go"),), tuple(Step((item,)) for item in items))]
+
+
+def test_the_newest_calls_are_looked_at_in_order() -> None:
+    told = story(turns(shell("a"), shell("b"), Text("said"), shell("c")), most=2)
+    assert [(event.step, event.ran) for event in told.events] == [(1, "b"), (3, "c")]
+    assert told.said == ((2, "said"),)
+
+
+@pytest.mark.parametrize(
+    ("ran", "looks"),
+    [
+        ("cat a | head", True),
+        ("git log -3", True),
+        ("grep x a > b", False),
+        ("make", False),
+        ("cd x && git push", False),
+    ],
+)
+def test_a_command_that_only_looks_is_known(ran: str, looks: bool) -> None:
+    (event,) = story(turns(shell(ran))).events
+    assert event.looks is looks
+
+
+@pytest.mark.parametrize(
+    ("result", "said"),
+    [
+        ("fine", "ok"),
+        ("Exit code 3\nx", "exit 3"),
+        ("<returncode>0</returncode>", "ok"),
+        ("= 1 failed in 1s =", "ok"),
+        ("== 1 failed in 1s ==", "failed"),
+    ],
+)
+def test_the_status_of_a_command(result: str, said: str) -> None:
+    (event,) = story(turns(shell("x", result))).events
+    assert status(event) == said
+
+
+def test_an_error_is_solved_when_the_same_attempt_works() -> None:
+    events = story(
+        turns(
+            shell("cd x && make test 2>&1 | tail", "Exit code 1\nerror: one"),
+            shell("make lint", "Exit code 1\nerror: two"),
+            use("Edit", {"file_path": "a"}, "x", error=True),
+            shell("make test", "fine"),
+        )
+    ).events
+    assert [(one.event.key, one.solved, one.lines()) for one in troubles(events)] == [
+        ("make test", True, ("error: one",)),
+        ("make lint", False, ("error: two",)),
+        ("Edit a", False, ("x",)),
+    ]
+
+
+def test_failing_tests_are_trouble_even_where_a_pipe_hides_the_exit_code() -> None:
+    (event,) = story(turns(shell("pytest | tail", "E  ValueError: 1\n== 1 failed in 1s =="))).events
+    (one,) = troubles([event])
+    assert one.lines() == ("E ValueError: 1", "1 failed in 1s")
+
+
+def test_decisions_are_sentences_with_a_reason_then_with_an_intention_newest_first() -> None:
+    said = [
+        (0, "I'll look at the parser first. Nothing else matters."),
+        (1, "We use SQLite instead of files. Good."),
+        (2, "原因は設定の読み込みです。次へ進みます。\n方針を変えて、先にテストを直すことにしました。"),
+    ]
+    assert decisions(said) == [
+        "方針を変えて、先にテストを直すことにしました。",
+        "原因は設定の読み込みです。",
+        "We use SQLite instead of files.",
+        "I'll look at the parser first.",
+    ]
+
+
+TODOS = [
+    {"content": "one", "status": "completed"},
+    {"content": "two", "status": "in_progress"},
+    {"content": "three", "status": "pending"},
+]
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        use("TodoWrite", {"todos": TODOS}),
+        use("update_plan", {"plan": [{"step": item["content"], "status": item["status"]} for item in TODOS]}),
+    ],
+)
+def test_the_plan_is_the_newest_list_with_its_marks(call: Use) -> None:
+    older = use("TodoWrite", {"todos": [{"content": "zero", "status": "pending"}]})
+    assert plan(story(turns(older, call))) == ["[x] one", "[>] two", "[ ] three"]
+
+
+def test_a_plan_kept_task_by_task_is_put_together() -> None:
+    told = story(
+        turns(
+            use("TaskCreate", {"subject": "one"}, "Task #1 created"),
+            use("TaskCreate", {"subject": "two"}, "Task #2 created"),
+            use("TaskUpdate", {"taskId": "1", "status": "completed"}, "Updated"),
+        )
+    )
+    assert plan(told) == ["[x] one", "[ ] two"]
+
+
+def test_a_checklist_in_a_text_is_a_plan_too() -> None:
+    assert plan(story(turns(Text("Plan:\n- [x] one\n- [ ] two\nGo."), Text("ok")))) == ["[x] one", "[ ] two"]

@@ -1,0 +1,117 @@
+"""Bytes may be split anywhere: what is heard is what is read in the end."""
+
+from __future__ import annotations
+
+import json
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.agent.fakes import spoken
+from tests.corpus.wire import exchanges
+from yohaku import dialects
+from yohaku.agent.events import Said, Thought
+from yohaku.client.connection import said_in
+from yohaku.client.stream_parser import Ear, complaint_in
+from yohaku.dialects import dialect_named
+
+every_dialect = pytest.mark.parametrize("dialect", dialects.CLASSES)
+
+
+def listened(dialect: str, chunks: list[bytes]) -> tuple[str, str, Ear]:
+    heard: list[Said | Thought] = []
+    ear = Ear(dialect_named(dialect), heard.append)
+    for chunk in chunks:
+        ear.take(chunk)
+    ear.end()
+    said = "".join(piece.text for piece in heard if isinstance(piece, Said))
+    return said, "".join(piece.text for piece in heard if isinstance(piece, Thought)), ear
+
+
+def cut(data: bytes, places: list[int]) -> list[bytes]:
+    ends = sorted({place % (len(data) + 1) for place in places} | {0, len(data)})
+    return [data[a:b] for a, b in pairwise(ends)]
+
+
+@every_dialect
+@given(
+    pieces=st.lists(st.text(st.characters(exclude_categories=["Cs"]), min_size=1), max_size=5),
+    places=st.lists(st.integers(0, 10_000), max_size=30),
+    ends=st.sampled_from([b"\n", b"\r\n", b"\r"]),
+    mark=st.sampled_from([b"", b"\xef\xbb\xbf"]),
+)
+def test_a_stream_split_anywhere_is_heard_whole(
+    dialect: str, pieces: list[str], places: list[int], ends: bytes, mark: bytes
+) -> None:
+    stream = mark + b"".join(spoken(dialect, *pieces, thought="Hm. 余白").chunks).replace(b"\n", ends)
+    said, thought, ear = listened(dialect, cut(stream, places))
+    assert (said, thought) == ("".join(pieces), "Hm. 余白")
+    assert said_in(dialect_named(dialect).read_stream(ear.text)) == said
+
+
+@every_dialect
+def test_a_piece_is_heard_as_soon_as_its_event_has_ended(dialect: str) -> None:
+    heard: list[Said | Thought] = []
+    ear = Ear(dialect_named(dialect), heard.append)
+    counts = []
+    for chunk in spoken(dialect, "one", "two").chunks:
+        ear.take(chunk)
+        counts.append(len(heard))
+    assert sorted(set(counts)) in ([0, 1, 2], [1, 2])
+    assert heard == [Said("one"), Said("two")]
+
+
+@pytest.mark.shared
+def test_every_recorded_stream_is_heard_whole_byte_by_byte(shared: Path) -> None:
+    for exchange in exchanges(shared):
+        if exchange.stream and len(exchange.stream) < 60_000:
+            data = exchange.stream.encode()
+            _, _, ear = listened(exchange.dialect, [data[n : n + 1] for n in range(len(data))])
+            ear.rest(said_in(exchange.answer))
+            assert ear.said == said_in(exchange.answer), exchange.number
+
+
+@every_dialect
+@given(st.lists(st.binary(max_size=40), max_size=10))
+def test_garbage_is_passed_over(dialect: str, chunks: list[bytes]) -> None:
+    said, thought, ear = listened(dialect, chunks)
+    assert isinstance(said, str) and isinstance(thought, str) and ear.complaint is None
+
+
+def test_what_never_ends_takes_time_in_proportion() -> None:
+    said, _, ear = listened("openai_chat", [b"data: " + b"x" * 9] * 200_000)
+    assert said == "" and ear.events == 0 and len(ear.text) == 3_000_000
+
+
+def test_what_was_said_in_no_event_is_heard_in_the_end() -> None:
+    heard: list[Said | Thought] = []
+    ear = Ear(dialect_named("openai_chat"), heard.append)
+    ear.take(spoken("openai_chat", "Hel").chunks[0])
+    ear.rest("Hello")
+    ear.rest("Hello")
+    assert heard == [Said("Hel"), Said("lo")]
+
+
+@pytest.mark.parametrize(
+    ("event", "found"),
+    [
+        ({"type": "error", "error": {"type": "overloaded_error"}}, True),
+        ({"type": "error", "code": "server_error", "message": "no"}, True),
+        ({"error": "model runner has stopped"}, True),
+        ({"error": None}, False),
+        ({"error": {}}, False),
+        ({"type": "response.failed", "response": {"error": {"code": "server_error"}}}, True),
+        ({"type": "response.created", "response": {"error": None}}, False),
+        ({"choices": [{"delta": {"content": '{"error": "what a model says"}'}}]}, False),
+        (None, False),
+    ],
+)
+def test_an_error_that_comes_as_an_event_is_seen(event: Any, found: bool) -> None:
+    assert bool(complaint_in(event)) is found
+    if event:
+        data = f"data: {json.dumps(event)}\n\n".encode()
+        assert bool(listened("openai_chat", [data])[2].complaint) is found

@@ -1,0 +1,59 @@
+"""A count that is too low means that something was dropped, or that it stood in the cache."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from yohaku.client.endpoint import Endpoint
+from yohaku.client.truncation import dropped, suspicious, weight_of, window_in
+
+
+@pytest.mark.parametrize(
+    ("told", "sent", "found"),
+    [(5_000, 5_000, False), (4_900, 5_000, False), (4_000, 5_000, True), (0, 5_000, False), (20, 200, False)],
+)
+def test_a_count_far_below_what_was_sent_is_suspicious(told: int, sent: int, found: bool) -> None:
+    assert suspicious(told, sent) is found
+
+
+@pytest.mark.parametrize(
+    ("told", "sent", "before", "loaded", "found"),
+    [
+        (4_000, 5_000, 0, 4_096, True),
+        (500, 5_000, 4_500, 8_192, False),
+        (2_000, 5_000, 0, None, True),
+        (4_000, 5_000, 0, None, False),
+        (500, 5_000, 4_500, None, False),
+        (2_000, 5_000, 4_500, None, True),
+        (2_000, 5_000, 6_000, None, True),
+    ],
+)
+def test_what_was_dropped_is_told_from_what_was_cached(
+    told: int, sent: int, before: int, loaded: int | None, found: bool
+) -> None:
+    assert dropped(told, sent, before, loaded) is found
+
+
+@pytest.mark.parametrize(
+    ("running", "found"),
+    [
+        ({"models": [{"name": "m:latest", "context_length": 4096}]}, 4096),
+        ({"models": [{"name": "other"}, {"model": "m", "context_length": 8192}]}, 8192),
+        ({"models": [{"name": "m"}]}, None),
+        ({"models": [{"name": "m", "context_length": "4096"}]}, None),
+        ({"models": [5, None]}, None),
+        ({"models": 5}, None),
+        (None, None),
+        ([], None),
+    ],
+)
+def test_the_window_of_a_loaded_model_is_read(running: Any, found: int | None) -> None:
+    assert window_in(running, "m") == found
+
+
+def test_a_body_that_cannot_be_read_is_weighed_all_the_same() -> None:
+    here = Endpoint("Ollama", "ollama", "ollama", "http://h", "m")
+    assert weight_of({"messages": [{"role": "user", "content": "word " * 100}]}, here) > 90
+    assert weight_of({"messages": 5}, here) > 0

@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+from tests.lab.sessions import called, recorded, result, said, user
+from yohaku.lab.entries import Entry
+from yohaku.lab.visibility import Eye, Found
+
+PROMPT = "Please look at app.py. You must never delete key_file. " + "Here is more of it. " * 5
+SESSION = recorded(
+    user(PROMPT),
+    called("a", path="src/app.py"),
+    result("a", "first_name = 1\nlast_name = 2"),
+    called("b", path="src/util.py"),
+    result("b", "other_name = 3"),
+    said("first_name, last_name, other_name and key_file in src/app.py"),
+)
+TARGET = SESSION.targets[-1]
+ORIGINALS = {"r1": "first_name = 1\nlast_name = 2", "r2": '{"x": "a\\nother_name"}'}
+
+
+def look(*shown: Entry) -> Found:
+    return Eye(SESSION, lambda ref: ORIGINALS.get(ref, "")).look(TARGET, list(shown))
+
+
+def test_everything_is_seen_in_the_history_itself() -> None:
+    found = look(*SESSION.entries[:-1])
+    assert TARGET.all == {"first_name", "last_name", "other_name", "key_file", "src/app.py", "app.py"}
+    assert found == Found(frozenset(), 0, 1, 1, 1.0, frozenset())
+
+
+def test_nothing_is_seen_in_nothing() -> None:
+    assert look() == Found(TARGET.all, 0, 0, 1, 0.0, frozenset())
+
+
+def test_a_result_cut_in_its_place_shows_what_is_left_of_it_and_of_nothing_else() -> None:
+    cut = result("a", "first_name other_name")
+    found = look(SESSION.entries[0], SESSION.entries[1], cut)
+    assert found.missing == {"last_name", "other_name"}
+
+
+def test_a_list_of_names_is_seen_only_where_its_origin_is_told() -> None:
+    assert look(user("first_name, last_name, other_name")).missing == TARGET.all
+    told = look(user("[read_file src/app.py]\nfirst_name, last_name, other_name"))
+    assert told.missing == {"key_file"}
+
+
+def test_a_prompt_cut_short_is_still_the_users() -> None:
+    assert look(user(PROMPT[:60] + "\n[…]")).missing == {"first_name", "last_name", "other_name", "src/app.py"}
+
+
+def test_what_a_visible_ref_opens_is_counted() -> None:
+    found = look(SESSION.entries[0], called("a", path="src/app.py"), result("a", "[folded; ref=r1]"))
+    assert (found.missing, found.openable) == ({"first_name", "last_name", "other_name"}, 2)
+    assert look(user("[folded; ref=r2]")).openable == 1
+
+
+def test_rules_are_seen_when_they_are_told_word_for_word() -> None:
+    assert look(user("The user had asked:\n- You must never  delete key_file. ok")).rules == 1
+    assert look(user("The user had asked:\n- never delete key_file")).rules == 0
+
+
+def test_files_told_of_count_and_invented_ones_are_noticed() -> None:
+    found = look(user("Files read: src/app.py, util.py, src/ghost.py"))
+    assert found.fabricated == {"src/ghost.py"}
+    assert found.f1 == 2 * 2 / (3 + 2)

@@ -1,0 +1,303 @@
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from yohaku.core.budget import Budget
+from yohaku.core.engine import Question, Room, Wish
+from yohaku.core.errors import Unanswered
+from yohaku.core.folds import Cut, Fold, Gist, View, ref_of, told
+from yohaku.core.history_builder import history_of
+from yohaku.core.model import Call, History, Opaque, Result, Step, Text, Turn, Use
+from yohaku.core.weigh import Scales
+from yohaku.digest.excerpts import abridged, scraps
+from yohaku.digest.select_lines import Source, choose
+from yohaku.passes.digest import TOLD, digest
+from yohaku.testing import ByteMeter, ScriptedModel, histories
+
+QUIET = Wish(model=False)
+GOOD = "The user wants the parts looked at, and all of them were."
+
+
+class FourMeter(ByteMeter):
+    """A token for each four bytes, as in most texts."""
+
+    def count(self, text: str) -> int:
+        return -(-super().count(text) // 4)
+
+
+def room(v: View, limit: int, wish: Wish = QUIET, goal: float = 0.6, meter: ByteMeter | None = None) -> Room:
+    scales = Scales(meter or FourMeter())
+    return Room(Budget(limit, 0), scales, scales.ledger(v.shown), int(limit * goal), wish)
+
+
+def total(v: View) -> int:
+    return room(v, 1).ledger.total
+
+
+def proposed(v: View, r: Room, model: ScriptedModel | None = None, **how: float) -> list[Fold]:
+    asking = digest(**how)(v, r)
+    assert not isinstance(asking, list)
+    try:
+        question = next(asking)
+        while True:
+            assert isinstance(question, Question) and model is not None
+            try:
+                answer = model(question)
+            except Unanswered as nobody:
+                question = asking.throw(nobody)
+            else:
+                question = asking.send(answer)
+    except StopIteration as stop:
+        folds: list[Fold] = stop.value
+        return folds
+
+
+def folded(v: View, limit: int, wish: Wish = QUIET, model: ScriptedModel | None = None, **how: float) -> View:
+    return v.with_(proposed(v, room(v, limit, wish), model, **how))
+
+
+def gist(v: View) -> Gist:
+    assert v.gist is not None
+    return v.gist
+
+
+def step(n: int, lines: int = 30, names: int = 5) -> Step:
+    """A look at a part; one line in `names` names something."""
+    text = "\n".join(f"row_{n}_{k} = compute({k})" if k % names == 0 else "all is well here" for k in range(lines))
+    call = Call(str(n), "bash", json.dumps({"command": f"cat src/part_{n}.py"}))
+    return Step((Text(f"I look at part_{n}."), Use(call, Result((Text(text),)))))
+
+
+def history(*turns: int, prompt: str = "Look at some.", lines: int = 30, names: int = 5) -> History:
+    """Turns of so many steps each."""
+    starts = [sum(turns[:n]) for n in range(len(turns))]
+    return history_of(
+        [
+            Turn((Text(prompt),), tuple(step(n, lines, names) for n in range(start, start + count)))
+            for start, count in zip(starts, turns, strict=True)
+        ]
+    )
+
+
+# What stays
+
+
+@given(histories(interleaved=True), st.integers(200, 20_000), st.floats(0.1, 0.9))
+def test_the_newest_step_and_prompt_are_untouched_and_every_fold_opens_to_what_it_hides(
+    h: History, limit: int, goal: float
+) -> None:
+    v = View(h)
+    folds = proposed(v, room(v, limit, goal=goal, meter=ByteMeter()))
+    w = v.with_(folds)
+    newest = len(h.turns[-1].prompt)
+    assert w.shown.turns[-1].prompt[-newest:] == h.turns[-1].prompt
+    steps = [each for turn in w.shown.turns for each in turn.steps]
+    assert steps[-1:] == list(h.steps[-1:])
+    for fold in folds:
+        originals = dict(w.originals(fold))
+        assert fold.ref in originals and f"ref={fold.ref}]" in fold.text
+        assert all(ref_of(original) == ref for ref, original in originals.items())
+
+
+@given(histories(), st.integers(200, 20_000))
+def test_the_same_view_gives_the_same_folds(h: History, limit: int) -> None:
+    v = View(h)
+    assert proposed(v, room(v, limit)) == proposed(View(history_of(h.turns, h.system, h.tools)), room(v, limit))
+
+
+def test_the_newest_steps_stay_whole_and_all_before_them_is_hidden() -> None:
+    v = View(history(12, 8))
+    w = folded(v, 2_000, recent=0.35)
+    assert w.cut > Cut(1, 0) and [type(fold) for fold in w.folds] == [Gist]
+    first = sum(len(turn.steps) for turn in v.hidden(w.cut))
+    assert first < 19 and w.shown.turns[-1].steps == v.history.steps[first:]
+
+
+def test_names_stand_without_their_lines_where_those_are_long() -> None:
+    v = View(history(12, 8))
+    assert any(line.startswith("… ") for line in gist(folded(v, 2_000)).text.split("\n"))
+
+
+@pytest.mark.parametrize("limit", [1_000, 1_500, 2_000, 3_000, 5_000])
+def test_the_goal_is_all_but_met_and_most_of_what_it_leaves_is_used(limit: int) -> None:
+    v = View(history(20, 20, lines=60))
+    assert limit * 0.34 < total(folded(v, limit)) < limit * 0.68
+
+
+def test_nothing_is_proposed_where_the_newest_alone_is_too_big() -> None:
+    v = View(history_of([*history(12).turns, Turn((Text("x" * 8_000),))]))
+    assert proposed(v, room(v, 1_900)) == []
+    assert proposed(v, room(v, 4_000)) != []
+    big = View(history_of([Turn((Text("go"),), (*(step(n) for n in range(9)), step(9, lines=600)))]))
+    assert proposed(big, room(big, 2_000)) == []
+
+
+def test_without_steps_there_is_nothing_to_fold() -> None:
+    for h in (History(), history_of([Turn((Text("hello"),))]), history(1)):
+        assert proposed(View(h), room(View(h), 5_000)) == []
+
+
+def test_nothing_is_done_for_too_little_unless_it_is_over_the_limit() -> None:
+    v = View(history_of([Turn((Text("go"),), (step(0, 20), step(1, 400)))]))
+    assert proposed(v, room(v, total(v))) == []
+    assert len(proposed(v, room(v, total(v)), least=0.001)) == 1
+    assert len(proposed(v, room(v, total(v) - 1))) == 1
+
+
+def test_what_the_lines_do_not_use_keeps_more_steps_whole() -> None:
+    silent = [Step((Use(Call(str(n), "bash", "{}"), Result((Text("all is well here\n" * 30),))),)) for n in range(40)]
+    v = View(history_of([Turn((Text("go"),), tuple(silent))]))
+    weight = room(v, 1).scales.step(silent[0])
+    w = folded(v, 4_000)
+    assert w.cut.steps < 40 - 4_000 * 0.6 * 0.6 / weight
+    assert 4_000 * 0.5 < total(w) < 4_000 * 0.65
+
+
+def test_a_turn_with_thoughts_is_cut_where_it_may_be() -> None:
+    thought = [Step((Opaque("thought", "hm"), *step(n).items)) if n % 7 == 0 else step(n) for n in range(20)]
+    v = View(history_of([Turn((Text("go"),), tuple(thought))]))
+    assert folded(v, 2_000).cut.steps in (7, 14)
+
+
+def test_a_second_digest_tells_everything_from_the_beginning() -> None:
+    v = View(history(12))
+    first = folded(v, 1_500)
+    grown = first.grown(history_of([*history(12).turns, Turn((Text("More."),), tuple(step(n) for n in range(12, 24)))]))
+    second = grown.with_(proposed(grown, room(grown, 1_500)))
+    assert second.cut > first.cut
+    assert dict(second.originals(gist(second)))[gist(second).ref] == told(grown.hidden(second.cut))
+    assert len(second.shown.turns[0].prompt) == 2
+    assert total(second) < 1_500
+
+
+# The gist
+
+
+def test_a_gist_is_told_and_goes_on_with_lines_under_their_calls() -> None:
+    v = View(history(6, 2, prompt="Never push. Look at some."))
+    w = folded(v, 600, recent=0)
+    ref = ref_of(told(v.hidden(w.cut)))
+    head, lines = gist(w).text.split("\n[", 1)
+    assert w.cut == Cut(1, 1)
+    assert head == (
+        f"[Earlier conversation folded: 1 prompt, 7 steps; ref={ref}]\nThe user's rules, still in force:\n- Never push."
+    )
+    assert lines.startswith("cat src/part_0.py]\n[assistant]\n I look at part_1.\n[cat src/part_1.py]\n")
+    assert lines.endswith("[assistant]\n I look at part_6.\n[cat src/part_6.py]\n… row_6_0, row_6_5, row_6_10")
+    assert gist(w) == Gist(
+        v.history.steps[6].key,
+        gist(w).text,
+        ref,
+        "the conversation before this step (7 steps)",
+        "the window is full",
+        sum(room(v, 1).scales.step(each) for each in v.history.steps[:7])
+        + total(View(history(0, prompt="x" * 25)))
+        - 3,
+        4 + FourMeter().count(gist(w).text),
+    )
+
+
+def test_every_line_of_a_gist_was_said_or_is_a_title() -> None:
+    v = View(history(12, 8))
+    w = folded(v, 2_000, recent=0.35)
+    hidden = list(scraps(v, w.cut))
+    titles = set(abridged(hidden, choose([Source(s.text, 1, 0.0, s.own) for s in hidden], (), 1e9)[0]))
+    said = {line for scrap in hidden for line in scrap.text.split("\n")}
+    for line in gist(w).text.split("\n[assistant]\n", 1)[1].split("\n"):
+        if line.startswith("… "):
+            assert all(any(name in text for text in said) for name in line[2:].split(", "))
+        else:
+            assert line in titles or line[1:] in said or line.split(": ", 1)[1] in said
+
+
+def test_what_stands_in_what_stays_is_not_shown_again() -> None:
+    kept = Step((Text("Of these row_10_0 and row_10_5 and row_10_10 matter."),))
+    for last, names in ((kept, {15, 20, 25}), (Step((Text("Done."),)), {0, 5, 10, 15, 20, 25})):
+        h = history_of([Turn((Text("go"),), tuple(step(n) for n in range(12))), Turn((Text("on"),), (last,))])
+        text = gist(folded(View(h), 1_500, recent=0)).text.split("[cat src/part_10.py]", 1)[1]
+        assert {int(number) for number in re.findall(r"row_10_(\d+)", text.split("\n[", 1)[0])} == names
+
+
+def test_the_rules_of_the_user_stand_in_the_gist_word_for_word() -> None:
+    h = history_of(
+        [
+            Turn((Text("Never touch the database. 必ず日本語で答えてください。"),), (step(0),)),
+            *(Turn((Text(f"Look at {n}."),), (step(n),)) for n in range(1, 20)),
+        ]
+    )
+    for limit in (600, 1_500, 3_000):
+        told = gist(folded(View(h), limit)).text
+        assert "\n- Never touch the database.\n- 必ず日本語で答えてください。\n" in told
+
+
+def test_a_japanese_conversation_is_told_in_japanese_with_the_lines_as_they_were() -> None:
+    asked = Use(Call("0", "read_file", '{"path":"設定.toml"}'), Result((Text("名前は\n認証サーバーの設定\nおわり"),)))
+    first = Turn((Text("設定を確認してください。必ず日本語で答えること。"),), (Step((asked,)),))
+    h = history_of([first, *(Turn((Text("次をお願いします。"),), (step(n),)) for n in range(1, 15))])
+    text = gist(folded(View(h), 1_500)).text
+    assert text.startswith("[これまでの会話を折りたたみました: ")
+    assert "\n- 必ず日本語で答えること。\n" in text and "\n[read_file 設定.toml]\n" in text
+    assert "\n2: 認証サーバーの設定\n" in text
+
+
+@pytest.mark.parametrize("limit", [1_000, 4_000, 40_000])
+def test_what_is_told_and_the_lines_stay_within_what_the_goal_leaves(limit: int) -> None:
+    v = View(history(100, 100, lines=100))
+    text = gist(folded(v, limit)).text
+    before = text.split("\n[assistant]", 1)[0].split("\n[cat", 1)[0]
+    assert FourMeter().count(before) <= min(limit * 0.6 * 0.12, TOLD)
+    assert FourMeter().count(text) <= limit * 0.6
+
+
+def test_what_the_user_wants_kept_brings_its_lines() -> None:
+    text = "\n".join([*(f"other_{n} = {n}" for n in range(300)), "quiet_place = 1"])
+    h = history_of([Turn((Text("go"),), (Step((Use(Call("q", "bash", "{}"), Result((Text(text),))),)), step(1)))])
+    wished = replace(QUIET, words="keep the quiet place")
+    assert "quiet_place" not in gist(folded(View(h), 1_000)).text
+    assert "quiet_place" in gist(folded(View(h), 1_000, wished)).text
+
+
+# With a model
+
+
+def test_a_checked_summary_takes_the_place_of_what_is_told_and_the_lines_stay() -> None:
+    v = View(history(12, 8, prompt="Never push. Look at some."))
+    model = ScriptedModel(f"<summary>{GOOD}</summary>")
+    summed = folded(v, 4_000, Wish(), model)
+    ref = gist(summed).ref
+    head = f"[Earlier conversation folded: 1 prompt, 13 steps; ref={ref}]\nThe user's rules, still in force:\n"
+    assert gist(summed).text.startswith(f"{head}- Never push.\n{GOOD}\n")
+    assert "\n[cat src/part_12.py]\n… row_12_0, row_12_5, row_12_10" in gist(summed).text
+    assert gist(summed).why == "summed up by a model"
+    assert [question.purpose for question in model.asked] == ["summary"]
+    assert gist(summed).after == 4 + FourMeter().count(gist(summed).text)
+
+
+def test_where_the_model_says_nothing_of_use_the_gist_is_told_without_it() -> None:
+    v = View(history(12, 8))
+    for model in (ScriptedModel(), ScriptedModel("", "")):
+        w = folded(v, 4_000, Wish(), model)
+        said, lines = gist(w).text.split("\n[assistant]\n", 1)
+        first = "[Earlier conversation folded: 1 prompt, 13 steps; ref="
+        assert said.startswith(first) and "The goal, as the user put it:\nLook at some." in said
+        assert "read src/part_12.py" in said and "row_0_0" in lines
+        assert gist(w).why.startswith("summed up without a model: ")
+
+
+def test_a_model_is_not_asked_for_what_it_could_not_say_in_the_room_there_is() -> None:
+    v = View(history(12, 8))
+    model = ScriptedModel(GOOD)
+    assert gist(folded(v, 1_000, Wish(), model)).why == "the window is full"
+    assert model.asked == []
+
+
+def test_what_the_user_wants_kept_is_put_to_the_model() -> None:
+    model = ScriptedModel(GOOD)
+    folded(View(history(12, 8)), 4_000, Wish(words="keep the part numbers"), model)
+    assert "What the user asked for in this: keep the part numbers" in model.asked[0].text

@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+from textual.pilot import Pilot
+
+from tests.tui.fake import FakeAgent, begins, called, calling
+from tests.tui.seen import run, seen
+from yohaku.agent.events import Output
+from yohaku.tui.app import YohakuApp
+from yohaku.tui.conversation import Flow
+from yohaku.tui.tool_line import KEPT, ToolLine
+
+LOG = "\n".join(f"line {number}" for number in range(1, 301))
+
+
+def test_the_end_of_the_output_is_live_and_the_whole_is_one_line_that_opens(tmp_path: Path) -> None:
+    app = YohakuApp(begins(tmp_path, FakeAgent()))
+
+    async def script(pilot: Pilot[int]) -> None:
+        flow = app.query_one(Flow)
+        await flow.calling(calling("bash", "Run make"))
+        flow.output(Output("1", LOG))
+        await pilot.pause()
+        assert "• Run make" in seen(app) and "line 300" in seen(app) and "line 295" not in seen(app)
+        await flow.called(called("bash", LOG, "Run make"))
+        await pilot.pause()
+        assert "✓ Run make  ▸ 300 lines" in seen(app) and "line 300" not in seen(app)
+        line = app.query_one(ToolLine)
+        line.focus()
+        await pilot.press("enter")
+        assert "… 100 more lines" in seen(app) and "line 200" in seen(app)
+        await pilot.press("enter")
+        assert "line 200" not in seen(app)
+
+    run(app, script)
+
+
+def test_a_failure_shows_its_last_line(tmp_path: Path) -> None:
+    app = YohakuApp(begins(tmp_path, FakeAgent()))
+
+    async def script(pilot: Pilot[int]) -> None:
+        await app.query_one(Flow).called(called("bash", "long\nNameError: x", "Run it", error=True))
+        await pilot.pause()
+        assert "✗ Run it  ▸ failed" in seen(app) and "NameError: x" in seen(app) and "long" not in seen(app)
+
+    run(app, script)
+
+
+def test_what_is_kept_of_an_output_is_bounded(tmp_path: Path) -> None:
+    line = ToolLine(calling("bash", "Run yes"), "en")
+    for _ in range(50):
+        line.hear("y\n" * 10_000)
+    assert len(line.output) == KEPT
