@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.core.test_lines import TEXTS
+from tests.digest.test_select_lines import TEXTS
 
 from yohaku.analysis.names import names, words_of
 

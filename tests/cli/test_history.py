@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.test_cli_stores import FIT, UNKNOWN, Shell, a_result, data, session_of, shell  # noqa: F401
+from tests.cli.test_stores import FIT, UNKNOWN, Shell, a_result, data, session_of, shell  # noqa: F401
 
 from yohaku import Session, stores
 from yohaku.core.folds import ref_of

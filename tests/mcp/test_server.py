@@ -25,7 +25,7 @@ from yohaku.stores.sqlite import SQLiteStore
 mcp = pytest.importorskip("mcp", reason="the SDK is not installed: pip install mcp")
 from mcp.client.stdio import StdioServerParameters  # noqa: E402
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 LOG = "".join(f"{number} {'ERROR 失敗' if number == 700 else 'fine'}\n" for number in range(1, 2001))
 
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from tests.client.test_question_body import OPEN
 from tests.models.serving import Refusal, Served
 from tests.models.tiny import REFUSES, SUMMARY
-from tests.test_summariser import OPEN
 from yohaku.client.question_body import answer_of, summary_of
 from yohaku.core.engine import Question
 from yohaku.dialects import dialect_named

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.core.passes.test_supersede import code, edit, numbered, read, room, use, view
+from tests.passes.test_drop_superseded import code, edit, numbered, read, room, use, view
 
 from yohaku.core.budget import Budget
 from yohaku.core.engine import Asking, Look, Room

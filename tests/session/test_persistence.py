@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.session.test_session import agent, session
 from tests.stores.conformance import Clock
-from tests.test_session import agent, session
 
 from yohaku import Session
 from yohaku.core.errors import BadSetting, DoesNotFit, StoreFailed, UnknownRef

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.session.test_session import agent, session
 from tests.stores.conftest import small_disk  # noqa: F401  (a fixture)
-from tests.test_session import agent, session
 
 from yohaku.core.engine import Folding
 from yohaku.dialects.load import load

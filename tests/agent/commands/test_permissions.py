@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.agent.surface.test_commands import Desk, run
+from tests.agent.commands.test_slash_commands import Desk, run
 from tests.tui.fake import FakeAgent, begins
 from yohaku.agent.commands.slash_commands import Done, completions
 from yohaku.agent.toolkit.stored_permissions import Allowance, Allowances

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.agent.host.test_servers import LLAMA_CPP, LM_STUDIO, VLLM, WORKS, ollama, tag
+from tests.agent.host.test_local_servers import LLAMA_CPP, LM_STUDIO, VLLM, WORKS, ollama, tag
 from tests.agent.loopback import Reply, loopback
 from yohaku.agent.host.capacity import GIB, Memory
 from yohaku.agent.host.find_model import again, find, with_vocabulary

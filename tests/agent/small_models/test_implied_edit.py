@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.agent.scripted import agent, ended, play, says, sent
-from tests.agent.test_glance import SMALL, called, yes
+from tests.agent.small_models.test_preload import SMALL, called, yes
 from yohaku.agent.events import Said
 from yohaku.agent.small_models.implied_edit import SAME, TRIES, WRITE, wants_change
 from yohaku.agent.toolkit.tool import Ask
