@@ -8,7 +8,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "src"))
 
-from yohaku.agent.host.capacity import GIB, Chosen, Memory, window_for  # noqa: E402
+from yohaku.agent.host.capacity import GIB, ChosenWindow, MachineMemory, window_for  # noqa: E402
 from yohaku.agent.host.kv_cache import kv_bytes_per_token  # noqa: E402 - the package need not be installed
 from yohaku.analysis.window_profile import strategies  # noqa: E402
 
@@ -39,20 +39,20 @@ def info(layers: int, heads: int, trained: int) -> dict[str, object]:
     }
 
 
-def machine(gigabytes: int, card: int = 0) -> Memory:
-    return Memory(gigabytes * GIB, gigabytes * GIB * 3 // 4, card * GIB, card * GIB * 15 // 16)
+def machine(gigabytes: int, card: int = 0) -> MachineMemory:
+    return MachineMemory(gigabytes * GIB, gigabytes * GIB * 3 // 4, card * GIB, card * GIB * 15 // 16)
 
 
-def by_guide(memory: Memory, name: str) -> Chosen:
+def by_guide(memory: MachineMemory, name: str) -> ChosenWindow:
     size, weight = SIZES[name]
     return window_for(memory, weight, size)
 
 
-def by_metadata(memory: Memory, name: str) -> Chosen:
+def by_metadata(memory: MachineMemory, name: str) -> ChosenWindow:
     return window_for(memory, SIZES[name][1], info(*METADATA[name]))
 
 
-def cell(chosen: Chosen) -> str:
+def cell(chosen: ChosenWindow) -> str:
     tight = " †" if chosen.most < chosen.window else ""
     return f"{chosen.window:,} {chosen.tier}{tight}"
 
@@ -62,7 +62,7 @@ def table(first: str, rows: list[tuple[str, list[str]]], columns: list[str]) -> 
     return "\n".join([*lines, *(f"| {name} | {' | '.join(cells)} |" for name, cells in rows)])
 
 
-def matrix(choose: object, machines: list[tuple[str, Memory]]) -> str:
+def matrix(choose: object, machines: list[tuple[str, MachineMemory]]) -> str:
     assert callable(choose)
     return table("memory", [(name, [cell(choose(each, size)) for size in SIZES]) for name, each in machines], [*SIZES])
 

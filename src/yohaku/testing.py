@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 from yohaku.core.engine import Question
 from yohaku.core.errors import Unanswered
 from yohaku.core.history_builder import history_of
-from yohaku.core.meter import Frame
-from yohaku.core.model import Call, History, Opaque, Part, Result, Step, Text, Tool, Turn, Use
+from yohaku.core.meter import Overhead
+from yohaku.core.model import Call, History, Opaque, Part, Result, Step, Text, Tool, ToolUse, Turn
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
@@ -38,7 +38,7 @@ class ByteMeter:
 
     name = "bytes"
     exact = True
-    frame = Frame()
+    frame = Overhead()
 
     def count(self, text: str) -> int:
         return len(text.encode("utf-8", "surrogatepass"))
@@ -100,8 +100,8 @@ def conversation(
 
 
 def _step(chance: Random, name: str, interleaved: bool) -> Step:
-    texts: list[Part | Use] = [Text(_long(chance).rstrip()) for _ in range(chance.randint(0, 2))]
-    uses: list[Part | Use] = [_use(chance, f"call_{name}_{n}") for n in range(chance.randint(0, 3))]
+    texts: list[Part | ToolUse] = [Text(_long(chance).rstrip()) for _ in range(chance.randint(0, 2))]
+    uses: list[Part | ToolUse] = [_use(chance, f"call_{name}_{n}") for n in range(chance.randint(0, 3))]
     items = (texts + uses) or [Text("done")]
     if interleaved:
         chance.shuffle(items)
@@ -114,13 +114,13 @@ def _talk(chance: Random) -> Step:
     return Step((Text(thought + _long(chance).rstrip()),))
 
 
-def _use(chance: Random, call_id: str) -> Use:
+def _use(chance: Random, call_id: str) -> ToolUse:
     arguments: dict[str, str | int] = {}
     for name in ("path", "content", "n")[: chance.randint(0, 3)]:
         arguments[name] = _long(chance) if chance.randint(0, 3) else chance.randint(0, 10**6)
     parts = (Text(_long(chance)),) if chance.randint(0, 7) else ()
     call = Call(call_id, chance.choice(("bash", "read_file", "grep", "write")), _dump(arguments))
-    return Use(call, Result(parts, error=chance.randint(0, 5) == 0))
+    return ToolUse(call, Result(parts, error=chance.randint(0, 5) == 0))
 
 
 def _long(chance: Random) -> str:

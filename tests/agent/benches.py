@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from yohaku.agent.toolkit.permissions import Mode, Permissions
-from yohaku.agent.toolkit.seen_files import Files
-from yohaku.agent.toolkit.tool import Ask, Given
+from yohaku.agent.toolkit.seen_files import SeenFiles
+from yohaku.agent.toolkit.tool import PermissionRequest, ToolResult
 from yohaku.agent.tools import tool_named, use
 from yohaku.session.session import Session
 
@@ -16,13 +16,13 @@ from yohaku.session.session import Session
 class ABench:
     def __init__(self, root: Path, answer: Literal["once", "always", "no"] = "once", mode: Mode = "ask") -> None:
         self.root = root
-        self.files = Files(root)
+        self.files = SeenFiles(root)
         self.session: Session | None = Session(window=8192)
         self.lang = "en"
         self.todo: list[tuple[str, str]] = []
         self.permissions = Permissions(mode)
         self.answer = answer
-        self.asked: list[Ask] = []
+        self.asked: list[PermissionRequest] = []
         self.shown: list[str] = []
         self.answers: list[str] = []
         self.tasks: list[str] = []
@@ -30,8 +30,8 @@ class ABench:
     def show(self, text: str) -> None:
         self.shown.append(text)
 
-    async def allow(self, ask: Ask) -> bool:
-        async def surface(asked: Ask) -> Literal["once", "always", "no"]:
+    async def allow(self, ask: PermissionRequest) -> bool:
+        async def surface(asked: PermissionRequest) -> Literal["once", "always", "no"]:
             self.asked.append(asked)
             return self.answer
 
@@ -44,5 +44,5 @@ class ABench:
         self.tasks.append(task)
         return f"done: {task}"
 
-    def use(self, name: str, **given: Any) -> Given:
+    def use(self, name: str, **given: Any) -> ToolResult:
         return asyncio.run(use(tool_named(name), self, given))

@@ -8,9 +8,9 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from yohaku.agent.events import Ended, Event, Said, Thought, Told
+from yohaku.agent.events import Event, TextDelta, ThoughtDelta, TurnEnded, UserNotice
 from yohaku.agent.loop import Agent
-from yohaku.agent.toolkit.tool import Arguments, Bench, Given, Kind, Tool
+from yohaku.agent.toolkit.tool import AgentTool, Arguments, Kind, ToolContext, ToolResult
 from yohaku.client.endpoint import Endpoint
 from yohaku.core.engine import Question
 from yohaku.core.model import Call, Reply, Text
@@ -33,7 +33,7 @@ class ScriptedTalk:
         self.closed = False
         self.begins = False
 
-    async def send(self, body: Any, hear: Callable[[Said | Thought], None], *, weighs: int = 0) -> Answer:
+    async def send(self, body: Any, hear: Callable[[TextDelta | ThoughtDelta], None], *, weighs: int = 0) -> Answer:
         self.sent.append(json.loads(json.dumps(body)))
         await asyncio.sleep(0)
         line = self.lines.pop(0)
@@ -42,7 +42,7 @@ class ScriptedTalk:
         answer = line if isinstance(line, Answer) else await line(hear)
         for item in answer.reply.items:
             if isinstance(item, Text):
-                hear(Said(item.text))
+                hear(TextDelta(item.text))
         return answer
 
     async def ask(self, question: Question) -> str:
@@ -61,19 +61,21 @@ def calls(name: str, number: int = 1, **arguments: Any) -> Call:
     return Call(f"call_{number}", name, json.dumps(arguments))
 
 
-def tool(name: str, run: Callable[[Bench, Arguments], Awaitable[Given]], kind: Kind = "read") -> Tool:
+def tool(name: str, run: Callable[[ToolContext, Arguments], Awaitable[ToolResult]], kind: Kind = "read") -> AgentTool:
     schema = {"type": "object", "properties": {"path": {"type": "string"}}}
-    return Tool(name, f"The tool {name}.", schema, kind, run, lambda given: f"{name} {given.get('path', '')}".strip())
+    return AgentTool(
+        name, f"The tool {name}.", schema, kind, run, lambda given: f"{name} {given.get('path', '')}".strip()
+    )
 
 
-async def gives(bench: Bench, arguments: Arguments) -> Given:
-    return Given(f"the content of {arguments.get('path')}")
+async def gives(bench: ToolContext, arguments: Arguments) -> ToolResult:
+    return ToolResult(f"the content of {arguments.get('path')}")
 
 
 READ = tool("read", gives)
 
 
-def agent(root: Path, *lines: Line, window: int = 20_000, tools: tuple[Tool, ...] = (READ,), **how: Any) -> Agent:
+def agent(root: Path, *lines: Line, window: int = 20_000, tools: tuple[AgentTool, ...] = (READ,), **how: Any) -> Agent:
     session = how.pop("session", None) or Session(window, dialect="openai_chat", meter=ByteMeter())
     talk: Any = ScriptedTalk(*lines)
     return Agent(how.pop("endpoint", HERE), window=window, root=root, tools=tools, session=session, talk=talk, **how)
@@ -97,11 +99,11 @@ def sent(one: Agent) -> list[Any]:
     return found
 
 
-def ended(events: list[Event]) -> Ended:
-    (last,) = [event for event in events if isinstance(event, Ended)]
+def ended(events: list[Event]) -> TurnEnded:
+    (last,) = [event for event in events if isinstance(event, TurnEnded)]
     assert events[-1] is last
     return last
 
 
 def told(events: list[Event]) -> list[str]:
-    return [event.text for event in events if isinstance(event, Told)]
+    return [event.text for event in events if isinstance(event, UserNotice)]

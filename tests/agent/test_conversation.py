@@ -10,20 +10,20 @@ from hypothesis import given
 
 from tests import checkers
 from yohaku.agent.conversation import UNFINISHED, Conversation, closed, recorded
-from yohaku.agent.toolkit.tool import Arguments, Bench, Given, Tool
+from yohaku.agent.toolkit.tool import AgentTool, Arguments, ToolContext, ToolResult
 from yohaku.agent.tools import definitions
 from yohaku.core.history_builder import history_of
-from yohaku.core.model import Call, History, Reply, Result, Step, Text, Turn, Use
+from yohaku.core.model import Call, History, Reply, Result, Step, Text, ToolUse, Turn
 from yohaku.dialects import DIALECTS, dialect_named
 from yohaku.session.session import Session
 from yohaku.testing import ByteMeter, histories
 
 
-async def gives(bench: Bench, arguments: Arguments) -> Given:
-    return Given("")
+async def gives(bench: ToolContext, arguments: Arguments) -> ToolResult:
+    return ToolResult("")
 
 
-TOOL = Tool("read", "A file.", {"type": "object", "properties": {}}, "read", gives, str)
+TOOL = AgentTool("read", "A file.", {"type": "object", "properties": {}}, "read", gives, str)
 CALL = Call("call_1", "read", '{"path":"app.py"}')
 each = pytest.mark.parametrize("dialect", DIALECTS)
 
@@ -41,7 +41,7 @@ TOLD = (
     Turn(
         (Text("Read app.py."),),
         (
-            Step((Text("I look."), Use(CALL, Result((Text("x = 1"),))))),
+            Step((Text("I look."), ToolUse(CALL, Result((Text("x = 1"),))))),
             Step((Text("x is 1."),)),
         ),
     ),
@@ -136,4 +136,6 @@ def test_a_recording_of_another_tool_is_gone_on_with(tmp_path: Path) -> None:
 
 def _plain(items: object) -> list[object]:
     assert isinstance(items, tuple)
-    return [(item.call.name, item.call.asked, item.result.text) if isinstance(item, Use) else item for item in items]
+    return [
+        (item.call.name, item.call.asked, item.result.text) if isinstance(item, ToolUse) else item for item in items
+    ]

@@ -4,11 +4,11 @@ import asyncio
 
 import pytest
 
-from yohaku.agent.event_queue import Endless, Hearing, Stopped
-from yohaku.agent.events import Event, Said, Told
+from yohaku.agent.event_queue import Endless, EventQueue, Stopped
+from yohaku.agent.events import Event, TextDelta, UserNotice
 
 
-async def heard(ear: Hearing, *events: Event) -> list[Event]:
+async def heard(ear: EventQueue, *events: Event) -> list[Event]:
     async def work() -> None:
         for event in events:
             ear.hear(event)
@@ -17,15 +17,15 @@ async def heard(ear: Hearing, *events: Event) -> list[Event]:
 
 
 def test_everything_is_heard_in_order() -> None:
-    events = (Said("a"), Told("b"), Said("c"))
-    assert asyncio.run(heard(Hearing(), *events)) == list(events)
+    events = (TextDelta("a"), UserNotice("b"), TextDelta("c"))
+    assert asyncio.run(heard(EventQueue(), *events)) == list(events)
 
 
 def test_what_was_told_while_nobody_listened_is_heard_first() -> None:
-    ear = Hearing()
-    ear.hear(Said("lost"))
-    ear.hear(Told("kept"))
-    assert asyncio.run(heard(ear, Said("new"))) == [Told("kept"), Said("new")]
+    ear = EventQueue()
+    ear.hear(TextDelta("lost"))
+    ear.hear(UserNotice("kept"))
+    assert asyncio.run(heard(ear, TextDelta("new"))) == [UserNotice("kept"), TextDelta("new")]
 
 
 def test_what_goes_wrong_comes_out() -> None:
@@ -33,7 +33,7 @@ def test_what_goes_wrong_comes_out() -> None:
         raise ZeroDivisionError
 
     async def run() -> None:
-        async for _ in Hearing().of(work()):
+        async for _ in EventQueue().of(work()):
             pass
 
     with pytest.raises(ZeroDivisionError):
@@ -42,7 +42,7 @@ def test_what_goes_wrong_comes_out() -> None:
 
 def test_what_is_being_done_can_be_stopped_and_nothing_begins_after_it() -> None:
     async def run() -> list[str]:
-        ear, log = Hearing(), []
+        ear, log = EventQueue(), []
 
         async def work() -> None:
             asyncio.get_running_loop().call_soon(ear.stop)
@@ -60,11 +60,11 @@ def test_what_is_being_done_can_be_stopped_and_nothing_begins_after_it() -> None
 
 def test_words_without_end_end_what_is_being_done() -> None:
     async def run() -> None:
-        ear = Hearing()
+        ear = EventQueue()
 
         async def babbles() -> None:
             while True:
-                ear.hear(Said("again and again "))
+                ear.hear(TextDelta("again and again "))
                 await asyncio.sleep(0)
 
         await ear.doing(babbles())

@@ -10,11 +10,11 @@ import pytest
 
 from tests.agent.scripted import agent, play, says
 from yohaku.agent.hooks import MOST, Hooks
-from yohaku.core.engine import Folding
+from yohaku.core.engine import FoldStarting
 from yohaku.session.session import Session
 from yohaku.testing import ByteMeter
 
-ABOUT = Folding(manual=False, weight=7_000, limit=7_168)
+ABOUT = FoldStarting(manual=False, weight=7_000, limit=7_168)
 
 
 def python(tmp_path: Path, code: str) -> str:
@@ -88,4 +88,4 @@ def test_the_example_in_the_docs_does_what_it_says(tmp_path: Path) -> None:
     code = page.partition("```python\n")[2].partition("```")[0]
     hooks = Hooks(python(tmp_path, code), root=tmp_path)
     assert said(hooks) == "Keep the numbers of the last measurement."
-    assert asyncio.run(hooks.folding(Folding(manual=False, weight=100, limit=7_168))) is False
+    assert asyncio.run(hooks.folding(FoldStarting(manual=False, weight=100, limit=7_168))) is False

@@ -7,18 +7,27 @@ import json
 import pytest
 
 from tests.tui.fake import CALM, called, calling, folded
-from yohaku.agent.events import Ended, Event, Folded, Output, Replied, Said, Thought, Told
+from yohaku.agent.events import (
+    ConversationFolded,
+    Event,
+    ReplyFinished,
+    TextDelta,
+    ThoughtDelta,
+    ToolOutput,
+    TurnEnded,
+    UserNotice,
+)
 from yohaku.agent.json_events import line
 
 FIELDS: list[tuple[Event, str]] = [
-    (Said("x"), "type text"),
-    (Thought("x"), "type text"),
+    (TextDelta("x"), "type text"),
+    (ThoughtDelta("x"), "type text"),
     (calling("bash", "$ ls"), "type id tool arguments title"),
-    (Output("1", "x"), "type id text"),
+    (ToolOutput("1", "x"), "type id text"),
     (called("bash", "x", "$ ls"), "type id tool title error text diff"),
-    (Told("x", "error"), "type kind text"),
-    (Replied(None), "type stop usage"),
-    (Ended("done", "x"), "type why text"),
+    (UserNotice("x", "error"), "type kind text"),
+    (ReplyFinished(None), "type stop usage"),
+    (TurnEnded("done", "x"), "type why text"),
     (
         CALM,
         "type used window system tools turns last reserve limit exact messages foldings cuts warnings coming level",
@@ -34,9 +43,9 @@ def test_every_event_has_its_fields(event: Event, names: str) -> None:
 
 
 def test_a_folding_has_the_fields_of_a_report() -> None:
-    told = json.loads(line(Folded(folded(), manual=True)))
+    told = json.loads(line(ConversationFolded(folded(), manual=True)))
     assert (told["type"], told["manual"], told["before"], told["verdict"]) == ("folded", True, 16_896, "folded")
 
 
 def test_every_letter_passes_any_pipe() -> None:
-    assert line(Said("日本\n\x1b")).isascii() and "\n" not in line(Said("日本\n\x1b"))
+    assert line(TextDelta("日本\n\x1b")).isascii() and "\n" not in line(TextDelta("日本\n\x1b"))

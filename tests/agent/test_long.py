@@ -20,13 +20,23 @@ from tests import checkers
 from tests.agent.scripted import agent, calls, play, says, sent, tool
 from tests.models import tiny
 from tests.models.serving import Served
-from yohaku.agent.events import Called, Ended, Event, Folded, Gauge, Replied, Said, Thought, Told
+from yohaku.agent.events import (
+    ConversationFolded,
+    Event,
+    Gauge,
+    ReplyFinished,
+    TextDelta,
+    ThoughtDelta,
+    ToolFinished,
+    TurnEnded,
+    UserNotice,
+)
 from yohaku.agent.gauge import meter_for
 from yohaku.agent.loop import Agent
-from yohaku.agent.toolkit.tool import Arguments, Bench, Given, Tool
+from yohaku.agent.toolkit.tool import AgentTool, Arguments, ToolContext, ToolResult
 from yohaku.client.endpoint import Endpoint
 from yohaku.client.errors import TooLong
-from yohaku.client.model_client import Talk
+from yohaku.client.model_client import ModelClient
 from yohaku.config.settings import Settings
 from yohaku.core.weigh import weigh
 from yohaku.dialects.dialect import Answer
@@ -49,10 +59,10 @@ LINES = (
 PROMPTS = ("Read app.py again.", "app.py をもう一度読んで、ポートを教えてください。", "What does it say now?")
 
 
-class CountingTalk(Talk):
+class CountingTalk(ModelClient):
     refusals = 0
 
-    async def send(self, body: Any, hear: Callable[[Said | Thought], None], *, weighs: int = 0) -> Answer:
+    async def send(self, body: Any, hear: Callable[[TextDelta | ThoughtDelta], None], *, weighs: int = 0) -> Answer:
         try:
             return await super().send(body, hear, weighs=weighs)
         except TooLong:
@@ -68,9 +78,9 @@ def output(chance: Random) -> str:
     return (text * (size // max(1, len(text.encode())) + 1)).encode()[:size].decode("utf-8", "ignore")
 
 
-def reading(chance: Random) -> Tool:
-    async def run(bench: Bench, arguments: Arguments) -> Given:
-        return Given(output(chance))
+def reading(chance: Random) -> AgentTool:
+    async def run(bench: ToolContext, arguments: Arguments) -> ToolResult:
+        return ToolResult(output(chance))
 
     return tool("read_file", run)
 
@@ -119,7 +129,7 @@ class Worked:
         for event in self.events:
             if isinstance(event, Gauge):
                 shown = event.used
-            elif isinstance(event, Replied) and event.usage:
+            elif isinstance(event, ReplyFinished) and event.usage:
                 found.append(abs(shown - event.usage.prompt) / event.usage.prompt)
         return found
 
@@ -131,10 +141,10 @@ def worked(request: pytest.FixtureRequest, model: Path, tmp_path_factory: pytest
 
 def test_not_one_request_is_too_long(worked: Worked) -> None:
     assert worked.talk.refusals == 0
-    assert len(worked.of(Called)) == CALLS
-    assert {event.why for event in worked.of(Ended)} == {"done"}
-    assert worked.of(Folded), "it was long enough to need folding"
-    assert [event.text for event in worked.of(Told) if event.kind == "error"] == []
+    assert len(worked.of(ToolFinished)) == CALLS
+    assert {event.why for event in worked.of(TurnEnded)} == {"done"}
+    assert worked.of(ConversationFolded), "it was long enough to need folding"
+    assert [event.text for event in worked.of(UserNotice) if event.kind == "error"] == []
 
 
 def test_the_panel_shows_what_the_server_counts(worked: Worked) -> None:
@@ -146,7 +156,7 @@ def test_a_window_that_is_declared_too_large_is_healed_by_the_first_refusal(mode
     worked = Worked(model, tmp_path, 8_192, declared=100_000, calls=SOAK or 12)
     assert worked.talk.refusals == 1
     assert worked.agent.window == 8_192
-    assert {event.why for event in worked.of(Ended)} == {"done"}
+    assert {event.why for event in worked.of(TurnEnded)} == {"done"}
     assert max(worked.gaps) <= NEAR
 
 
@@ -160,7 +170,7 @@ def test_a_session_is_kept_by_itself_and_gone_on_with(model: Path, tmp_path: Pat
         if resume:
             one.resume(resume)
         for prompt in prompts:
-            assert [event.why async for event in one.work(prompt) if isinstance(event, Ended)] == ["done"]
+            assert [event.why async for event in one.work(prompt) if isinstance(event, TurnEnded)] == ["done"]
         await one.close()
         return [str(turn.prompt[0]) for turn in one.conversation.history.turns]
 
@@ -179,7 +189,7 @@ def test_one_prompt_of_many_steps_stays_within_the_window(tmp_path: Path, window
     tools = (reading(Random(1)),)
     one = agent(tmp_path, *lines, says("はい。"), window=window, session=session, tools=tools, steps=999)
     events = play(one, "Read them all. 必ず日本語で答えること。")
-    assert [event.why for event in events if isinstance(event, Ended)] == ["done"]
+    assert [event.why for event in events if isinstance(event, TurnEnded)] == ["done"]
     assert len(sent(one)) == count + 1
     weights = [weigh(session.read(body), ByteMeter()).total for body in sent(one)]
     assert max(weights) <= limit

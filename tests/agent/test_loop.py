@@ -12,10 +12,19 @@ import pytest
 
 from tests import checkers
 from tests.agent.scripted import READ, agent, calls, ended, play, says, sent, told, tool
-from yohaku.agent.events import Called, Calling, Ended, Event, Folded, Gauge, Output, Said
+from yohaku.agent.events import (
+    ConversationFolded,
+    Event,
+    Gauge,
+    TextDelta,
+    ToolFinished,
+    ToolOutput,
+    ToolStarted,
+    TurnEnded,
+)
 from yohaku.agent.reply import JAPANESE, SPEAK, URGES
 from yohaku.agent.tool_calls import STOPPED
-from yohaku.agent.toolkit.tool import Arguments, Bench, Given
+from yohaku.agent.toolkit.tool import Arguments, ToolContext, ToolResult
 from yohaku.client.errors import Busy, CutOff, TooLong, Truncated, Unreachable
 from yohaku.core.errors import BadSetting, DoesNotFit
 from yohaku.core.model import Text
@@ -32,8 +41,8 @@ def roles(body: Any) -> list[str]:
 def test_a_prompt_is_answered(tmp_path: Path) -> None:
     one = agent(tmp_path, says("Hello."))
     events = play(one, "Hi.")
-    assert ended(events) == Ended("done", "Hello.")
-    assert [event for event in events if isinstance(event, Said)] == [Said("Hello.")]
+    assert ended(events) == TurnEnded("done", "Hello.")
+    assert [event for event in events if isinstance(event, TextDelta)] == [TextDelta("Hello.")]
     assert roles(sent(one)[0]) == ["system", "user"]
     assert [turn.steps[0].items for turn in one.conversation.history.turns] == [(Text("Hello."),)]
 
@@ -42,8 +51,8 @@ def test_calls_are_run_and_their_results_sent(tmp_path: Path) -> None:
     one = agent(tmp_path, says("I look.", calls("read", path="a.py")), says("It holds x."))
     events = play(one, "What is in a.py?")
     kinds = [type(event).__name__ for event in events if not isinstance(event, Gauge)]
-    assert kinds == ["Said", "Replied", "Calling", "Called", "Said", "Replied", "Ended"]
-    assert [event.title for event in events if isinstance(event, Calling)] == ["read a.py"]
+    assert kinds == ["TextDelta", "Replied", "ToolStarted", "ToolFinished", "TextDelta", "Replied", "TurnEnded"]
+    assert [event.title for event in events if isinstance(event, ToolStarted)] == ["read a.py"]
     assert roles(sent(one)[1]) == ["system", "user", "assistant", "tool"]
     assert sent(one)[1]["messages"][-1]["content"] == "the content of a.py"
     assert checkers.DIALECTS["openai_chat"].problems(sent(one)[1]) == []
@@ -52,12 +61,12 @@ def test_calls_are_run_and_their_results_sent(tmp_path: Path) -> None:
 def test_reads_run_together_and_other_calls_one_after_the_other(tmp_path: Path) -> None:
     log: list[str] = []
 
-    def logging(name: str) -> Callable[[Bench, Arguments], Any]:
-        async def run(bench: Bench, arguments: Arguments) -> Given:
+    def logging(name: str) -> Callable[[ToolContext, Arguments], Any]:
+        async def run(bench: ToolContext, arguments: Arguments) -> ToolResult:
             log.append(f"+{name}{arguments['path']}")
             await asyncio.sleep(0.01)
             log.append(f"-{name}{arguments['path']}")
-            return Given("ok")
+            return ToolResult("ok")
 
         return run
 
@@ -74,7 +83,7 @@ def test_a_tool_that_is_not_there_is_told_to_the_model(tmp_path: Path) -> None:
 
 
 def test_a_tool_that_breaks_is_told_to_the_model(tmp_path: Path) -> None:
-    async def breaks(bench: Bench, arguments: Arguments) -> Given:
+    async def breaks(bench: ToolContext, arguments: Arguments) -> ToolResult:
         raise ZeroDivisionError("by zero")
 
     one = agent(tmp_path, says("", calls("read")), says("Sorry."), tools=(tool("read", breaks),))
@@ -84,21 +93,21 @@ def test_a_tool_that_breaks_is_told_to_the_model(tmp_path: Path) -> None:
 
 
 def test_what_a_tool_prints_reaches_the_screen_at_once(tmp_path: Path) -> None:
-    async def prints(bench: Bench, arguments: Arguments) -> Given:
+    async def prints(bench: ToolContext, arguments: Arguments) -> ToolResult:
         bench.show("half")
-        return Given("whole")
+        return ToolResult("whole")
 
     one = agent(tmp_path, says("", calls("bash")), says("Done."), tools=(tool("bash", prints, "run"),))
-    assert Output("call_1", "half") in play(one, "Go.")
+    assert ToolOutput("call_1", "half") in play(one, "Go.")
 
 
 def test_a_huge_output_of_a_tool_that_knows_no_room_is_cut_and_can_be_opened(tmp_path: Path) -> None:
-    async def floods(bench: Bench, arguments: Arguments) -> Given:
-        return Given("ぬるぽ\n" * 500_000)
+    async def floods(bench: ToolContext, arguments: Arguments) -> ToolResult:
+        return ToolResult("ぬるぽ\n" * 500_000)
 
     one = agent(tmp_path, says("", calls("read")), says("Done."), window=8_192, tools=(tool("read", floods),))
     events = play(one, "Go.")
-    (called,) = [event for event in events if isinstance(event, Called)]
+    (called,) = [event for event in events if isinstance(event, ToolFinished)]
     text = called.result.text
     assert len(text.encode()) < 8_192 * 0.6
     ref = text.partition("ref=")[2].partition(" ")[0]
@@ -113,16 +122,16 @@ def test_what_was_said_goes_on_in_the_next_prompt(tmp_path: Path) -> None:
 
 
 def test_a_long_conversation_folds_and_says_so(tmp_path: Path) -> None:
-    async def pages(bench: Bench, arguments: Arguments) -> Given:
-        return Given(f"line of {arguments['path']}\n" * 60)
+    async def pages(bench: ToolContext, arguments: Arguments) -> ToolResult:
+        return ToolResult(f"line of {arguments['path']}\n" * 60)
 
     lines: list[Answer] = []
     for number in range(40):
         lines += [says("", calls("read", number, path=f"file{number}.py"))]
     one = agent(tmp_path, *lines, says("Done."), window=8_192, tools=(tool("read", pages),))
     events = play(one, "Read them all.")
-    assert ended(events) == Ended("done", "Done.")
-    folds = [event for event in events if isinstance(event, Folded)]
+    assert ended(events) == TurnEnded("done", "Done.")
+    folds = [event for event in events if isinstance(event, ConversationFolded)]
     assert folds and all(event.receipt.after < event.receipt.before for event in folds)
     assert all(len(str(body).encode()) < 12_000 for body in sent(one))
     assert all(checkers.DIALECTS["openai_chat"].problems(body) == [] for body in sent(one))
@@ -135,7 +144,7 @@ def test_a_long_conversation_folds_and_says_so(tmp_path: Path) -> None:
 def test_an_overflow_teaches_the_window_and_is_tried_again_once(tmp_path: Path) -> None:
     one = agent(tmp_path, TooLong(Overflow(limit=8_192, needs=9_000)), says("Done."), window=30_000)
     events = play(one, "Go.")
-    assert ended(events) == Ended("done", "Done.")
+    assert ended(events) == TurnEnded("done", "Done.")
     assert one.window == 8_192 and one.gauge.limit == 8_192 - 1_024
     assert "8,192" in told(events)[0]
     assert len(sent(one)) == 2
@@ -144,15 +153,15 @@ def test_an_overflow_teaches_the_window_and_is_tried_again_once(tmp_path: Path) 
 def test_a_second_overflow_is_told_with_what_to_do_and_nothing_is_lost(tmp_path: Path) -> None:
     one = agent(tmp_path, TooLong(Overflow(8_192)), TooLong(Overflow(8_192)), says("Done."), lang="ja", window=30_000)
     events = play(one, "Go.")
-    assert ended(events) == Ended("too_big")
+    assert ended(events) == TurnEnded("too_big")
     assert "/compact" in told(events)[-1] and "失われたものはありません" in told(events)[-1]
-    assert ended(play(one, "Again.")) == Ended("done", "Done.")
+    assert ended(play(one, "Again.")) == TurnEnded("done", "Done.")
 
 
 def test_a_server_that_drops_part_of_the_prompt_is_noticed_and_given_less(tmp_path: Path) -> None:
     one = agent(tmp_path, Truncated(4_096, 9_000), says("Done."), window=30_000)
     events = play(one, "Go.")
-    assert ended(events) == Ended("done", "Done.")
+    assert ended(events) == TurnEnded("done", "Done.")
     assert one.window == 4_096
 
 
@@ -171,24 +180,24 @@ def test_a_prompt_that_was_taken_back_weighs_nothing_any_more(tmp_path: Path) ->
     play(one, "Hi.")
     before = one.gauge
     events = play(one, "y" * 50_000)
-    assert ended(events) == Ended("too_big") and len(sent(one)) == 1
+    assert ended(events) == TurnEnded("too_big") and len(sent(one)) == 1
     assert one.gauge == before
     assert [event for event in events if isinstance(event, Gauge)][-1] == before
-    assert ended(play(one, "Again.")) == Ended("done", "Done.")
+    assert ended(play(one, "Again.")) == TurnEnded("done", "Done.")
 
 
 def test_a_gauge_over_the_window_is_the_truth_and_the_folding_it_tells_of_follows(tmp_path: Path) -> None:
-    async def floods(bench: Bench, arguments: Arguments) -> Given:
-        return Given("line of output\n" * 400)
+    async def floods(bench: ToolContext, arguments: Arguments) -> ToolResult:
+        return ToolResult("line of output\n" * 400)
 
     lines = [says("", calls("read", number, path=str(number))) for number in range(12)]
     one = agent(tmp_path, *lines, says("Done."), window=8_192, tools=(tool("read", floods),))
-    seen = [event for event in play(one, "Go.") if isinstance(event, Gauge | Folded)]
+    seen = [event for event in play(one, "Go.") if isinstance(event, Gauge | ConversationFolded)]
     over = [number for number, event in enumerate(seen) if isinstance(event, Gauge) and event.used > event.limit]
     assert any(isinstance(event, Gauge) and event.share > 1 for event in seen)
     for number in over:
         now, folded, after = seen[number : number + 3]
-        assert isinstance(now, Gauge) and isinstance(folded, Folded) and isinstance(after, Gauge)
+        assert isinstance(now, Gauge) and isinstance(folded, ConversationFolded) and isinstance(after, Gauge)
         assert now.coming == f"folds before it is sent: {now.used - now.limit:,} tokens more than fit"
         assert (folded.receipt.before, folded.receipt.after) == (now.used, after.used)
         assert after.used <= after.limit
@@ -200,7 +209,7 @@ def test_a_gauge_over_the_window_is_the_truth_and_the_folding_it_tells_of_follow
 def test_a_reply_that_was_cut_off_is_asked_for_again_with_more_room(tmp_path: Path) -> None:
     one = agent(tmp_path, says("This is half", stop="length"), says("This is whole."))
     events = play(one, "Tell me.")
-    assert ended(events) == Ended("done", "This is whole.")
+    assert ended(events) == TurnEnded("done", "This is whole.")
     assert [turn.steps[0].items for turn in one.conversation.history.turns] == [(Text("This is whole."),)]
     assert one.talk.reserve == one.session.budget.reserve
 
@@ -210,13 +219,13 @@ def test_one_that_is_cut_off_twice_is_kept_as_it_is(tmp_path: Path) -> None:
     half = type(torn)("call_2", "read", '{"path": "b')
     one = agent(tmp_path, says("half", stop="length"), says("half", torn, half, stop="length"), says("Done."))
     events = play(one, "Go.")
-    assert [event.call.id for event in events if isinstance(event, Calling)] == ["call_1"]
-    assert ended(events) == Ended("done", "Done.")
+    assert [event.call.id for event in events if isinstance(event, ToolStarted)] == ["call_1"]
+    assert ended(events) == TurnEnded("done", "Done.")
 
 
 def test_a_stream_that_breaks_is_asked_for_again(tmp_path: Path) -> None:
     one = agent(tmp_path, CutOff(says("Hal")), says("Hello."))
-    assert ended(play(one, "Hi.")) == Ended("done", "Hello.")
+    assert ended(play(one, "Hi.")) == TurnEnded("done", "Hello.")
 
 
 @pytest.mark.parametrize("error", [Busy(30.0), Unreachable("refused", "Ollama")])
@@ -224,7 +233,7 @@ def test_a_server_that_does_not_answer_is_told_and_the_prompt_is_kept(tmp_path: 
     one = agent(tmp_path, error, says("Hello."))
     events = play(one, "Hi.")
     assert ended(events).why == "failed" and len(told(events)) == 1
-    assert ended(play(one, "Again.")) == Ended("done", "Hello.")
+    assert ended(play(one, "Again.")) == TurnEnded("done", "Hello.")
     assert roles(sent(one)[1]) == ["system", "user", "user"]
 
 
@@ -235,13 +244,13 @@ def test_a_small_model_that_makes_the_same_call_again_is_told_so_and_then_asked_
     again = [says("", calls("read", number, path="a.py")) for number in range(3)]
     one = agent(tmp_path, *again, says("It holds x."), window=8_192)
     events = play(one, "What is in it?")
-    assert ended(events) == Ended("done", "It holds x.")
+    assert ended(events) == TurnEnded("done", "It holds x.")
     assert [body.get("tool_choice") for body in sent(one)] == [None, None, None, "none"]
     before, *urged = sent(one)[1:]
     assert all(body["messages"][:-1] == before["messages"] for body in urged), "what the server has cached is of use"
     assert all(body["tools"] == before["tools"] for body in urged)
     assert [body["messages"][-1]["content"] for body in urged] == list(URGES)
-    assert len([event for event in events if isinstance(event, Calling)]) == 1
+    assert len([event for event in events if isinstance(event, ToolStarted)]) == 1
 
 
 def test_one_that_cannot_stop_is_stopped_kindly(tmp_path: Path) -> None:
@@ -256,14 +265,14 @@ def test_one_that_goes_on_after_it_was_told_is_let_go_on(tmp_path: Path) -> None
     again = [says("", calls("read", number, path="a.py")) for number in range(2)]
     one = agent(tmp_path, *again, says("", calls("read", 3, path="b.py")), says("Done."), window=8_192)
     events = play(one, "Go.")
-    assert ended(events) == Ended("done", "Done.")
+    assert ended(events) == TurnEnded("done", "Done.")
     assert not any(urge in str(sent(one)[-1]) for urge in URGES), "it was said once, and is no part of the conversation"
 
 
 def test_words_without_end_are_cut_short(tmp_path: Path) -> None:
-    async def babbles(hear: Callable[[Said], None]) -> Answer:
+    async def babbles(hear: Callable[[TextDelta], None]) -> Answer:
         for _ in range(100_000):
-            hear(Said("and so on, and so forth, "))
+            hear(TextDelta("and so on, and so forth, "))
             await asyncio.sleep(0)
         raise AssertionError("it was not stopped")
 
@@ -282,15 +291,15 @@ def test_a_prompt_may_take_so_many_steps(tmp_path: Path) -> None:
 def test_a_model_that_says_nothing_is_asked_once_more(tmp_path: Path) -> None:
     one = agent(tmp_path, says(), says("Hello."))
     events = play(one, "Hi.")
-    assert ended(events) == Ended("done", "Hello.") and told(events) == []
+    assert ended(events) == TurnEnded("done", "Hello.") and told(events) == []
     assert sent(one)[1]["messages"][-1]["content"] == SPEAK and SPEAK not in str(one.conversation.body)
 
 
 def test_one_that_says_nothing_twice_is_told(tmp_path: Path) -> None:
     one = agent(tmp_path, says(), says(" "), says("Hello."))
     events = play(one, "Hi.")
-    assert ended(events) == Ended("done", " ") and len(told(events)) == 1
-    assert ended(play(one, "Hi?")) == Ended("done", "Hello.")
+    assert ended(events) == TurnEnded("done", " ") and len(told(events)) == 1
+    assert ended(play(one, "Hi?")) == TurnEnded("done", "Hello.")
 
 
 # -- stopping
@@ -303,13 +312,13 @@ def stopping(one: Any, at: type) -> Callable[[Event], None]:
 def test_stopping_a_tool_leaves_a_result_that_says_so(tmp_path: Path) -> None:
     killed: list[bool] = []
 
-    async def hangs(bench: Bench, arguments: Arguments) -> Given:
+    async def hangs(bench: ToolContext, arguments: Arguments) -> ToolResult:
         try:
             await asyncio.sleep(3_600)
         except asyncio.CancelledError:
             killed.append(True)
             raise
-        return Given("")
+        return ToolResult("")
 
     tools = (READ, tool("bash", hangs, "run"))
     made = (calls("read", 1, path="a.py"), calls("bash", 2, path="sleep"), calls("bash", 3, path="never"))
@@ -317,7 +326,7 @@ def test_stopping_a_tool_leaves_a_result_that_says_so(tmp_path: Path) -> None:
     seen: list[str] = []
 
     def on(event: Event) -> None:
-        if isinstance(event, Calling) and event.call.name == "bash":
+        if isinstance(event, ToolStarted) and event.call.name == "bash":
             seen.append(event.call.id)
             one.stop()
 
@@ -325,34 +334,34 @@ def test_stopping_a_tool_leaves_a_result_that_says_so(tmp_path: Path) -> None:
     assert ended(events).why == "stopped" and killed == [True] and seen == ["call_2"]
     results = [entry["content"] for entry in one.conversation.body["messages"] if entry["role"] == "tool"]
     assert results == ["the content of a.py", STOPPED, STOPPED]
-    assert ended(play(one, "Go on.")) == Ended("done", "Fine.")
+    assert ended(play(one, "Go on.")) == TurnEnded("done", "Fine.")
     assert checkers.DIALECTS["openai_chat"].problems(sent(one)[1]) == []
 
 
 def test_stopping_a_reply_keeps_what_was_said(tmp_path: Path) -> None:
-    async def slowly(hear: Callable[[Said], None]) -> Answer:
-        hear(Said("I think that"))
+    async def slowly(hear: Callable[[TextDelta], None]) -> Answer:
+        hear(TextDelta("I think that"))
         await asyncio.sleep(3_600)
         raise AssertionError("it was not stopped")
 
     one = agent(tmp_path, slowly, says("Fine."))
-    events = play(one, "Go.", on=stopping(one, Said))
-    assert ended(events) == Ended("stopped", "I think that")
+    events = play(one, "Go.", on=stopping(one, TextDelta))
+    assert ended(events) == TurnEnded("stopped", "I think that")
     assert one.conversation.body["messages"][-1]["content"] == f"I think that\n{STOPPED}"
-    assert ended(play(one, "Go on.")) == Ended("done", "Fine.")
+    assert ended(play(one, "Go on.")) == TurnEnded("done", "Fine.")
 
 
 def test_closing_the_events_stops_the_work(tmp_path: Path) -> None:
     async def leaves() -> bool:
-        async def slowly(hear: Callable[[Said], None]) -> Answer:
-            hear(Said("I think"))
+        async def slowly(hear: Callable[[TextDelta], None]) -> Answer:
+            hear(TextDelta("I think"))
             await asyncio.sleep(3_600)
             raise AssertionError("it was not stopped")
 
         one = agent(tmp_path, slowly)
         events = one.work("Go.")
         async for event in events:
-            if isinstance(event, Said):
+            if isinstance(event, TextDelta):
                 break
         await events.aclose()
         return one.busy
@@ -376,14 +385,14 @@ def test_it_does_one_thing_at_a_time(tmp_path: Path) -> None:
 
 def test_what_is_typed_while_it_works_goes_in_at_the_next_step(tmp_path: Path) -> None:
     one = agent(tmp_path, says("", calls("read", path="a.py")), says("Done."))
-    play(one, "Go.", on=lambda event: one.queue("Only look.") if isinstance(event, Calling) else None)
+    play(one, "Go.", on=lambda event: one.queue("Only look.") if isinstance(event, ToolStarted) else None)
     assert roles(sent(one)[1]) == ["system", "user", "assistant", "tool", "user"]
     assert sent(one)[1]["messages"][-1]["content"] == "Only look." and one.queued == ()
 
 
 def test_what_is_typed_during_the_last_reply_is_not_lost(tmp_path: Path) -> None:
     one = agent(tmp_path, says("Done."))
-    play(one, "Go.", on=lambda event: one.queue("And then?") if isinstance(event, Said) else None)
+    play(one, "Go.", on=lambda event: one.queue("And then?") if isinstance(event, TextDelta) else None)
     assert one.queued == ("And then?",)
     assert one.unqueue() == "And then?" and one.unqueue() is None
 
@@ -392,9 +401,9 @@ def test_a_file_that_somebody_else_changed_is_announced(tmp_path: Path) -> None:
     path = tmp_path / "a.py"
     path.write_text("x = 1")
 
-    async def reads(bench: Bench, arguments: Arguments) -> Given:
+    async def reads(bench: ToolContext, arguments: Arguments) -> ToolResult:
         bench.files.saw(path)
-        return Given(path.read_text())
+        return ToolResult(path.read_text())
 
     one = agent(tmp_path, says("", calls("read")), says("Done."), says("I see."), tools=(tool("read", reads),))
     play(one, "Look.")
@@ -423,7 +432,7 @@ def test_a_window_it_cannot_work_in_is_refused_and_changes_nothing(tmp_path: Pat
     with pytest.raises(DoesNotFit):
         asyncio.run(one.switch(one.endpoint, 100))
     assert (one.endpoint, one.talk, one.session, one.window) == before
-    assert ended(play(one, "Go on.")) == Ended("done", "Fine.")
+    assert ended(play(one, "Go on.")) == TurnEnded("done", "Fine.")
 
 
 def test_an_earlier_session_is_gone_on_with(tmp_path: Path) -> None:
@@ -486,7 +495,7 @@ def test_one_that_calls_instead_of_answering_in_japanese_has_answered_already(tm
     one = agent(tmp_path, says("The test passed!"), says("", calls("read", path="a.py")), window=8_192)
     events = play(one, "テストを実行してください。")
     assert ended(events).text == "The test passed!"
-    assert not any(isinstance(event, Called) for event in events)
+    assert not any(isinstance(event, ToolFinished) for event in events)
 
 
 @pytest.mark.parametrize(

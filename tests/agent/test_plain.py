@@ -12,29 +12,38 @@ from pathlib import Path
 import pytest
 
 from tests.tui.fake import CALM, FakeAgent, begins, called, calling, folded
-from yohaku.agent.events import Ended, Event, Folded, Output, Replied, Said, Thought, Told
-from yohaku.agent.plain import CODES, Plain, once, talk
+from yohaku.agent.events import (
+    ConversationFolded,
+    Event,
+    ReplyFinished,
+    TextDelta,
+    ThoughtDelta,
+    ToolOutput,
+    TurnEnded,
+    UserNotice,
+)
+from yohaku.agent.plain import CODES, PlainInterface, once, talk
 from yohaku.agent.protocols import Surface
-from yohaku.agent.toolkit.tool import Ask
+from yohaku.agent.toolkit.tool import PermissionRequest
 from yohaku.dialects.dialect import Usage
 
 DIFF = "--- a\n+++ a\n@@ -1 +1 @@\n-x\n+y\n"
 WORK: list[Event] = [
-    Thought("hm"),
-    Said("I look. "),
+    ThoughtDelta("hm"),
+    TextDelta("I look. "),
     calling("bash", "Run ls"),
-    Output("1", "a.py\n"),
+    ToolOutput("1", "a.py\n"),
     called("bash", "a.py", "Run ls"),
     called("edit", "done", "Edit a", diff=DIFF, call="2"),
     called("bash", "no such file", "Run x", error=True, call="3"),
-    Told("a sentence"),
-    Said("Two **files**\x1b[31m."),
-    Replied(Usage(10, 0, 0, 5), "stop"),
-    Ended("done", "Two files."),
+    UserNotice("a sentence"),
+    TextDelta("Two **files**\x1b[31m."),
+    ReplyFinished(Usage(10, 0, 0, 5), "stop"),
+    TurnEnded("done", "Two files."),
 ]
 
 
-def plain(tmp_path: Path, *plays: list[Event], json: bool = False, typed: list[str] | None = None) -> Plain:
+def plain(tmp_path: Path, *plays: list[Event], json: bool = False, typed: list[str] | None = None) -> PlainInterface:
     lines = list(typed or [])
 
     def read(prompt: str) -> str:
@@ -43,7 +52,7 @@ def plain(tmp_path: Path, *plays: list[Event], json: bool = False, typed: list[s
         return lines.pop(0)
 
     begin = begins(tmp_path, FakeAgent(*plays))
-    return Plain(begin, io.StringIO(), io.StringIO(), json=json, typed=read if typed is not None else None)
+    return PlainInterface(begin, io.StringIO(), io.StringIO(), json=json, typed=read if typed is not None else None)
 
 
 def written(stream: object) -> str:
@@ -62,7 +71,7 @@ def test_the_models_words_go_to_the_pipe_and_everything_else_beside_it(tmp_path:
 
 
 def test_json_is_one_object_a_line_and_every_event_has_a_type(tmp_path: Path) -> None:
-    surface = plain(tmp_path, [*WORK[:-1], Folded(folded()), CALM, WORK[-1]], json=True)
+    surface = plain(tmp_path, [*WORK[:-1], ConversationFolded(folded()), CALM, WORK[-1]], json=True)
     assert asyncio.run(once(surface.begin, "list", plain=surface)) == 0
     rows = [json.loads(line) for line in written(surface.out).splitlines()]
     types = "thought said calling output called called called told said replied folded gauge ended"
@@ -76,18 +85,18 @@ def test_json_is_one_object_a_line_and_every_event_has_a_type(tmp_path: Path) ->
 
 @pytest.mark.parametrize(("why", "code"), CODES.items())
 def test_how_it_ended_is_the_exit_code(tmp_path: Path, why: str, code: int) -> None:
-    surface = plain(tmp_path, [Ended(why)])  # type: ignore[arg-type]
+    surface = plain(tmp_path, [TurnEnded(why)])  # type: ignore[arg-type]
     assert asyncio.run(once(surface.begin, "x", plain=surface)) == code
 
 
 def test_no_model_is_exit_4(tmp_path: Path) -> None:
-    surface = Plain(begins(tmp_path, None), io.StringIO(), io.StringIO())
+    surface = PlainInterface(begins(tmp_path, None), io.StringIO(), io.StringIO())
     assert asyncio.run(once(surface.begin, "x", plain=surface)) == 4
 
 
 def test_in_a_script_nothing_is_allowed_and_it_is_said_how_it_could_be(tmp_path: Path) -> None:
     surface = plain(tmp_path)
-    assert asyncio.run(surface.allow(Ask("write", "write", "write a.py", DIFF))) == "no"
+    assert asyncio.run(surface.allow(PermissionRequest("write", "write", "write a.py", DIFF))) == "no"
     assert asyncio.run(surface.question("Which?", ("a", "b"))) == ""
     assert written(surface.err) == ("not done: write a.py. With -p nothing is written or run unless --yolo is given.\n")
 
@@ -97,7 +106,7 @@ def test_in_a_script_nothing_is_allowed_and_it_is_said_how_it_could_be(tmp_path:
 )
 def test_in_lines_a_permission_is_asked_for_with_what_it_is_about(tmp_path: Path, line: str, answer: str) -> None:
     surface = plain(tmp_path, typed=[line])
-    ask = Ask("run", "bash", "ls", "ls -la", remember="ls", danger="it shows everything")
+    ask = PermissionRequest("run", "bash", "ls", "ls -la", remember="ls", danger="it shows everything")
     assert asyncio.run(surface.allow(ask)) == answer
     assert written(surface.err) == "ls -la\nCareful: it shows everything\n"
 
@@ -110,7 +119,9 @@ def test_in_lines_a_choice_is_its_number_or_words(tmp_path: Path) -> None:
 
 
 def test_lines_are_worked_on_until_the_end_of_input(tmp_path: Path) -> None:
-    surface = plain(tmp_path, [Said("one"), Ended("done")], typed=["first", "", "/window", "/nonsense", "second"])
+    surface = plain(
+        tmp_path, [TextDelta("one"), TurnEnded("done")], typed=["first", "", "/window", "/nonsense", "second"]
+    )
     assert asyncio.run(talk(surface.begin, plain=surface)) == 0
     assert isinstance(surface.agent, FakeAgent)
     assert surface.agent.prompts == ["first", "second"] and surface.agent.closed
@@ -124,10 +135,10 @@ def test_quit_ends_the_lines_and_what_was_queued_is_worked_on(tmp_path: Path) ->
     async def queue(surface: Surface) -> None:
         agent.queue("more")
 
-    agent.plays = [[Said("one"), queue, Ended("done")]]
+    agent.plays = [[TextDelta("one"), queue, TurnEnded("done")]]
     given = iter(["first", "/quit", "never"])
     read: Callable[[str], str] = lambda prompt: next(given)  # noqa: E731
-    surface = Plain(begins(tmp_path, agent), io.StringIO(), io.StringIO(), typed=read)
+    surface = PlainInterface(begins(tmp_path, agent), io.StringIO(), io.StringIO(), typed=read)
     assert asyncio.run(talk(surface.begin, plain=surface)) == 0
     assert agent.prompts == ["first", "more"] and next(given) == "never"
 
@@ -140,11 +151,11 @@ def test_ctrl_c_where_a_permission_is_asked_for_is_a_no_and_stops_the_step(tmp_p
     answers: list[str] = []
 
     async def asks(surface: Surface) -> None:
-        answers.append(await surface.allow(Ask("run", "bash", "ls", "ls")))
+        answers.append(await surface.allow(PermissionRequest("run", "bash", "ls", "ls")))
         await asyncio.sleep(0)
 
-    agent = FakeAgent([asks, Said("ok"), Ended("done")])
-    surface = Plain(begins(tmp_path, agent), io.StringIO(), io.StringIO(), typed=interrupted)
+    agent = FakeAgent([asks, TextDelta("ok"), TurnEnded("done")])
+    surface = PlainInterface(begins(tmp_path, agent), io.StringIO(), io.StringIO(), typed=interrupted)
 
     async def work() -> None:
         surface.agent = await surface.begin(surface)

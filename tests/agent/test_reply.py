@@ -10,11 +10,11 @@ import pytest
 
 from tests import checkers
 from tests.agent.scripted import READ, ScriptedTalk, agent, calls, ended, play, says, sent, tool
-from yohaku.agent.events import Calling, Ended, Event, Said
-from yohaku.agent.host.window_cache import Learned
+from yohaku.agent.events import Event, TextDelta, ToolStarted, TurnEnded
+from yohaku.agent.host.window_cache import WindowCache
 from yohaku.agent.loop import Agent
 from yohaku.agent.tool_calls import STOPPED
-from yohaku.agent.toolkit.tool import Arguments, Bench, Given
+from yohaku.agent.toolkit.tool import Arguments, ToolContext, ToolResult
 from yohaku.client.endpoint import Endpoint
 from yohaku.client.errors import TooLong
 from yohaku.config.settings import Settings
@@ -26,9 +26,9 @@ from yohaku.session.session import Session
 from yohaku.testing import ByteMeter
 
 
-async def slowly(bench: Bench, arguments: Arguments) -> Given:
+async def slowly(bench: ToolContext, arguments: Arguments) -> ToolResult:
     await asyncio.sleep(0.01)
-    return Given(f"the content of {arguments.get('path')}")
+    return ToolResult(f"the content of {arguments.get('path')}")
 
 
 each = pytest.mark.parametrize("dialect", DIALECTS)
@@ -55,8 +55,8 @@ def test_whatever_happens_each_dialect_is_sent_what_it_takes(tmp_path: Path, dia
     ]
     one = made(tmp_path, dialect, *lines, tools=(tool("read", slowly),))
     play(one, "Go.")
-    play(one, "And?", on=lambda event: one.stop() if isinstance(event, Calling) else None)
-    play(one, "Go on.", on=lambda event: one.queue("Only look.") if isinstance(event, Calling) else None)
+    play(one, "And?", on=lambda event: one.stop() if isinstance(event, ToolStarted) else None)
+    play(one, "Go on.", on=lambda event: one.queue("Only look.") if isinstance(event, ToolStarted) else None)
     assert len(sent(one)) == 5
     assert [checkers.DIALECTS[dialect].problems(body) for body in sent(one)] == [[]] * 5
     assert STOPPED in json.dumps(sent(one)[-1])
@@ -66,7 +66,7 @@ def test_whatever_happens_each_dialect_is_sent_what_it_takes(tmp_path: Path, dia
 def test_a_model_that_is_to_use_no_tools_is_asked_in_a_way_its_api_takes(tmp_path: Path, dialect: str) -> None:
     again = [says("", calls("read", number, path="a.py")) for number in range(5)]
     one = made(tmp_path, dialect, *again, says("Enough."), window=60_000)
-    assert ended(play(one, "Go.")) == Ended("done", "Enough.")
+    assert ended(play(one, "Go.")) == TurnEnded("done", "Enough.")
     last = sent(one)[-1]
     assert ("tools" in last) is (dialect != "ollama")
     assert ("none" in json.dumps(last.get("tool_choice", last.get("toolConfig"))).lower()) is (dialect != "ollama")
@@ -82,9 +82,9 @@ FENCED = '```json\n{"name": "read", "arguments": {"path": "a.py"}}\n```'
 def test_calls_that_are_written_as_text_are_calls(tmp_path: Path, text: str) -> None:
     one = agent(tmp_path, says(text), says("It holds x."))
     events = play(one, "Go.")
-    assert [event.title for event in events if isinstance(event, Calling)] == ["read a.py"]
+    assert [event.title for event in events if isinstance(event, ToolStarted)] == ["read a.py"]
     assert sent(one)[1]["messages"][-2]["tool_calls"][0]["function"]["name"] == "read"
-    assert ended(events) == Ended("done", "It holds x.")
+    assert ended(events) == TurnEnded("done", "It holds x.")
 
 
 INVENTED = f"First I look.\n{FENCED}\nThe file says x = 1.\n{FENCED.replace('a.py', 'b.py')}\nBoth are fine."
@@ -93,22 +93,22 @@ INVENTED = f"First I look.\n{FENCED}\nThe file says x = 1.\n{FENCED.replace('a.p
 def test_of_several_only_the_first_is_made_and_what_was_made_up_behind_it_is_dropped(tmp_path: Path) -> None:
     one = agent(tmp_path, says(INVENTED), says("It holds x."))
     events = play(one, "Go.")
-    assert [event.title for event in events if isinstance(event, Calling)] == ["read a.py"]
+    assert [event.title for event in events if isinstance(event, ToolStarted)] == ["read a.py"]
     assert sent(one)[1]["messages"][-2]["content"].strip() == "First I look."
 
 
 def test_a_local_model_is_not_listened_to_any_longer_when_its_call_is_whole(tmp_path: Path) -> None:
-    async def goes_on(hear: Callable[[Said], None]) -> Answer:
+    async def goes_on(hear: Callable[[TextDelta], None]) -> Answer:
         for sign in f"{INVENTED}{'!' * 2_000}":
-            hear(Said(sign))
+            hear(TextDelta(sign))
             await asyncio.sleep(0)
         raise AssertionError("it was listened to until the end")
 
     one = agent(tmp_path, goes_on, says("It holds x."))
     events = play(one, "Go.")
-    assert [event.title for event in events if isinstance(event, Calling)] == ["read a.py"]
-    assert "The file says" not in "".join(event.text for event in events if isinstance(event, Said))
-    assert ended(events) == Ended("done", "It holds x.")
+    assert [event.title for event in events if isinstance(event, ToolStarted)] == ["read a.py"]
+    assert "The file says" not in "".join(event.text for event in events if isinstance(event, TextDelta))
+    assert ended(events) == TurnEnded("done", "It holds x.")
 
 
 def test_calls_with_no_id_or_the_same_one_get_their_own(tmp_path: Path) -> None:
@@ -130,14 +130,14 @@ def test_what_an_overflow_taught_is_remembered_for_the_next_start(tmp_path: Path
     lines = (TooLong(Overflow(8_192, 9_000)), says("Done."))
     one = agent(tmp_path, *lines, endpoint=here, window=30_000, settings=settings)
     play(one, "Go.")
-    assert Learned(tmp_path / "data").window(here) == 8_192
+    assert WindowCache(tmp_path / "data").window(here) == 8_192
 
 
 def test_a_guess_is_not(tmp_path: Path) -> None:
     here, settings = of("openai_chat"), Settings(data=tmp_path / "data")
     one = agent(tmp_path, TooLong(Overflow()), says("Done."), endpoint=here, window=30_000, settings=settings)
     assert ended(play(one, "Go.")).why == "done" and one.window < 30_000
-    assert Learned(tmp_path / "data").window(here) is None
+    assert WindowCache(tmp_path / "data").window(here) is None
 
 
 def test_a_smaller_window_gets_the_small_prompt_and_what_was_said_stays(tmp_path: Path) -> None:
@@ -158,6 +158,6 @@ def test_another_model_goes_on_with_the_same_conversation(tmp_path: Path, dialec
     folded = asyncio.run(one.switch(of(dialect, local=True), 6_000))
     assert folded and folded.receipt.after <= 6_000 and old.closed
     events: list[Event] = play(one, "Go on.")
-    assert ended(events) == Ended("done", "Fine.")
+    assert ended(events) == TurnEnded("done", "Fine.")
     assert checkers.DIALECTS[dialect].problems(talk.sent[0]) == []
     assert one.tools == (READ,) and one.window == 6_000

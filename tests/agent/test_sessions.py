@@ -4,7 +4,7 @@ import json
 import os
 from pathlib import Path
 
-from yohaku.agent.sessions import Kept, kept, named
+from yohaku.agent.sessions import StoredSession, kept, named
 
 
 def write(folder: Path, name: str, at: float, *entries: object) -> Path:
@@ -20,8 +20,8 @@ def test_the_newest_comes_first_titled_by_what_was_asked_in_any_dialect(tmp_path
     one = write(tmp_path, "a1.jsonl", 10, system, {"role": "user", "content": [{"type": "text", "text": "Fix  it"}]})
     two = write(tmp_path, "a2.jsonl", 20, {"role": "user", "parts": [{"text": "直して"}]})
     write(tmp_path, "empty.jsonl", 30)
-    assert kept(tmp_path) == [Kept(two, 20.0, "直して"), Kept(one, 10.0, "Fix it")]
-    assert kept(tmp_path, 1) == [Kept(two, 20.0, "直して")]
+    assert kept(tmp_path) == [StoredSession(two, 20.0, "直して"), StoredSession(one, 10.0, "Fix it")]
+    assert kept(tmp_path, 1) == [StoredSession(two, 20.0, "直して")]
 
 
 def test_one_is_named_by_file_by_the_beginning_of_its_id_or_not_at_all(tmp_path: Path) -> None:

@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from tests.agent.fakes import FakeServer, spoken
-from yohaku.agent.events import Ended, Told
+from yohaku.agent.events import TurnEnded, UserNotice
 from yohaku.agent.loop import Agent
-from yohaku.agent.plain import Plain
-from yohaku.agent.protocols import Allowed, Surface, Working
-from yohaku.agent.startup import Begin, said
-from yohaku.agent.toolkit.tool import Ask
+from yohaku.agent.plain import PlainInterface
+from yohaku.agent.protocols import Allowed, Surface, WorkingAgent
+from yohaku.agent.startup import Starter, said
+from yohaku.agent.toolkit.tool import PermissionRequest
 from yohaku.config.settings import Settings, read
 from yohaku.core.errors import Unreadable
 
@@ -25,17 +25,17 @@ MODELS = {"object": "list", "data": [{"id": "m", "object": "model", "max_model_l
 @dataclass
 class Someone:
     answer: str = ""
-    told: list[Told] = field(default_factory=list)
+    told: list[UserNotice] = field(default_factory=list)
     asked: list[str] = field(default_factory=list)
 
-    async def allow(self, ask: Ask) -> Allowed:
+    async def allow(self, ask: PermissionRequest) -> Allowed:
         return "no"
 
     async def question(self, text: str, choices: tuple[str, ...] = ()) -> str:
         self.asked.append(text)
         return self.answer
 
-    def tell(self, told: Told) -> None:
+    def tell(self, told: UserNotice) -> None:
         self.told.append(told)
 
     def progress(self, what: str, done: int, total: int) -> None: ...
@@ -46,8 +46,8 @@ def settings(folder: Path, **values: object) -> Settings:
     return replace(read(home), **values)  # type: ignore[arg-type]
 
 
-def begun(begin: Begin, someone: Someone, **how: object) -> Working | None:
-    async def go() -> Working | None:
+def begun(begin: Starter, someone: Someone, **how: object) -> WorkingAgent | None:
+    async def go() -> WorkingAgent | None:
         agent = await begin(someone, **how)  # type: ignore[arg-type]
         if agent:
             await agent.close()
@@ -61,11 +61,11 @@ def test_a_named_server_gives_an_agent_with_its_window(tmp_path: Path) -> None:
 
     async def go() -> None:
         async with FakeServer([spoken("openai_chat", "Hi.")], {"/v1/models": MODELS}) as server:
-            begin = Begin(settings(tmp_path, model=f"{server.url}/v1#m"), tmp_path)
+            begin = Starter(settings(tmp_path, model=f"{server.url}/v1#m"), tmp_path)
             agent = await begin(someone)
             assert isinstance(agent, Agent) and agent.window == 8192 and agent.root == tmp_path.resolve()
             events = [event async for event in agent.work("hello")]
-            assert events[-1] == Ended("done", "Hi.")
+            assert events[-1] == TurnEnded("done", "Hi.")
             assert [
                 (each.model, window) for each, window in await begin.models("http://" + server.url[7:] + "/v1#m")
             ] == [("m", 8192)]
@@ -80,7 +80,7 @@ def test_a_wish_beyond_the_servers_window_is_shrunk_and_said(tmp_path: Path) -> 
 
     async def go() -> int:
         async with FakeServer([], {"/v1/models": MODELS}) as server:
-            agent = await Begin(settings(tmp_path, model=f"{server.url}/v1#m", window=32_768), tmp_path)(someone)
+            agent = await Starter(settings(tmp_path, model=f"{server.url}/v1#m", window=32_768), tmp_path)(someone)
             assert agent
             await agent.close()
             return agent.window
@@ -93,7 +93,7 @@ def test_chat_is_without_tools_and_permissions_are_as_set(tmp_path: Path) -> Non
     async def go() -> None:
         async with FakeServer([], {"/v1/models": MODELS}) as server:
             how = settings(tmp_path, model=f"{server.url}/v1#m", chat=True, permissions="read-only")
-            agent = await Begin(how, tmp_path)(Someone())
+            agent = await Starter(how, tmp_path)(Someone())
             assert isinstance(agent, Agent) and agent.tools == () and agent.permissions.mode == "read-only"
             await agent.close()
 
@@ -103,7 +103,7 @@ def test_chat_is_without_tools_and_permissions_are_as_set(tmp_path: Path) -> Non
 @pytest.mark.parametrize("lang", ["en", "ja"])
 def test_a_server_that_does_not_answer_is_a_sentence(tmp_path: Path, lang: str) -> None:
     someone = Someone()
-    assert begun(Begin(settings(tmp_path, model="http://127.0.0.1:9/v1", lang=lang), tmp_path), someone) is None
+    assert begun(Starter(settings(tmp_path, model="http://127.0.0.1:9/v1", lang=lang), tmp_path), someone) is None
     assert len(someone.told) == 1 and someone.told[0].kind == "error" and "127.0.0.1:9" in someone.told[0].text
 
 
@@ -111,7 +111,7 @@ def test_a_file_that_is_no_model_or_not_there_is_a_sentence(tmp_path: Path) -> N
     (tmp_path / "bad.gguf").write_bytes(b"not a model")
     for name in ("bad.gguf", "none.gguf"):
         someone = Someone()
-        assert begun(Begin(settings(tmp_path, gguf=tmp_path / name), tmp_path), someone) is None
+        assert begun(Starter(settings(tmp_path, gguf=tmp_path / name), tmp_path), someone) is None
         assert [told.kind for told in someone.told] == ["error"] and name in someone.told[0].text
 
 
@@ -119,9 +119,9 @@ def test_a_session_that_cannot_be_resumed_is_a_sentence(tmp_path: Path) -> None:
     someone = Someone()
     (tmp_path / "broken.jsonl").write_text("{")
 
-    async def go() -> Working | None:
+    async def go() -> WorkingAgent | None:
         async with FakeServer([], {"/v1/models": MODELS}) as server:
-            begin = Begin(settings(tmp_path, model=f"{server.url}/v1#m"), tmp_path)
+            begin = Starter(settings(tmp_path, model=f"{server.url}/v1#m"), tmp_path)
             return await begin(someone, resume=str(tmp_path / "broken.jsonl"))
 
     assert asyncio.run(go()) is None
@@ -138,7 +138,7 @@ def test_where_nothing_is_found_the_ways_forward_are_told_and_a_download_is_aske
     )
     someone = Someone()
     how = replace(read({"HOME": str(tmp_path), "XDG_DATA_HOME": str(tmp_path), **nowhere}), lang=lang)
-    assert begun(Begin(how, tmp_path), someone) is None
+    assert begun(Starter(how, tmp_path), someone) is None
     assert len(someone.asked) <= 1 and [told.kind for told in someone.told] == ["warning"]
     assert "ANTHROPIC_API_KEY" in someone.told[0].text
 
@@ -151,16 +151,18 @@ def test_always_is_kept_for_who_is_there_and_counts_for_nobody_in_a_script(tmp_p
     """Nobody sees what a script is about to do, so what was allowed on the screen allows it nothing."""
 
     class Agrees(Someone):
-        async def allow(self, ask: Ask) -> Allowed:
+        async def allow(self, ask: PermissionRequest) -> Allowed:
             self.asked.append(ask.title)
             return "always"
 
     (project := tmp_path / "project").mkdir()
-    ask = Ask("run", "bash", "git status", "git status", "commands that begin with `git status`", keys=("git status",))
+    ask = PermissionRequest(
+        "run", "bash", "git status", "git status", "commands that begin with `git status`", keys=("git status",)
+    )
 
     async def allowed(surface: Surface) -> bool:
         async with FakeServer([], {"/v1/models": MODELS}) as server:
-            agent = await Begin(settings(tmp_path, model=f"{server.url}/v1#m"), project)(surface)
+            agent = await Starter(settings(tmp_path, model=f"{server.url}/v1#m"), project)(surface)
             assert isinstance(agent, Agent)
             answer = await agent.permissions.decide(ask, surface.allow)
             await agent.close()
@@ -172,5 +174,5 @@ def test_always_is_kept_for_who_is_there_and_counts_for_nobody_in_a_script(tmp_p
         "Allowed for good in this project: commands that begin with `git status`. /permissions takes it back."
     ]
     assert asyncio.run(allowed(again)) and again.told == []
-    script = Plain(Begin(settings(tmp_path), project), io.StringIO(), io.StringIO())
+    script = PlainInterface(Starter(settings(tmp_path), project), io.StringIO(), io.StringIO())
     assert not script.attended and not asyncio.run(allowed(script))

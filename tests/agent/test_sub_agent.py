@@ -6,16 +6,16 @@ from pathlib import Path
 
 from tests.agent.scripted import READ, agent, calls, ended, gives, play, says, sent, tool
 from yohaku.agent.conversation import recorded
-from yohaku.agent.events import Calling, Ended, Event, Output, Said
+from yohaku.agent.events import Event, TextDelta, ToolOutput, ToolStarted, TurnEnded
 from yohaku.agent.sub_agent import tools_of
-from yohaku.agent.toolkit.tool import Arguments, Bench, Given
+from yohaku.agent.toolkit.tool import Arguments, ToolContext, ToolResult
 from yohaku.config.settings import Settings
 from yohaku.core.model import Text
 from yohaku.dialects.dialect import Answer
 
 
-async def delegates(bench: Bench, arguments: Arguments) -> Given:
-    return Given(await bench.delegate(f"Find out about {arguments['path']}."))
+async def delegates(bench: ToolContext, arguments: Arguments) -> ToolResult:
+    return ToolResult(await bench.delegate(f"Find out about {arguments['path']}."))
 
 
 TOOLS = (READ, tool("sub_agent", delegates, "inner"), tool("write", gives, "write"))
@@ -32,34 +32,34 @@ def test_only_the_result_of_a_sub_agent_comes_back(tmp_path: Path) -> None:
         window=60_000,
     )
     events = play(one, "Which port?")
-    assert ended(events) == Ended("done", "It is 8080.")
+    assert ended(events) == TurnEnded("done", "It is 8080.")
     asked, looked = sent(one)[1], sent(one)[3]
     assert [message["role"] for message in asked["messages"]] == ["system", "user"]
     assert [each["function"]["name"] for each in asked["tools"]] == ["read"]
     assert looked["messages"][-1]["content"] == "The port is 8080 (app.py:3)."
-    assert Output("call_1", "read app.py\n") in events
-    assert [event.call.name for event in events if isinstance(event, Calling)] == ["sub_agent"]
+    assert ToolOutput("call_1", "read app.py\n") in events
+    assert [event.call.name for event in events if isinstance(event, ToolStarted)] == ["sub_agent"]
 
 
 def test_one_that_finds_nothing_says_so(tmp_path: Path) -> None:
     one = agent(
         tmp_path, says("", calls("sub_agent", path="x")), says(""), says(""), says("Then I do it."), tools=TOOLS
     )
-    assert ended(play(one, "Go.")) == Ended("done", "Then I do it.")
+    assert ended(play(one, "Go.")) == TurnEnded("done", "Then I do it.")
     assert "without a result" in sent(one)[3]["messages"][-1]["content"]
 
 
 def test_its_answer_has_to_fit_into_the_room_of_the_call(tmp_path: Path) -> None:
     long = "".join(f"app.py:{number}: a line\n" for number in range(2_000))
     one = agent(tmp_path, says("", calls("sub_agent", path="x")), says(long), says("Done."), tools=TOOLS, window=12_000)
-    assert ended(play(one, "Go.")) == Ended("done", "Done.")
+    assert ended(play(one, "Go.")) == TurnEnded("done", "Done.")
     assert len(sent(one)[2]["messages"][-1]["content"]) < 8_000
 
 
 def test_stopping_the_step_stops_it(tmp_path: Path) -> None:
     stopped: list[bool] = []
 
-    async def slowly(hear: Callable[[Said], None]) -> Answer:
+    async def slowly(hear: Callable[[TextDelta], None]) -> Answer:
         try:
             await asyncio.sleep(3_600)
         except asyncio.CancelledError:
@@ -70,7 +70,7 @@ def test_stopping_the_step_stops_it(tmp_path: Path) -> None:
     one = agent(tmp_path, says("", calls("sub_agent", path="x")), slowly, tools=TOOLS)
 
     def on(event: Event) -> None:
-        if isinstance(event, Calling):
+        if isinstance(event, ToolStarted):
             asyncio.get_running_loop().call_later(0.05, one.stop)
 
     assert ended(play(one, "Go.", on=on)).why == "stopped" and stopped == [True]

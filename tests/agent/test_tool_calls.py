@@ -13,10 +13,10 @@ import pytest
 
 from tests import checkers
 from tests.agent.scripted import HERE, READ, agent, calls, ended, play, says, sent, tool
-from yohaku.agent.events import Called, Ended, Said
+from yohaku.agent.events import TextDelta, ToolFinished, TurnEnded
 from yohaku.agent.loop import Agent
 from yohaku.agent.toolkit.permissions import Permissions
-from yohaku.agent.toolkit.tool import Arguments, Bench, Given
+from yohaku.agent.toolkit.tool import Arguments, ToolContext, ToolResult
 from yohaku.agent.tools import tools_for
 from yohaku.core.errors import StoreFailed
 from yohaku.dialects.dialect import Answer
@@ -28,16 +28,16 @@ TICKS = 400
 """More turns of the event loop than the script takes."""
 
 
-async def lazily(bench: Bench, arguments: Arguments) -> Given:
+async def lazily(bench: ToolContext, arguments: Arguments) -> ToolResult:
     bench.show("half")
     for _ in range(5):
         await asyncio.sleep(0)
-    return Given("done")
+    return ToolResult("done")
 
 
-async def slowly(hear: Callable[[Said], None]) -> Answer:
+async def slowly(hear: Callable[[TextDelta], None]) -> Answer:
     for word in ("It ", "works"):
-        hear(Said(word))
+        hear(TextDelta(word))
         await asyncio.sleep(0)
     return says("")
 
@@ -51,7 +51,7 @@ def scripted(root: Path, dialect: str) -> Agent:
     return agent(root, *lines, endpoint=endpoint, session=session, tools=tools)
 
 
-async def stopped_after(one: Agent, ticks: int) -> Ended:
+async def stopped_after(one: Agent, ticks: int) -> TurnEnded:
     async def stop() -> None:
         for _ in range(ticks):
             await asyncio.sleep(0)
@@ -60,7 +60,7 @@ async def stopped_after(one: Agent, ticks: int) -> Ended:
     stopping = asyncio.create_task(stop())
     last = [event async for event in one.work("Go.")][-1]
     stopping.cancel()
-    assert isinstance(last, Ended)
+    assert isinstance(last, TurnEnded)
     return last
 
 
@@ -87,14 +87,14 @@ class Full(MemoryStore):
 
 
 def test_a_store_that_is_full_costs_the_ref_and_not_the_step(tmp_path: Path) -> None:
-    async def floods(bench: Bench, arguments: Arguments) -> Given:
-        return Given("line\n" * 50_000)
+    async def floods(bench: ToolContext, arguments: Arguments) -> ToolResult:
+        return ToolResult("line\n" * 50_000)
 
     session = Session(8_192, dialect="openai_chat", meter=ByteMeter(), store=Full())
     flood = (tool("read", floods),)
     one = agent(tmp_path, says("", calls("read")), says("Done."), window=8_192, tools=flood, session=session)
     events = play(one, "Go.")
-    (called,) = [event for event in events if isinstance(event, Called)]
+    (called,) = [event for event in events if isinstance(event, ToolFinished)]
     assert "more than there is room for …]" in called.result.text
 
 
@@ -105,7 +105,7 @@ def test_the_small_tier_can_open_every_ref_it_is_shown(tmp_path: Path) -> None:
     )
     opened: list[str] = []
 
-    async def opens(hear: Callable[[Said], None]) -> Answer:
+    async def opens(hear: Callable[[TextDelta], None]) -> Answer:
         (ref,) = set(re.findall(r"ref=(\w+)", sent(one)[-1]["messages"][-1]["content"]))
         opened.append(ref)
         return says("", calls("read", 2, path=f"ref={ref}", offset=1_500, limit=3))
@@ -115,7 +115,7 @@ def test_the_small_tier_can_open_every_ref_it_is_shown(tmp_path: Path) -> None:
     one = agent(
         tmp_path, *lines, window=16_384, tools=tools_for("small"), session=session, permissions=Permissions("yolo")
     )
-    results = [event.result.text for event in play(one, "Go.") if isinstance(event, Called)]
+    results = [event.result.text for event in play(one, "Go.") if isinstance(event, ToolFinished)]
     assert results[1] == (
         f"[ref={opened[0]}: lines 1,500-1,502 of 3,000]\n  1500: request 1499 took 17 ms\n"
         "  1501: request 1500 took 24 ms\n  1502: request 1501 took 31 ms\n[more from offset=1503]"

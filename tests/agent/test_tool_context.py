@@ -8,9 +8,9 @@ from typing import Literal
 import pytest
 
 from tests.agent.scripted import agent, calls, ended, play, says, sent
-from yohaku.agent.events import Called, Output
+from yohaku.agent.events import ToolFinished, ToolOutput
 from yohaku.agent.toolkit.permissions import Permissions
-from yohaku.agent.toolkit.tool import Ask
+from yohaku.agent.toolkit.tool import PermissionRequest
 from yohaku.agent.tools import tools_for
 
 SMALL = tools_for("small")
@@ -21,9 +21,9 @@ class User:
 
     def __init__(self, answer: Literal["once", "always", "no"]) -> None:
         self.answer = answer
-        self.asked: list[Ask] = []
+        self.asked: list[PermissionRequest] = []
 
-    async def __call__(self, ask: Ask) -> Literal["once", "always", "no"]:
+    async def __call__(self, ask: PermissionRequest) -> Literal["once", "always", "no"]:
         self.asked.append(ask)
         return self.answer
 
@@ -45,10 +45,10 @@ def test_a_bug_is_found_fixed_and_checked(tmp_path: Path) -> None:
     assert ended(events).text == "The port is 9090 now."
     assert (tmp_path / "app.py").read_text() == "PORT = 9090\nprint(PORT)\n"
     assert [ask.tool for ask in user.asked] == ["edit", "bash"]
-    called = {event.call.name: event for event in events if isinstance(event, Called)}
+    called = {event.call.name: event for event in events if isinstance(event, ToolFinished)}
     assert "+PORT = 9090" in called["edit"].diff and not called["edit"].result.error
     assert "PORT = 9090" in called["bash"].result.text
-    assert "PORT = 9090" in "".join(event.text for event in events if isinstance(event, Output))
+    assert "PORT = 9090" in "".join(event.text for event in events if isinstance(event, ToolOutput))
     assert not any("changed on disk" in str(body) for body in sent(one)), "what it changed itself is no news to it"
 
 
@@ -66,7 +66,7 @@ def test_what_is_not_allowed_is_not_done_and_the_model_is_told(
     )
     events = play(one, "Write it.")
     assert ended(events).why == "done" and not (tmp_path / "new.txt").exists()
-    (called,) = [event for event in events if isinstance(event, Called)]
+    (called,) = [event for event in events if isinstance(event, ToolFinished)]
     assert called.result.error
 
 
@@ -77,5 +77,5 @@ def test_a_command_that_is_stopped_is_ended_with_all_it_started(tmp_path: Path) 
         tools=SMALL,
         permissions=Permissions("yolo"),
     )
-    events = play(one, "Go.", on=lambda event: one.stop() if isinstance(event, Output) else None)
+    events = play(one, "Go.", on=lambda event: one.stop() if isinstance(event, ToolOutput) else None)
     assert ended(events).why == "stopped" and not (tmp_path / "never").exists()

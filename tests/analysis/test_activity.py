@@ -6,18 +6,18 @@ from typing import Any
 import pytest
 
 from yohaku.analysis.activity import decisions, plan, status, story, troubles
-from yohaku.core.model import Call, Result, Step, Text, Turn, Use
+from yohaku.core.model import Call, Result, Step, Text, ToolUse, Turn
 
 
-def use(name: str, arguments: dict[str, Any], result: str = "", error: bool = False) -> Use:
-    return Use(Call("1", name, json.dumps(arguments)), Result((Text(result),), error))
+def use(name: str, arguments: dict[str, Any], result: str = "", error: bool = False) -> ToolUse:
+    return ToolUse(Call("1", name, json.dumps(arguments)), Result((Text(result),), error))
 
 
-def shell(command: str, result: str = "") -> Use:
+def shell(command: str, result: str = "") -> ToolUse:
     return use("bash", {"command": command}, result)
 
 
-def turns(*items: Use | Text) -> list[Turn]:
+def turns(*items: ToolUse | Text) -> list[Turn]:
     return [Turn((Text("go"),), tuple(Step((item,)) for item in items))]
 
 
@@ -107,7 +107,7 @@ TODOS = [
         use("update_plan", {"plan": [{"step": item["content"], "status": item["status"]} for item in TODOS]}),
     ],
 )
-def test_the_plan_is_the_newest_list_with_its_marks(call: Use) -> None:
+def test_the_plan_is_the_newest_list_with_its_marks(call: ToolUse) -> None:
     older = use("TodoWrite", {"todos": [{"content": "zero", "status": "pending"}]})
     assert plan(story(turns(older, call))) == ["[x] one", "[>] two", "[ ] three"]
 

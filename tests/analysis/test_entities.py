@@ -6,51 +6,57 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yohaku.analysis.entities import Fact, facts, origin_of, rank
-from yohaku.core.model import Call, Result, Step, Text, Turn, Use
+from yohaku.analysis.entities import Entity, facts, origin_of, rank
+from yohaku.core.model import Call, Result, Step, Text, ToolUse, Turn
 
 
 @pytest.mark.parametrize(
     ("text", "found"),
     [
-        ("see src/app.py:12.", [Fact("path", "src/app.py")]),
-        ("in /etc/hosts and ~/.ssh/config", [Fact("path", "/etc/hosts"), Fact("path", "~/.ssh/config")]),
-        ("README.md, and/or read/write", [Fact("path", "README.md")]),
-        ("at https://x.org/a?b=1.", [Fact("url", "https://x.org/a?b=1")]),
-        ("commit 4f9a1bc, ticket ABC-123, #42", [Fact("id", "4f9a1bc"), Fact("id", "ABC-123"), Fact("id", "#42")]),
-        ("123e4567-e89b-12d3-a456-426614174000", [Fact("id", "123e4567-e89b-12d3-a456-426614174000")]),
-        ("booking G72NSF of 12345 or 123", [Fact("id", "G72NSF"), Fact("id", "12345")]),
-        ("took 3.5s, 30% of 50 MB", [Fact("quantity", "3.5s"), Fact("quantity", "30%"), Fact("quantity", "50 MB")]),
+        ("see src/app.py:12.", [Entity("path", "src/app.py")]),
+        ("in /etc/hosts and ~/.ssh/config", [Entity("path", "/etc/hosts"), Entity("path", "~/.ssh/config")]),
+        ("README.md, and/or read/write", [Entity("path", "README.md")]),
+        ("at https://x.org/a?b=1.", [Entity("url", "https://x.org/a?b=1")]),
+        (
+            "commit 4f9a1bc, ticket ABC-123, #42",
+            [Entity("id", "4f9a1bc"), Entity("id", "ABC-123"), Entity("id", "#42")],
+        ),
+        ("123e4567-e89b-12d3-a456-426614174000", [Entity("id", "123e4567-e89b-12d3-a456-426614174000")]),
+        ("booking G72NSF of 12345 or 123", [Entity("id", "G72NSF"), Entity("id", "12345")]),
+        (
+            "took 3.5s, 30% of 50 MB",
+            [Entity("quantity", "3.5s"), Entity("quantity", "30%"), Entity("quantity", "50 MB")],
+        ),
         (
             "$1,000 on 2024-05-23 in 1.2.3",
-            [Fact("quantity", "$1,000"), Fact("quantity", "2024-05-23"), Fact("quantity", "1.2.3")],
+            [Entity("quantity", "$1,000"), Entity("quantity", "2024-05-23"), Entity("quantity", "1.2.3")],
         ),
-        ("a snake_case and CamelCase", [Fact("name", "snake_case"), Fact("name", "CamelCase")]),
+        ("a snake_case and CamelCase", [Entity("name", "snake_case"), Entity("name", "CamelCase")]),
         (
             "os.path.join or std::vector or utf8",
-            [Fact("name", "os.path.join"), Fact("name", "std::vector"), Fact("name", "utf8")],
+            [Entity("name", "os.path.join"), Entity("name", "std::vector"), Entity("name", "utf8")],
         ),
-        ('say "hello there" or "x"', [Fact("quoted", "hello there")]),
+        ('say "hello there" or "x"', [Entity("quoted", "hello there")]),
         ("Plain words, e.g. these. The End", []),
         ("", []),
     ],
 )
-def test_facts_are_told_apart(text: str, found: list[Fact]) -> None:
+def test_facts_are_told_apart(text: str, found: list[Entity]) -> None:
     assert list(facts(text)) == found
 
 
 @pytest.mark.parametrize(
     ("text", "fact"),
     [
-        ("設定はsrc/app.pyにあります", Fact("path", "src/app.py")),
-        ("関数parse_argsを呼ぶ", Fact("name", "parse_args")),
-        ("「必ず日本語で」と言った", Fact("quoted", "必ず日本語で")),
-        ("料金は1,200円です", Fact("quantity", "1,200円")),
-        ("所要時間は30 分です", Fact("quantity", "30 分")),
-        ("詳しくはhttps://x.org/aを参照", Fact("url", "https://x.org/a")),
+        ("設定はsrc/app.pyにあります", Entity("path", "src/app.py")),
+        ("関数parse_argsを呼ぶ", Entity("name", "parse_args")),
+        ("「必ず日本語で」と言った", Entity("quoted", "必ず日本語で")),
+        ("料金は1,200円です", Entity("quantity", "1,200円")),
+        ("所要時間は30 分です", Entity("quantity", "30 分")),
+        ("詳しくはhttps://x.org/aを参照", Entity("url", "https://x.org/a")),
     ],
 )
-def test_japanese_around_a_fact_does_not_hide_it(text: str, fact: Fact) -> None:
+def test_japanese_around_a_fact_does_not_hide_it(text: str, fact: Entity) -> None:
     assert fact in facts(text)
 
 
@@ -69,8 +75,8 @@ def test_a_huge_text_is_no_trouble(piece: str) -> None:
 # Which matter
 
 
-def use(command: str, result: str) -> Use:
-    return Use(Call("1", "bash", json.dumps({"command": command})), Result((Text(result),)))
+def use(command: str, result: str) -> ToolUse:
+    return ToolUse(Call("1", "bash", json.dumps({"command": command})), Result((Text(result),)))
 
 
 def turns() -> list[Turn]:
@@ -95,7 +101,7 @@ def test_a_fact_comes_with_the_newest_call_it_stands_in() -> None:
 
 
 def test_what_an_open_error_names_comes_first() -> None:
-    assert rank(turns(), open_errors="KeyError: rare_one")[0].fact == Fact("name", "rare_one")
+    assert rank(turns(), open_errors="KeyError: rare_one")[0].fact == Entity("name", "rare_one")
 
 
 def test_no_more_than_asked_is_given() -> None:
@@ -105,5 +111,5 @@ def test_no_more_than_asked_is_given() -> None:
 
 def test_an_origin_says_what_was_run_not_where() -> None:
     assert origin_of(use("cd /x && git -C /y log 2>&1", "")) == "git log"
-    assert origin_of(Use(Call("1", "Read", '{"file_path": "/a/b.py", "limit": 3}'), Result())) == "Read /a/b.py"
+    assert origin_of(ToolUse(Call("1", "Read", '{"file_path": "/a/b.py", "limit": 3}'), Result())) == "Read /a/b.py"
     assert origin_of(use("echo " + "x" * 500, ""), most=20) == "echo xxxxxxxxxxxxxx…"

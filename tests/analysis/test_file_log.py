@@ -9,16 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from yohaku.analysis.file_access import touches
-from yohaku.analysis.file_log import File, files, joined
-from yohaku.analysis.touch import Lines, Touch
-from yohaku.core.model import Call, Result, Step, Text, Turn, Use
+from yohaku.analysis.file_log import FileRecord, files, joined
+from yohaku.analysis.touch import FileAccess, Lines
+from yohaku.core.model import Call, Result, Step, Text, ToolUse, Turn
 
 
-def use(name: str, arguments: dict[str, Any], result: str = "", error: bool = False) -> Use:
-    return Use(Call("1", name, json.dumps(arguments)), Result((Text(result),), error))
+def use(name: str, arguments: dict[str, Any], result: str = "", error: bool = False) -> ToolUse:
+    return ToolUse(Call("1", name, json.dumps(arguments)), Result((Text(result),), error))
 
 
-def shell(command: str, result: str = "", error: bool = False) -> Use:
+def shell(command: str, result: str = "", error: bool = False) -> ToolUse:
     return use("bash", {"command": command}, result, error)
 
 
@@ -28,30 +28,30 @@ def shell(command: str, result: str = "", error: bool = False) -> Use:
 @pytest.mark.parametrize(
     ("call", "touch"),
     [
-        (use("Read", {"file_path": "/a.py"}), Touch("/a.py", "read")),
-        (use("Read", {"file_path": "/a.py", "offset": 10, "limit": 5}), Touch("/a.py", "read", (10, 14))),
-        (use("read_file", {"absolute_path": "/a.py", "limit": 5}), Touch("/a.py", "read", (1, 5))),
-        (use("read", {"filePath": "/a.py", "offset": 7}), Touch("/a.py", "read", (7, -1))),
-        (use("view", {"path": "/a.py", "view_range": [3, 9]}), Touch("/a.py", "read", (3, 9))),
-        (use("open", {"path": "a.py", "line_number": 40}), Touch("a.py", "read", (40, -1))),
-        (use("Write", {"file_path": "/a.py", "content": "x"}, "File created"), Touch("/a.py", "created")),
+        (use("Read", {"file_path": "/a.py"}), FileAccess("/a.py", "read")),
+        (use("Read", {"file_path": "/a.py", "offset": 10, "limit": 5}), FileAccess("/a.py", "read", (10, 14))),
+        (use("read_file", {"absolute_path": "/a.py", "limit": 5}), FileAccess("/a.py", "read", (1, 5))),
+        (use("read", {"filePath": "/a.py", "offset": 7}), FileAccess("/a.py", "read", (7, -1))),
+        (use("view", {"path": "/a.py", "view_range": [3, 9]}), FileAccess("/a.py", "read", (3, 9))),
+        (use("open", {"path": "a.py", "line_number": 40}), FileAccess("a.py", "read", (40, -1))),
+        (use("Write", {"file_path": "/a.py", "content": "x"}, "File created"), FileAccess("/a.py", "created")),
         (
             use("Write", {"file_path": "/a.py", "content": "x"}, "The file has been overwritten"),
-            Touch("/a.py", "modified"),
+            FileAccess("/a.py", "modified"),
         ),
-        (use("Edit", {"file_path": "/a.py", "old_string": "x"}, "updated"), Touch("/a.py", "modified")),
-        (use("MultiEdit", {"file_path": "/a.py", "edits": []}), Touch("/a.py", "modified")),
-        (use("NotebookEdit", {"notebook_path": "/a.ipynb"}), Touch("/a.ipynb", "modified")),
-        (use("replace", {"file_path": "/a.py"}), Touch("/a.py", "modified")),
-        (use("str_replace_editor", {"command": "view", "path": "/a.py"}), Touch("/a.py", "read")),
-        (use("str_replace_based_edit_tool", {"command": "create", "path": "/a.py"}), Touch("/a.py", "created")),
-        (use("str_replace_editor", {"command": "insert", "path": "/a.py"}), Touch("/a.py", "modified")),
-        (use("delete_file", {"target_file": "./a.py"}), Touch("a.py", "deleted")),
-        (use("write_file", {"path": "a.py"}, "失敗しました"), Touch("a.py", "created", None, False)),
-        (use("Edit", {"file_path": "/a.py"}, "x", error=True), Touch("/a.py", "modified", None, False)),
+        (use("Edit", {"file_path": "/a.py", "old_string": "x"}, "updated"), FileAccess("/a.py", "modified")),
+        (use("MultiEdit", {"file_path": "/a.py", "edits": []}), FileAccess("/a.py", "modified")),
+        (use("NotebookEdit", {"notebook_path": "/a.ipynb"}), FileAccess("/a.ipynb", "modified")),
+        (use("replace", {"file_path": "/a.py"}), FileAccess("/a.py", "modified")),
+        (use("str_replace_editor", {"command": "view", "path": "/a.py"}), FileAccess("/a.py", "read")),
+        (use("str_replace_based_edit_tool", {"command": "create", "path": "/a.py"}), FileAccess("/a.py", "created")),
+        (use("str_replace_editor", {"command": "insert", "path": "/a.py"}), FileAccess("/a.py", "modified")),
+        (use("delete_file", {"target_file": "./a.py"}), FileAccess("a.py", "deleted")),
+        (use("write_file", {"path": "a.py"}, "失敗しました"), FileAccess("a.py", "created", None, False)),
+        (use("Edit", {"file_path": "/a.py"}, "x", error=True), FileAccess("/a.py", "modified", None, False)),
     ],
 )
-def test_a_tool_is_known_by_its_words(call: Use, touch: Touch) -> None:
+def test_a_tool_is_known_by_its_words(call: ToolUse, touch: FileAccess) -> None:
     assert touches(call) == (touch,)
 
 
@@ -65,13 +65,13 @@ def test_a_tool_is_known_by_its_words(call: Use, touch: Touch) -> None:
         use("LSP", {"operation": "hover", "filePath": "/a.py"}),
     ],
 )
-def test_a_search_touches_no_file(call: Use) -> None:
+def test_a_search_touches_no_file(call: ToolUse) -> None:
     assert touches(call) == ()
 
 
 def test_a_move_deletes_and_creates() -> None:
     moved = use("move_file", {"source": "a", "destination": "b"})
-    assert touches(moved) == (Touch("a", "deleted"), Touch("b", "created"))
+    assert touches(moved) == (FileAccess("a", "deleted"), FileAccess("b", "created"))
 
 
 PATCH = """*** Begin Patch
@@ -92,24 +92,26 @@ PATCH = """*** Begin Patch
         shell(f"apply_patch <<'E'\n{PATCH}\nE"),
     ],
 )
-def test_a_patch_says_what_it_does_to_each_file(call: Use) -> None:
+def test_a_patch_says_what_it_does_to_each_file(call: ToolUse) -> None:
     assert touches(call) == (
-        Touch("a.py", "created"),
-        Touch("b.py", "modified"),
-        Touch("b.py", "deleted"),
-        Touch("c.py", "created"),
-        Touch("d.py", "deleted"),
+        FileAccess("a.py", "created"),
+        FileAccess("b.py", "modified"),
+        FileAccess("b.py", "deleted"),
+        FileAccess("c.py", "created"),
+        FileAccess("d.py", "deleted"),
     )
 
 
 def test_an_editor_that_keeps_a_file_open_says_which_in_its_result() -> None:
-    shown = "[File: /x/a.py (9 lines total)]\n1:x"
-    assert touches(use("edit", {"search": "x", "replace": "y"}, shown)) == (Touch("/x/a.py", "modified"),)
-    assert touches(use("execute", {"action": "edit 1:2\nx > y\nend_of_edit"}, shown)) == (Touch("/x/a.py", "modified"),)
+    shown = "[FileRecord: /x/a.py (9 lines total)]\n1:x"
+    assert touches(use("edit", {"search": "x", "replace": "y"}, shown)) == (FileAccess("/x/a.py", "modified"),)
+    assert touches(use("execute", {"action": "edit 1:2\nx > y\nend_of_edit"}, shown)) == (
+        FileAccess("/x/a.py", "modified"),
+    )
 
 
 def test_aider_says_what_it_edited() -> None:
-    assert touches(use("aider", {}, "Applied edit to a/b.py  \nCommit 1 x")) == (Touch("a/b.py", "modified"),)
+    assert touches(use("aider", {}, "Applied edit to a/b.py  \nCommit 1 x")) == (FileAccess("a/b.py", "modified"),)
 
 
 # Shell commands
@@ -118,57 +120,60 @@ def test_aider_says_what_it_edited() -> None:
 @pytest.mark.parametrize(
     ("command", "touched"),
     [
-        ("cat a.py b.py", [Touch("a.py", "read"), Touch("b.py", "read")]),
-        ("head -n 20 a.py", [Touch("a.py", "read", (1, 20))]),
-        ("head -50 a.py", [Touch("a.py", "read", (1, 50))]),
-        ("sed -n '10,20p' a.py", [Touch("a.py", "read", (10, 20))]),
-        ("sed -n '10,$p' a.py", [Touch("a.py", "read", (10, -1))]),
-        ("nl -ba a.py | sed -n '5,9p'", [Touch("a.py", "read", (5, 9))]),
-        ("cat a.py | head -3", [Touch("a.py", "read", (1, 3))]),
-        ("sed -i 's/x/y/' a.py", [Touch("a.py", "modified")]),
-        ("sed -i '' 's/x/y/' a.py", [Touch("a.py", "modified")]),
-        ("sed -i -e 's/x/y/' a.py", [Touch("a.py", "modified")]),
-        ("rm -rf a b", [Touch("a", "deleted"), Touch("b", "deleted")]),
-        ("mv a.py b/", [Touch("a.py", "deleted")]),
-        ("cp a b", [Touch("a", "read"), Touch("b", "created")]),
-        ("touch a; mkdir -p b/c", [Touch("a", "created"), Touch("b/c", "created")]),
-        ("echo x > a; echo y >> b", [Touch("a", "created"), Touch("b", "modified")]),
-        ("cat > a.py <<'EOF'\ncat b.py > c\nEOF", [Touch("a.py", "created")]),
-        ("make | tee -a log.txt", [Touch("log.txt", "modified")]),
-        ("git rm a && git mv b c", [Touch("a", "deleted"), Touch("b", "deleted"), Touch("c", "created")]),
-        ("git -C /x mv b c", [Touch("b", "deleted"), Touch("c", "created")]),
+        ("cat a.py b.py", [FileAccess("a.py", "read"), FileAccess("b.py", "read")]),
+        ("head -n 20 a.py", [FileAccess("a.py", "read", (1, 20))]),
+        ("head -50 a.py", [FileAccess("a.py", "read", (1, 50))]),
+        ("sed -n '10,20p' a.py", [FileAccess("a.py", "read", (10, 20))]),
+        ("sed -n '10,$p' a.py", [FileAccess("a.py", "read", (10, -1))]),
+        ("nl -ba a.py | sed -n '5,9p'", [FileAccess("a.py", "read", (5, 9))]),
+        ("cat a.py | head -3", [FileAccess("a.py", "read", (1, 3))]),
+        ("sed -i 's/x/y/' a.py", [FileAccess("a.py", "modified")]),
+        ("sed -i '' 's/x/y/' a.py", [FileAccess("a.py", "modified")]),
+        ("sed -i -e 's/x/y/' a.py", [FileAccess("a.py", "modified")]),
+        ("rm -rf a b", [FileAccess("a", "deleted"), FileAccess("b", "deleted")]),
+        ("mv a.py b/", [FileAccess("a.py", "deleted")]),
+        ("cp a b", [FileAccess("a", "read"), FileAccess("b", "created")]),
+        ("touch a; mkdir -p b/c", [FileAccess("a", "created"), FileAccess("b/c", "created")]),
+        ("echo x > a; echo y >> b", [FileAccess("a", "created"), FileAccess("b", "modified")]),
+        ("cat > a.py <<'EOF'\ncat b.py > c\nEOF", [FileAccess("a.py", "created")]),
+        ("make | tee -a log.txt", [FileAccess("log.txt", "modified")]),
+        (
+            "git rm a && git mv b c",
+            [FileAccess("a", "deleted"), FileAccess("b", "deleted"), FileAccess("c", "created")],
+        ),
+        ("git -C /x mv b c", [FileAccess("b", "deleted"), FileAccess("c", "created")]),
         ("git rm --cached a", []),
-        ("git checkout -- a.py", [Touch("a.py", "modified")]),
-        ("cd /x/y && cat ../a.py ./b.py", [Touch("../a.py", "read"), Touch("b.py", "read")]),
-        ("ls src", [Touch("src", "read")]),
+        ("git checkout -- a.py", [FileAccess("a.py", "modified")]),
+        ("cd /x/y && cat ../a.py ./b.py", [FileAccess("../a.py", "read"), FileAccess("b.py", "read")]),
+        ("ls src", [FileAccess("src", "read")]),
         ("ls *.py; cat $F", []),
         ("grep x a.py 2>/dev/null", []),
-        ("python a.py > out.txt 2>&1", [Touch("out.txt", "created")]),
-        ("bash -lc 'cat a.py'", [Touch("a.py", "read")]),
+        ("python a.py > out.txt 2>&1", [FileAccess("out.txt", "created")]),
+        ("bash -lc 'cat a.py'", [FileAccess("a.py", "read")]),
     ],
 )
-def test_a_shell_command_says_what_it_does(command: str, touched: list[Touch]) -> None:
+def test_a_shell_command_says_what_it_does(command: str, touched: list[FileAccess]) -> None:
     assert list(touches(shell(command))) == touched
 
 
 def test_a_path_is_told_as_it_was_said() -> None:
-    assert touches(use("exec_command", {"cmd": "cat a.py", "workdir": "/x"})) == (Touch("a.py", "read"),)
+    assert touches(use("exec_command", {"cmd": "cat a.py", "workdir": "/x"})) == (FileAccess("a.py", "read"),)
 
 
 def test_of_a_failed_command_the_last_part_failed() -> None:
     ran = shell("cat > a.py <<E\nx\nE\ncat b.py", "Exit code 1", error=True)
-    assert touches(ran) == (Touch("a.py", "created"), Touch("b.py", "read", None, False))
+    assert touches(ran) == (FileAccess("a.py", "created"), FileAccess("b.py", "read", None, False))
 
 
 def test_a_file_that_is_missing_was_not_touched() -> None:
     ran = shell("rm a b; true", "rm: cannot remove 'b': No such file or directory")
-    assert touches(ran) == (Touch("a", "deleted"), Touch("b", "deleted", None, False))
+    assert touches(ran) == (FileAccess("a", "deleted"), FileAccess("b", "deleted", None, False))
 
 
 # The ledger
 
 
-def turn(*uses: Use) -> Turn:
+def turn(*uses: ToolUse) -> Turn:
     return Turn((Text("go"),), tuple(Step((one,)) for one in uses))
 
 
@@ -186,9 +191,9 @@ def test_the_ledger_keeps_the_last_state_the_ranges_and_the_last_step() -> None:
         ),
     ]
     assert list(files(turns).values()) == [
-        File("/x/b.py", "read", ((1, -1),), 1),
-        File("/x/a.py", "modified", ((1, 17),), 3),
-        File("c.py", "deleted", (), 5),
+        FileRecord("/x/b.py", "read", ((1, -1),), 1),
+        FileRecord("/x/a.py", "modified", ((1, 17),), 3),
+        FileRecord("c.py", "deleted", (), 5),
     ]
 
 

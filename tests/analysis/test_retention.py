@@ -2,10 +2,20 @@ from __future__ import annotations
 
 import json
 
-from yohaku.analysis.retention import Facts, Survivor, allowance, appendix, holds, laid_down, rules, survey, tally
+from yohaku.analysis.retention import (
+    Retained,
+    RetentionCounts,
+    allowance,
+    appendix,
+    holds,
+    laid_down,
+    rules,
+    survey,
+    tally,
+)
 from yohaku.core.folds import Cut, Gist, Slot, Stub, View, ref_of, told
 from yohaku.core.history_builder import history_of
-from yohaku.core.model import Call, History, Result, Step, Text, Turn, Use
+from yohaku.core.model import Call, History, Result, Step, Text, ToolUse, Turn
 from yohaku.testing import ByteMeter
 
 COUNT = ByteMeter().count
@@ -14,7 +24,7 @@ LOG = "see docs/late_rows.md\nE   ValueError: row 71234 is late\n3 failed in 2.1
 
 def ran(number: int, command: str, result: str) -> Step:
     call = Call(str(number), "bash", json.dumps({"command": command}))
-    return Step((Use(call, Result((Text(result),))),))
+    return Step((ToolUse(call, Result((Text(result),))),))
 
 
 def history() -> History:
@@ -38,7 +48,7 @@ def gist_of(h: History, text: str) -> Gist:
 def test_without_folds_there_is_nothing_to_look_for_and_every_rule_is_kept() -> None:
     view = View(history())
     assert survey(view) == ()
-    assert rules(view) == (Survivor("rule", "Never touch the database.", "", "kept"),)
+    assert rules(view) == (Retained("rule", "Never touch the database.", "", "kept"),)
 
 
 def test_what_a_gist_does_not_tell_is_opened_by_its_ref() -> None:
@@ -65,7 +75,7 @@ def test_a_stub_is_looked_at_as_a_gist_is() -> None:
     shown = tally(survey(View(h).with_([stub])))
     assert shown.by_ref > 0 and shown.lost == 0
     blind = Stub(h.steps[0].key, Slot("result", 0, 0), "[folded]", ref_of(LOG), "w", "w", 90, 9)
-    assert tally(survey(View(h).with_([blind]))) == Facts(shown.kept, 0, shown.by_ref)
+    assert tally(survey(View(h).with_([blind]))) == RetentionCounts(shown.kept, 0, shown.by_ref)
 
 
 def test_a_fact_stands_where_it_is_a_word_of_its_own() -> None:

@@ -7,12 +7,12 @@ import pytest
 
 from yohaku.analysis import tool_calls
 from yohaku.analysis.tool_calls import command, complaint, errors, exit_code, failed, red_tests, words_of
-from yohaku.core.model import Call, Result, Text, Use
+from yohaku.core.model import Call, Result, Text, ToolUse
 
 
-def use(name: str, arguments: dict[str, Any] | str, result: str = "", error: bool = False) -> Use:
+def use(name: str, arguments: dict[str, Any] | str, result: str = "", error: bool = False) -> ToolUse:
     given = arguments if isinstance(arguments, str) else json.dumps(arguments)
-    return Use(Call("1", name, given), Result((Text(result),), error))
+    return ToolUse(Call("1", name, given), Result((Text(result),), error))
 
 
 # What was run
@@ -89,7 +89,7 @@ def test_the_tool_is_believed_before_the_output() -> None:
         (use("read", {"path": "a"}, "1: errors are values"), False),
     ],
 )
-def test_a_call_failed_if_it_or_its_result_says_so(failing: Use, is_so: bool) -> None:
+def test_a_call_failed_if_it_or_its_result_says_so(failing: ToolUse, is_so: bool) -> None:
     assert failed(failing) is is_so
 
 

@@ -20,7 +20,7 @@ from yohaku import Session, stores
 from yohaku.cli.main import main
 from yohaku.core.errors import BadSetting, StoreFailed
 from yohaku.core.folds import ref_of
-from yohaku.stores.fallback import Sheltered
+from yohaku.stores.fallback import FallbackStore
 from yohaku.stores.memory import MemoryStore
 from yohaku.stores.sqlite import SQLiteStore
 
@@ -405,7 +405,7 @@ def test_a_session_whose_store_fails_goes_on_in_memory_and_says_so_once(tmp_path
 
 
 def test_a_store_that_cannot_fail_or_is_sheltered_is_taken_as_it_is() -> None:
-    for store in (MemoryStore(), Sheltered(MemoryStore())):
+    for store in (MemoryStore(), FallbackStore(MemoryStore())):
         assert Session(4_096, store=store).store is store
 
 

@@ -29,12 +29,12 @@ from tests.agent.fakes import (
 )
 from tests.dialects.test_overflow import TOLD
 from yohaku import dialects
-from yohaku.agent.events import Said, Thought
+from yohaku.agent.events import TextDelta, ThoughtDelta
 from yohaku.agent.events import Told as Telling
-from yohaku.client.connection import Patience, said_in
+from yohaku.client.connection import Timeouts, said_in
 from yohaku.client.endpoint import Endpoint
-from yohaku.client.errors import Busy, CutOff, Garbled, Refused, TalkFailed, TooLong, Truncated, Unreachable
-from yohaku.client.model_client import Form, Talk, was_cut
+from yohaku.client.errors import Busy, CutOff, Garbled, RequestFailed, RequestRefused, TooLong, Truncated, Unreachable
+from yohaku.client.model_client import ModelClient, RequestForm, was_cut
 from yohaku.core.engine import Question
 from yohaku.core.errors import Unanswered
 from yohaku.core.history_builder import history_of
@@ -44,8 +44,8 @@ from yohaku.dialects.dialect import Answer, Usage
 from yohaku.dialects.overflow import Overflow
 
 KEY = "sk-very-secret-0123456789"
-QUICK = Patience(5.0, 5.0, tries=3, pause=0.001)
-IMPATIENT = Patience(0.05, 0.05, tries=3, pause=0.001)
+QUICK = Timeouts(5.0, 5.0, tries=3, pause=0.001)
+IMPATIENT = Timeouts(0.05, 0.05, tries=3, pause=0.001)
 ASKED = Question("summary", "Sum it up.", 300, "<summary>\n", ("</summary>",), '{"type": "object"}')
 
 every_dialect = pytest.mark.parametrize("dialect", dialects.CLASSES)
@@ -60,7 +60,7 @@ class Spoke:
     """One sending: what was heard, told, answered or raised."""
 
     def __init__(self) -> None:
-        self.heard: list[Said | Thought] = []
+        self.heard: list[TextDelta | ThoughtDelta] = []
         self.told: list[Telling] = []
         self.answer: Answer | None = None
         self.error: Any = None
@@ -68,18 +68,18 @@ class Spoke:
 
     @property
     def said(self) -> str:
-        return "".join(piece.text for piece in self.heard if isinstance(piece, Said))
+        return "".join(piece.text for piece in self.heard if isinstance(piece, TextDelta))
 
 
 def speak(
     script: Any,
     dialect: Any = "openai_chat",
-    patience: Patience = QUICK,
-    using: Callable[[Talk], Awaitable[Any]] | None = None,
+    patience: Timeouts = QUICK,
+    using: Callable[[ModelClient], Awaitable[Any]] | None = None,
     text: str = "Hello",
     weighs: int = 0,
     window: int = 8192,
-    form: Form | None = None,
+    form: RequestForm | None = None,
     **endpoint: Any,
 ) -> Spoke:
     spoke = Spoke()
@@ -87,13 +87,13 @@ def speak(
     async def run() -> None:
         async with script if isinstance(script, FakeServer) else FakeServer(script) as spoke.server:
             where = spoke.server.endpoint(dialect, **{"key": KEY, **endpoint})
-            talk = Talk(where, window=window, reserve=512, tell=spoke.told.append, patience=patience, form=form)
+            talk = ModelClient(where, window=window, reserve=512, tell=spoke.told.append, patience=patience, form=form)
             try:
                 if using:
                     spoke.answer = await using(talk)
                 else:
                     spoke.answer = await talk.send(body(dialect, text), spoke.heard.append, weighs=weighs)
-            except (TalkFailed, Unanswered) as error:
+            except (RequestFailed, Unanswered) as error:
                 spoke.error = error
             finally:
                 await talk.close()
@@ -163,7 +163,7 @@ def test_a_body_goes_where_its_dialect_is_spoken(
     dialect: str, path: str, headers: dict[str, str], fields: dict[str, Any]
 ) -> None:
     spoke = speak([spoken(dialect, "Hel", "lo", thought="Hm", prompt=9)], dialect)
-    assert spoke.heard == [Thought("Hm"), Said("Hel"), Said("lo")]
+    assert spoke.heard == [ThoughtDelta("Hm"), TextDelta("Hel"), TextDelta("lo")]
     assert spoke.answer and said_in(spoke.answer) == "Hello"
     assert spoke.answer.usage and spoke.answer.usage.prompt == 9
     [asked] = spoke.server.asked
@@ -190,7 +190,7 @@ def test_a_reply_is_asked_for_no_longer_than_the_model_can_say() -> None:
 
 
 def test_a_window_that_was_learned_is_used_from_then_on() -> None:
-    async def using(talk: Talk) -> Answer:
+    async def using(talk: ModelClient) -> Answer:
         await talk.send(body("ollama"), lambda _: None)
         talk.window, talk.reserve = 4096, 100
         return await talk.send(body("ollama"), lambda _: None)
@@ -217,7 +217,7 @@ def test_a_window_that_was_learned_is_used_from_then_on() -> None:
     ],
 )  # fmt: skip
 def test_what_a_server_does_not_take_is_left_out_from_then_on(message: str, before: Any, after: Any) -> None:
-    async def using(talk: Talk) -> Answer:
+    async def using(talk: ModelClient) -> Answer:
         await talk.send(body("openai_chat"), lambda _: None)
         return await talk.send(body("openai_chat"), lambda _: None)
 
@@ -230,7 +230,7 @@ def test_what_a_server_does_not_take_is_left_out_from_then_on(message: str, befo
 def test_a_server_that_refuses_everything_is_not_asked_for_ever() -> None:
     message = "stream stream_options max_tokens max_completion_tokens"
     spoke = speak([whole({"error": {"message": message}}, 400)])
-    assert isinstance(spoke.error, Refused) and len(spoke.server.asked) <= 5
+    assert isinstance(spoke.error, RequestRefused) and len(spoke.server.asked) <= 5
     plain(spoke.error)
 
 
@@ -292,7 +292,7 @@ def test_a_reply_there_was_no_more_room_for_is_an_answer_that_says_so(dialect: s
 def test_a_stream_that_breaks_off_keeps_what_was_heard(dialect: str, ending: Any) -> None:
     full = spoken(dialect, "Hel", "lo")
     first = next(n for n, chunk in enumerate(full.chunks) if b"Hel" in chunk)
-    spoke = speak([Played(full.chunks[: first + 1], ending=ending)], dialect, Patience(5.0, 0.05, 3, 0.001))
+    spoke = speak([Played(full.chunks[: first + 1], ending=ending)], dialect, Timeouts(5.0, 0.05, 3, 0.001))
     assert isinstance(spoke.error, CutOff)
     assert spoke.error.answer == Answer(Reply((Text("Hel"),)))
     assert spoke.said == "Hel" and len(spoke.server.asked) == 1
@@ -391,7 +391,7 @@ def test_a_failing_server_is_asked_again_and_then_told_of(status: int) -> None:
     failing = whole("<html><h1>Bad gateway</h1></html>", status)
     assert speak([failing, spoken("openai_chat", "Hello")]).said == "Hello"
     spoke = speak([failing])
-    assert isinstance(spoke.error, Refused) and (spoke.error.status, spoke.error.text) == (status, "a web page")
+    assert isinstance(spoke.error, RequestRefused) and (spoke.error.status, spoke.error.text) == (status, "a web page")
     plain(spoke.error)
 
 
@@ -419,7 +419,7 @@ def test_a_server_that_loads_its_model_is_waited_for() -> None:
 def test_a_refusal_is_told_once_in_plain_words(status: int, text: str, named: str) -> None:
     headers = {"location": "http://127.0.0.1:1/"} if status == 301 else {}
     spoke = speak([whole(text, status, **headers)])
-    assert isinstance(spoke.error, Refused) and spoke.error.status == status and len(spoke.server.asked) == 1
+    assert isinstance(spoke.error, RequestRefused) and spoke.error.status == status and len(spoke.server.asked) == 1
     assert named in str(spoke.error)
     plain(spoke.error)
 
@@ -428,9 +428,14 @@ def test_a_refusal_is_told_once_in_plain_words(status: int, text: str, named: st
     ("dialect", "error", "kind", "tries"),
     [
         ("anthropic", {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}, Busy, 3),
-        ("openai_chat", {"error": {"message": "Provider returned error", "code": 502}}, Refused, 3),
-        ("openai_chat", {"error": {"message": "bad tool", "code": 400}}, Refused, 1),
-        ("openai_responses", {"type": "response.failed", "response": {"error": {"code": "server_error"}}}, Refused, 3),
+        ("openai_chat", {"error": {"message": "Provider returned error", "code": 502}}, RequestRefused, 3),
+        ("openai_chat", {"error": {"message": "bad tool", "code": 400}}, RequestRefused, 1),
+        (
+            "openai_responses",
+            {"type": "response.failed", "response": {"error": {"code": "server_error"}}},
+            RequestRefused,
+            3,
+        ),
         ("openai_responses", {"type": "error", "code": "rate_limit_exceeded", "message": "slow down"}, Busy, 3),
         ("gemini", {"error": {"code": 503, "status": "UNAVAILABLE", "message": "later"}}, Busy, 3),
     ],
@@ -449,7 +454,7 @@ def test_an_error_that_comes_as_an_event_is_told_like_any_other(
 
 def test_an_error_of_ollama_comes_as_a_line() -> None:
     spoke = speak([Played((b'{"error":"model runner has unexpectedly stopped"}\n',), kind=NDJSON)], "ollama")
-    assert isinstance(spoke.error, Refused) and "model runner has unexpectedly stopped" in str(spoke.error)
+    assert isinstance(spoke.error, RequestRefused) and "model runner has unexpectedly stopped" in str(spoke.error)
     plain(spoke.error)
 
 
@@ -499,13 +504,13 @@ def test_garbage_never_breaks_us(dialect: str, chunks: list[bytes], status: int)
 # Connections.
 
 
-def unreachable(**endpoint: Any) -> TalkFailed:
-    async def run() -> TalkFailed:
+def unreachable(**endpoint: Any) -> RequestFailed:
+    async def run() -> RequestFailed:
         given = {"name": "Far", "provider": "x", "dialect": "openai_chat", "model": "m", "key": KEY, **endpoint}
-        talk = Talk(Endpoint(**given), window=8192, reserve=512, patience=QUICK)
+        talk = ModelClient(Endpoint(**given), window=8192, reserve=512, patience=QUICK)
         try:
             await talk.send(body("openai_chat"), lambda _: None)
-        except TalkFailed as error:
+        except RequestFailed as error:
             return error
         finally:
             await talk.close()
@@ -535,7 +540,7 @@ def test_what_cannot_be_reached_is_told_in_plain_words(url: str, why: str, monke
 
 
 def test_a_server_without_trust_is_told_as_such() -> None:
-    async def run() -> TalkFailed:
+    async def run() -> RequestFailed:
         async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             writer.write(b"HTTP/1.1 200 OK\r\n\r\n")
             writer.close()
@@ -543,10 +548,10 @@ def test_a_server_without_trust_is_told_as_such() -> None:
         server = await asyncio.start_server(answer, "127.0.0.1", 0)
         port = server.sockets[0].getsockname()[1]
         where = Endpoint("Far", "x", "openai_chat", f"https://127.0.0.1:{port}/v1", "m", KEY)
-        talk = Talk(where, window=8192, reserve=512, patience=QUICK)
+        talk = ModelClient(where, window=8192, reserve=512, patience=QUICK)
         try:
             await talk.send(body("openai_chat"), lambda _: None)
-        except TalkFailed as error:
+        except RequestFailed as error:
             return error
         finally:
             await talk.close()
@@ -573,24 +578,26 @@ def test_the_proxy_of_the_environment_is_used_but_not_for_this_machine(monkeypat
         monkeypatch.delenv("no_proxy", raising=False)
         monkeypatch.delenv("NO_PROXY", raising=False)
         for url in ("http://models.invalid/v1", "http://127.0.0.1:1/v1"):
-            talk = Talk(Endpoint("Far", "x", "openai_chat", url, "m", KEY), window=8192, reserve=512, patience=QUICK)
-            with pytest.raises(TalkFailed) as raised:
+            talk = ModelClient(
+                Endpoint("Far", "x", "openai_chat", url, "m", KEY), window=8192, reserve=512, patience=QUICK
+            )
+            with pytest.raises(RequestFailed) as raised:
                 await talk.send(body("openai_chat"), lambda _: None)
             plain_later.append(raised.value)
             await talk.close()
         server.close()
         return lines
 
-    plain_later: list[TalkFailed] = []
+    plain_later: list[RequestFailed] = []
     assert asyncio.run(run()) == ["POST http://models.invalid/v1/chat/completions HTTP/1.1"]
-    assert isinstance(plain_later[0], Refused) and isinstance(plain_later[1], Unreachable)
+    assert isinstance(plain_later[0], RequestRefused) and isinstance(plain_later[1], Unreachable)
 
 
 def test_stopping_closes_the_connection_at_once() -> None:
     async def run() -> None:
         for ending in (Played(ending="stall"), Played(spoken("openai_chat", "Hel").chunks[:1], ending="stall")):
             async with FakeServer([ending]) as server:
-                talk = Talk(server.endpoint("openai_chat"), window=8192, reserve=512)
+                talk = ModelClient(server.endpoint("openai_chat"), window=8192, reserve=512)
                 task = asyncio.create_task(talk.send(body("openai_chat"), lambda _: None))
                 while not server.asked:
                     await asyncio.sleep(0.001)
@@ -606,7 +613,7 @@ def test_stopping_closes_the_connection_at_once() -> None:
 
 
 def test_a_listener_that_fails_is_not_taken_for_the_server() -> None:
-    def hear(_: Said | Thought) -> None:
+    def hear(_: TextDelta | ThoughtDelta) -> None:
         raise BrokenPipeError
 
     with pytest.raises(BrokenPipeError):
@@ -647,7 +654,7 @@ def test_a_prompt_that_stood_in_the_cache_is_not_taken_for_cut(tells: bool) -> N
     server = FakeOllama(8_192, tells=tells)
     longer = {"messages": [*body("ollama", LONG)["messages"], {"role": "user", "content": "more " * 100}]}
 
-    async def using(talk: Talk) -> Answer:
+    async def using(talk: ModelClient) -> Answer:
         await talk.send(body("ollama", LONG), lambda _: None, weighs=5_000)
         server.cached = 5_000
         await talk.send({**longer, "model": "m"}, lambda _: None, weighs=tokens(longer))
@@ -677,7 +684,7 @@ def test_a_question_to_llama_cpp_is_held_to_its_schema_and_asked_plainly_where_t
     assert sent["response_format"]["json_schema"]["schema"] == {"type": "object"} and sent["max_tokens"] == 300
     refused = whole({"error": {"message": "response_format is not supported"}}, 400)
 
-    async def twice(talk: Talk) -> Any:
+    async def twice(talk: ModelClient) -> Any:
         await talk.ask(ASKED)
         return await talk.ask(ASKED)
 
@@ -686,7 +693,7 @@ def test_a_question_to_llama_cpp_is_held_to_its_schema_and_asked_plainly_where_t
 
 
 def test_an_answer_may_be_begun_where_the_server_goes_on_with_it() -> None:
-    spoke = asked([spoken("openai_chat", "x")], form=Form(True, False))
+    spoke = asked([spoken("openai_chat", "x")], form=RequestForm(True, False))
     assert spoke.server.asked[0].body["messages"][-1] == {"role": "assistant", "content": "<summary>"}
     assert spoke.server.asked[0].body["stop"] == ["</summary>"]
 

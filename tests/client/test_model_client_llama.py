@@ -12,23 +12,23 @@ import pytest
 
 from tests.models import tiny
 from tests.models.serving import Served
-from yohaku.agent.events import Said, Thought
-from yohaku.client.connection import Patience, said_in
+from yohaku.agent.events import TextDelta, ThoughtDelta
+from yohaku.client.connection import Timeouts, said_in
 from yohaku.client.endpoint import Endpoint
-from yohaku.client.errors import TalkFailed, TooLong
-from yohaku.client.model_client import Form, Talk, was_cut
+from yohaku.client.errors import RequestFailed, TooLong
+from yohaku.client.model_client import ModelClient, RequestForm, was_cut
 from yohaku.core.engine import Question
 from yohaku.core.history_builder import history_of
 from yohaku.core.model import Text, Tool, Turn
 from yohaku.dialects import dialect_named
 from yohaku.dialects.dialect import Answer
-from yohaku.summary.request import Order, question
+from yohaku.summary.request import SummaryRequest, question
 
 WINDOW = 8_192
 BASES = {"openai_chat": "/v1", "openai_responses": "/v1", "anthropic": ""}
 SHAPE = {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}
 READ = Tool("read_file", json.dumps({"name": "read_file", "description": "", "input_schema": SHAPE}))
-QUICK = Patience(60.0, 60.0, pause=0.001)
+QUICK = Timeouts(60.0, 60.0, pause=0.001)
 CHAT = "".join(tiny.SCRIPTS["chat"])
 
 spoken_here = pytest.mark.parametrize("dialect", BASES)
@@ -43,12 +43,12 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Served:
     return Served(path, WINDOW)
 
 
-def talked(served: Served, dialect: Any, using: Callable[[Talk], Awaitable[Any]], **how: Any) -> Any:
+def talked(served: Served, dialect: Any, using: Callable[[ModelClient], Awaitable[Any]], **how: Any) -> Any:
     url = str(served._server.listening_address) + BASES[dialect]
     where = Endpoint("llama.cpp", "llama.cpp", dialect, url, "tiny", local=True)
 
     async def run() -> Any:
-        talk = Talk(where, window=WINDOW, **{"reserve": 256, "patience": QUICK, **how})
+        talk = ModelClient(where, window=WINDOW, **{"reserve": 256, "patience": QUICK, **how})
         try:
             return await using(talk)
         finally:
@@ -63,7 +63,7 @@ def body(dialect: str, text: str, *tools: Tool) -> dict[str, Any]:
 
 @spoken_here
 def test_what_it_says_is_heard_piece_by_piece(served: Served, dialect: str) -> None:
-    heard: list[Said | Thought] = []
+    heard: list[TextDelta | ThoughtDelta] = []
     answer: Answer = talked(served, dialect, lambda talk: talk.send(body(dialect, "Hello 余白"), heard.append))
     assert said_in(answer) == CHAT == "".join(piece.text for piece in heard)
     assert len(heard) > 3 and not was_cut(answer, dialect)
@@ -92,9 +92,9 @@ def test_a_reply_without_room_is_seen_to_be_cut(served: Served, dialect: str) ->
 
 
 @pytest.mark.parametrize("dialect", ["openai_chat", "anthropic"])
-@pytest.mark.parametrize("form", [Form(False, False), Form(True, False)])
-def test_it_sums_up(served: Served, dialect: str, form: Form) -> None:
-    asked = question(Order("summary", 300), "USER: please change app.py")
+@pytest.mark.parametrize("form", [RequestForm(False, False), RequestForm(True, False)])
+def test_it_sums_up(served: Served, dialect: str, form: RequestForm) -> None:
+    asked = question(SummaryRequest("summary", 300), "USER: please change app.py")
     assert tiny.SUMMARY in talked(served, dialect, lambda talk: talk.ask(asked), form=form)
 
 
@@ -105,7 +105,7 @@ def test_it_is_held_to_a_schema(served: Served) -> None:
 
 
 def test_stopping_frees_the_server_for_the_next(served: Served) -> None:
-    async def using(talk: Talk) -> Answer:
+    async def using(talk: ModelClient) -> Answer:
         heard = asyncio.Event()
         task = asyncio.create_task(talk.send(body("openai_chat", "Hello"), lambda _: heard.set()))
         await heard.wait()
@@ -119,6 +119,6 @@ def test_stopping_frees_the_server_for_the_next(served: Served) -> None:
 
 def test_a_body_it_does_not_take_is_told_in_plain_words(served: Served) -> None:
     bad = {"messages": [{"role": "user", "content": "x"}], "tools": 5}
-    with pytest.raises(TalkFailed) as raised:
+    with pytest.raises(RequestFailed) as raised:
         talked(served, "openai_chat", lambda talk: talk.send(bad, lambda _: None))
     assert raised.value.said("ja").endswith("。")

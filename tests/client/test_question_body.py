@@ -14,7 +14,7 @@ from yohaku.core.engine import Question
 from yohaku.core.errors import Unanswered
 from yohaku.core.history_builder import history_of
 from yohaku.core.model import Call, History, Opaque, Reply, Text, Turn
-from yohaku.summary.request import Order, question
+from yohaku.summary.request import SummaryRequest, question
 from yohaku.testing import histories
 
 SCHEMA = {"type": "object", "properties": {"summary": {"type": "string"}}, "required": ["summary"]}
@@ -51,7 +51,11 @@ def test_a_question_is_a_body_with_its_limit_and_nothing_a_server_may_refuse(dia
 @every_dialect
 @pytest.mark.parametrize("how", [{}, {"prefill": True}, {"schema": True}, {"prefill": False, "schema": False}])
 def test_every_body_is_well_formed_and_offers_no_tools(dialect: str, how: dict[str, bool]) -> None:  # K5
-    for order in (Order("summary", 300), Order("snapshot", 300), Order("summary", 300, retain=None)):
+    for order in (
+        SummaryRequest("summary", 300),
+        SummaryRequest("snapshot", 300),
+        SummaryRequest("summary", 300, retain=None),
+    ):
         body = request(question(order, "USER: hello"), dialect, "m", **how)
         assert checkers.DIALECTS[dialect].problems(body) == []
         assert not {"tools", "tool_choice", "toolConfig"} & body.keys()

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from yohaku.client.endpoint import Endpoint
-from yohaku.client.errors import Refused
-from yohaku.client.request import Manners, address, headers, milder, proxy_for, shaped, where
+from yohaku.client.errors import RequestRefused
+from yohaku.client.request import Quirks, address, headers, milder, proxy_for, shaped, where
 
 
 def endpoint(dialect: Any = "openai_chat", url: str = "http://h/v1", **more: Any) -> Endpoint:
@@ -39,10 +39,10 @@ def test_a_key_has_no_blanks_and_makes_room_for_a_name_in_the_address() -> None:
 @pytest.mark.parametrize(
     ("status", "text", "sent", "after"),
     [
-        (400, "unknown field stream_options", {"stream_options": {}}, Manners(frozenset({"stream_options"}))),
-        (400, "'max_tokens' is not supported", {"max_tokens": 9}, Manners(frozenset({"max_tokens"}))),
-        (400, "max_tokens: 9,000 > 4,096, which is the maximum", {"max_tokens": 9000}, Manners(most=4096)),
-        (400, "max_tokens must be at most 8192", {"max_tokens": 9000}, Manners(most=8192)),
+        (400, "unknown field stream_options", {"stream_options": {}}, Quirks(frozenset({"stream_options"}))),
+        (400, "'max_tokens' is not supported", {"max_tokens": 9}, Quirks(frozenset({"max_tokens"}))),
+        (400, "max_tokens: 9,000 > 4,096, which is the maximum", {"max_tokens": 9000}, Quirks(most=4096)),
+        (400, "max_tokens must be at most 8192", {"max_tokens": 9000}, Quirks(most=8192)),
         (500, "unknown field stream_options", {"stream_options": {}}, None),
         (400, "unknown field stream_options", {}, None),
         (400, "upstream_options", {"stream_options": {}, "stream": True}, None),
@@ -50,16 +50,16 @@ def test_a_key_has_no_blanks_and_makes_room_for_a_name_in_the_address() -> None:
     ],
 )
 def test_a_refusal_that_names_a_field_of_ours_is_heeded(status: int, text: str, sent: Any, after: Any) -> None:
-    assert milder(Manners(), Refused(status, text), sent) == after
+    assert milder(Quirks(), RequestRefused(status, text), sent) == after
 
 
 def test_what_was_refused_under_both_names_is_not_asked_for_ever() -> None:
     sent = {"max_completion_tokens": 9}
-    assert milder(Manners(frozenset({"max_tokens"})), Refused(400, "max_completion_tokens"), sent) is None
+    assert milder(Quirks(frozenset({"max_tokens"})), RequestRefused(400, "max_completion_tokens"), sent) is None
 
 
 def test_manners_shape_what_is_sent() -> None:
-    manners = Manners(frozenset({"stream_options", "max_tokens"}), 100)
+    manners = Quirks(frozenset({"stream_options", "max_tokens"}), 100)
     sent = shaped({"messages": [], "max_tokens": 512}, endpoint(), manners)
     assert sent == {"model": "m", "messages": [], "stream": True, "max_completion_tokens": 100}
 

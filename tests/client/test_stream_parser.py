@@ -14,22 +14,22 @@ from hypothesis import strategies as st
 from tests.agent.fakes import spoken
 from tests.corpus.wire import exchanges
 from yohaku import dialects
-from yohaku.agent.events import Said, Thought
+from yohaku.agent.events import TextDelta, ThoughtDelta
 from yohaku.client.connection import said_in
-from yohaku.client.stream_parser import Ear, complaint_in
+from yohaku.client.stream_parser import StreamParser, complaint_in
 from yohaku.dialects import dialect_named
 
 every_dialect = pytest.mark.parametrize("dialect", dialects.CLASSES)
 
 
-def listened(dialect: str, chunks: list[bytes]) -> tuple[str, str, Ear]:
-    heard: list[Said | Thought] = []
-    ear = Ear(dialect_named(dialect), heard.append)
+def listened(dialect: str, chunks: list[bytes]) -> tuple[str, str, StreamParser]:
+    heard: list[TextDelta | ThoughtDelta] = []
+    ear = StreamParser(dialect_named(dialect), heard.append)
     for chunk in chunks:
         ear.take(chunk)
     ear.end()
-    said = "".join(piece.text for piece in heard if isinstance(piece, Said))
-    return said, "".join(piece.text for piece in heard if isinstance(piece, Thought)), ear
+    said = "".join(piece.text for piece in heard if isinstance(piece, TextDelta))
+    return said, "".join(piece.text for piece in heard if isinstance(piece, ThoughtDelta)), ear
 
 
 def cut(data: bytes, places: list[int]) -> list[bytes]:
@@ -55,14 +55,14 @@ def test_a_stream_split_anywhere_is_heard_whole(
 
 @every_dialect
 def test_a_piece_is_heard_as_soon_as_its_event_has_ended(dialect: str) -> None:
-    heard: list[Said | Thought] = []
-    ear = Ear(dialect_named(dialect), heard.append)
+    heard: list[TextDelta | ThoughtDelta] = []
+    ear = StreamParser(dialect_named(dialect), heard.append)
     counts = []
     for chunk in spoken(dialect, "one", "two").chunks:
         ear.take(chunk)
         counts.append(len(heard))
     assert sorted(set(counts)) in ([0, 1, 2], [1, 2])
-    assert heard == [Said("one"), Said("two")]
+    assert heard == [TextDelta("one"), TextDelta("two")]
 
 
 @pytest.mark.shared
@@ -88,12 +88,12 @@ def test_what_never_ends_takes_time_in_proportion() -> None:
 
 
 def test_what_was_said_in_no_event_is_heard_in_the_end() -> None:
-    heard: list[Said | Thought] = []
-    ear = Ear(dialect_named("openai_chat"), heard.append)
+    heard: list[TextDelta | ThoughtDelta] = []
+    ear = StreamParser(dialect_named("openai_chat"), heard.append)
     ear.take(spoken("openai_chat", "Hel").chunks[0])
     ear.rest("Hello")
     ear.rest("Hello")
-    assert heard == [Said("Hel"), Said("lo")]
+    assert heard == [TextDelta("Hel"), TextDelta("lo")]
 
 
 @pytest.mark.parametrize(

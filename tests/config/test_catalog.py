@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from yohaku.config import catalog
-from yohaku.config.catalog import Model, Prices, Provider, Tier
+from yohaku.config.catalog import Model, PriceTier, Provider, TokenPrices
 from yohaku.core.errors import Unreadable
 
 DATA = Path(catalog.__file__).parent
@@ -23,9 +23,9 @@ def found(name: str, provider: str | None = None) -> tuple[str, str] | None:
 
 
 def test_a_model_is_known_with_its_window_its_longest_reply_and_its_prices() -> None:
-    assert catalog.find("gpt-4o") == Model("gpt-4o", "openai", 128000, 16384, Prices(2.5, 10, 1.25))
+    assert catalog.find("gpt-4o") == Model("gpt-4o", "openai", 128000, 16384, TokenPrices(2.5, 10, 1.25))
     assert catalog.find("claude-sonnet-4-5") == Model(
-        "claude-sonnet-4-5", "anthropic", 200000, 64000, Prices(3, 15, 0.3, 3.75)
+        "claude-sonnet-4-5", "anthropic", 200000, 64000, TokenPrices(3, 15, 0.3, 3.75)
     )
 
 
@@ -35,8 +35,8 @@ def test_a_price_that_rises_with_the_prompt_says_where() -> None:
         "gemini",
         1048576,
         65536,
-        Prices(1.25, 10, 0.125),
-        Tier(200000, Prices(2.5, 15, 0.25)),
+        TokenPrices(1.25, 10, 0.125),
+        PriceTier(200000, TokenPrices(2.5, 15, 0.25)),
     )
 
 
@@ -238,9 +238,9 @@ def test_a_users_file_corrects_and_adds(tmp_path: Path) -> None:
         )
     )
     corrected = catalog.find("openai/gpt-4o-2024-08-06", overrides=file)
-    assert corrected == Model("gpt-4o", "", 64000, 16384, Prices(2.5, 10, 1.25), summary="gpt-4o-mini")
+    assert corrected == Model("gpt-4o", "", 64000, 16384, TokenPrices(2.5, 10, 1.25), summary="gpt-4o-mini")
     assert catalog.find("house/house-model", overrides=file) == Model("house-model", "house", 32000)
-    assert catalog.find("gpt-4o") == Model("gpt-4o", "openai", 128000, 16384, Prices(2.5, 10, 1.25))
+    assert catalog.find("gpt-4o") == Model("gpt-4o", "openai", 128000, 16384, TokenPrices(2.5, 10, 1.25))
     assert catalog.load(file).summary_for(corrected) == catalog.find("gpt-4o-mini")
 
 

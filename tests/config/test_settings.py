@@ -13,7 +13,7 @@ import pytest
 from yohaku import messages
 from yohaku.cli import main, parser
 from yohaku.config import catalog
-from yohaku.config.resolve import Endpoint, Window, endpoint, recipe_for, window_for
+from yohaku.config.resolve import ProviderAddress, ResolvedWindow, endpoint, recipe_for, window_for
 from yohaku.config.settings import KEYS, Notice, Settings, read, told, with_flags
 from yohaku.core.engine import Question
 from yohaku.core.errors import BadSetting, UnknownModel, UnknownRecipe
@@ -30,7 +30,7 @@ def config(folder: Path, text: str) -> Path:
     return file
 
 
-def texts(settings: Settings | Window) -> list[str]:
+def texts(settings: Settings | ResolvedWindow) -> list[str]:
     return [notice.text for notice in settings.warnings]
 
 
@@ -187,7 +187,7 @@ def test_keys_of_providers_are_found_but_never_shown() -> None:
     openai = catalog.load().provider("openai")
     assert openai is not None
     where = endpoint(openai, settings)
-    assert where == Endpoint("https://api.openai.com/v1", "sk-secret")
+    assert where == ProviderAddress("https://api.openai.com/v1", "sk-secret")
     assert "sk-secret" not in repr(settings) + repr(where)
 
 
@@ -205,13 +205,13 @@ def test_keys_of_providers_are_found_but_never_shown() -> None:
 def test_ollama_is_called_where_its_own_variable_says(said: str, url: str) -> None:
     ollama = catalog.load().provider("ollama")
     assert ollama is not None
-    assert endpoint(ollama, read(HOME | {"OLLAMA_HOST": said})) == Endpoint(url)
+    assert endpoint(ollama, read(HOME | {"OLLAMA_HOST": said})) == ProviderAddress(url)
 
 
 def test_a_dialect_the_provider_does_not_speak_is_refused() -> None:
     ollama = catalog.load().provider("ollama")
     assert ollama is not None
-    assert endpoint(ollama, read(HOME), "openai_chat") == Endpoint("http://127.0.0.1:11434/v1")
+    assert endpoint(ollama, read(HOME), "openai_chat") == ProviderAddress("http://127.0.0.1:11434/v1")
     with pytest.raises(ValueError, match="does not speak gemini: take ollama"):
         endpoint(ollama, read(HOME), "gemini")
 
@@ -223,12 +223,12 @@ ALL = HOME | {"CHATGPT_MAX_CONTEXT_LENGTH": "9000", "DEFAULT_MAX_CONTEXT_LENGTH"
 
 def test_c1_the_window_comes_from_the_first_that_knows() -> None:
     default = HOME | {"DEFAULT_MAX_CONTEXT_LENGTH": "7000"}
-    assert window_for("gpt-4o", read(ALL), window=5000) == Window(5000, "argument", 16384)
-    assert window_for("gpt-4o", read(ALL | {"YOHAKU_WINDOW": "6000"})) == Window(6000, "YOHAKU_WINDOW", 16384)
-    assert window_for("gpt-4o", read(ALL)) == Window(9000, "CHATGPT_MAX_CONTEXT_LENGTH", 16384)
-    assert window_for("gpt-4o", read(default)) == Window(7000, "DEFAULT_MAX_CONTEXT_LENGTH", 16384)
-    assert window_for("gpt-4o", read(HOME)) == Window(128000, "catalogue openai/gpt-4o", 16384)
-    assert window_for("nobody-knows", read(HOME)) == Window(
+    assert window_for("gpt-4o", read(ALL), window=5000) == ResolvedWindow(5000, "argument", 16384)
+    assert window_for("gpt-4o", read(ALL | {"YOHAKU_WINDOW": "6000"})) == ResolvedWindow(6000, "YOHAKU_WINDOW", 16384)
+    assert window_for("gpt-4o", read(ALL)) == ResolvedWindow(9000, "CHATGPT_MAX_CONTEXT_LENGTH", 16384)
+    assert window_for("gpt-4o", read(default)) == ResolvedWindow(7000, "DEFAULT_MAX_CONTEXT_LENGTH", 16384)
+    assert window_for("gpt-4o", read(HOME)) == ResolvedWindow(128000, "catalogue openai/gpt-4o", 16384)
+    assert window_for("nobody-knows", read(HOME)) == ResolvedWindow(
         4096,
         "default",
         None,
@@ -270,7 +270,7 @@ def test_c1_an_unknown_model_has_the_variable_of_its_dialect(dialect: str, varia
 
 def test_c1_a_provider_nobody_knows_has_a_variable_too() -> None:
     settings = read(HOME | {"MY_HOUSE_MAX_CONTEXT_LENGTH": "9000"})
-    assert window_for("x", settings, provider="my-house") == Window(9000, "MY_HOUSE_MAX_CONTEXT_LENGTH")
+    assert window_for("x", settings, provider="my-house") == ResolvedWindow(9000, "MY_HOUSE_MAX_CONTEXT_LENGTH")
 
 
 def test_c1_another_providers_variable_does_not_count() -> None:

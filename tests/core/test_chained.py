@@ -14,15 +14,15 @@ from tests.conftest import shared_folder
 from yohaku.analysis.file_log import files
 from yohaku.analysis.rules import standing
 from yohaku.core.budget import Budget
-from yohaku.core.engine import Folded, Outcome, TooBig, Wish, plan
+from yohaku.core.engine import Folded, Outcome, PlanOptions, TooBig, plan
 from yohaku.core.folds import Gist, View, ref_of, told
 from yohaku.core.history_builder import history_of
-from yohaku.core.model import Call, Result, Step, Text, Turn, Use
+from yohaku.core.model import Call, Result, Step, Text, ToolUse, Turn
 from yohaku.core.receipt import Receipt
 from yohaku.dialects.load import Request, load
 from yohaku.digest.gist import gist, ledger_in
 from yohaku.recipes.auto import RECIPES
-from yohaku.session.driver import Answers, drive
+from yohaku.session.driver import EffectHandlers, drive
 from yohaku.testing import ByteMeter, ScriptedModel
 
 FOLDINGS = 10
@@ -116,7 +116,7 @@ def growing(talk: Talk, limit: int, withdraw_at: int = 0) -> Iterator[list[Turn]
             yield turns
 
 
-def items(number: int, limit: int) -> Iterator[Text | Use]:
+def items(number: int, limit: int) -> Iterator[Text | ToolUse]:
     path = f"src/importer/module_{number}.py"
     lines = "".join(f"def handle_{number}_{n}(row): return parse_{n % 7}(row)  # {n * 13} bytes\n" for n in range(9))
     yield Text(f"I look at {path} because the profile points to it. " + "It is slow in the loop. " * (limit // 400))
@@ -131,8 +131,8 @@ def items(number: int, limit: int) -> Iterator[Text | Use]:
         yield use(number, "bash", {"command": f"pytest -x tests/test_{number}.py"}, log + "." * (limit // 40) + end)
 
 
-def use(number: int, name: str, given: dict[str, str], result: str) -> Use:
-    return Use(Call(f"c{number}", name, json.dumps(given)), Result((Text(result),)))
+def use(number: int, name: str, given: dict[str, str], result: str) -> ToolUse:
+    return ToolUse(Call(f"c{number}", name, json.dumps(given)), Result((Text(result),)))
 
 
 class Fold(NamedTuple):
@@ -143,12 +143,12 @@ class Fold(NamedTuple):
 
 def folded(talk: Talk, recipe: str, window: int, model: ScriptedModel | None, withdraw_at: int = 0) -> Iterator[Fold]:
     """Each of the foldings that hide something anew, ten of them."""
-    budget, wish = Budget.of(window), Wish(model=model is not None)
+    budget, wish = Budget.of(window), PlanOptions(model=model is not None)
     view, count = View(history_of([])), 0
     for turns in growing(talk, budget.limit, withdraw_at):
         history = history_of(turns)
         planning = plan(View(history, view.stubs, view.gists), budget, RECIPES[recipe], METER, wish)
-        outcome = drive(planning, Answers(model))
+        outcome = drive(planning, EffectHandlers(model))
         assert not isinstance(outcome.verdict, TooBig), outcome.verdict
         if any(isinstance(fold, Gist) for fold in outcome.folds):
             count += 1
@@ -209,7 +209,7 @@ def test_a_rule_in_a_prompt_too_long_to_be_shown_stands_in_its_stub(recipe: str,
     first = f"{rule}\n\n{log}\n\nWhat is slow?" if where == "before" else f"{log}\n\nWhat is slow? {rule} Thank you."
     looked = Step((Text("I look."), use(1, "bash", {"command": "make"}, "ok\n" * 40)))
     turns = [Turn((Text(first),), (looked, Step((Text("The loop."),)))), Turn((Text(f"{log}\n\nAnd here?"),))]
-    outcome = drive(plan(View(history_of(turns)), budget, RECIPES[recipe], METER, Wish(model=False)))
+    outcome = drive(plan(View(history_of(turns)), budget, RECIPES[recipe], METER, PlanOptions(model=False)))
     assert not isinstance(outcome.verdict, TooBig) or recipe == "chat-hybrid"
     if not isinstance(outcome.verdict, TooBig):
         assert outcome.folds and rule in shown(outcome)
@@ -241,7 +241,7 @@ def test_a_recorded_session_folded_keeps_its_rules_files_and_facts(path: Path, s
     if files(turns):
         assert f1(turns, 30_000) >= 0.95
     budget = Budget.of(32_768)
-    outcome = drive(plan(View(loaded.history), budget, RECIPES["auto"], METER, Wish(model=False)))
+    outcome = drive(plan(View(loaded.history), budget, RECIPES["auto"], METER, PlanOptions(model=False)))
     receipt = Receipt(outcome, budget.limit, True, METER.name)
     assert receipt.facts.lost == 0
     if not isinstance(outcome.verdict, TooBig):

@@ -6,22 +6,22 @@ from random import Random
 import pytest
 
 from yohaku.core.budget import Budget, Level
-from yohaku.core.cache_break_even import Payback
+from yohaku.core.cache_break_even import CacheBreakEven
 from yohaku.core.engine import (
     ROUNDS,
-    Asking,
+    AskingPass,
     Fits,
     Folded,
-    Folding,
+    FoldStarting,
     Inflated,
     Outcome,
     Pass,
+    PassContext,
+    PlanOptions,
     Question,
     Recipe,
-    Room,
     Rung,
     TooBig,
-    Wish,
     plan,
     too_big,
 )
@@ -31,7 +31,7 @@ from yohaku.core.history_builder import history_of
 from yohaku.core.model import History, Step, Text, Tool, Turn
 from yohaku.core.weigh import weigh
 from yohaku.recipes.auto import RECIPES
-from yohaku.session.driver import Answers, drive
+from yohaku.session.driver import EffectHandlers, drive
 from yohaku.testing import ByteMeter, ScriptedModel, conversation
 
 METER = ByteMeter()
@@ -67,7 +67,7 @@ def always(propose: Pass) -> Rung:
 
 
 def planned(view: View, limit: int, *rungs: Rung, answers: tuple[str, ...] = ()) -> Outcome:
-    return drive(plan(view, Budget(limit, 0), recipe(*rungs), METER), Answers(ScriptedModel(*answers)))
+    return drive(plan(view, Budget(limit, 0), recipe(*rungs), METER), EffectHandlers(ScriptedModel(*answers)))
 
 
 # Rungs
@@ -108,7 +108,7 @@ def test_a_folding_says_what_it_did() -> None:
     outcome = planned(v, 150, Rung("hot", proposing("[short]")))
     folded = v.with_([stub(v, "[short]")])
     ledgers = weigh(v.shown, METER), weigh(folded.shown, METER)
-    back = Payback(93, 65, 65 * 1.15 / 9.3)
+    back = CacheBreakEven(93, 65, 65 * 1.15 / 9.3)
     assert outcome == Outcome(folded, *ledgers, Folded(), (stub(v, "[short]"),), 0, (), back)
     assert (outcome.before.total, outcome.after.total) == (161, 68)
 
@@ -116,7 +116,7 @@ def test_a_folding_says_what_it_did() -> None:
 def test_a_rung_sees_the_view_the_rungs_before_it_left_and_the_goal_it_was_given() -> None:
     seen: list[tuple[View, int, int, int]] = []
 
-    def look(view: View, room: Room) -> list[Fold]:
+    def look(view: View, room: PassContext) -> list[Fold]:
         seen.append((view, room.ledger.total, room.goal, room.excess))
         assert room.meter is METER and room.budget == Budget(100, 0)
         return []
@@ -128,7 +128,7 @@ def test_a_rung_sees_the_view_the_rungs_before_it_left_and_the_goal_it_was_given
 
 
 def test_a_rung_that_is_no_longer_needed_is_not_asked() -> None:
-    def never(view: View, room: Room) -> list[Fold]:
+    def never(view: View, room: PassContext) -> list[Fold]:
         raise AssertionError("asked")
 
     v = view(100)
@@ -139,7 +139,7 @@ def test_only_the_folds_that_still_show_are_told() -> None:
     v = view(100, reply=50)
     (step,) = v.history.steps
 
-    def both(view: View, room: Room) -> list[Fold]:
+    def both(view: View, room: PassContext) -> list[Fold]:
         return [stub(view, "[a bit shorter]"), Stub(step.key, Slot("item", 0), "r" * 40, "ref", "reply", "why", 50, 40)]
 
     everything = Gist(step.key, "[gist]", "ref", "all", "why", 50, 10)
@@ -154,7 +154,7 @@ def test_only_the_folds_that_still_show_are_told() -> None:
 def shortening(by: int, least: int = 0) -> Pass:
     """Takes so many bytes from the prompt each time it is asked."""
 
-    def propose(view: View, room: Room) -> list[Fold]:
+    def propose(view: View, room: PassContext) -> list[Fold]:
         (part,) = view.shown.turns[0].prompt
         assert isinstance(part, Text)
         left = len(part.text) - by
@@ -168,7 +168,7 @@ def test_what_a_later_rung_leaves_an_earlier_one_to_do_is_done_at_once() -> None
     (step,) = v.history.steps
     reply = Stub(step.key, Slot("item", 0), "[r]", "ref", "reply", "why", 50, 3)
 
-    def after_the_reply(view: View, room: Room) -> list[Fold]:
+    def after_the_reply(view: View, room: PassContext) -> list[Fold]:
         return [stub(view, "[short]")] if view.live == (reply,) else []
 
     outcome = planned(v, 100, always(after_the_reply), always(lambda view, room: [reply]))
@@ -178,7 +178,7 @@ def test_what_a_later_rung_leaves_an_earlier_one_to_do_is_done_at_once() -> None
 def test_the_rungs_are_gone_through_until_nothing_changes() -> None:
     asked: list[int] = []
 
-    def counting(view: View, room: Room) -> list[Fold]:
+    def counting(view: View, room: PassContext) -> list[Fold]:
         asked.append(room.ledger.total)
         return []
 
@@ -214,7 +214,7 @@ def test_the_verdict_says_when_folds_that_grow_were_refused() -> None:
 def test_folds_that_say_they_shrink_and_do_not_are_refused_together() -> None:
     v = view(10)
 
-    def lying(view: View, room: Room) -> list[Fold]:
+    def lying(view: View, room: PassContext) -> list[Fold]:
         return [stub(view, "[a text that is longer than what it hides]", before=100, after=5)]
 
     outcome = planned(v, 10_000, always(lying))
@@ -237,7 +237,7 @@ def test_a_refused_proposal_does_not_stop_the_next_rung() -> None:
 # Questions
 
 
-def asking(view: View, room: Room) -> Asking:
+def asking(view: View, room: PassContext) -> AskingPass:
     first = yield Question("gist", "what was said?", 50)
     second = yield Question("check", f"is this true: {first}", 5)
     return [stub(view, f"[{first} {second}]")]
@@ -246,7 +246,7 @@ def asking(view: View, room: Room) -> Asking:
 def test_a_pass_that_needs_a_model_yields_its_questions_and_is_sent_the_answers() -> None:
     v = view(100)
     planning = plan(v, Budget(100, 0), recipe(Rung("over", asking)), METER)
-    assert next(planning) == Folding(manual=False, weight=107, limit=100)
+    assert next(planning) == FoldStarting(manual=False, weight=107, limit=100)
     assert planning.send("") == Question("gist", "what was said?", 50)
     assert planning.send("a tale") == Question("check", "is this true: a tale", 5)
     with pytest.raises(StopIteration) as stopped:
@@ -266,7 +266,7 @@ def test_a_question_nobody_answers_ends_the_planning_when_the_pass_cannot_do_wit
 
 
 def test_a_pass_may_do_without_a_model_where_nobody_answers() -> None:
-    def frugal(view: View, room: Room) -> Asking:
+    def frugal(view: View, room: PassContext) -> AskingPass:
         try:
             text = yield Question("gist", "what was said?", 50)
         except Unanswered:
@@ -278,7 +278,7 @@ def test_a_pass_may_do_without_a_model_where_nobody_answers() -> None:
 
 
 def test_a_pass_may_ask_something_else_where_nobody_answers() -> None:
-    def stubborn(view: View, room: Room) -> Asking:
+    def stubborn(view: View, room: PassContext) -> AskingPass:
         try:
             yield Question("gist", "what was said?", 50)
         except Unanswered:
@@ -298,7 +298,7 @@ def test_a_pass_may_ask_something_else_where_nobody_answers() -> None:
 
 
 def test_a_pass_may_be_a_generator_that_asks_nothing() -> None:
-    def quiet(view: View, room: Room) -> Generator[Question, str, list[Fold]]:
+    def quiet(view: View, room: PassContext) -> Generator[Question, str, list[Fold]]:
         if room.excess < 0:
             yield Question("never", "", 0)
         return [stub(view, "[short]")]
@@ -378,39 +378,42 @@ def test_an_empty_conversation_fits() -> None:
 def test_a_folding_the_surface_refuses_changes_nothing() -> None:
     v = view(100)
     outcome = drive(
-        plan(v, Budget(120, 0), recipe(Rung("hot", proposing("[short]"))), METER), Answers(before=lambda folding: False)
+        plan(v, Budget(120, 0), recipe(Rung("hot", proposing("[short]"))), METER),
+        EffectHandlers(before=lambda folding: False),
     )
     assert (outcome.view, outcome.folds, outcome.verdict) == (v, (), Fits())
 
 
 def test_what_does_not_fit_unfolded_is_not_sent_when_the_surface_refuses_to_fold() -> None:
     planning = plan(view(100), Budget(100, 0), recipe(Rung("over", proposing("[short]"))), METER)
-    outcome = drive(planning, Answers(before=lambda folding: False))
+    outcome = drive(planning, EffectHandlers(before=lambda folding: False))
     assert outcome.verdict == TooBig("the conversation, which was not to be folded,", 107, 100)
 
 
 def test_the_user_may_have_it_folded_below_any_level_and_say_what_to_keep() -> None:
-    heard: list[Wish] = []
+    heard: list[PlanOptions] = []
 
-    def listening(view: View, room: Room) -> list[Fold]:
+    def listening(view: View, room: PassContext) -> list[Fold]:
         heard.append(room.wish)
         return [stub(view, "[short]")]
 
-    planning = plan(view(100), Budget(10_000, 0), recipe(Rung("full", listening)), METER, Wish(manual=True, words="a"))
-    outcome = drive(planning, Answers(before=lambda folding: "b"))
+    planning = plan(
+        view(100), Budget(10_000, 0), recipe(Rung("full", listening)), METER, PlanOptions(manual=True, words="a")
+    )
+    outcome = drive(planning, EffectHandlers(before=lambda folding: "b"))
     assert outcome.verdict == Folded() and [(wish.manual, wish.words) for wish in heard] == [(True, "a\nb")]
 
 
 def test_a_rung_that_must_pay_back_waits_until_it_does() -> None:
     rung = Rung("calm", proposing("[short]"), goal="calm", pays=True)
     v = view(100, reply=50)
-    assert drive(plan(v, Budget(200, 0), recipe(rung), METER, Wish(ahead=8))).verdict == Fits()
-    assert drive(plan(v, Budget(200, 0), recipe(rung), METER, Wish(ahead=9))).verdict == Folded()
-    assert drive(plan(v, Budget(150, 0), recipe(rung), METER, Wish(ahead=8))).verdict == Folded()  # it must
+    assert drive(plan(v, Budget(200, 0), recipe(rung), METER, PlanOptions(ahead=8))).verdict == Fits()
+    assert drive(plan(v, Budget(200, 0), recipe(rung), METER, PlanOptions(ahead=9))).verdict == Folded()
+    assert drive(plan(v, Budget(150, 0), recipe(rung), METER, PlanOptions(ahead=8))).verdict == Folded()  # it must
 
 
 def test_why_a_question_had_no_answer_is_told() -> None:
-    def frugal(view: View, room: Room) -> Asking:
+    def frugal(view: View, room: PassContext) -> AskingPass:
         try:
             text = yield Question("gist", "what was said?", 50)
         except Unanswered:
@@ -420,5 +423,5 @@ def test_why_a_question_had_no_answer_is_told() -> None:
     def broken(question: Question) -> str:
         raise TimeoutError("too slow")
 
-    outcome = drive(plan(view(100), Budget(100, 0), recipe(Rung("over", frugal)), METER), Answers(broken))
+    outcome = drive(plan(view(100), Budget(100, 0), recipe(Rung("over", frugal)), METER), EffectHandlers(broken))
     assert (outcome.verdict, outcome.failed) == (Folded(), ("the question for gist failed: too slow",))

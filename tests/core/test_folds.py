@@ -27,14 +27,14 @@ from yohaku.core.folds import (
     told,
 )
 from yohaku.core.history_builder import history_of
-from yohaku.core.model import Call, History, Opaque, Reply, Result, Step, Text, Tool, Turn, Use
+from yohaku.core.model import Call, History, Opaque, Reply, Result, Step, Text, Tool, ToolUse, Turn
 from yohaku.testing import PNG, conversation
 
 IMAGE = Opaque("image", PNG, "base64", "image/png", at=(3, "content", 1))
 ARGUMENTS = '{"path":"a.py","content":"long"}'
-LOOK = Step((Text("I look."), Use(Call("1", "bash", ARGUMENTS), Result((Text("out 1"), IMAGE)))))
+LOOK = Step((Text("I look."), ToolUse(Call("1", "bash", ARGUMENTS), Result((Text("out 1"), IMAGE)))))
 DONE = Step((Text("Done."),))
-AGAIN = Step((Use(Call("2", "bash", "{}"), Result((Text("out 2"),), error=True)),))
+AGAIN = Step((ToolUse(Call("2", "bash", "{}"), Result((Text("out 2"),), error=True)),))
 
 
 def history() -> History:
@@ -87,8 +87,8 @@ def test_stubs_show_where_they_stand_and_nowhere_else() -> None:
         ]
     )
     call = Call("1", "bash", '{"path":"a.py","content":"[argument]"}')
-    look = Step((Text("[text]"), Use(call, Result((Text("out 1"), Text("[screenshot]"))))))
-    again = Step((Use(Call("2", "bash", "{}"), Result((Text("[result]"),))),))
+    look = Step((Text("[text]"), ToolUse(call, Result((Text("out 1"), Text("[screenshot]"))))))
+    again = Step((ToolUse(Call("2", "bash", "{}"), Result((Text("[result]"),))),))
     assert view.shown == History(h.system, h.tools, (Turn((Text("first"), Text("[image]")), (look, again)), h.turns[1]))
 
 
@@ -375,4 +375,4 @@ def test_the_parts_of_an_earlier_gist_are_parts_of_a_later_one() -> None:
 
 def _with_calls(steps: tuple[Step, ...]) -> tuple[Step, ...]:
     """Replies without calls would be one reply."""
-    return tuple(Step((*step.items, Use(Call(f"{n}", "bash", "{}"), Result()))) for n, step in enumerate(steps))
+    return tuple(Step((*step.items, ToolUse(Call(f"{n}", "bash", "{}"), Result()))) for n, step in enumerate(steps))

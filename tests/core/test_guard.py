@@ -8,11 +8,11 @@ from random import Random
 import pytest
 
 from yohaku.core.budget import Budget
-from yohaku.core.engine import Fits, Folded, Outcome, Recipe, Room, Rung, TooBig, Wish, plan
+from yohaku.core.engine import Fits, Folded, Outcome, PassContext, PlanOptions, Recipe, Rung, TooBig, plan
 from yohaku.core.folds import Cut, Fold, Gist, Slot, Stub, View, ref_of, told
 from yohaku.core.guard import AGAIN, Place, place_of
 from yohaku.core.history_builder import history_of
-from yohaku.core.model import Call, History, Opaque, Result, Step, Text, Turn, Use
+from yohaku.core.model import Call, History, Opaque, Result, Step, Text, ToolUse, Turn
 from yohaku.core.pins import TITLE, TITLE_JA, Pin, find
 from yohaku.core.weigh import weigh
 from yohaku.recipes.auto import RECIPES
@@ -24,7 +24,7 @@ WINDOW = 8_000
 
 def used(number: int, size: int = 600) -> Step:
     call = Call(f"c{number}", "bash", f'{{"command":"cat {number}.log"}}')
-    return Step((Use(call, Result((Text(f"{number}: " + "all is well. " * (size // 13)),))),))
+    return Step((ToolUse(call, Result((Text(f"{number}: " + "all is well. " * (size // 13)),))),))
 
 
 def agent(steps: int, asked: str = "Read the logs.") -> History:
@@ -33,7 +33,7 @@ def agent(steps: int, asked: str = "Read the logs.") -> History:
 
 def planned(view: View, recipe: str | Recipe = "auto", window: int = WINDOW, **wish: object) -> Outcome:
     found = RECIPES[recipe] if isinstance(recipe, str) else recipe
-    return drive(plan(view, Budget.of(window), found, ByteMeter(), Wish(**wish)))  # type: ignore[arg-type]
+    return drive(plan(view, Budget.of(window), found, ByteMeter(), PlanOptions(**wish)))  # type: ignore[arg-type]
 
 
 def places(folds: tuple[Fold, ...]) -> frozenset[Place]:
@@ -111,7 +111,7 @@ def test_undoing_any_folding_leaves_it_open_or_folds_it_again_visibly(recipe: st
 
 
 def test_a_recipe_without_a_last_resort_may_fold_what_is_held_too() -> None:
-    def hide(view: View, room: Room) -> list[Fold]:
+    def hide(view: View, room: PassContext) -> list[Fold]:
         cut = Cut(0, 8)
         hidden = told(view.hidden(cut))
         return [] if view.gist else [Gist(view.key_at(cut), "[folded]", ref_of(hidden), "all", "full", 9_000, 9)]
@@ -125,7 +125,7 @@ def test_a_recipe_without_a_last_resort_may_fold_what_is_held_too() -> None:
 def test_no_model_is_asked_for_a_gist_that_may_not_stand() -> None:
     view, held = full()
     held |= {(view.history.steps[-2].key, None)}
-    questions = plan(view, Budget.of(WINDOW), RECIPES["auto"], ByteMeter(), Wish(held=held))
+    questions = plan(view, Budget.of(WINDOW), RECIPES["auto"], ByteMeter(), PlanOptions(held=held))
     effects = []
     try:
         while True:

@@ -11,13 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from yohaku.core.errors import Malformed
-from yohaku.core.history_builder import Scribe, history_of
-from yohaku.core.model import Call, History, Opaque, Part, Reply, Result, Step, Text, Tool, Turn, Use
+from yohaku.core.history_builder import HistoryBuilder, history_of
+from yohaku.core.model import Call, History, Opaque, Part, Reply, Result, Step, Text, Tool, ToolUse, Turn
 from yohaku.testing import conversation, histories
 
 
-def use(call_id: str = "1", text: str = "out", arguments: str = '{"a":1,"b":2}') -> Use:
-    return Use(Call(call_id, "bash", arguments), Result((Text(text),)))
+def use(call_id: str = "1", text: str = "out", arguments: str = '{"a":1,"b":2}') -> ToolUse:
+    return ToolUse(Call(call_id, "bash", arguments), Result((Text(text),)))
 
 
 def turn(prompt: str, *steps: Step) -> Turn:
@@ -28,14 +28,14 @@ def keys(history: History) -> list[str]:
     return [key for turn in history.turns for key in (turn.key, *(step.key for step in turn.steps))]
 
 
-def scribe_at(where: str) -> Scribe:
-    scribe = Scribe()
+def scribe_at(where: str) -> HistoryBuilder:
+    scribe = HistoryBuilder()
     scribe.prompt(Text("go"))
     scribe.where = where
     return scribe
 
 
-def take(scribe: Scribe, history: History) -> None:
+def take(scribe: HistoryBuilder, history: History) -> None:
     """Says a history to a scribe, asking for what it has so far wherever that is well formed."""
     for turn in history.turns:
         for part in turn.prompt:
@@ -44,7 +44,7 @@ def take(scribe: Scribe, history: History) -> None:
         for step in turn.steps:
             scribe.reply()
             for item in step.items:
-                scribe.say(item.call if isinstance(item, Use) else item)
+                scribe.say(item.call if isinstance(item, ToolUse) else item)
             scribe.history()
             for use in step.uses:
                 scribe.answer(use.call.id, use.result)
@@ -143,7 +143,7 @@ def test_a_history_made_by_hand_is_checked_too() -> None:
 
 
 def test_prompts_in_a_row_are_one_turn_and_a_prompt_after_a_step_begins_the_next() -> None:
-    scribe = Scribe()
+    scribe = HistoryBuilder()
     for part in (Text("a"), Text("b")):
         scribe.prompt(part)
     scribe.say(Text("c"))
@@ -152,7 +152,7 @@ def test_prompts_in_a_row_are_one_turn_and_a_prompt_after_a_step_begins_the_next
 
 
 def test_replies_without_calls_in_a_row_are_one_step() -> None:
-    scribe = Scribe()
+    scribe = HistoryBuilder()
     scribe.prompt(Text("a"))
     for word in ("b", "c"):
         scribe.reply()
@@ -161,25 +161,25 @@ def test_replies_without_calls_in_a_row_are_one_step() -> None:
 
 
 def test_what_the_model_says_after_its_results_is_the_next_step() -> None:
-    scribe = Scribe()
+    scribe = HistoryBuilder()
     scribe.prompt(Text("a"))
     scribe.say(Call("1", "bash", "{}"))
     scribe.answer("1", Result())
     scribe.say(Text("b"))
     assert scribe.history() == History(
-        turns=(turn("a", Step((Use(Call("1", "bash", "{}"), Result()),)), Step((Text("b"),))),)
+        turns=(turn("a", Step((ToolUse(Call("1", "bash", "{}"), Result()),)), Step((Text("b"),))),)
     )
 
 
 def test_a_conversation_the_model_begins_has_a_turn_without_a_prompt() -> None:
-    scribe = Scribe()
+    scribe = HistoryBuilder()
     scribe.say(Text("Welcome."))
     assert scribe.history() == History(turns=(Turn((), (Step((Text("Welcome."),)),)),))
 
 
 def test_nothing_said_is_an_empty_history() -> None:
-    assert Scribe().history() == History()
-    assert not Scribe().began
+    assert HistoryBuilder().history() == History()
+    assert not HistoryBuilder().began
 
 
 def test_calls_at_the_very_end_are_pending_with_the_text_before_them() -> None:
@@ -224,7 +224,7 @@ def test_a_key_hangs_on_everything_said_before_it_and_on_nothing_after(history: 
 @given(histories(max_turns=3, max_steps=4, interleaved=True))
 @settings(max_examples=60)
 def test_reading_on_gives_the_same_history_and_keys_as_reading_at_once(history: History) -> None:
-    scribe = Scribe()
+    scribe = HistoryBuilder()
     scribe.system, scribe.tools = list(history.system), list(history.tools)
     take(scribe, history)
     assert scribe.history() == history
@@ -253,7 +253,7 @@ THOUGHT: Part = Opaque("thought", "sealed")
         ("places", Step((Text("look", at=(5, "content")), use()))),
         ("thoughts", Step((THOUGHT, Text("look"), use(), THOUGHT))),
         ("JSON", Step((Text("look"), use(arguments='{"b": 2, "a": 1}')))),
-        ("marks of errors", Step((Text("look"), Use(use().call, Result((Text("out"),), error=True))))),
+        ("marks of errors", Step((Text("look"), ToolUse(use().call, Result((Text("out"),), error=True))))),
     ],
 )
 def test_what_clients_change_between_requests_is_no_part_of_a_key(why: str, other: Step) -> None:
@@ -267,9 +267,9 @@ def test_what_clients_change_between_requests_is_no_part_of_a_key(why: str, othe
         Step((use(), Text("look"))),
         Step((Text("look"), use(text="out."))),
         Step((Text("look"), use(arguments='{"a":1,"b":3}'))),
-        Step((Text("look"), Use(Call("1", "read", '{"a":1,"b":2}'), Result((Text("out"),))))),
-        Step((Text("look"), Use(use().call, Result((Text("o"), Text("ut")))))),
-        Step((Text("look"), Use(use().call, Result()))),
+        Step((Text("look"), ToolUse(Call("1", "read", '{"a":1,"b":2}'), Result((Text("out"),))))),
+        Step((Text("look"), ToolUse(use().call, Result((Text("o"), Text("ut")))))),
+        Step((Text("look"), ToolUse(use().call, Result()))),
         Step((Text("look"), use(), Opaque("image", "x", "base64"))),
     ],
 )

@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 
 from yohaku.core.errors import Malformed
-from yohaku.core.model import Call, History, Opaque, Reply, Result, Step, Text, Tool, Turn, Use, canonical
+from yohaku.core.model import Call, History, Opaque, Reply, Result, Step, Text, Tool, ToolUse, Turn, canonical
 
 
 def call(call_id: str = "1", arguments: str = '{"path":"a.py","n":3}') -> Call:
@@ -22,7 +22,7 @@ def test_a_settled_reply_is_a_step_with_its_items_in_the_order_they_were_said() 
 
     step = reply.settle({"2": result("two"), "1": result("one")})
 
-    assert step == Step((thought, first, Use(call("1"), result("one")), second, Use(call("2"), result("two"))))
+    assert step == Step((thought, first, ToolUse(call("1"), result("one")), second, ToolUse(call("2"), result("two"))))
 
 
 def test_a_reply_without_calls_settles_without_results() -> None:
@@ -36,7 +36,9 @@ def test_a_call_without_its_result_cannot_become_a_step() -> None:
 
 
 def test_results_nobody_asked_for_are_left_out_by_settling() -> None:
-    assert Reply((call("1"),)).settle({"1": result("one"), "9": result("?")}) == Step((Use(call("1"), result("one")),))
+    assert Reply((call("1"),)).settle({"1": result("one"), "9": result("?")}) == Step(
+        (ToolUse(call("1"), result("one")),)
+    )
 
 
 def test_the_calls_of_a_reply_are_its_open_ones_in_order() -> None:
@@ -44,7 +46,7 @@ def test_the_calls_of_a_reply_are_its_open_ones_in_order() -> None:
 
 
 def test_the_uses_of_a_step_leave_its_texts_out() -> None:
-    use = Use(call(), result("one"))
+    use = ToolUse(call(), result("one"))
     assert Step((Text("a"), use, Text("b"))).uses == (use,)
 
 

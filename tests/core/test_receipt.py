@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from yohaku.analysis.retention import Facts
+from yohaku.analysis.retention import RetentionCounts
 from yohaku.core.budget import Budget
 from yohaku.core.engine import Fits, Folded, Inflated, Outcome, TooBig, plan
 from yohaku.core.folds import Fold, Gist, Slot, Stub, View
 from yohaku.core.history_builder import history_of
-from yohaku.core.model import Call, History, Result, Step, Text, Turn, Use
-from yohaku.core.receipt import Receipt, Survived
+from yohaku.core.model import Call, History, Result, Step, Text, ToolUse, Turn
+from yohaku.core.receipt import PieceCounts, Receipt
 from yohaku.core.weigh import weigh
 from yohaku.recipes.auto import RECIPES
 from yohaku.session.driver import drive
@@ -22,8 +22,8 @@ CONTRACT = ["verdict", "before", "after", "limit", "exact", "folds", "asks", "su
 """DESIGN §6: what others script against."""
 
 
-def use(number: int, arguments: str = '{"n":1}') -> Use:
-    return Use(Call(str(number), "bash", arguments), Result((Text("out " * 10),)))
+def use(number: int, arguments: str = '{"n":1}') -> ToolUse:
+    return ToolUse(Call(str(number), "bash", arguments), Result((Text("out " * 10),)))
 
 
 def history() -> History:
@@ -105,18 +105,18 @@ def test_a_refused_proposal_is_reported_in_the_words_of_the_contract() -> None:
 
 
 def test_without_folds_everything_is_kept() -> None:
-    assert receipt().survived == Survived(kept=14, by_ref=0, lost=0)
+    assert receipt().survived == PieceCounts(kept=14, by_ref=0, lost=0)
 
 
 def test_each_stub_is_one_piece_opened_by_ref() -> None:
     h = history()
-    assert receipt(result_stub(h, 0), result_stub(h, 3)).survived == Survived(kept=12, by_ref=2)
+    assert receipt(result_stub(h, 0), result_stub(h, 3)).survived == PieceCounts(kept=12, by_ref=2)
 
 
 def test_what_a_gist_hides_is_opened_by_its_ref_and_stubs_under_it_count_once() -> None:
     h = history()
     gist = Gist(h.steps[0].key, "[gist]", "bbb", "before", "full", 100, 10)
-    assert receipt(result_stub(h, 0), gist).survived == Survived(kept=11, by_ref=3)
+    assert receipt(result_stub(h, 0), gist).survived == PieceCounts(kept=11, by_ref=3)
 
 
 def test_a_call_with_several_folded_arguments_is_one_piece() -> None:
@@ -124,7 +124,7 @@ def test_a_call_with_several_folded_arguments_is_one_piece() -> None:
     folds = [Stub(h.steps[0].key, Slot("argument", 0, name), "[]", "r", "a", "w", 9, 1) for name in "abc"]
     view = View(h).with_(folds)
     ledger = weigh(view.shown, METER)
-    assert Receipt(Outcome(view, ledger, ledger, Fits()), 9, True, "m").survived == Survived(kept=2, by_ref=1)
+    assert Receipt(Outcome(view, ledger, ledger, Fits()), 9, True, "m").survived == PieceCounts(kept=2, by_ref=1)
 
 
 def test_a_receipt_shown_to_a_person_leaves_the_whole_conversation_out() -> None:
@@ -139,7 +139,7 @@ def test_the_rules_that_stand_and_what_became_of_the_facts_are_told() -> None:
     ledger = weigh(view.shown, METER)
     told = Receipt(Outcome(view.with_([gist]), ledger, ledger, Folded()), 1_000, True, "bytes")
     assert told.rules == ("Never touch the database.",)
-    assert told.facts == Facts(kept=0, by_ref=1, lost=0)
+    assert told.facts == RetentionCounts(kept=0, by_ref=1, lost=0)
 
 
 def test_rules_and_facts_are_not_looked_for_before_they_are_asked_for() -> None:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from yohaku.core.folds import Gist, Slot, Stub, View
 from yohaku.core.history_builder import history_of
-from yohaku.core.model import Call, History, Opaque, Reply, Result, Step, Text, Tool, Turn, Use
+from yohaku.core.model import Call, History, Opaque, Reply, Result, Step, Text, Tool, ToolUse, Turn
 from yohaku.core.shape import WIDTH, shape
 from yohaku.testing import PNG, ByteMeter
 
@@ -10,9 +10,9 @@ IMAGE = Opaque("image", PNG, "base64", "image/png")
 
 
 def history() -> History:
-    use = Use(Call("1", "bash", '{"command":"ls"}'), Result((Text("a.py\nb.py"), IMAGE)))
-    failed = Use(Call("2", "read", '{"path":"c.py"}'), Result((Text("no such file"),), error=True))
-    empty = Use(Call("3", "bash", "{}"), Result())
+    use = ToolUse(Call("1", "bash", '{"command":"ls"}'), Result((Text("a.py\nb.py"), IMAGE)))
+    failed = ToolUse(Call("2", "read", '{"path":"c.py"}'), Result((Text("no such file"),), error=True))
+    empty = ToolUse(Call("3", "bash", "{}"), Result())
     turns = [
         Turn((Text("look\n  around"), IMAGE), (Step((Opaque("thought", "hm"), Text("I look."), use, failed)),)),
         Turn((Text("and now", by="system"),), (Step((empty,)),)),
@@ -54,7 +54,7 @@ def test_with_a_meter_a_line_says_what_its_part_weighs() -> None:
 
 
 def test_with_a_meter_a_call_weighs_its_name_and_arguments_as_they_are_shown() -> None:
-    use = Use(Call("1", "bash", '{"command":"ls"}'), Result((Text("a.py"),)))
+    use = ToolUse(Call("1", "bash", '{"command":"ls"}'), Result((Text("a.py"),)))
     h = history_of([Turn((Text("go"),), (Step((use,)),))])
     stub = Stub(h.steps[0].key, Slot("argument", 0, "command"), "[; ref=aaa]", "aaa", "argument", "why", 9, 1)
     assert [list(shape(view, ByteMeter()))[1] for view in (View(h), View(h).with_([stub]))] == [
@@ -70,7 +70,7 @@ def test_a_ref_that_stands_in_the_text_is_not_said_again() -> None:
 
 
 def test_folded_arguments_of_one_call_show_each_ref() -> None:
-    use = Use(Call("1", "write", '{"path":"a","content":"b"}'), Result())
+    use = ToolUse(Call("1", "write", '{"path":"a","content":"b"}'), Result())
     h = history_of([Turn((Text("go"),), (Step((use,)),))])
     stubs = [
         Stub(h.steps[0].key, Slot("argument", 0, n), "[]", ref, "a", "why", 9, 1)

@@ -2,12 +2,12 @@ from __future__ import annotations
 
 import pytest
 
-from yohaku.core.model import Call, Opaque, Result, Step, Text, Turn, Use
+from yohaku.core.model import Call, Opaque, Result, Step, Text, ToolUse, Turn
 from yohaku.core.thoughts import over, spare
 
 HM = Opaque("thought", "Hm.", at=(1, "reasoning_content"))
 SAID = Text("Yes.", at=(1, "content"))
-USE = Use(Call("1", "bash", "{}"), Result((Text("out"),)))
+USE = ToolUse(Call("1", "bash", "{}"), Result((Text("out"),)))
 
 
 def turn(*steps: Step) -> Turn:

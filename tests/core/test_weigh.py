@@ -6,20 +6,20 @@ import pytest
 from hypothesis import given, settings
 
 from yohaku.core.history_builder import history_of
-from yohaku.core.meter import Frame
-from yohaku.core.model import Call, History, Opaque, Result, Step, Text, Tool, Turn, Use
-from yohaku.core.weigh import Ledger, Scales, weigh
+from yohaku.core.meter import Overhead
+from yohaku.core.model import Call, History, Opaque, Result, Step, Text, Tool, ToolUse, Turn
+from yohaku.core.weigh import Ledger, Weigher, weigh
 from yohaku.testing import ByteMeter, conversation, histories
 
 METER = ByteMeter()  # a token a byte; request 3, message 4, result 4; 100 for what is not text
 
 
 class Framed(ByteMeter):
-    frame = Frame(request=1_000, message=100, call=20, result=10, tools=5_000, tool=500, definition=1.5, system=7)
+    frame = Overhead(request=1_000, message=100, call=20, result=10, tools=5_000, tool=500, definition=1.5, system=7)
 
 
 class Joined(ByteMeter):
-    frame = Frame(message=100, reply=30, joint=1, system=7)
+    frame = Overhead(message=100, reply=30, joint=1, system=7)
 
 
 class Counting(ByteMeter):
@@ -33,8 +33,8 @@ class Counting(ByteMeter):
         return super().count(text)
 
 
-def use(call_id: str, *texts: str) -> Use:
-    return Use(Call(call_id, "bash", "{}"), Result(tuple(Text(text) for text in texts)))
+def use(call_id: str, *texts: str) -> ToolUse:
+    return ToolUse(Call(call_id, "bash", "{}"), Result(tuple(Text(text) for text in texts)))
 
 
 def test_an_empty_conversation_weighs_its_frame() -> None:
@@ -62,34 +62,34 @@ def test_the_newest_results_are_those_of_the_newest_step_even_when_a_prompt_came
 
 def test_the_frame_is_added_once_for_each_thing_it_surrounds() -> None:
     meter = Framed()
-    scales = Scales(meter)
+    weigher = Weigher(meter)
     assert weigh(History(), meter).total == 1_000
-    assert scales.tools(()) == 0
-    assert scales.tools((Tool("a", "123"), Tool("b", "1"))) == 5_000 + 2 * 500 + 5 + 2  # 4.5 and 1.5, rounded up
-    assert scales.use(use("1", "xyz")) == 20 + 6 + 10 + 3
-    assert scales.step(Step((Text("ab"), use("1", "xyz")))) == 100 + 2 + 39
-    assert scales.entries((Text("ab"), Text("c"))) == 2 * 100 + 3
+    assert weigher.tools(()) == 0
+    assert weigher.tools((Tool("a", "123"), Tool("b", "1"))) == 5_000 + 2 * 500 + 5 + 2  # 4.5 and 1.5, rounded up
+    assert weigher.use(use("1", "xyz")) == 20 + 6 + 10 + 3
+    assert weigher.step(Step((Text("ab"), use("1", "xyz")))) == 100 + 2 + 39
+    assert weigher.entries((Text("ab"), Text("c"))) == 2 * 100 + 3
 
 
 def test_parts_of_one_entry_share_its_frame_and_a_field_of_its_own_has_another() -> None:
-    scales = Scales(METER)
-    assert scales.entries((Text("a", at=(1, "content", 0)), Text("b", at=(1, "content", 1)))) == 4 + 2
-    assert scales.entries((Text("a", at=(1, "content")), Text("b", at=(2, "content")))) == 4 + 4 + 2
-    assert scales.entries((Text("a", at=("system", 0)), Text("b", at=("system", 1)))) == 2
-    assert Scales(Framed()).entries((Text("a", at=("system", 0)), Text("b", at=("system", 1)))) == 7 + 2
-    assert scales.entries((Text("gist"), Text("b", at=(0, "content")))) == 4 + 4 + 5
-    assert scales.step(Step((Text("a", at=(1,)), Text("b", at=(2,))))) == 4 + 4 + 2
+    weigher = Weigher(METER)
+    assert weigher.entries((Text("a", at=(1, "content", 0)), Text("b", at=(1, "content", 1)))) == 4 + 2
+    assert weigher.entries((Text("a", at=(1, "content")), Text("b", at=(2, "content")))) == 4 + 4 + 2
+    assert weigher.entries((Text("a", at=("system", 0)), Text("b", at=("system", 1)))) == 2
+    assert Weigher(Framed()).entries((Text("a", at=("system", 0)), Text("b", at=("system", 1)))) == 7 + 2
+    assert weigher.entries((Text("gist"), Text("b", at=(0, "content")))) == 4 + 4 + 5
+    assert weigher.step(Step((Text("a", at=(1,)), Text("b", at=(2,))))) == 4 + 4 + 2
 
 
 def test_what_the_model_said_may_have_a_frame_of_its_own() -> None:
     said = Step((Text("ab", at=(1,)),))
     turn = Turn((Text("a", at=(0,)),), (said,))
-    assert [Scales(meter).step(said) for meter in (METER, Joined())] == [4 + 2, 30 + 2]
-    assert Scales(Joined()).turn(turn) == 100 + 1 + 30 + 2
+    assert [Weigher(meter).step(said) for meter in (METER, Joined())] == [4 + 2, 30 + 2]
+    assert Weigher(Joined()).turn(turn) == 100 + 1 + 30 + 2
 
 
 def test_texts_of_the_user_that_follow_each_other_share_a_frame_where_the_provider_joins_them() -> None:
-    entries = Scales(Joined()).entries
+    entries = Weigher(Joined()).entries
     one, two = Text("a", at=(1, "content", 0)), Text("b", at=(1, "content", 1))
     other, system = Text("c", at=(2, "content")), Text("d", "system", at=(3, "content"))
     picture = Opaque("image", "x", "base64", at=(1, "content", 2))
@@ -102,45 +102,45 @@ def test_texts_of_the_user_that_follow_each_other_share_a_frame_where_the_provid
 
 
 def test_a_gist_is_joined_to_the_prompt_after_it_as_it_will_be_when_it_is_sent() -> None:
-    entries, prompt = Scales(Joined()).entries, Text("b", at=(1, "content"))
+    entries, prompt = Weigher(Joined()).entries, Text("b", at=(1, "content"))
     assert entries((Text("gist"), prompt)) == entries((Text("gist", at=(0, "content")), prompt)) == 100 + 1 + 5
 
 
 def test_what_is_not_text_weighs_what_the_meter_says() -> None:
-    assert Scales(METER).parts((Text("abc"), Opaque("image", "x" * 10_000, "base64"))) == 103
+    assert Weigher(METER).parts((Text("abc"), Opaque("image", "x" * 10_000, "base64"))) == 103
 
 
 def test_scales_know_a_step_they_have_weighed_before() -> None:
     meter = Counting()
-    scales, step = Scales(meter), Step((Text("abc"),))
-    assert [scales.step(step), scales.step(step)] == [7, 7]
+    weigher, step = Weigher(meter), Step((Text("abc"),))
+    assert [weigher.step(step), weigher.step(step)] == [7, 7]
     assert meter.counted == ["abc"]
-    assert Scales(meter).step(step) == 7 and meter.counted == ["abc", "abc"]
+    assert Weigher(meter).step(step) == 7 and meter.counted == ["abc", "abc"]
 
 
 def test_equal_steps_that_stood_elsewhere_are_weighed_each_for_itself() -> None:
-    scales = Scales(METER)
+    weigher = Weigher(METER)
     one, two = Step((Text("a", at=(1,)), Text("b", at=(1,)))), Step((Text("a", at=(1,)), Text("b", at=(2,))))
-    assert one == two and [scales.step(one), scales.step(two)] == [6, 10]
+    assert one == two and [weigher.step(one), weigher.step(two)] == [6, 10]
 
 
 @pytest.mark.parametrize("meter", [METER, Joined()])
 @given(history=histories(max_turns=3, max_steps=3, interleaved=True))
 @settings(max_examples=50)
 def test_a_weight_is_a_sum_over_what_was_said(meter: ByteMeter, history: History) -> None:
-    scales = Scales(meter)
-    ledger = scales.ledger(history)
-    assert ledger.turns == sum(scales.turn(turn) for turn in history.turns)
-    assert ledger.turns == sum(scales.entries(turn.prompt) for turn in history.turns) + sum(
-        scales.step(step) for step in history.steps
+    weigher = Weigher(meter)
+    ledger = weigher.ledger(history)
+    assert ledger.turns == sum(weigher.turn(turn) for turn in history.turns)
+    assert ledger.turns == sum(weigher.entries(turn.prompt) for turn in history.turns) + sum(
+        weigher.step(step) for step in history.steps
     )
     assert ledger == weigh(history, meter)
 
 
 def test_a_longer_conversation_weighs_what_was_added_more() -> None:
     history = conversation(Random(3), max_turns=5)
-    scales = Scales(METER)
+    weigher = Weigher(METER)
     for count in range(1, len(history.turns)):
         shorter, longer = (history_of(history.turns[:n], history.system) for n in (count, count + 1))
-        more = scales.turn(history.turns[count])
-        assert scales.ledger(longer).total == scales.ledger(shorter).total + more
+        more = weigher.turn(history.turns[count])
+        assert weigher.ledger(longer).total == weigher.ledger(shorter).total + more

@@ -21,8 +21,8 @@ from yohaku.core.engine import Outcome, plan
 from yohaku.core.errors import Malformed, YohakuError
 from yohaku.core.folds import Gist, Slot, Stub, View
 from yohaku.core.history_builder import history_of
-from yohaku.core.meter import Frame
-from yohaku.core.model import Call, History, Opaque, Reply, Result, Step, Text, Tool, Turn, Use
+from yohaku.core.meter import Overhead
+from yohaku.core.model import Call, History, Opaque, Reply, Result, Step, Text, Tool, ToolUse, Turn
 from yohaku.core.weigh import weigh
 from yohaku.dialects.anthropic import MAX_TOKENS, OPENING, Anthropic
 from yohaku.dialects.dialect import RAW, Usage, dig
@@ -39,7 +39,7 @@ THOUGHT = {"type": "thinking", "thinking": "Hm.", "signature": "c2ln"}
 class Quarters:
     """Four characters a token, 300 for what is not text."""
 
-    name, exact, frame = "quarters", True, Frame()
+    name, exact, frame = "quarters", True, Overhead()
 
     def count(self, text: str) -> int:
         return len(text) // 4 + 1
@@ -99,14 +99,14 @@ def test_a_body_is_read_into_turns_steps_and_uses() -> None:
     image = Opaque("image", "AAAA", "base64", "image/png")
     calls = [Call(str(n), "read", json.dumps({"path": path, "why": "w"})) for n, path in enumerate("abc", 1)]
     thought = Opaque("thought", json.dumps(THOUGHT, separators=(",", ":")))
-    uses = Use(calls[0], Result((Text("no a"),))), Use(calls[1], Result((Text("b!"), image)))
+    uses = ToolUse(calls[0], Result((Text("no a"),))), ToolUse(calls[1], Result((Text("b!"), image)))
     first = Step((thought, Text("Both."), *uses))
     found = DIALECT.read(body()).history()
     assert found.system == (Text("Be brief."),)
     assert found.tools == (Tool("read", '{"name":"read","description":"Reads.","input_schema":{"type":"object"}}'),)
     assert found.turns == (
         Turn((Text("Read a and b."), image), (first,)),
-        Turn((Text("And c?"),), (Step((Use(calls[2], Result()),)),)),
+        Turn((Text("And c?"),), (Step((ToolUse(calls[2], Result()),)),)),
         Turn((Text("Two tokens left."),), (Step((Text("Done."),)),)),
     )
     assert found.turns[0].steps[0].uses[0].result.error
@@ -267,7 +267,9 @@ def test_what_the_api_refuses_is_left_out() -> None:
 
 
 def test_ids_and_arguments_of_other_dialects_are_made_lawful() -> None:
-    said = history_of([Turn((Text("Hi"),), (Step((Use(Call("function:1", "n", "not json"), Result((Text("x"),))),)),))])
+    said = history_of(
+        [Turn((Text("Hi"),), (Step((ToolUse(Call("function:1", "n", "not json"), Result((Text("x"),))),)),))]
+    )
     composed = DIALECT.compose(said)
     assert checker.problems(composed) == []
     assert composed["messages"][1]["content"][0]["input"] == {RAW: "not json"}
@@ -400,8 +402,8 @@ def test_every_place_leads_to_what_was_said(shared: Path) -> None:
         entries = row["request"]["messages"]
         read = DIALECT.read(row["request"]).history()
         items = [item for step in read.steps for item in step.items]
-        uses = [item for item in items if isinstance(item, Use)]
-        parts = [item for item in items if not isinstance(item, Use)]
+        uses = [item for item in items if isinstance(item, ToolUse)]
+        parts = [item for item in items if not isinstance(item, ToolUse)]
         parts += [part for turn in read.turns for part in turn.prompt] + [part for u in uses for part in u.result.parts]
         for part in parts:
             there = dig(entries, part.at)

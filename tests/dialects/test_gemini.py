@@ -22,8 +22,8 @@ from yohaku.core.engine import Outcome, plan
 from yohaku.core.errors import Malformed, YohakuError
 from yohaku.core.folds import Gist, Slot, Stub, View
 from yohaku.core.history_builder import history_of
-from yohaku.core.meter import Frame
-from yohaku.core.model import Call, History, Opaque, Reply, Result, Step, Text, Tool, Turn, Use
+from yohaku.core.meter import Overhead
+from yohaku.core.model import Call, History, Opaque, Reply, Result, Step, Text, Tool, ToolUse, Turn
 from yohaku.core.weigh import weigh
 from yohaku.dialects.dialect import Usage, dig
 from yohaku.dialects.gemini import FEW, OPENING, Gemini
@@ -37,7 +37,7 @@ IMAGE = {"inlineData": {"mimeType": "image/png", "data": "-_-_"}}
 class Quarters:
     """Four characters a token, 300 for what is not text."""
 
-    name, exact, frame = "quarters", True, Frame()
+    name, exact, frame = "quarters", True, Overhead()
 
     def count(self, text: str) -> int:
         return len(text) // 4 + 1
@@ -113,8 +113,8 @@ def folded(view: View, window: int, recipe: str) -> Outcome:
 
 @pytest.mark.parametrize("spelt", [lambda sent: sent, snake])
 def test_a_body_is_read_into_turns_steps_and_uses(spelt: Any) -> None:
-    def use(call_id: str, path: str, *parts: Any) -> Use:
-        return Use(Call(call_id, "read", json.dumps({"path": path, "why": "w"})), Result(parts))
+    def use(call_id: str, path: str, *parts: Any) -> ToolUse:
+        return ToolUse(Call(call_id, "read", json.dumps({"path": path, "why": "w"})), Result(parts))
 
     image = Opaque("image", "+/+/", "base64", "image/png")
     first = Step(
@@ -306,7 +306,7 @@ def test_thoughts_of_other_dialects_and_open_replies_are_left_out() -> None:
 def test_results_of_several_parts_are_written_and_read_again() -> None:
     image = Opaque("image", "AAAA", "base64", "image/png")
     result = Result((Text("a"), Text("b"), image), error=True)
-    said = history_of([Turn((Text("Hi"),), (Step((Use(Call("1", "n", "{}"), result),)),))])
+    said = history_of([Turn((Text("Hi"),), (Step((ToolUse(Call("1", "n", "{}"), result),)),))])
     composed = DIALECT.compose(said)
     assert DIALECT.read(composed).history() == said
     assert composed["contents"][2]["parts"][0]["functionResponse"]["response"] == {"error": ["a", "b"]}
@@ -438,8 +438,8 @@ def test_every_place_leads_to_what_was_said(shared: Path) -> None:
         entries = row["request"]["contents"]
         read = DIALECT.read(row["request"]).history()
         items = [item for step in read.steps for item in step.items]
-        uses = [item for item in items if isinstance(item, Use)]
-        parts = [item for item in items if not isinstance(item, Use)]
+        uses = [item for item in items if isinstance(item, ToolUse)]
+        parts = [item for item in items if not isinstance(item, ToolUse)]
         parts += [part for turn in read.turns for part in turn.prompt] + [part for u in uses for part in u.result.parts]
         for part in parts:
             there = dig(entries, part.at)

@@ -13,7 +13,7 @@ from tests.dialects.wire import METER, PNG, anything, folded, misplaced, near_mi
 
 from yohaku.core.errors import Malformed, Unreadable, YohakuError
 from yohaku.core.folds import Gist, Slot, Stub, View
-from yohaku.core.model import Call, History, Opaque, Reply, Result, Step, Text, Tool, Turn, Use
+from yohaku.core.model import Call, History, Opaque, Reply, Result, Step, Text, Tool, ToolUse, Turn
 from yohaku.core.weigh import weigh
 from yohaku.dialects.dialect import Usage, dump
 from yohaku.dialects.ollama import Ollama
@@ -74,15 +74,15 @@ READ = History(
                     (
                         Opaque("thought", "Hm."),
                         Text("Let me see."),
-                        Use(Call("call:2:0", "read", '{"path":"a"}'), Result((Text("first"),))),
-                        Use(Call("call:2:1", "list", '{"path":"b"}'), Result((Text("the list"),))),
-                        Use(Call("call:2:2", "read", '{"path":"c"}'), Result((IMAGE,))),
+                        ToolUse(Call("call:2:0", "read", '{"path":"a"}'), Result((Text("first"),))),
+                        ToolUse(Call("call:2:1", "list", '{"path":"b"}'), Result((Text("the list"),))),
+                        ToolUse(Call("call:2:2", "read", '{"path":"c"}'), Result((IMAGE,))),
                     )
                 ),
                 Step(
                     (
-                        Use(Call("x", "read", '{"path":"d"}'), Result((Text("of x"),))),
-                        Use(Call("y", "read", '{"path":"e"}'), Result((Text("of y"),))),
+                        ToolUse(Call("x", "read", '{"path":"d"}'), Result((Text("of x"),))),
+                        ToolUse(Call("y", "read", '{"path":"e"}'), Result((Text("of y"),))),
                     )
                 ),
                 Step((Text("Pictures."),)),
@@ -195,7 +195,7 @@ def test_any_history_comes_back(history: History) -> None:
 
 
 def test_arguments_that_are_no_object_come_back() -> None:
-    step = Step((Use(Call("a", "f", "not json"), Result()),))
+    step = Step((ToolUse(Call("a", "f", "not json"), Result()),))
     history = History(turns=(Turn((Text("Hi"),), (step,)),))
     body = DIALECT.compose(history)
     assert isinstance(body["messages"][1]["tool_calls"][0]["function"]["arguments"], dict)

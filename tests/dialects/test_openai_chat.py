@@ -14,7 +14,7 @@ from tests.dialects.wire import METER, PNG, anything, folded, misplaced, near_mi
 
 from yohaku.core.errors import Malformed, Unreadable, YohakuError
 from yohaku.core.folds import Gist, Slot, Stub, View
-from yohaku.core.model import Call, History, Opaque, Reply, Result, Step, Text, Tool, Turn, Use
+from yohaku.core.model import Call, History, Opaque, Reply, Result, Step, Text, Tool, ToolUse, Turn
 from yohaku.core.weigh import weigh
 from yohaku.dialects.dialect import Usage, dump
 from yohaku.dialects.openai_chat import CACHED, OpenAIChat
@@ -72,17 +72,17 @@ READ = History(
                     (
                         Opaque("thought", "Hm."),
                         Text("Let me see."),
-                        Use(Call("a", "read", '{"path":"a.py"}'), Result((Text("first"),))),
-                        Use(Call("b", "read", "{}"), Result((Text("second"),))),
+                        ToolUse(Call("a", "read", '{"path":"a.py"}'), Result((Text("first"),))),
+                        ToolUse(Call("b", "read", "{}"), Result((Text("second"),))),
                     )
                 ),
-                Step((Use(Call("c", "patch", '{"input":"*** Begin"}'), Result((Text("ok"),))),)),
+                Step((ToolUse(Call("c", "patch", '{"input":"*** Begin"}'), Result((Text("ok"),))),)),
                 Step((Text("I can not."),)),
             ),
         ),
         Turn(
             (Text("Now English."), Text("Thanks.")),
-            (Step((Use(Call("function:10", "old", "{}"), Result((Text("older"),))),)),),
+            (Step((ToolUse(Call("function:10", "old", "{}"), Result((Text("older"),))),)),),
         ),
     ),
 )

@@ -14,7 +14,7 @@ from tests.dialects.wire import METER, PNG, anything, folded, misplaced, near_mi
 
 from yohaku.core.errors import Malformed, Unreadable, YohakuError
 from yohaku.core.folds import Gist, Slot, Stub, View
-from yohaku.core.model import Call, History, Opaque, Reply, Result, Step, Text, Tool, Turn, Use
+from yohaku.core.model import Call, History, Opaque, Reply, Result, Step, Text, Tool, ToolUse, Turn
 from yohaku.core.weigh import weigh
 from yohaku.dialects.dialect import Usage, dump
 from yohaku.dialects.openai_responses import LASTING, OpenAIResponses
@@ -88,15 +88,15 @@ READ = History(
                     (
                         Opaque("thought", dump(THOUGHT), hint="bound"),
                         Text("Let me see."),
-                        Use(Call("a", "read", '{"path":"a.py"}'), Result((Text("first"),))),
-                        Use(Call("b", "read", "{}"), Result((Text("second"),))),
+                        ToolUse(Call("a", "read", '{"path":"a.py"}'), Result((Text("first"),))),
+                        ToolUse(Call("b", "read", "{}"), Result((Text("second"),))),
                     )
                 ),
-                Step((Use(Call("c", "patch", '{"input":"*** Begin"}'), Result((Text("ok"),))),)),
-                Step((Use(Call("d", "shell", '[{"commands":["ls","pwd"]}]'), Result((Text("x"), Text("/")))),)),
+                Step((ToolUse(Call("c", "patch", '{"input":"*** Begin"}'), Result((Text("ok"),))),)),
+                Step((ToolUse(Call("d", "shell", '[{"commands":["ls","pwd"]}]'), Result((Text("x"), Text("/")))),)),
                 Step(
                     (
-                        Use(
+                        ToolUse(
                             Call("s", "tool_search", '[{"queries":["q"]}]'),
                             Result((Opaque("tool_search_output", dump(SEARCHED)),)),
                         ),
@@ -123,7 +123,7 @@ def test_what_the_server_ran_itself_needs_no_result() -> None:
     searched = {"type": "tool_search_call", "execution": "server", "call_id": "x", "arguments": {}}
     history = DIALECT.read({"input": [user("Hi"), searched, call("a"), output("a")]}).history()
     assert history.steps == (
-        Step((Opaque("tool_search_call", dump(searched)), Use(Call("a", "read", "{}"), Result((Text("done"),))))),
+        Step((Opaque("tool_search_call", dump(searched)), ToolUse(Call("a", "read", "{}"), Result((Text("done"),))))),
     )
 
 

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from yohaku.core.budget import Budget
 from yohaku.core.engine import Outcome, plan
 from yohaku.core.folds import View
-from yohaku.core.meter import Frame
-from yohaku.core.model import Call, History, Opaque, Part, Text, Use
+from yohaku.core.meter import Overhead
+from yohaku.core.model import Call, History, Opaque, Part, Text, ToolUse
 from yohaku.dialects.dialect import Dialect, dig, put
 from yohaku.recipes.auto import RECIPES
 from yohaku.session.driver import drive
@@ -41,7 +41,7 @@ def spare(outcome: Outcome) -> int:
     """What the stubs of images are weighed too much: on the wire they may share an entry with what stands beside."""
     media = ("image", "document", "audio", "video")
     images = [stub for stub in outcome.view.live if stub.what in media or re.search(r"bytes?; ref=", stub.text)]
-    return (Frame().message + 2) * len(images)
+    return (Overhead().message + 2) * len(images)
 
 
 def leaves(history: History) -> Iterator[Part | Call]:
@@ -50,7 +50,7 @@ def leaves(history: History) -> Iterator[Part | Call]:
     for turn in history.turns:
         yield from turn.prompt
         for item in (item for step in turn.steps for item in step.items):
-            if isinstance(item, Use):
+            if isinstance(item, ToolUse):
                 yield item.call
                 yield from item.result.parts
             else:

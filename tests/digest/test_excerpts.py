@@ -8,14 +8,14 @@ from hypothesis import strategies as st
 
 from yohaku.core.folds import Cut, Gist, Slot, Stub, View
 from yohaku.core.history_builder import history_of
-from yohaku.core.model import Call, History, Opaque, Result, Step, Text, Turn, Use
-from yohaku.digest.excerpts import Scrap, abridged, covered, scraps, topic
+from yohaku.core.model import Call, History, Opaque, Result, Step, Text, ToolUse, Turn
+from yohaku.digest.excerpts import Excerpt, abridged, covered, scraps, topic
 from yohaku.digest.select_lines import Source, Span, choose
 from yohaku.testing import histories
 
 
-def use(tool: str, result: str, **arguments: object) -> Use:
-    return Use(Call(tool, tool, json.dumps(arguments)), Result((Text(result),)))
+def use(tool: str, result: str, **arguments: object) -> ToolUse:
+    return ToolUse(Call(tool, tool, json.dumps(arguments)), Result((Text(result),)))
 
 
 READ = use("read_file", "def get_rows():\n    pass", path="src/rows.py")
@@ -38,12 +38,12 @@ def history() -> History:
 
 def test_scraps_are_what_was_asked_said_given_and_got_back_in_order_with_their_age() -> None:
     assert list(scraps(View(history()), Cut(1, 0))) == [
-        Scrap(None, "Look at `late_rows`.", 3, asked=True),
-        Scrap(None, "I read it.", 2, own=True),
-        Scrap(READ, "src/rows.py", 2, own=True, quotes=frozenset(["src/rows.py"])),
-        Scrap(READ, "def get_rows():\n    pass", 2),
-        Scrap(RUN, "pytest -x", 1, own=True, quotes=frozenset(["pytest -x"])),
-        Scrap(RUN, "2 passed\nin 0.1s", 1),
+        Excerpt(None, "Look at `late_rows`.", 3, asked=True),
+        Excerpt(None, "I read it.", 2, own=True),
+        Excerpt(READ, "src/rows.py", 2, own=True, quotes=frozenset(["src/rows.py"])),
+        Excerpt(READ, "def get_rows():\n    pass", 2),
+        Excerpt(RUN, "pytest -x", 1, own=True, quotes=frozenset(["pytest -x"])),
+        Excerpt(RUN, "2 passed\nin 0.1s", 1),
     ]
 
 
@@ -61,7 +61,7 @@ def test_arguments_that_are_no_text_stand_as_the_json_they_were() -> None:
 
 @pytest.mark.parametrize("depth", [900, 990, 998, 2_000, 100_000])
 def test_arguments_nested_beyond_reading_are_left_out(depth: int) -> None:
-    deep = Use(Call("0", "edit", f'{{"value":{"[" * depth}{"]" * depth}}}'), Result((Text("get_rows"),)))
+    deep = ToolUse(Call("0", "edit", f'{{"value":{"[" * depth}{"]" * depth}}}'), Result((Text("get_rows"),)))
     view = View(history_of([Turn((Text("go"),), (Step((deep,)), Step((Text("done"),))))]))
     given, got = scraps(view, Cut(0, 1))
     assert set(given.text) <= {"[", "]"} and got.text == "get_rows"
@@ -76,7 +76,7 @@ def test_what_a_call_was_given_may_be_quoted_if_it_is_one_short_line() -> None:
 
 
 def test_images_and_thoughts_are_no_scraps_and_results_without_text_are_empty_ones() -> None:
-    seen = Use(Call("0", "look", "{}"), Result((Opaque("image", "x"),)))
+    seen = ToolUse(Call("0", "look", "{}"), Result((Opaque("image", "x"),)))
     step = Step((Opaque("thought", "hm"), Text("I look."), seen))
     h = history_of([Turn((Text("go"),), (step, Step((Text("done"),))))])
     assert [scrap.text for scrap in scraps(View(h), Cut(0, 1))] == ["I look.", "", ""]
@@ -96,18 +96,18 @@ def test_the_age_of_a_scrap_is_counted_from_the_newest_step(h: History, data: st
 # How it is shown
 
 
-def spans_of(*scraps: Scrap) -> list[list[Span]]:
+def spans_of(*scraps: Excerpt) -> list[list[Span]]:
     sources = [Source(scrap.text, max(1, scrap.age), 1.0, scrap.own, scrap.quotes) for scrap in scraps]
     return choose(sources, (), 1_000_000, roomy=True)[0]
 
 
 def test_lines_stand_under_the_call_they_came_from_with_numbers_if_it_printed_them() -> None:
     found = [
-        Scrap(None, "I read `get_rows`.", 3, own=True),
-        Scrap(READ, "src/rows.py", 2, own=True, quotes=frozenset(["src/rows.py"])),
-        Scrap(READ, "plain\nanother_row = 1", 2),
-        Scrap(RUN, "nothing here", 1),
-        Scrap(None, "Now `put_rows`.", 1, own=True),
+        Excerpt(None, "I read `get_rows`.", 3, own=True),
+        Excerpt(READ, "src/rows.py", 2, own=True, quotes=frozenset(["src/rows.py"])),
+        Excerpt(READ, "plain\nanother_row = 1", 2),
+        Excerpt(RUN, "nothing here", 1),
+        Excerpt(None, "Now `put_rows`.", 1, own=True),
     ]
     assert abridged(found, spans_of(*found)) == [
         "[assistant]",
@@ -121,11 +121,11 @@ def test_lines_stand_under_the_call_they_came_from_with_numbers_if_it_printed_th
 
 def test_what_the_title_says_is_not_said_again() -> None:
     run = use("bash", "row_1", command="pytest row_2.py")
-    found = [Scrap(run, "pytest row_2.py\nrow_2.py", 1, own=True), Scrap(run, "pytest row_2.py", 1)]
+    found = [Excerpt(run, "pytest row_2.py\nrow_2.py", 1, own=True), Excerpt(run, "pytest row_2.py", 1)]
     every = [[Span(1, 0, 15), Span(2, 16, 24)], [Span(1, 0, 15)]]
     assert abridged(found, every) == ["[pytest row_2.py]", "1: pytest row_2.py"]
     search = use("grep", "", pattern="get_rows", path="src", mode="files_only")
-    asked = Scrap(search, "get_rows\nsrc\nfiles_only", 1, own=True)
+    asked = Excerpt(search, "get_rows\nsrc\nfiles_only", 1, own=True)
     assert abridged([asked], [[Span(1, 0, 8), Span(3, 13, 23)]]) == ["[grep get_rows src]", " files_only"]
 
 
@@ -139,7 +139,7 @@ def test_a_long_path_stands_whole_in_its_title_and_not_again_below() -> None:
 def test_a_long_path_is_told_whole_once_and_then_by_its_end() -> None:
     first, other = "/srv/one/app/src/rows.py", "/srv/two/app/src/rows.py"
     calls = [use(tool, "", path=path) for tool, path in [("read", first), ("edit", first), ("read", other)]]
-    found = [Scrap(call, f"row_{n}", 1) for n, call in enumerate(calls)]
+    found = [Excerpt(call, f"row_{n}", 1) for n, call in enumerate(calls)]
     assert abridged(found, spans_of(*found)) == [
         f"[read {first}]",
         "1: row_0",
@@ -151,12 +151,12 @@ def test_a_long_path_is_told_whole_once_and_then_by_its_end() -> None:
 
 
 def test_what_follows_under_the_same_title_does_not_repeat_it() -> None:
-    found = [Scrap(RUN, "row_1", 2), Scrap(RUN, "plain", 2), Scrap(RUN, "row_2", 1)]
+    found = [Excerpt(RUN, "row_1", 2), Excerpt(RUN, "plain", 2), Excerpt(RUN, "row_2", 1)]
     assert abridged(found, spans_of(*found)) == ["[pytest -x]", "1: row_1", "1: row_2"]
 
 
 def test_of_nothing_chosen_nothing_is_shown() -> None:
-    assert abridged([Scrap(RUN, "row_1", 1)], [[]]) == []
+    assert abridged([Excerpt(RUN, "row_1", 1)], [[]]) == []
     assert abridged([], []) == []
 
 

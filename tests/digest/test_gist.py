@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from yohaku.analysis.file_log import files
-from yohaku.core.model import Call, Result, Step, Text, Turn, Use
+from yohaku.core.model import Call, Result, Step, Text, ToolUse, Turn
 from yohaku.dialects.load import load
 from yohaku.dialects.recordings import Recording
 from yohaku.digest.gist import ENGLISH, JAPANESE, cut, gist, language, ledger_in
@@ -23,8 +23,8 @@ def count(text: str) -> int:
     return len(text.encode("utf-8", "surrogatepass")) // 4 + 1
 
 
-def use(name: str, arguments: dict[str, Any], result: str = "", error: bool = False) -> Use:
-    return Use(Call("1", name, json.dumps(arguments)), Result((Text(result),), error))
+def use(name: str, arguments: dict[str, Any], result: str = "", error: bool = False) -> ToolUse:
+    return ToolUse(Call("1", name, json.dumps(arguments)), Result((Text(result),), error))
 
 
 def turns() -> list[Turn]:

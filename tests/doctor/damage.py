@@ -9,7 +9,7 @@ from typing import Any
 
 from tests.dialects.recordings import told
 from yohaku.core.history_builder import history_of
-from yohaku.core.model import Call, History, Opaque, Result, Step, Text, Tool, Turn, Use
+from yohaku.core.model import Call, History, Opaque, Result, Step, Text, Tool, ToolUse, Turn
 from yohaku.dialects import DIALECTS
 
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
@@ -20,9 +20,13 @@ def history() -> History:
     read = Call("call_a1", "read_file", '{"path":"src/app.py","limit":20}')
     seen = Call("call_b2", "list_files", '{"path":"."}')
     image = Result((Text("two files"), Opaque("image", PIXEL, "base64", "image/png")))
-    first = Step((Text("I look at both."), Use(read, Result((Text("def main():\n    pass"),))), Use(seen, image)))
-    run = Use(Call("call_c3", "run", '{"command":"make test","env":{"CI":"1"}}'), Result((Text("exit 2"),), error=True))
-    fix = Use(Call("call_d4", "edit", '{"path":"src/app.py","old":"pass","new":"return 0"}'), Result((Text("ok"),)))
+    first = Step(
+        (Text("I look at both."), ToolUse(read, Result((Text("def main():\n    pass"),))), ToolUse(seen, image))
+    )
+    run = ToolUse(
+        Call("call_c3", "run", '{"command":"make test","env":{"CI":"1"}}'), Result((Text("exit 2"),), error=True)
+    )
+    fix = ToolUse(Call("call_d4", "edit", '{"path":"src/app.py","old":"pass","new":"return 0"}'), Result((Text("ok"),)))
     turns = [
         Turn(
             (Text("Fix the build, and tell me what was wrong."),), (first, Step((run,)), Step((Text("Found it."), fix)))
@@ -44,8 +48,8 @@ def texts_only() -> History:
 
 
 def _plain(item: Any) -> Any:
-    if isinstance(item, Use):
-        return Use(item.call, Result(tuple(p for p in item.result.parts if isinstance(p, Text)), item.result.error))
+    if isinstance(item, ToolUse):
+        return ToolUse(item.call, Result(tuple(p for p in item.result.parts if isinstance(p, Text)), item.result.error))
     return item
 
 

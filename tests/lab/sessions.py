@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from yohaku.core.meter import Meter
-from yohaku.lab.recorded_session import Recorded, read
+from yohaku.lab.recorded_session import RecordedSession, read
 from yohaku.testing import ByteMeter
 
 METER = ByteMeter()
@@ -34,11 +34,11 @@ def result(call_id: str, text: str) -> dict[str, Any]:
     return {"role": "tool", "tool_call_id": call_id, "content": text}
 
 
-def recorded(*entries: dict[str, Any], sample: int | None = None, meter: Meter = METER) -> Recorded:
+def recorded(*entries: dict[str, Any], sample: int | None = None, meter: Meter = METER) -> RecordedSession:
     return read(json.dumps(list(entries)).encode(), "a session", "a source", meter, sample)
 
 
-def long_session(steps: int = 12, size: int = 400) -> Recorded:
+def long_session(steps: int = 12, size: int = 400) -> RecordedSession:
     """Each step reads a file that the step after the next names; the results are of very different sizes."""
     entries = [system("You are careful."), user("Read all of it. Never delete a file.")]
     for step in range(steps):

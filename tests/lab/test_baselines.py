@@ -5,16 +5,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.lab.sessions import METER, called, long_session, recorded, result, said, system, user
-from yohaku.lab.baseline_input import GONE, Bench
+from yohaku.lab.baseline_input import GONE, BaselineInput
 from yohaku.lab.baselines import CONTROLS
 from yohaku.lab.entries import Entry, problem, weigh
-from yohaku.lab.recorded_session import Recorded, union
+from yohaku.lab.recorded_session import RecordedSession, union
 
 SESSION = long_session()
 
 
-def fitted(name: str, session: Recorded, limit: int, target: int = -1) -> list[Entry]:
-    return CONTROLS[name](Bench(session, METER, limit), session.targets[target])
+def fitted(name: str, session: RecordedSession, limit: int, target: int = -1) -> list[Entry]:
+    return CONTROLS[name](BaselineInput(session, METER, limit), session.targets[target])
 
 
 def texts(entries: list[Entry]) -> list[str | None]:

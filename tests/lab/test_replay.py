@@ -4,13 +4,13 @@ import pytest
 
 from tests.lab.sessions import called, long_session, recorded, result, said, system, user
 from yohaku import meters
-from yohaku.lab.recorded_session import Recorded
-from yohaku.lab.replay import Tally, replay
+from yohaku.lab.recorded_session import RecordedSession
+from yohaku.lab.replay import ReplayTotals, replay
 
 METER = meters.for_model("gpt-4o", "openai_chat")
 
 
-def run(session: Recorded, window: int, recipe: str) -> Tally | None:
+def run(session: RecordedSession, window: int, recipe: str) -> ReplayTotals | None:
     return replay(session, window, recipe, METER, "gpt-4o")
 
 
@@ -57,7 +57,7 @@ def test_what_is_folded_is_within_the_limit_and_can_be_opened() -> None:
 
 
 def test_scores_are_shares_of_the_sums() -> None:
-    tally = Tally(steps=4, sent=3, tokens=30, cost=12.0, breaks=1, seconds=0.008)
+    tally = ReplayTotals(steps=4, sent=3, tokens=30, cost=12.0, breaks=1, seconds=0.008)
     tally.hits["all"], tally.of["all"] = 1, 4
     assert tally.scores() == {
         "fits": 0.75, "all": 0.25, "tool": None, "far": None, "by_ref": None, "rules": None, "ledger_f1": None,

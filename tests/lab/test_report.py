@@ -1,11 +1,11 @@
 from __future__ import annotations
 
-from yohaku.lab.report import METRICS, Interval, Row, interval, summary, table
+from yohaku.lab.report import METRICS, Interval, ReportRow, interval, summary, table
 
 
-def row(session: str, recipe: str, value: float | None, window: int = 4096) -> Row:
+def row(session: str, recipe: str, value: float | None, window: int = 4096) -> ReportRow:
     scores = None if value is None else dict.fromkeys(METRICS, value)
-    return Row(session, "source", window, recipe, 3, {}, scores)
+    return ReportRow(session, "source", window, recipe, 3, {}, scores)
 
 
 def test_an_interval_lies_around_the_mean_and_is_the_same_each_time() -> None:

@@ -11,7 +11,7 @@ from tests.lab.sessions import long_session
 from yohaku.cli.main import main
 from yohaku.core.errors import Unreadable
 from yohaku.lab import run
-from yohaku.lab.report import Row
+from yohaku.lab.report import ReportRow
 
 
 @pytest.fixture
@@ -89,7 +89,7 @@ def test_a_run_over_no_session_at_all_says_so(tmp_path: Path) -> None:
 
 
 def test_a_run_that_is_stopped_says_how_far_it_came(capsys: pytest.CaptureFixture[str]) -> None:
-    def stopped() -> Iterator[list[Row]]:
+    def stopped() -> Iterator[list[ReportRow]]:
         yield []
         raise KeyboardInterrupt
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from tests.lab.sessions import called, recorded, result, said, user
 from yohaku.lab.entries import Entry
-from yohaku.lab.visibility import Eye, Found
+from yohaku.lab.visibility import VisibilityScore, VisibilityScorer
 
 PROMPT = "Please look at app.py. You must never delete key_file. " + "Here is more of it. " * 5
 SESSION = recorded(
@@ -17,18 +17,18 @@ TARGET = SESSION.targets[-1]
 ORIGINALS = {"r1": "first_name = 1\nlast_name = 2", "r2": '{"x": "a\\nother_name"}'}
 
 
-def look(*shown: Entry) -> Found:
-    return Eye(SESSION, lambda ref: ORIGINALS.get(ref, "")).look(TARGET, list(shown))
+def look(*shown: Entry) -> VisibilityScore:
+    return VisibilityScorer(SESSION, lambda ref: ORIGINALS.get(ref, "")).look(TARGET, list(shown))
 
 
 def test_everything_is_seen_in_the_history_itself() -> None:
     found = look(*SESSION.entries[:-1])
     assert TARGET.all == {"first_name", "last_name", "other_name", "key_file", "src/app.py", "app.py"}
-    assert found == Found(frozenset(), 0, 1, 1, 1.0, frozenset())
+    assert found == VisibilityScore(frozenset(), 0, 1, 1, 1.0, frozenset())
 
 
 def test_nothing_is_seen_in_nothing() -> None:
-    assert look() == Found(TARGET.all, 0, 0, 1, 0.0, frozenset())
+    assert look() == VisibilityScore(TARGET.all, 0, 0, 1, 0.0, frozenset())
 
 
 def test_a_result_cut_in_its_place_shows_what_is_left_of_it_and_of_nothing_else() -> None:

@@ -15,7 +15,7 @@ from yohaku.core.budget import Budget
 from yohaku.core.engine import Outcome, TooBig, plan
 from yohaku.core.folds import Slot, View, original_at, ref_of
 from yohaku.core.model import History, Step, Turn
-from yohaku.core.pins import Pin, Pins, find, part_at, places
+from yohaku.core.pins import Pin, PinnedPlaces, find, part_at, places
 from yohaku.core.weigh import weigh
 from yohaku.dialects.dialect import Json
 from yohaku.recipes.auto import RECIPES
@@ -54,7 +54,7 @@ def drawn(chance: Random, history: History) -> list[Pin]:
     return pins
 
 
-def visible(view: View, pins: Pins) -> bool:
+def visible(view: View, pins: PinnedPlaces) -> bool:
     """Word by word: each pinned piece is shown in its place, or its text stands in the gist."""
     seen = {key for turn in view.visible() for key in (turn.key, *(step.key for step in turn.steps))}
     gist = view.gist.text if view.gist else ""
@@ -74,7 +74,7 @@ def visible(view: View, pins: Pins) -> bool:
     return True
 
 
-def fitted(history: History, pins: list[Pin], recipe: str, window: int) -> tuple[Pins, Outcome]:
+def fitted(history: History, pins: list[Pin], recipe: str, window: int) -> tuple[PinnedPlaces, Outcome]:
     found = find(history, pins)
     return found, drive(plan(View(history, pins=found), Budget.of(window), RECIPES[recipe], ByteMeter()))
 

@@ -3,16 +3,16 @@ from __future__ import annotations
 import pytest
 
 from yohaku.core.errors import BadSetting, Uncountable
-from yohaku.core.meter import Frame
+from yohaku.core.meter import Overhead
 from yohaku.core.model import Opaque
-from yohaku.meters.guarded import Guarded
+from yohaku.meters.guarded import GuardedMeter
 from yohaku.testing import ByteMeter
 
 IMAGE = Opaque("image", "", "base64", "image/png")
 
 
 class Broken:
-    name, exact, frame = "broken", False, Frame()
+    name, exact, frame = "broken", False, Overhead()
 
     def __init__(self, failed: BaseException) -> None:
         self.failed = failed
@@ -25,13 +25,13 @@ class Broken:
 
 
 def test_what_counts_is_left_alone() -> None:
-    meter, guarded = ByteMeter(), Guarded(ByteMeter())
+    meter, guarded = ByteMeter(), GuardedMeter(ByteMeter())
     assert (guarded.name, guarded.exact, guarded.frame) == (meter.name, meter.exact, meter.frame)
     assert (guarded.count("余白"), guarded.weigh(IMAGE)) == (6, 100)
 
 
 def test_what_fails_is_told_with_the_name_of_the_meter() -> None:
-    guarded = Guarded(Broken(KeyError("vocabulary")))
+    guarded = GuardedMeter(Broken(KeyError("vocabulary")))
     with pytest.raises(Uncountable) as raised:
         guarded.count("x")
     assert raised.value.facts == {"meter": "broken", "why": "'vocabulary'"}
@@ -39,16 +39,16 @@ def test_what_fails_is_told_with_the_name_of_the_meter() -> None:
         guarded.weigh(IMAGE)
     assert raised.value.facts == {"meter": "broken", "why": "'vocabulary'"}
     with pytest.raises(Uncountable, match="RuntimeError"):
-        Guarded(Broken(RuntimeError())).count("x")
+        GuardedMeter(Broken(RuntimeError())).count("x")
 
 
 def test_what_is_explained_already_stays_as_it_is() -> None:
     explained = BadSetting("install it first")
     with pytest.raises(BadSetting) as raised:
-        Guarded(Broken(explained)).count("x")
+        GuardedMeter(Broken(explained)).count("x")
     assert raised.value is explained
 
 
 def test_who_stops_the_program_stops_it() -> None:
     with pytest.raises(KeyboardInterrupt):
-        Guarded(Broken(KeyboardInterrupt())).count("x")
+        GuardedMeter(Broken(KeyboardInterrupt())).count("x")

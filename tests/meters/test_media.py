@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from yohaku.core.model import Opaque
 from yohaku.meters.families import rule
-from yohaku.meters.media import Rule, weigh
+from yohaku.meters.media import MediaRule, weigh
 
 PNG = b64encode(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + (540).to_bytes(4, "big") + (360).to_bytes(4, "big")).decode()
 PDF = b64encode(b"%PDF-1.4\n" + b"<</Type/Page>>" * 2).decode()
@@ -110,7 +110,7 @@ def test_a_document_inside_an_unknown_block_weighs_its_pages() -> None:
     st.sampled_from(["image", "thought", "x", "audio"]),
 )
 def test_no_data_breaks_the_scales(data: str, form: str, kind: str) -> None:
-    assert weigh(Opaque(kind, data, form), Rule(), by_words) >= 0  # type: ignore[arg-type]
+    assert weigh(Opaque(kind, data, form), MediaRule(), by_words) >= 0  # type: ignore[arg-type]
 
 
 def test_a_block_nested_beyond_reason_is_weighed_as_text() -> None:

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yohaku.core.model import Call, Result, Step, Text, Use
-from yohaku.core.weigh import Scales
+from yohaku.core.model import Call, Result, Step, Text, ToolUse
+from yohaku.core.weigh import Weigher
 from yohaku.meters import for_model
 from yohaku.meters.tool_calls import CALLS, MARK, addressed, elements, loose, plain, twice
 
@@ -42,7 +42,7 @@ def test_no_call_breaks_the_scales(name: str, arguments: str, form: str) -> None
 
 
 def test_calls_made_at_once_cost_more_than_one_after_the_other() -> None:
-    scales = Scales(for_model("gpt-4o"))
-    uses = [Use(Call(f"c{n}", "bash", "{}"), Result((Text("ok"),))) for n in range(3)]
-    one = scales.step(Step((uses[0],)))
-    assert scales.step(Step(tuple(uses))) == 3 * one - 2 * scales.frame.message + 3 * scales.frame.parallel
+    weigher = Weigher(for_model("gpt-4o"))
+    uses = [ToolUse(Call(f"c{n}", "bash", "{}"), Result((Text("ok"),))) for n in range(3)]
+    one = weigher.step(Step((uses[0],)))
+    assert weigher.step(Step(tuple(uses))) == 3 * one - 2 * weigher.frame.message + 3 * weigher.frame.parallel

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from yohaku.core.model import Tool
-from yohaku.core.weigh import Scales
+from yohaku.core.weigh import Weigher
 from yohaku.meters import for_model
 from yohaku.meters.tool_definitions import DEFINITIONS, harmony, inlined, noted, spaced, tagged, typescript, words
 
@@ -183,4 +183,4 @@ def test_a_definition_is_weighed_by_the_rule_of_its_family() -> None:
     tool = Tool("get_weather", definition())
     meter = for_model("gpt-4o")
     each = meter.count(typescript(tool.definition)) - 1
-    assert [Scales(meter).tools((tool,) * times) for times in (0, 1, 2)] == [0, 18 + each, 18 + 2 * each]
+    assert [Weigher(meter).tools((tool,) * times) for times in (0, 1, 2)] == [0, 18 + each, 18 + 2 * each]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from random import Random
 from typing import Any, NamedTuple
 
-from yohaku.core.meter import Frame
+from yohaku.core.meter import Overhead
 from yohaku.testing import ByteMeter
 
 Body = list[dict[str, Any]]
@@ -16,7 +16,7 @@ class TinyMeter(ByteMeter):
     """Counts what the scripted model's template makes of a request, or a few tokens more."""
 
     name = "tiny"
-    frame = Frame(request=12, message=13, call=64, result=41)
+    frame = Overhead(request=12, message=13, call=64, result=41)
 
 
 class Voice(NamedTuple):

@@ -22,14 +22,14 @@ import pytest
 from tests import checkers
 from tests.models import shop
 from tests.models.conftest import QWEN, WINDOW
-from yohaku.agent.events import Called, Ended, Event, Said, Thought, Told
+from yohaku.agent.events import Event, TextDelta, ThoughtDelta, ToolFinished, TurnEnded, UserNotice
 from yohaku.agent.host import embedded
 from yohaku.agent.loop import Agent
 from yohaku.agent.toolkit.permissions import Permissions
-from yohaku.agent.toolkit.tool import Ask
+from yohaku.agent.toolkit.tool import PermissionRequest
 from yohaku.client.endpoint import Endpoint
 from yohaku.client.errors import TooLong
-from yohaku.client.model_client import Talk
+from yohaku.client.model_client import ModelClient
 from yohaku.config.settings import Settings
 from yohaku.core.budget import Budget
 from yohaku.core.model import Call, Reply, Result, Text
@@ -99,7 +99,7 @@ EARLIER = {
 }
 
 
-class Watched(Talk):
+class Watched(ModelClient):
     def __init__(self, endpoint: Endpoint) -> None:
         super().__init__(endpoint, window=WINDOW, reserve=Budget.of(WINDOW).reserve)
         self.counts: list[tuple[int, int]] = []
@@ -107,7 +107,9 @@ class Watched(Talk):
         self.overflows = 0
         self.malformed: list[str] = []
 
-    async def send(self, body: dict[str, Any], hear: Callable[[Said | Thought], None], *, weighs: int = 0) -> Answer:
+    async def send(
+        self, body: dict[str, Any], hear: Callable[[TextDelta | ThoughtDelta], None], *, weighs: int = 0
+    ) -> Answer:
         self.malformed += checkers.DIALECTS["openai_chat"].problems(body)
         try:
             answer = await super().send(body, hear, weighs=weighs)
@@ -130,17 +132,17 @@ class Attempt:
     """Tokens of all that was said."""
 
     @property
-    def ended(self) -> Ended:
-        return next(event for event in self.events if isinstance(event, Ended))
+    def ended(self) -> TurnEnded:
+        return next(event for event in self.events if isinstance(event, TurnEnded))
 
     @property
     def story(self) -> str:
         """Which tools were called, an error marked, and how it ended."""
-        calls = [event.call.name + "!" * event.result.error for event in self.events if isinstance(event, Called)]
+        calls = [event.call.name + "!" * event.result.error for event in self.events if isinstance(event, ToolFinished)]
         return " ".join([*calls, self.ended.why])
 
 
-async def harmless(ask: Ask) -> Literal["once", "no"]:
+async def harmless(ask: PermissionRequest) -> Literal["once", "no"]:
     return "once" if not ask.danger and (ask.kind == "write" or HARMLESS.fullmatch(ask.detail)) else "no"
 
 
@@ -212,6 +214,6 @@ def test_a_task_is_worked_on_without_harm(endpoint: Endpoint, home: Path, name: 
         assert each.whole > WINDOW
         assert (each.talk.overflows, each.talk.malformed) == (0, [])
         assert all(abs(shown - counted) <= NEAR * counted for shown, counted in each.talk.counts)
-        assert not any(isinstance(event, Told) and "Traceback" in event.text for event in each.events)
+        assert not any(isinstance(event, UserNotice) and "Traceback" in event.text for event in each.events)
     assert sorted(path.name for path in home.iterdir()) == ["beside.txt", "project"]
     assert (home / "beside.txt").read_text() == "not of the project"

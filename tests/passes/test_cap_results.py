@@ -5,11 +5,11 @@ import re
 import pytest
 
 from yohaku.core.budget import Budget
-from yohaku.core.engine import Room
+from yohaku.core.engine import PassContext
 from yohaku.core.folds import Stub, View, ref_of
 from yohaku.core.history_builder import history_of
-from yohaku.core.model import Call, Result, Step, Text, Turn, Use
-from yohaku.core.weigh import Scales
+from yohaku.core.model import Call, Result, Step, Text, ToolUse, Turn
+from yohaku.core.weigh import Weigher
 from yohaku.passes.cap_results import capped, seen
 from yohaku.testing import ByteMeter
 
@@ -17,13 +17,13 @@ METER = ByteMeter()
 
 
 def view(*results: str) -> View:
-    steps = (Step((Use(Call(str(n), "bash", "{}"), Result((Text(text),))),)) for n, text in enumerate(results))
+    steps = (Step((ToolUse(Call(str(n), "bash", "{}"), Result((Text(text),))),)) for n, text in enumerate(results))
     return View(history_of([Turn((Text("go"),), tuple(steps))]))
 
 
 def proposed(v: View, window: int = 1_000_000, **options: int) -> list[Stub]:
-    scales = Scales(METER)
-    found = capped(**options)(v, Room(Budget.of(window), scales, scales.ledger(v.shown), 0))
+    weigher = Weigher(METER)
+    found = capped(**options)(v, PassContext(Budget.of(window), weigher, weigher.ledger(v.shown), 0))
     assert isinstance(found, list)
     return [fold for fold in found if isinstance(fold, Stub)]
 

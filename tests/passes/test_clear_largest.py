@@ -1,11 +1,11 @@
 from __future__ import annotations
 
 from yohaku.core.budget import Budget
-from yohaku.core.engine import Room
+from yohaku.core.engine import PassContext
 from yohaku.core.folds import Fold, Slot, Stub, View
 from yohaku.core.history_builder import history_of
-from yohaku.core.model import Call, Result, Step, Text, Turn, Use
-from yohaku.core.weigh import Scales
+from yohaku.core.model import Call, Result, Step, Text, ToolUse, Turn
+from yohaku.core.weigh import Weigher
 from yohaku.passes.clear_largest import clear
 from yohaku.passes.clip import clip_results
 from yohaku.testing import ByteMeter
@@ -13,14 +13,14 @@ from yohaku.testing import ByteMeter
 METER = ByteMeter()
 
 
-def room(view: View, limit: int, goal: int) -> Room:
-    scales = Scales(METER)
-    return Room(Budget(limit, 0), scales, scales.ledger(view.shown), goal)
+def room(view: View, limit: int, goal: int) -> PassContext:
+    weigher = Weigher(METER)
+    return PassContext(Budget(limit, 0), weigher, weigher.ledger(view.shown), goal)
 
 
 def view(*sizes: int) -> View:
     """One step for each size, in bytes of its result."""
-    steps = (Step((Use(Call(str(n), "bash", "{}"), Result((Text("x" * size),))),)) for n, size in enumerate(sizes))
+    steps = (Step((ToolUse(Call(str(n), "bash", "{}"), Result((Text("x" * size),))),)) for n, size in enumerate(sizes))
     return View(history_of([Turn((Text("go"),), tuple(steps))]))
 
 
@@ -80,7 +80,7 @@ def test_nothing_is_done_for_too_little_unless_it_is_over_the_limit() -> None:
 
 
 def test_only_the_kinds_asked_for_are_cleared() -> None:
-    write = Use(Call("1", "write", f'{{"content":"{"x" * 800}","path":"a.py"}}'), Result((Text("y" * 800),)))
+    write = ToolUse(Call("1", "write", f'{{"content":"{"x" * 800}","path":"a.py"}}'), Result((Text("y" * 800),)))
     first = Turn((Text("p" * 800),), (Step((Text("t" * 800), write)),))
     v = View(history_of([first, Turn((Text("go on"),), (Step((Text("ok"),)),))]))
     kinds = {where: [fold.what for fold in proposed(v, 1_000, 100, where, keep=0)] for where in ("result", "argument")}
@@ -104,7 +104,7 @@ def test_a_line_that_would_be_longer_than_what_it_hides_is_not_proposed() -> Non
 
 
 def test_slots_tell_which_result_of_a_batch_is_meant() -> None:
-    uses = tuple(Use(Call(str(n), "bash", "{}"), Result((Text("x" * 400),))) for n in range(3))
+    uses = tuple(ToolUse(Call(str(n), "bash", "{}"), Result((Text("x" * 400),))) for n in range(3))
     v = View(history_of([Turn((Text("go"),), (Step(uses), Step((Text("ok"),))))]))
     folds = proposed(v, limit=1_000, goal=100, keep=0)
     assert sorted(fold.slot for fold in folds if isinstance(fold, Stub)) == [Slot("result", n, 0) for n in range(3)]

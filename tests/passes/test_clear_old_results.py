@@ -3,11 +3,11 @@ from __future__ import annotations
 import pytest
 
 from yohaku.core.budget import Budget
-from yohaku.core.engine import Room
+from yohaku.core.engine import PassContext
 from yohaku.core.folds import Stub, View, ref_of
 from yohaku.core.history_builder import history_of
-from yohaku.core.model import Call, Result, Step, Text, Turn, Use
-from yohaku.core.weigh import Scales
+from yohaku.core.model import Call, Result, Step, Text, ToolUse, Turn
+from yohaku.core.weigh import Weigher
 from yohaku.passes.clear_old_results import clear_old
 from yohaku.testing import ByteMeter
 
@@ -16,14 +16,15 @@ METER = ByteMeter()
 
 def view(*results: tuple[str, int]) -> View:
     steps = (
-        Step((Use(Call(str(n), tool, "{}"), Result((Text("x" * size),))),)) for n, (tool, size) in enumerate(results)
+        Step((ToolUse(Call(str(n), tool, "{}"), Result((Text("x" * size),))),))
+        for n, (tool, size) in enumerate(results)
     )
     return View(history_of([Turn((Text("go"),), tuple(steps))]))
 
 
 def cleared(v: View, window: int = 200_000) -> list[Stub]:
-    scales = Scales(METER)
-    found = clear_old()(v, Room(Budget.of(window), scales, scales.ledger(v.shown), 0))
+    weigher = Weigher(METER)
+    found = clear_old()(v, PassContext(Budget.of(window), weigher, weigher.ledger(v.shown), 0))
     assert isinstance(found, list)
     return [fold for fold in found if isinstance(fold, Stub)]
 
@@ -72,7 +73,7 @@ def test_other_tools_do_not_count_among_the_newest_three() -> None:
 
 
 def test_a_newest_step_with_many_results_is_left_alone() -> None:
-    uses = tuple(Use(Call(str(n), "bash", "{}"), Result((Text("x" * 30_000),))) for n in range(6))
+    uses = tuple(ToolUse(Call(str(n), "bash", "{}"), Result((Text("x" * 30_000),))) for n in range(6))
     assert cleared(View(history_of([Turn((Text("go"),), (Step(uses),))]))) == []
 
 

@@ -4,11 +4,11 @@ import pytest
 
 from yohaku.analysis.tool_calls import reads
 from yohaku.core.budget import Budget
-from yohaku.core.engine import Room
+from yohaku.core.engine import PassContext
 from yohaku.core.folds import Fold, View, ref_of
 from yohaku.core.history_builder import history_of
-from yohaku.core.model import Call, Result, Step, Text, Turn, Use
-from yohaku.core.weigh import Scales
+from yohaku.core.model import Call, Result, Step, Text, ToolUse, Turn
+from yohaku.core.weigh import Weigher
 from yohaku.passes.clip import clip_bytes, clip_results
 from yohaku.passes.pieces import SMALL
 from yohaku.testing import ByteMeter
@@ -17,15 +17,15 @@ METER = ByteMeter()
 LIMIT = 16_000  # results over 1,000 are outsized, and none of them is shown at less than 250
 
 
-def room(view: View, goal: int = 0, limit: int = LIMIT) -> Room:
-    scales = Scales(METER)
-    return Room(Budget(limit, 0), scales, scales.ledger(view.shown), goal)
+def room(view: View, goal: int = 0, limit: int = LIMIT) -> PassContext:
+    weigher = Weigher(METER)
+    return PassContext(Budget(limit, 0), weigher, weigher.ledger(view.shown), goal)
 
 
 def view(*sizes: int, tool: str = "bash") -> View:
     """One step for each size, in bytes of its result."""
     text = "line\n" * 20_000
-    steps = (Step((Use(Call(str(n), tool, "{}"), Result((Text(text[:size]),))),)) for n, size in enumerate(sizes))
+    steps = (Step((ToolUse(Call(str(n), tool, "{}"), Result((Text(text[:size]),))),)) for n, size in enumerate(sizes))
     return View(history_of([Turn((Text("p" * 5_000),), tuple(steps))]))
 
 
@@ -121,7 +121,7 @@ def test_a_tool_that_does_not_read_is_not_taken_for_one(tool: str) -> None:
 def test_prompts_replies_and_arguments_are_left_alone() -> None:
     long = "line\n" * 1_000
     call = Call("1", "write", f'{{"content":"{"x" * 5_000}"}}')
-    steps = (Step((Text(long), Use(call, Result((Text("ok"),))))), Step((Text("done"),)))
+    steps = (Step((Text(long), ToolUse(call, Result((Text("ok"),))))), Step((Text("done"),)))
     assert proposed(View(history_of([Turn((Text(long),), steps)]))) == []
 
 
@@ -148,5 +148,5 @@ def test_lines_without_an_end_are_cut_whatever_the_bytes() -> None:
     )
 
 
-def used(call_id: str, text: str) -> Use:
-    return Use(Call(call_id, "bash", "{}"), Result((Text(text),)))
+def used(call_id: str, text: str) -> ToolUse:
+    return ToolUse(Call(call_id, "bash", "{}"), Result((Text(text),)))

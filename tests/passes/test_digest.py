@@ -9,18 +9,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from yohaku.core.budget import Budget
-from yohaku.core.engine import Question, Room, Wish
+from yohaku.core.engine import PassContext, PlanOptions, Question
 from yohaku.core.errors import Unanswered
 from yohaku.core.folds import Cut, Fold, Gist, View, ref_of, told
 from yohaku.core.history_builder import history_of
-from yohaku.core.model import Call, History, Opaque, Result, Step, Text, Turn, Use
-from yohaku.core.weigh import Scales
+from yohaku.core.model import Call, History, Opaque, Result, Step, Text, ToolUse, Turn
+from yohaku.core.weigh import Weigher
 from yohaku.digest.excerpts import abridged, scraps
 from yohaku.digest.select_lines import Source, choose
 from yohaku.passes.digest import TOLD, digest
 from yohaku.testing import ByteMeter, ScriptedModel, histories
 
-QUIET = Wish(model=False)
+QUIET = PlanOptions(model=False)
 GOOD = "The user wants the parts looked at, and all of them were."
 
 
@@ -31,16 +31,18 @@ class FourMeter(ByteMeter):
         return -(-super().count(text) // 4)
 
 
-def room(v: View, limit: int, wish: Wish = QUIET, goal: float = 0.6, meter: ByteMeter | None = None) -> Room:
-    scales = Scales(meter or FourMeter())
-    return Room(Budget(limit, 0), scales, scales.ledger(v.shown), int(limit * goal), wish)
+def room(
+    v: View, limit: int, wish: PlanOptions = QUIET, goal: float = 0.6, meter: ByteMeter | None = None
+) -> PassContext:
+    weigher = Weigher(meter or FourMeter())
+    return PassContext(Budget(limit, 0), weigher, weigher.ledger(v.shown), int(limit * goal), wish)
 
 
 def total(v: View) -> int:
     return room(v, 1).ledger.total
 
 
-def proposed(v: View, r: Room, model: ScriptedModel | None = None, **how: float) -> list[Fold]:
+def proposed(v: View, r: PassContext, model: ScriptedModel | None = None, **how: float) -> list[Fold]:
     asking = digest(**how)(v, r)
     assert not isinstance(asking, list)
     try:
@@ -58,7 +60,7 @@ def proposed(v: View, r: Room, model: ScriptedModel | None = None, **how: float)
         return folds
 
 
-def folded(v: View, limit: int, wish: Wish = QUIET, model: ScriptedModel | None = None, **how: float) -> View:
+def folded(v: View, limit: int, wish: PlanOptions = QUIET, model: ScriptedModel | None = None, **how: float) -> View:
     return v.with_(proposed(v, room(v, limit, wish), model, **how))
 
 
@@ -71,7 +73,7 @@ def step(n: int, lines: int = 30, names: int = 5) -> Step:
     """A look at a part; one line in `names` names something."""
     text = "\n".join(f"row_{n}_{k} = compute({k})" if k % names == 0 else "all is well here" for k in range(lines))
     call = Call(str(n), "bash", json.dumps({"command": f"cat src/part_{n}.py"}))
-    return Step((Text(f"I look at part_{n}."), Use(call, Result((Text(text),)))))
+    return Step((Text(f"I look at part_{n}."), ToolUse(call, Result((Text(text),)))))
 
 
 def history(*turns: int, prompt: str = "Look at some.", lines: int = 30, names: int = 5) -> History:
@@ -151,9 +153,11 @@ def test_nothing_is_done_for_too_little_unless_it_is_over_the_limit() -> None:
 
 
 def test_what_the_lines_do_not_use_keeps_more_steps_whole() -> None:
-    silent = [Step((Use(Call(str(n), "bash", "{}"), Result((Text("all is well here\n" * 30),))),)) for n in range(40)]
+    silent = [
+        Step((ToolUse(Call(str(n), "bash", "{}"), Result((Text("all is well here\n" * 30),))),)) for n in range(40)
+    ]
     v = View(history_of([Turn((Text("go"),), tuple(silent))]))
-    weight = room(v, 1).scales.step(silent[0])
+    weight = room(v, 1).weigher.step(silent[0])
     w = folded(v, 4_000)
     assert w.cut.steps < 40 - 4_000 * 0.6 * 0.6 / weight
     assert 4_000 * 0.5 < total(w) < 4_000 * 0.65
@@ -196,7 +200,7 @@ def test_a_gist_is_told_and_goes_on_with_lines_under_their_calls() -> None:
         ref,
         "the conversation before this step (7 steps)",
         "the window is full",
-        sum(room(v, 1).scales.step(each) for each in v.history.steps[:7])
+        sum(room(v, 1).weigher.step(each) for each in v.history.steps[:7])
         + total(View(history(0, prompt="x" * 25)))
         - 3,
         4 + FourMeter().count(gist(w).text),
@@ -237,7 +241,9 @@ def test_the_rules_of_the_user_stand_in_the_gist_word_for_word() -> None:
 
 
 def test_a_japanese_conversation_is_told_in_japanese_with_the_lines_as_they_were() -> None:
-    asked = Use(Call("0", "read_file", '{"path":"設定.toml"}'), Result((Text("名前は\n認証サーバーの設定\nおわり"),)))
+    asked = ToolUse(
+        Call("0", "read_file", '{"path":"設定.toml"}'), Result((Text("名前は\n認証サーバーの設定\nおわり"),))
+    )
     first = Turn((Text("設定を確認してください。必ず日本語で答えること。"),), (Step((asked,)),))
     h = history_of([first, *(Turn((Text("次をお願いします。"),), (step(n),)) for n in range(1, 15))])
     text = gist(folded(View(h), 1_500)).text
@@ -257,7 +263,7 @@ def test_what_is_told_and_the_lines_stay_within_what_the_goal_leaves(limit: int)
 
 def test_what_the_user_wants_kept_brings_its_lines() -> None:
     text = "\n".join([*(f"other_{n} = {n}" for n in range(300)), "quiet_place = 1"])
-    h = history_of([Turn((Text("go"),), (Step((Use(Call("q", "bash", "{}"), Result((Text(text),))),)), step(1)))])
+    h = history_of([Turn((Text("go"),), (Step((ToolUse(Call("q", "bash", "{}"), Result((Text(text),))),)), step(1)))])
     wished = replace(QUIET, words="keep the quiet place")
     assert "quiet_place" not in gist(folded(View(h), 1_000)).text
     assert "quiet_place" in gist(folded(View(h), 1_000, wished)).text
@@ -269,7 +275,7 @@ def test_what_the_user_wants_kept_brings_its_lines() -> None:
 def test_a_checked_summary_takes_the_place_of_what_is_told_and_the_lines_stay() -> None:
     v = View(history(12, 8, prompt="Never push. Look at some."))
     model = ScriptedModel(f"<summary>{GOOD}</summary>")
-    summed = folded(v, 4_000, Wish(), model)
+    summed = folded(v, 4_000, PlanOptions(), model)
     ref = gist(summed).ref
     head = f"[Earlier conversation folded: 1 prompt, 13 steps; ref={ref}]\nThe user's rules, still in force:\n"
     assert gist(summed).text.startswith(f"{head}- Never push.\n{GOOD}\n")
@@ -282,7 +288,7 @@ def test_a_checked_summary_takes_the_place_of_what_is_told_and_the_lines_stay() 
 def test_where_the_model_says_nothing_of_use_the_gist_is_told_without_it() -> None:
     v = View(history(12, 8))
     for model in (ScriptedModel(), ScriptedModel("", "")):
-        w = folded(v, 4_000, Wish(), model)
+        w = folded(v, 4_000, PlanOptions(), model)
         said, lines = gist(w).text.split("\n[assistant]\n", 1)
         first = "[Earlier conversation folded: 1 prompt, 13 steps; ref="
         assert said.startswith(first) and "The goal, as the user put it:\nLook at some." in said
@@ -293,11 +299,11 @@ def test_where_the_model_says_nothing_of_use_the_gist_is_told_without_it() -> No
 def test_a_model_is_not_asked_for_what_it_could_not_say_in_the_room_there_is() -> None:
     v = View(history(12, 8))
     model = ScriptedModel(GOOD)
-    assert gist(folded(v, 1_000, Wish(), model)).why == "the window is full"
+    assert gist(folded(v, 1_000, PlanOptions(), model)).why == "the window is full"
     assert model.asked == []
 
 
 def test_what_the_user_wants_kept_is_put_to_the_model() -> None:
     model = ScriptedModel(GOOD)
-    folded(View(history(12, 8)), 4_000, Wish(words="keep the part numbers"), model)
+    folded(View(history(12, 8)), 4_000, PlanOptions(words="keep the part numbers"), model)
     assert "What the user asked for in this: keep the part numbers" in model.asked[0].text

@@ -6,11 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from yohaku.core.budget import Budget
-from yohaku.core.engine import Room
+from yohaku.core.engine import PassContext
 from yohaku.core.folds import Slot, Stub, View, ref_of
 from yohaku.core.history_builder import history_of
-from yohaku.core.model import Call, History, Opaque, Result, Step, Text, Turn, Use
-from yohaku.core.weigh import Scales
+from yohaku.core.model import Call, History, Opaque, Result, Step, Text, ToolUse, Turn
+from yohaku.core.weigh import Weigher
 from yohaku.digest.select_lines import Source, Span
 from yohaku.passes.distil import by_lines, distil, source_of
 from yohaku.passes.pieces import Piece, fold_whole, pieces
@@ -19,18 +19,18 @@ from yohaku.testing import ByteMeter, histories
 METER = ByteMeter()
 
 
-def room(v: View, limit: int, goal: int) -> Room:
-    scales = Scales(METER)
-    return Room(Budget(limit, 0), scales, scales.ledger(v.shown), goal)
+def room(v: View, limit: int, goal: int) -> PassContext:
+    weigher = Weigher(METER)
+    return PassContext(Budget(limit, 0), weigher, weigher.ledger(v.shown), goal)
 
 
-def use(result: str, tool: str = "bash", **arguments: str) -> Use:
-    return Use(Call("", tool, json.dumps(arguments)), Result((Text(result),)))
+def use(result: str, tool: str = "bash", **arguments: str) -> ToolUse:
+    return ToolUse(Call("", tool, json.dumps(arguments)), Result((Text(result),)))
 
 
-def view(*uses: Use) -> View:
+def view(*uses: ToolUse) -> View:
     """One step for each use, and a last one without any."""
-    steps = [Step((Use(Call(str(n), u.call.name, u.call.arguments), u.result),)) for n, u in enumerate(uses)]
+    steps = [Step((ToolUse(Call(str(n), u.call.name, u.call.arguments), u.result),)) for n, u in enumerate(uses)]
     return View(history_of([Turn((Text("go"),), (*steps, Step((Text("done"),))))]))
 
 
@@ -73,7 +73,12 @@ def test_what_is_not_outsized_stays() -> None:
 def test_the_newest_step_is_left_alone() -> None:
     text = log(40)
     h = history_of(
-        [Turn((Text("go"),), tuple(Step((Use(Call(str(n), "bash", "{}"), Result((Text(text),))),)) for n in (0, 1)))]
+        [
+            Turn(
+                (Text("go"),),
+                tuple(Step((ToolUse(Call(str(n), "bash", "{}"), Result((Text(text),))),)) for n in (0, 1)),
+            )
+        ]
     )
     assert [stub.key for stub in proposed(View(h), 4_000, 1_200)] == [h.steps[0].key]
 
@@ -126,12 +131,12 @@ class FourMeter(ByteMeter):
 
 def test_the_goal_is_met() -> None:
     v = view(*(use("\n".join(f"name_{k}_{n} = compute({n})" for n in range(200)), "read_file") for k in range(4)))
-    scales = Scales(FourMeter())
-    before = scales.ledger(v.shown)
+    weigher = Weigher(FourMeter())
+    before = weigher.ledger(v.shown)
     for goal in range(1_000, before.total, 200):
-        folds = distil()(v, Room(Budget(6_000, 0), scales, before, goal))
+        folds = distil()(v, PassContext(Budget(6_000, 0), weigher, before, goal))
         assert isinstance(folds, list) and len(folds) == 4
-        assert goal * 0.7 < scales.ledger(v.with_(folds).shown).total <= goal
+        assert goal * 0.7 < weigher.ledger(v.with_(folds).shown).total <= goal
 
 
 @given(histories(), st.integers(1_000, 20_000), st.floats(0, 1))
@@ -173,6 +178,6 @@ def test_a_picture_or_a_piece_without_lines_is_folded_whole() -> None:
 
 
 def test_a_picture_is_never_shown_by_lines() -> None:
-    look = Use(Call("0", "look", "{}"), Result((Opaque("image", "aaaa", "base64"), Text(log(40)))))
+    look = ToolUse(Call("0", "look", "{}"), Result((Opaque("image", "aaaa", "base64"), Text(log(40)))))
     v = View(history_of([Turn((Text("go"),), (Step((look,)), Step((Text("done"),))))]))
     assert [stub.slot for stub in proposed(v, 1_000, total(v) - 400, over=0.01)] == [Slot("result", 0, 1)]

@@ -1,25 +1,25 @@
 from __future__ import annotations
 
 from yohaku.core.budget import Budget
-from yohaku.core.engine import Room
+from yohaku.core.engine import PassContext
 from yohaku.core.folds import Cut, Fold, Gist, View, ref_of, told
 from yohaku.core.history_builder import history_of
-from yohaku.core.model import Call, History, Opaque, Result, Step, Text, Turn, Use
-from yohaku.core.weigh import Scales
+from yohaku.core.model import Call, History, Opaque, Result, Step, Text, ToolUse, Turn
+from yohaku.core.weigh import Weigher
 from yohaku.passes.drop_oldest import notice, slide
 from yohaku.testing import ByteMeter
 
 METER = ByteMeter()
 
 
-def room(view: View, limit: int, goal: int) -> Room:
-    scales = Scales(METER)
-    return Room(Budget(limit, 0), scales, scales.ledger(view.shown), goal)
+def room(view: View, limit: int, goal: int) -> PassContext:
+    weigher = Weigher(METER)
+    return PassContext(Budget(limit, 0), weigher, weigher.ledger(view.shown), goal)
 
 
 def step(name: str, size: int = 100, thought: bool = False) -> Step:
     items = (Opaque("thought", "hm"),) if thought else ()
-    return Step((*items, Use(Call(name, "bash", "{}"), Result((Text("x" * size),)))))
+    return Step((*items, ToolUse(Call(name, "bash", "{}"), Result((Text("x" * size),)))))
 
 
 def history(*turns: int, size: int = 100) -> History:
@@ -80,7 +80,7 @@ def test_a_gist_tells_what_it_weighs_in_place_of_what() -> None:
         ref,
         "the conversation before this prompt (2 steps)",
         "the window is full",
-        room(view, 1, 1).scales.turn(view.history.turns[0]),
+        room(view, 1, 1).weigher.turn(view.history.turns[0]),
         len(text) + 4,
     )
 
@@ -164,7 +164,7 @@ def test_a_second_cut_goes_on_from_the_first_and_its_gist_tells_everything() -> 
     assert first.cut < second.cut and second.gist is not None
     assert dict(second.originals(second.gist))[second.gist.ref] == told(view.hidden(second.cut))
     assert len(second.shown.turns[0].prompt) == 2
-    old = room(first, 1, 1).scales
+    old = room(first, 1, 1).weigher
     gone = old.entries((Text(first.gist.text),)) if first.gist else 0
     assert second.gist.before == gone + sum(map(old.step, view.history.steps[first.cut.steps : second.cut.steps]))
 

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 
 from yohaku.core.budget import Budget
-from yohaku.core.engine import Room
+from yohaku.core.engine import PassContext
 from yohaku.core.folds import Slot, Stub, View, ref_of
 from yohaku.core.history_builder import history_of
-from yohaku.core.model import Call, History, Result, Step, Text, Turn, Use
-from yohaku.core.weigh import Scales
+from yohaku.core.model import Call, History, Result, Step, Text, ToolUse, Turn
+from yohaku.core.weigh import Weigher
 from yohaku.passes.clear_largest import clear
 from yohaku.passes.drop_superseded import bare, supersede
 from yohaku.testing import ByteMeter, histories
@@ -19,11 +19,11 @@ from yohaku.testing import ByteMeter, histories
 METER = ByteMeter()
 
 
-def use(tool: str, result: str, *, error: bool = False, **arguments: object) -> Use:
-    return Use(Call("", tool, json.dumps(arguments)), Result((Text(result),), error))
+def use(tool: str, result: str, *, error: bool = False, **arguments: object) -> ToolUse:
+    return ToolUse(Call("", tool, json.dumps(arguments)), Result((Text(result),), error))
 
 
-def view(*uses: Use | tuple[Use, ...]) -> View:
+def view(*uses: ToolUse | tuple[ToolUse, ...]) -> View:
     """One step for each use or batch of them, and a last step without any."""
     batches = [batch if isinstance(batch, tuple) else (batch,) for batch in uses]
     steps = [
@@ -35,9 +35,9 @@ def view(*uses: Use | tuple[Use, ...]) -> View:
     return View(history_of([Turn((Text("go"),), (*steps, Step((Text("done"),))))]))
 
 
-def room(v: View, limit: int = 100_000) -> Room:
-    scales = Scales(METER)
-    return Room(Budget(limit, 0), scales, scales.ledger(v.shown), 0)
+def room(v: View, limit: int = 100_000) -> PassContext:
+    weigher = Weigher(METER)
+    return PassContext(Budget(limit, 0), weigher, weigher.ledger(v.shown), 0)
 
 
 def proposed(v: View, limit: int = 100_000, least: float = 0) -> list[Stub]:
@@ -46,7 +46,7 @@ def proposed(v: View, limit: int = 100_000, least: float = 0) -> list[Stub]:
     return [fold for fold in found if isinstance(fold, Stub)]
 
 
-def folded(*uses: Use | tuple[Use, ...]) -> list[tuple[int, str]]:
+def folded(*uses: ToolUse | tuple[ToolUse, ...]) -> list[tuple[int, str]]:
     """The number of each step something of which is folded, and by what."""
     v = view(*uses)
     keys = [step.key for step in v.history.steps]
@@ -66,11 +66,11 @@ WROTE = "superseded by a later write of src/a.py"
 MAKE = use("bash", "ok", command="make")
 
 
-def read(text: str, **lines: int) -> Use:
+def read(text: str, **lines: int) -> ToolUse:
     return use("Read", text, file_path="src/a.py", **lines)  # type: ignore[arg-type]
 
 
-def edit(new: str = "x = 1") -> Use:
+def edit(new: str = "x = 1") -> ToolUse:
     return use("Edit", "edited", file_path="src/a.py", old_string="y", new_string=new)
 
 

@@ -12,14 +12,14 @@ from tests import checkers
 from yohaku import dialects
 from yohaku.analysis.retention import survey
 from yohaku.core.budget import Budget
-from yohaku.core.engine import Folded, Room, plan
+from yohaku.core.engine import Folded, PassContext, plan
 from yohaku.core.folds import Gist, Slot, Stub, View, ref_of
 from yohaku.core.history_builder import history_of
-from yohaku.core.meter import Frame, Meter
-from yohaku.core.model import Call, History, Opaque, Result, Step, Text, Turn, Use
+from yohaku.core.meter import Meter, Overhead
+from yohaku.core.model import Call, History, Opaque, Result, Step, Text, ToolUse, Turn
 from yohaku.core.pins import Pin, find
 from yohaku.core.shape import shape
-from yohaku.core.weigh import Scales, weigh
+from yohaku.core.weigh import Weigher, weigh
 from yohaku.messages.folds import folded
 from yohaku.passes.drop_thoughts import WHY, thoughts
 from yohaku.recipes.auto import RECIPES
@@ -29,7 +29,7 @@ from yohaku.testing import ByteMeter
 
 METER = ByteMeter()
 HM = Opaque("thought", "Hm, which port was it?")
-USE = Use(Call("1", "bash", "{}"), Result((Text("out"),)))
+USE = ToolUse(Call("1", "bash", "{}"), Result((Text("out"),)))
 
 
 def thinking(*replies: Step, last: Step | None = None) -> History:
@@ -37,9 +37,9 @@ def thinking(*replies: Step, last: Step | None = None) -> History:
     return history_of([*turns, Turn((Text("and now?"),), (last,) if last else ())])
 
 
-def room(view: View, meter: Meter = METER) -> Room:
-    scales = Scales(meter)
-    return Room(Budget(10_000, 0), scales, scales.ledger(view.shown), 0)
+def room(view: View, meter: Meter = METER) -> PassContext:
+    weigher = Weigher(meter)
+    return PassContext(Budget(10_000, 0), weigher, weigher.ledger(view.shown), 0)
 
 
 def proposed(view: View, meter: Meter = METER) -> list[Stub]:
@@ -94,7 +94,7 @@ def test_what_a_gist_hides_is_not_proposed() -> None:
 
 def test_a_model_that_forgets_by_itself_has_nothing_to_drop() -> None:
     class Forgetful(ByteMeter):
-        frame = Frame(forgets=True)
+        frame = Overhead(forgets=True)
 
     assert proposed(View(TWO), Forgetful()) == []
 

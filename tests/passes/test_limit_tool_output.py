@@ -3,11 +3,11 @@ from __future__ import annotations
 import pytest
 
 from yohaku.core.budget import Budget
-from yohaku.core.engine import Room
+from yohaku.core.engine import PassContext
 from yohaku.core.folds import Stub, View, ref_of
 from yohaku.core.history_builder import history_of
-from yohaku.core.model import Call, Result, Step, Text, Turn, Use
-from yohaku.core.weigh import Scales
+from yohaku.core.model import Call, Result, Step, Text, ToolUse, Turn
+from yohaku.core.weigh import Weigher
 from yohaku.passes.limit_tool_output import context_budget, trim
 from yohaku.testing import ByteMeter
 
@@ -16,14 +16,15 @@ METER = ByteMeter()
 
 def view(*sizes: int) -> View:
     steps = (
-        Step((Use(Call(str(n), "bash", "{}"), Result((Text(chr(97 + n) * size),))),)) for n, size in enumerate(sizes)
+        Step((ToolUse(Call(str(n), "bash", "{}"), Result((Text(chr(97 + n) * size),))),))
+        for n, size in enumerate(sizes)
     )
     return View(history_of([Turn((Text("go"),), tuple(steps))]))
 
 
 def trimmed(v: View, most: int | None = None, window: int = 8_192) -> list[Stub]:
-    scales = Scales(METER)
-    found = trim(most)(v, Room(Budget.of(window), scales, scales.ledger(v.shown), 0))
+    weigher = Weigher(METER)
+    found = trim(most)(v, PassContext(Budget.of(window), weigher, weigher.ledger(v.shown), 0))
     assert isinstance(found, list)
     return [fold for fold in found if isinstance(fold, Stub)]
 

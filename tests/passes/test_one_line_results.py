@@ -5,29 +5,29 @@ import json
 import pytest
 
 from yohaku.core.budget import Budget
-from yohaku.core.engine import Room
+from yohaku.core.engine import PassContext
 from yohaku.core.folds import Stub, View, ref_of
 from yohaku.core.history_builder import history_of
-from yohaku.core.model import Call, Opaque, Part, Result, Step, Text, Turn, Use
-from yohaku.core.weigh import Scales
+from yohaku.core.model import Call, Opaque, Part, Result, Step, Text, ToolUse, Turn
+from yohaku.core.weigh import Weigher
 from yohaku.passes.one_line_results import line, once
 from yohaku.testing import PNG, ByteMeter
 
 METER = ByteMeter()
 
 
-def use(number: int, tool: str, result: str | Part, *, error: bool = False, **arguments: object) -> Use:
+def use(number: int, tool: str, result: str | Part, *, error: bool = False, **arguments: object) -> ToolUse:
     part = Text(result) if isinstance(result, str) else result
-    return Use(Call(str(number), tool, json.dumps(arguments)), Result((part,), error))
+    return ToolUse(Call(str(number), tool, json.dumps(arguments)), Result((part,), error))
 
 
-def view(*uses: Use) -> View:
+def view(*uses: ToolUse) -> View:
     return View(history_of([Turn((Text("go"),), tuple(Step((one,)) for one in uses))]))
 
 
 def proposed(v: View, window: int, keep: int = 1) -> list[Stub]:
-    scales = Scales(METER)
-    found = once(keep)(v, Room(Budget.of(window), scales, scales.ledger(v.shown), 0))
+    weigher = Weigher(METER)
+    found = once(keep)(v, PassContext(Budget.of(window), weigher, weigher.ledger(v.shown), 0))
     assert isinstance(found, list)
     return [fold for fold in found if isinstance(fold, Stub)]
 
@@ -86,5 +86,5 @@ def test_an_image_is_one_line_as_well() -> None:
         ),
     ],
 )
-def test_the_line_says_what_was_done_to_what_and_how_it_ended(call: Use, said: str) -> None:
+def test_the_line_says_what_was_done_to_what_and_how_it_ended(call: ToolUse, said: str) -> None:
     assert line(call, call.result.text) == said

@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from yohaku.core.budget import Budget
-from yohaku.core.engine import Room
+from yohaku.core.engine import PassContext
 from yohaku.core.folds import Gist, Slot, Stub, View, ref_of
 from yohaku.core.history_builder import history_of
-from yohaku.core.model import Call, Opaque, Result, Step, Text, Turn, Use
-from yohaku.core.weigh import Scales
+from yohaku.core.model import Call, Opaque, Result, Step, Text, ToolUse, Turn
+from yohaku.core.weigh import Weigher
 from yohaku.passes.pieces import LINE, SMALL, Piece, clip, fold_part, fold_whole, pieces
 from yohaku.testing import PNG, ByteMeter
 
@@ -21,13 +21,13 @@ IMAGE = Opaque("image", PNG, "base64", "image/png")
 LONG = "x" * 100
 
 
-def room(view: View, limit: int = 10_000) -> Room:
-    scales = Scales(METER)
-    return Room(Budget(limit, 0), scales, scales.ledger(view.shown), limit // 2)
+def room(view: View, limit: int = 10_000) -> PassContext:
+    weigher = Weigher(METER)
+    return PassContext(Budget(limit, 0), weigher, weigher.ledger(view.shown), limit // 2)
 
 
-def use(call_id: str, text: str = LONG, arguments: str = "{}") -> Use:
-    return Use(Call(call_id, "bash", arguments), Result((Text(text),)))
+def use(call_id: str, text: str = LONG, arguments: str = "{}") -> ToolUse:
+    return ToolUse(Call(call_id, "bash", arguments), Result((Text(text),)))
 
 
 def piece(original: str | bytes, what: str = "bash result") -> Piece:

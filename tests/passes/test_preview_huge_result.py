@@ -3,11 +3,11 @@ from __future__ import annotations
 import pytest
 
 from yohaku.core.budget import Budget
-from yohaku.core.engine import Room
+from yohaku.core.engine import PassContext
 from yohaku.core.folds import Stub, View
 from yohaku.core.history_builder import history_of
-from yohaku.core.model import Call, Result, Step, Text, Turn, Use
-from yohaku.core.weigh import Scales
+from yohaku.core.model import Call, Result, Step, Text, ToolUse, Turn
+from yohaku.core.weigh import Weigher
 from yohaku.passes.preview_huge_result import preview
 from yohaku.testing import ByteMeter
 
@@ -15,13 +15,13 @@ METER = ByteMeter()
 
 
 def view(size: int) -> View:
-    step = Step((Use(Call("1", "bash", "{}"), Result((Text("some text\n" * (size // 10)),))),))
+    step = Step((ToolUse(Call("1", "bash", "{}"), Result((Text("some text\n" * (size // 10)),))),))
     return View(history_of([Turn((Text("go"),), (step,))]))
 
 
 def previewed(v: View, window: int) -> list[Stub]:
-    scales = Scales(METER)
-    found = preview()(v, Room(Budget.of(window), scales, scales.ledger(v.shown), 0))
+    weigher = Weigher(METER)
+    found = preview()(v, PassContext(Budget.of(window), weigher, weigher.ledger(v.shown), 0))
     assert isinstance(found, list)
     return [fold for fold in found if isinstance(fold, Stub)]
 

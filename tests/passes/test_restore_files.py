@@ -4,11 +4,11 @@ import json
 from collections.abc import Mapping
 
 from yohaku.core.budget import Budget
-from yohaku.core.engine import Asking, Look, Room
+from yohaku.core.engine import AskingPass, PassContext, ReadFile
 from yohaku.core.folds import Fold, Gist, View
 from yohaku.core.history_builder import history_of
-from yohaku.core.model import Call, Result, Step, Text, Turn, Use
-from yohaku.core.weigh import Scales
+from yohaku.core.model import Call, Result, Step, Text, ToolUse, Turn
+from yohaku.core.weigh import Weigher
 from yohaku.passes.drop_oldest import slide
 from yohaku.passes.restore_files import recent, restored
 from yohaku.testing import ByteMeter
@@ -18,11 +18,11 @@ METER = ByteMeter()
 
 def read(number: int, path: str, size: int = 400, **arguments: int) -> Step:
     call = Call(str(number), "read_file", json.dumps({"path": path, **arguments}))
-    return Step((Use(call, Result((Text("x" * size),))),))
+    return Step((ToolUse(call, Result((Text("x" * size),))),))
 
 
 def remove(number: int, path: str) -> Step:
-    return Step((Use(Call(str(number), "bash", json.dumps({"command": f"rm {path}"})), Result((Text("ok"),))),))
+    return Step((ToolUse(Call(str(number), "bash", json.dumps({"command": f"rm {path}"})), Result((Text("ok"),))),))
 
 
 def view(*steps: Step) -> View:
@@ -31,23 +31,23 @@ def view(*steps: Step) -> View:
 
 def restoring(v: View, disk: Mapping[str, str], *, limit: int, goal: int, **options: int) -> tuple[Gist, list[str]]:
     """The gist with what came back, and what was looked at."""
-    scales = Scales(METER)
-    room = Room(Budget(limit, 0), scales, scales.ledger(v.shown), goal)
+    weigher = Weigher(METER)
+    room = PassContext(Budget(limit, 0), weigher, weigher.ledger(v.shown), goal)
     asking = restored(slide(by="turns", asked=0, least=0), **options)(v, room)
     assert not isinstance(asking, list)
     folds, looked = drive(asking, disk)
     (gist,) = folds
     assert isinstance(gist, Gist)
-    assert gist.after == scales.entries((Text(gist.text),))
+    assert gist.after == weigher.entries((Text(gist.text),))
     return gist, looked
 
 
-def drive(asking: Asking, disk: Mapping[str, str]) -> tuple[list[Fold], list[str]]:
+def drive(asking: AskingPass, disk: Mapping[str, str]) -> tuple[list[Fold], list[str]]:
     looked: list[str] = []
     try:
         effect = next(asking)
         while True:
-            assert isinstance(effect, Look)
+            assert isinstance(effect, ReadFile)
             looked.append(effect.path)
             effect = asking.send(disk.get(effect.path, ""))
     except StopIteration as stop:
@@ -84,7 +84,7 @@ def test_together_they_take_only_what_is_free_below_the_goal() -> None:  # P4
     v = view(*(read(n, f"f{n}.py", 6_000) for n in range(5)))
     disk = {f"f{n}.py": "a line of text\n" * 300 for n in range(5)}
     gist, looked = restoring(v, disk, limit=1_000_000, goal=6_000)
-    total = Scales(METER).ledger(v.with_([gist]).shown).total
+    total = Weigher(METER).ledger(v.with_([gist]).shown).total
     assert 5_000 < total <= 6_000 and len(looked) == 2
 
 
@@ -104,12 +104,12 @@ def test_where_nobody_can_look_the_gist_stays_as_it_was() -> None:
 def test_what_can_still_be_seen_does_not_come_back() -> None:
     turns = [Turn((Text("go"),), (read(1, "a.py"), read(2, "b.py"))), Turn((Text("on"),), (read(3, "a.py"),))]
     v = View(history_of(turns))
-    (gist,) = slide(by="turns")(v, Room(Budget(900, 0), Scales(METER), Scales(METER).ledger(v.shown), 600))
+    (gist,) = slide(by="turns")(v, PassContext(Budget(900, 0), Weigher(METER), Weigher(METER).ledger(v.shown), 600))
     assert [file.path for file in recent(v.with_([gist]), 5)] == ["b.py"]
 
 
 def test_nothing_comes_back_where_nothing_was_folded() -> None:
     v = view(read(1, "a.py"))
-    scales = Scales(METER)
-    asking = restored(lambda view, room: [])(v, Room(Budget(9_000, 0), scales, scales.ledger(v.shown), 8_000))
+    weigher = Weigher(METER)
+    asking = restored(lambda view, room: [])(v, PassContext(Budget(9_000, 0), weigher, weigher.ledger(v.shown), 8_000))
     assert not isinstance(asking, list) and drive(asking, {}) == ([], [])

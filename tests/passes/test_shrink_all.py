@@ -4,20 +4,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from yohaku.core.budget import Budget
-from yohaku.core.engine import Room
+from yohaku.core.engine import PassContext
 from yohaku.core.folds import Fold, View
 from yohaku.core.history_builder import history_of
-from yohaku.core.model import Call, Opaque, Result, Step, Text, Turn, Use
-from yohaku.core.weigh import Scales
+from yohaku.core.model import Call, Opaque, Result, Step, Text, ToolUse, Turn
+from yohaku.core.weigh import Weigher
 from yohaku.passes.shrink_all import level, squeeze
 from yohaku.testing import PNG, ByteMeter
 
 METER = ByteMeter()
 
 
-def room(view: View, goal: int) -> Room:
-    scales = Scales(METER)
-    return Room(Budget(goal, 0), scales, scales.ledger(view.shown), goal)
+def room(view: View, goal: int) -> PassContext:
+    weigher = Weigher(METER)
+    return PassContext(Budget(goal, 0), weigher, weigher.ledger(view.shown), goal)
 
 
 def lines(size: int) -> str:
@@ -25,7 +25,7 @@ def lines(size: int) -> str:
 
 
 def view(prompt: int, *sizes: int) -> View:
-    uses = tuple(Use(Call(str(n), "bash", "{}"), Result((Text(lines(size)),))) for n, size in enumerate(sizes))
+    uses = tuple(ToolUse(Call(str(n), "bash", "{}"), Result((Text(lines(size)),))) for n, size in enumerate(sizes))
     return View(history_of([Turn((Text(lines(prompt)),), (Step(uses),) if uses else ())]))
 
 

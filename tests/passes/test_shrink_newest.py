@@ -1,20 +1,20 @@
 from __future__ import annotations
 
 from yohaku.core.budget import Budget
-from yohaku.core.engine import Room
+from yohaku.core.engine import PassContext
 from yohaku.core.folds import Fold, View
 from yohaku.core.history_builder import history_of
-from yohaku.core.model import Call, Result, Step, Text, Turn, Use
-from yohaku.core.weigh import Scales
+from yohaku.core.model import Call, Result, Step, Text, ToolUse, Turn
+from yohaku.core.weigh import Weigher
 from yohaku.passes.shrink_newest import newest
 from yohaku.testing import ByteMeter
 
 LIMIT = 10_000
 
 
-def room(view: View, goal: float = 0.7) -> Room:
-    scales = Scales(ByteMeter())
-    return Room(Budget(LIMIT, 0), scales, scales.ledger(view.shown), int(LIMIT * goal))
+def room(view: View, goal: float = 0.7) -> PassContext:
+    weigher = Weigher(ByteMeter())
+    return PassContext(Budget(LIMIT, 0), weigher, weigher.ledger(view.shown), int(LIMIT * goal))
 
 
 def lines(size: int) -> str:
@@ -22,7 +22,7 @@ def lines(size: int) -> str:
 
 
 def step(number: int, *sizes: int) -> Step:
-    uses = [Use(Call(f"{number}.{n}", "bash", "{}"), Result((Text(lines(size)),))) for n, size in enumerate(sizes)]
+    uses = [ToolUse(Call(f"{number}.{n}", "bash", "{}"), Result((Text(lines(size)),))) for n, size in enumerate(sizes)]
     return Step(tuple(uses))
 
 

@@ -5,12 +5,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from yohaku.core.budget import Budget
-from yohaku.core.engine import Question, Room, Wish
+from yohaku.core.engine import PassContext, PlanOptions, Question
 from yohaku.core.errors import Unanswered
 from yohaku.core.folds import Cut, Fold, Gist, View, ref_of, told
 from yohaku.core.history_builder import history_of
-from yohaku.core.model import Call, History, Result, Step, Text, Turn, Use
-from yohaku.core.weigh import Scales
+from yohaku.core.model import Call, History, Result, Step, Text, ToolUse, Turn
+from yohaku.core.weigh import Weigher
 from yohaku.passes.summarise import summarise
 from yohaku.testing import ByteMeter, ScriptedModel, histories
 
@@ -18,13 +18,13 @@ METER = ByteMeter()
 GOOD = "The user wants the tasks done, and some of them are."
 
 
-def room(view: View, limit: int, goal: int, wish: Wish = Wish()) -> Room:  # noqa: B008
-    scales = Scales(METER)
-    return Room(Budget(limit, 0), scales, scales.ledger(view.shown), goal, wish)
+def room(view: View, limit: int, goal: int, wish: PlanOptions = PlanOptions()) -> PassContext:  # noqa: B008
+    weigher = Weigher(METER)
+    return PassContext(Budget(limit, 0), weigher, weigher.ledger(view.shown), goal, wish)
 
 
 def step(name: str, size: int) -> Step:
-    return Step((Use(Call(name, "bash", '{"command":"ls"}'), Result((Text("x" * size),))),))
+    return Step((ToolUse(Call(name, "bash", '{"command":"ls"}'), Result((Text("x" * size),))),))
 
 
 def history(*turns: int, size: int = 1_000, prompt: str = "Task {}.") -> History:
@@ -37,8 +37,10 @@ def history(*turns: int, size: int = 1_000, prompt: str = "Task {}.") -> History
     )
 
 
-def proposed(view: View, model: ScriptedModel, limit: int, goal: int, wish: Wish = Wish(), **how: object) -> list[Fold]:  # noqa: B008
-    asking = summarise(**how)(view, room(view, limit, goal, wish))  # type: ignore[arg-type]
+def proposed(
+    view: View, model: ScriptedModel, limit: int, goal: int, wish: PlanOptions | None = None, **how: object
+) -> list[Fold]:
+    asking = summarise(**how)(view, room(view, limit, goal, wish or PlanOptions()))  # type: ignore[arg-type]
     assert not isinstance(asking, list)
     try:
         question = next(asking)
@@ -55,12 +57,12 @@ def proposed(view: View, model: ScriptedModel, limit: int, goal: int, wish: Wish
         return folds
 
 
-def cut(view: View, limit: int, goal: int, wish: Wish = Wish(), **how: object) -> Cut | None:  # noqa: B008
+def cut(view: View, limit: int, goal: int, wish: PlanOptions = PlanOptions(), **how: object) -> Cut | None:  # noqa: B008
     folds = proposed(view, ScriptedModel(*[GOOD] * 9), limit, goal, wish, **how)
     return view.with_(folds).cut if folds else None
 
 
-MANUAL = Wish(manual=True)
+MANUAL = PlanOptions(manual=True)
 
 
 def test_the_gist_is_a_header_the_rules_what_to_retain_and_the_summary() -> None:
@@ -143,7 +145,7 @@ def test_nothing_is_asked_for_little() -> None:
 
 def test_the_words_of_the_user_are_in_the_question() -> None:
     model = ScriptedModel(GOOD)
-    wish = Wish(manual=True, words="keep the names of all files")
+    wish = PlanOptions(manual=True, words="keep the names of all files")
     proposed(View(history(3, 3, 3)), model, 10_000, 9_000, wish, directives=("In verse.",), window=50_000)
     assert "keep the names of all files" in model.asked[0].text and "\n- In verse.\n" in model.asked[0].text
 
@@ -178,7 +180,7 @@ def test_a_gist_prepared_earlier_is_taken_instead_of_asking() -> None:
     (draft,) = proposed(view, ScriptedModel(GOOD), 12_500, 9_000, keep=2)
     assert isinstance(draft, Gist)
     model = ScriptedModel()
-    assert proposed(view, model, 12_500, 9_000, Wish(drafts={draft.key: draft})) == [draft]
+    assert proposed(view, model, 12_500, 9_000, PlanOptions(drafts={draft.key: draft})) == [draft]
     assert model.asked == []
 
 
@@ -222,7 +224,9 @@ def test_what_is_proposed_is_smaller_and_leaves_the_newest_alone(
     history: History, limit: int, share: float, keep: float, manual: bool
 ) -> None:
     view = View(history)
-    folds = proposed(view, ScriptedModel(*[GOOD] * 20), limit, int(limit * share), Wish(manual=manual), keep=keep)
+    folds = proposed(
+        view, ScriptedModel(*[GOOD] * 20), limit, int(limit * share), PlanOptions(manual=manual), keep=keep
+    )
     for gist in folds:
         after = view.with_([gist])
         assert gist.after < gist.before

@@ -5,11 +5,11 @@ import json
 import pytest
 
 from yohaku.core.budget import Budget
-from yohaku.core.engine import Room
+from yohaku.core.engine import PassContext
 from yohaku.core.folds import Stub, View
 from yohaku.core.history_builder import history_of
-from yohaku.core.model import Call, Result, Step, Text, Turn, Use
-from yohaku.core.weigh import Scales
+from yohaku.core.model import Call, Result, Step, Text, ToolUse, Turn
+from yohaku.core.weigh import Weigher
 from yohaku.passes.trim_new_results import ARRIVED, arrive, read_whole
 from yohaku.testing import ByteMeter
 
@@ -20,18 +20,18 @@ CODE = "\n".join(
 LOG = "\n".join(f"line {n} of the build" for n in range(2_000))
 
 
-def use(tool: str, result: str, **arguments: object) -> Use:
-    return Use(Call(f"c{len(result)}{tool}", tool, json.dumps(arguments)), Result((Text(result),)))
+def use(tool: str, result: str, **arguments: object) -> ToolUse:
+    return ToolUse(Call(f"c{len(result)}{tool}", tool, json.dumps(arguments)), Result((Text(result),)))
 
 
-def view(*uses: Use, before: int = 0) -> View:
+def view(*uses: ToolUse, before: int = 0) -> View:
     old = [Step((use("bash", "x" * before, command="ls"),))] if before else []
     return View(history_of([Turn((Text("go"),), (*old, Step(uses)))]))
 
 
 def arrived(v: View, window: int) -> list[Stub]:
-    scales = Scales(METER)
-    found = arrive()(v, Room(Budget.of(window), scales, scales.ledger(v.shown), 0))
+    weigher = Weigher(METER)
+    found = arrive()(v, PassContext(Budget.of(window), weigher, weigher.ledger(v.shown), 0))
     assert isinstance(found, list)
     return [fold for fold in found if isinstance(fold, Stub)]
 
@@ -44,7 +44,7 @@ def test_what_there_is_room_for_is_left_as_it_is() -> None:
 def test_a_result_is_cut_to_six_tenths_of_what_remains(window: int) -> None:  # L2, L3
     v = view(use("bash", LOG * (window // 20_000 + 1), command="make"))
     (stub,) = arrived(v, window)
-    ledger = Scales(METER).ledger(v.shown)
+    ledger = Weigher(METER).ledger(v.shown)
     remaining = window - window // 8 - window // 10 - (ledger.total - ledger.last)
     assert 0.5 * remaining < stub.after <= 0.6 * remaining
     assert stub.why == ARRIVED

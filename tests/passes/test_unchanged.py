@@ -4,28 +4,28 @@ import pytest
 from tests.passes.test_drop_superseded import code, edit, numbered, read, room, use, view
 
 from yohaku.core.budget import Budget
-from yohaku.core.engine import Asking, Look, Room
+from yohaku.core.engine import AskingPass, PassContext, ReadFile
 from yohaku.core.folds import Stub, View, ref_of
-from yohaku.core.weigh import Scales
+from yohaku.core.weigh import Weigher
 from yohaku.passes.unchanged import same, unchanged
 from yohaku.testing import ByteMeter
 
 
 def asked(v: View, disk: dict[str, str], goal: int = 0, **settings: float) -> tuple[list[Stub], list[str]]:
     """What is folded, and which files were looked at."""
-    scales = Scales(ByteMeter())
-    room = Room(Budget(100_000, 0), scales, scales.ledger(v.shown), goal)
+    weigher = Weigher(ByteMeter())
+    room = PassContext(Budget(100_000, 0), weigher, weigher.ledger(v.shown), goal)
     asking = unchanged(**{"keep": 0, "least": 0, **settings})(v, room)  # type: ignore[arg-type]
     assert not isinstance(asking, list)
     looks: list[str] = []
     return _driven(asking, disk, looks), looks
 
 
-def _driven(asking: Asking, disk: dict[str, str], looks: list[str]) -> list[Stub]:
+def _driven(asking: AskingPass, disk: dict[str, str], looks: list[str]) -> list[Stub]:
     try:
         effect = next(asking)
         while True:
-            assert isinstance(effect, Look)
+            assert isinstance(effect, ReadFile)
             looks.append(effect.path)
             effect = asking.send(disk.get(effect.path, ""))
     except StopIteration as done:

@@ -3,11 +3,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from yohaku.core.budget import Budget
-from yohaku.core.engine import Room, Wish
+from yohaku.core.engine import PassContext, PlanOptions
 from yohaku.core.folds import Fold, Gist, View
 from yohaku.core.history_builder import history_of
 from yohaku.core.model import History, Step, Text, Turn
-from yohaku.core.weigh import Scales
+from yohaku.core.weigh import Weigher
 from yohaku.passes.use_draft import drafted
 from yohaku.testing import ByteMeter
 
@@ -24,9 +24,9 @@ def gist(view: View, turn: int, text: str = "What came before.") -> Gist:
 
 
 def proposed(view: View, *drafts: Gist, words: str = "") -> list[Fold]:
-    scales = Scales(METER)
-    wish = Wish(drafts={draft.key: draft for draft in drafts}, words=words)
-    found = drafted()(view, Room(Budget(LIMIT, 0), scales, scales.ledger(view.shown), LIMIT * 6 // 10, wish))
+    weigher = Weigher(METER)
+    wish = PlanOptions(drafts={draft.key: draft for draft in drafts}, words=words)
+    found = drafted()(view, PassContext(Budget(LIMIT, 0), weigher, weigher.ledger(view.shown), LIMIT * 6 // 10, wish))
     assert isinstance(found, list)
     return found
 
@@ -36,8 +36,8 @@ def test_of_several_drafts_the_one_that_hides_most_takes_its_place() -> None:
     few, many = gist(view, 3), gist(view, 7)
     (fold,) = proposed(view, few, many)
     assert isinstance(fold, Gist) and replace(fold, before=0, after=0) == many
-    assert fold.before - fold.after == (scales := Scales(METER)).ledger(view.shown).total - (
-        scales.ledger(view.with_([fold]).shown).total
+    assert fold.before - fold.after == (weigher := Weigher(METER)).ledger(view.shown).total - (
+        weigher.ledger(view.with_([fold]).shown).total
     )
 
 

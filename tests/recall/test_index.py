@@ -18,8 +18,8 @@ from yohaku.recall import Found, Hit, search
 from yohaku.recall import index as indexing
 from yohaku.recall import search as wording
 from yohaku.recall.index import ask, fill, place
-from yohaku.stores import Opened, Store
-from yohaku.stores.fallback import Sheltered
+from yohaku.stores import OpenedOriginal, Store
+from yohaku.stores.fallback import FallbackStore
 from yohaku.stores.memory import MemoryStore
 from yohaku.stores.sqlite import SQLiteStore
 
@@ -33,7 +33,7 @@ class Counting(SQLiteStore):
         super().__init__(path)
         self.opened: list[str] = []
 
-    def open(self, ref: str, line: int = 0) -> Opened:
+    def open(self, ref: str, line: int = 0) -> OpenedOriginal:
         self.opened.append(ref)
         return super().open(ref, line)
 
@@ -266,8 +266,8 @@ def test_a_search_makes_one_only_where_looking_takes_long(
 def test_stores_that_are_no_file_have_none_and_a_sheltered_one_has_that_of_its_store(
     store: Counting, tmp_path: Path
 ) -> None:
-    assert place(MemoryStore()) is None and place(Sheltered(MemoryStore())) is None
-    assert place(Sheltered(store)) == place(store) == (tmp_path / "store.db.words", "")
+    assert place(MemoryStore()) is None and place(FallbackStore(MemoryStore())) is None
+    assert place(FallbackStore(store)) == place(store) == (tmp_path / "store.db.words", "")
     assert not fill(MemoryStore(), 60) and ask(MemoryStore(), ["needle"]) is None
 
 

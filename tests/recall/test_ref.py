@@ -2,21 +2,21 @@ from __future__ import annotations
 
 import pytest
 
-from yohaku.recall.ref import Place, place_in
+from yohaku.recall.ref import RefAndLine, place_in
 
 
 @pytest.mark.parametrize(
     ("given", "place"),
     [
-        ("abcdefgh2345", Place("abcdefgh2345")),
-        (" [ref=abcdefgh2345] ", Place("abcdefgh2345")),
-        ("ref=abcdefgh2345:12", Place("abcdefgh2345", 12)),
-        ("`abcdefgh2345:12:`", Place("abcdefgh2345", 12)),
-        ("abcdefgh2345:0", Place("abcdefgh2345:0")),
-        ("ref: abcdefgh2345", Place("abcdefgh2345")),
-        ("ref=", Place("")),
-        ("two words", Place("two words")),
+        ("abcdefgh2345", RefAndLine("abcdefgh2345")),
+        (" [ref=abcdefgh2345] ", RefAndLine("abcdefgh2345")),
+        ("ref=abcdefgh2345:12", RefAndLine("abcdefgh2345", 12)),
+        ("`abcdefgh2345:12:`", RefAndLine("abcdefgh2345", 12)),
+        ("abcdefgh2345:0", RefAndLine("abcdefgh2345:0")),
+        ("ref: abcdefgh2345", RefAndLine("abcdefgh2345")),
+        ("ref=", RefAndLine("")),
+        ("two words", RefAndLine("two words")),
     ],
 )
-def test_a_ref_is_taken_as_it_is_shown(given: str, place: Place) -> None:
+def test_a_ref_is_taken_as_it_is_shown(given: str, place: RefAndLine) -> None:
     assert place_in(given) == place

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from yohaku.core.folds import ref_of
 from yohaku.recall.index import fill
-from yohaku.recall.search import Found, search
+from yohaku.recall.search import SearchResult, search
 from yohaku.stores.memory import MemoryStore
 from yohaku.stores.sqlite import SQLiteStore
 
@@ -32,4 +32,4 @@ def test_a_word_with_half_of_a_surrogate_pair_is_looked_for_like_any_other() -> 
     store = MemoryStore()
     store.put(ref_of("plain"), "plain")
     for half in ("\ud800", "\udcff"):
-        assert search(store, half) == search(store, f"plain {half}") == Found((), complete=True)
+        assert search(store, half) == search(store, f"plain {half}") == SearchResult((), complete=True)

@@ -7,7 +7,7 @@ from yohaku.core.engine import Fits, Folded, Outcome, TooBig, plan
 from yohaku.core.errors import UnknownRecipe
 from yohaku.core.folds import Gist, Stub, View
 from yohaku.core.history_builder import history_of
-from yohaku.core.model import Call, History, Opaque, Result, Step, Text, Turn, Use
+from yohaku.core.model import Call, History, Opaque, Result, Step, Text, ToolUse, Turn
 from yohaku.recipes.auto import AUTO, CHAT, HIGH, RECIPES, cut, low, recipe_named
 from yohaku.session.driver import drive
 from yohaku.testing import ByteMeter
@@ -17,7 +17,7 @@ METER = ByteMeter()
 
 def step(number: int, size: int) -> Step:
     text = f"line {number} of a log\n" * (size // 16)
-    return Step((Use(Call(f"c{number}", "bash", f'{{"command":"ls {number}"}}'), Result((Text(text),))),))
+    return Step((ToolUse(Call(f"c{number}", "bash", f'{{"command":"ls {number}"}}'), Result((Text(text),))),))
 
 
 def one_prompt(sizes: list[int]) -> History:
@@ -155,7 +155,8 @@ def test_where_even_the_newest_step_goes_the_gist_tells_what_it_did() -> None:
     """A loop that thought only at its beginning may not be cut inside, so all of it goes when it must."""
     thought = Opaque("thought", '{"type":"thinking","thinking":"hm","signature":"s"}')
     steps = [
-        Step((Use(Call(str(n), "bash", '{"command":"ls"}'), Result((Text(f"result {n}\n" * 9),))),)) for n in range(80)
+        Step((ToolUse(Call(str(n), "bash", '{"command":"ls"}'), Result((Text(f"result {n}\n" * 9),))),))
+        for n in range(80)
     ]
     steps[0] = Step((thought, *steps[0].items))
     history = history_of([Turn((Text("Find it."),), tuple(steps))])

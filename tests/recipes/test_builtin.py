@@ -10,15 +10,27 @@ import pytest
 from yohaku import Session
 from yohaku.config.settings import Settings
 from yohaku.core.budget import Budget
-from yohaku.core.engine import Fits, Folded, Folding, Inflated, Outcome, Recipe, Room, Rung, TooBig, Wish, plan
+from yohaku.core.engine import (
+    Fits,
+    Folded,
+    FoldStarting,
+    Inflated,
+    Outcome,
+    PassContext,
+    PlanOptions,
+    Recipe,
+    Rung,
+    TooBig,
+    plan,
+)
 from yohaku.core.errors import BadSetting, DoesNotFit, UnknownModel
 from yohaku.core.folds import Fold, Gist, View
 from yohaku.core.history_builder import history_of
-from yohaku.core.model import Call, History, Reply, Result, Step, Text, Turn, Use
-from yohaku.core.weigh import Scales
+from yohaku.core.model import Call, History, Reply, Result, Step, Text, ToolUse, Turn
+from yohaku.core.weigh import Weigher
 from yohaku.passes.limit_tool_output import context_budget
 from yohaku.recipes.builtin import ACK, LAST_RESORT, cache, chat, hardly_fits, layers, local, near_the_limit, snapshot
-from yohaku.session.driver import Answers, drive
+from yohaku.session.driver import EffectHandlers, drive
 from yohaku.testing import ByteMeter, ScriptedModel
 
 
@@ -37,7 +49,7 @@ SNAPSHOT = """<state_snapshot><overall_goal>Answer all the questions of the user
 
 def bash(number: int, size: int) -> Step:
     call = Call(f"c{number}", "bash", json.dumps({"command": f"make part_{number}"}))
-    return Step((Use(call, Result((Text(f"{number:03}\n" * size),))),))
+    return Step((ToolUse(call, Result((Text(f"{number:03}\n" * size),))),))
 
 
 def chatting(turns: int, size: int = 400, *, last: str = "And now?", system: str = "Be brief.") -> History:
@@ -52,12 +64,12 @@ def working(*sizes: int, last: str = "") -> History:
 
 def filling(history: History, share: float) -> Budget:
     """A budget of which a conversation takes that share."""
-    return Budget(int(Scales(METER).ledger(history).total / share), 0)
+    return Budget(int(Weigher(METER).ledger(history).total / share), 0)
 
 
-def folded(history: History, recipe: Recipe, budget: Budget, *said: str, wish: Wish | None = None) -> Outcome:
+def folded(history: History, recipe: Recipe, budget: Budget, *said: str, wish: PlanOptions | None = None) -> Outcome:
     model = ScriptedModel(*said) if said else None
-    return drive(plan(View(history), budget, recipe, METER, wish), Answers(model))
+    return drive(plan(View(history), budget, recipe, METER, wish), EffectHandlers(model))
 
 
 def whys(outcome: Outcome) -> list[str]:
@@ -147,7 +159,7 @@ def test_chat_has_three_methods() -> None:  # C7
 
 def test_the_summary_of_a_chat_is_asked_of_the_model_named() -> None:  # C7, S7
     model = ScriptedModel(*[SUMMARY] * 9)
-    drive(plan(View(chatting(20)), Budget.of(4_096), chat("summary", model="cheap"), METER), Answers(model))
+    drive(plan(View(chatting(20)), Budget.of(4_096), chat("summary", model="cheap"), METER), EffectHandlers(model))
     assert {question.model for question in model.asked} == {"cheap"}
 
 
@@ -180,7 +192,7 @@ def test_the_cache_of_outputs_has_settings() -> None:  # O7
     assert len(folded(history, cache(context_budget=1_000), budget).folds) == 5
     cut = folded(history, cache(max_message_bytes=500, context_budget=9_999), budget)
     assert {len(use.result.text) < 500 for step in cut.view.shown.steps for use in step.uses} == {True}
-    use = Use(Call("1", "bash", "{}"), Result((Text("abcdefgh\n" * 300),)))
+    use = ToolUse(Call("1", "bash", "{}"), Result((Text("abcdefgh\n" * 300),)))
     short = folded(history_of([Turn((Text("go"),), (Step((use,)),))]), cache(max_line_length=3), budget)
     assert short.view.shown.steps[0].uses[0].result.text.startswith("abc…\nabc…\n")
 
@@ -195,7 +207,7 @@ def test_no_summary_is_made_where_it_is_off_or_waits_for_the_user() -> None:  # 
     budget = filling(chatting(8), 0.85)
     for recipe in (cache(compaction=False), cache(auto=False)):
         assert folded(chatting(8), recipe, budget, SUMMARY).verdict == Fits()
-    asked = folded(chatting(8), cache(auto=False), budget, SUMMARY, wish=Wish(manual=True))
+    asked = folded(chatting(8), cache(auto=False), budget, SUMMARY, wish=PlanOptions(manual=True))
     assert whys(asked) == ["summed up by a model"]
 
 
@@ -209,7 +221,7 @@ def test_the_settings_of_a_summary_reach_the_question() -> None:  # K1, K5
         retain_prompt="What must stay?",
         retain_directives=("The name of the branch",),
     )
-    drive(plan(View(chatting(8)), filling(chatting(8), 0.6), recipe, METER), Answers(model))
+    drive(plan(View(chatting(8)), filling(chatting(8), 0.6), recipe, METER), EffectHandlers(model))
     (question,) = model.asked
     assert question.model == "small"
     for said in ("Tell it short.\n- Keep all refs\n- Keep decisions", "What must stay?\n- The name of the branch"):
@@ -237,7 +249,7 @@ def test_an_open_call_at_the_end_is_no_part_of_the_question() -> None:  # K6
     open_call = Reply((Text("I look."), Call("open", "bash", '{"command":"sleep 1"}')))
     pending = history_of(history.turns, history.system, pending=open_call)
     model = ScriptedModel(SUMMARY)
-    outcome = drive(plan(View(pending), filling(history, 0.85), cache(), METER), Answers(model))
+    outcome = drive(plan(View(pending), filling(history, 0.85), cache(), METER), EffectHandlers(model))
     assert outcome.verdict == Folded() and "sleep 1" not in model.asked[0].text
     assert outcome.view.shown.pending is None
 
@@ -273,9 +285,9 @@ def test_an_unknown_limit_is_an_error_in_strict_mode_only() -> None:  # K3
 
 
 def test_the_first_layer_is_silent_and_works_at_every_turn() -> None:  # P1
-    told: list[Folding] = []
+    told: list[FoldStarting] = []
     view = View(working(*[2_000] * 9))
-    outcome = drive(plan(view, Budget.of(65_536), layers(), METER), Answers(before=told.append))
+    outcome = drive(plan(view, Budget.of(65_536), layers(), METER), EffectHandlers(before=told.append))
     assert set(whys(outcome)) == {"old result"} and len(outcome.folds) == 6 and told == []
     assert [use.call for step in outcome.view.shown.steps for use in step.uses] == [
         use.call for step in view.history.steps for use in step.uses
@@ -286,7 +298,7 @@ def test_what_is_done_silently_stays_where_the_rest_is_refused() -> None:
     first = working(*[900] * 6)
     history = history_of([*first.turns, *chatting(14).turns])
     budget = filling(history, 1.2)
-    outcome = drive(plan(View(history), budget, layers(), METER), Answers(before=lambda folding: False))
+    outcome = drive(plan(View(history), budget, layers(), METER), EffectHandlers(before=lambda folding: False))
     assert set(whys(outcome)) == {"old result"} and outcome.after.total < outcome.before.total
     assert outcome.verdict == Folded() and outcome.after.total <= budget.limit
 
@@ -296,7 +308,7 @@ def test_what_the_first_layer_hides_is_given_in_full_to_the_summary() -> None:  
     first = drive(plan(View(working(*[900] * 6)), Budget.of(8_192), layers(), METER))
     assert set(whys(first)) == {"old result"}
     grown = View(history_of([*first.view.history.turns, *chatting(14).turns])).with_(first.view.folds)
-    drive(plan(grown, filling(grown.shown, 0.95), layers(), METER), Answers(model))
+    drive(plan(grown, filling(grown.shown, 0.95), layers(), METER), EffectHandlers(model))
     assert "001\n" * 100 in model.asked[0].text
 
 
@@ -335,16 +347,19 @@ def test_by_hand_the_words_of_the_user_go_with_it() -> None:  # P3
 
 def test_files_come_back_after_the_second_layer_only() -> None:  # P4
     call = Call("r", "read", '{"path":"src/a.py"}')
-    turns = [Turn((Text("Look."),), (Step((Use(call, Result((Text("old content " * 9),))),)),)), *chatting(17).turns]
+    turns = [
+        Turn((Text("Look."),), (Step((ToolUse(call, Result((Text("old content " * 9),))),)),)),
+        *chatting(17).turns,
+    ]
     looked: list[str] = []
 
     def look(path: str) -> str:
         looked.append(path)
         return "new content"
 
-    small = drive(plan(View(history_of(turns)), Budget.of(65_536), layers(), METER), Answers(look=look))
+    small = drive(plan(View(history_of(turns)), Budget.of(65_536), layers(), METER), EffectHandlers(look=look))
     assert small.verdict == Fits() and looked == []
-    answers = Answers(ScriptedModel(SUMMARY), look)
+    answers = EffectHandlers(ScriptedModel(SUMMARY), look)
     outcome = drive(plan(View(history_of(turns)), Budget.of(8_192), layers(), METER), answers)
     assert looked == ["src/a.py"] and outcome.view.gist is not None
     assert outcome.view.gist.text.endswith("Files as they are now:\n\n### src/a.py\nnew content")
@@ -368,8 +383,8 @@ def test_a_snapshot_is_taken_where_the_next_request_hardly_fits(history: int, ne
     around = meter.frame.request + 2 * meter.frame.message + 10
     turns = [Turn((Text("x" * 10),), (Step((Text("y" * (history - around)),)),))] if history else []
     view = View(history_of([*turns, Turn((Text("z" * (new - meter.frame.message)),))]))
-    scales = Scales(meter)
-    room = Room(Budget(1_000, 0), scales, scales.ledger(view.shown), 0)
+    weigher = Weigher(meter)
+    room = PassContext(Budget(1_000, 0), weigher, weigher.ledger(view.shown), 0)
     assert hardly_fits()(view, room) == fires
 
 
@@ -390,7 +405,7 @@ def test_without_a_prompt_to_cut_at_old_steps_go() -> None:  # S2
 
 def test_a_snapshot_holds_the_state_of_the_work() -> None:  # S3
     model = ScriptedModel(SNAPSHOT)
-    drive(plan(View(chatting(20)), filling(chatting(20), 1.001), snapshot(), METER), Answers(model))
+    drive(plan(View(chatting(20)), filling(chatting(20), 1.001), snapshot(), METER), EffectHandlers(model))
     for tag in ("overall_goal", "key_knowledge", "file_system_state", "recent_actions", "current_plan"):
         assert f"<{tag}>" in model.asked[0].text
 
@@ -399,7 +414,7 @@ def test_a_snapshot_that_is_not_smaller_is_refused() -> None:  # S5
     """Statuses: folded, inflated, nothing to do; counting cannot fail here, as no meter raises."""
     history = chatting(2, 60)
 
-    def bigger(view: View, room: Room) -> list[Fold]:
+    def bigger(view: View, room: PassContext) -> list[Fold]:
         return [Gist(view.history.turns[1].key, "x" * 9_000, "r", "all", "test", 9_999, 9_000)]
 
     recipe = Recipe("test", (Rung(0.1, bigger, goal="calm"),))
@@ -409,13 +424,13 @@ def test_a_snapshot_that_is_not_smaller_is_refused() -> None:  # S5
 
 
 def test_a_hook_is_told_before_a_snapshot_and_only_then() -> None:  # S6
-    told: list[Folding] = []
-    answers = Answers(ScriptedModel(*[SNAPSHOT] * 2), before=told.append)
+    told: list[FoldStarting] = []
+    answers = EffectHandlers(ScriptedModel(*[SNAPSHOT] * 2), before=told.append)
     calm = drive(plan(View(chatting(20)), filling(chatting(20), 0.9), snapshot(), METER), answers)
     assert calm.verdict == Fits() and told == []
     drive(plan(View(chatting(20)), filling(chatting(20), 1.001), snapshot(), METER), answers)
     assert [folding.manual for folding in told] == [False]
-    drive(plan(View(chatting(20)), Budget(50_000, 0), snapshot(), METER, Wish(manual=True)), answers)
+    drive(plan(View(chatting(20)), Budget(50_000, 0), snapshot(), METER, PlanOptions(manual=True)), answers)
     assert [folding.manual for folding in told] == [False, True]
 
 

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from yohaku.core.budget import Budget
-from yohaku.core.engine import Folded, Pass, Room, plan
+from yohaku.core.engine import Folded, Pass, PassContext, plan
 from yohaku.core.errors import BadSetting
 from yohaku.core.folds import Fold, View
 from yohaku.core.history_builder import history_of
-from yohaku.core.model import Call, Result, Step, Text, Turn, Use
+from yohaku.core.model import Call, Result, Step, Text, ToolUse, Turn
 from yohaku.passes import clear_largest as clear_file
 from yohaku.recipes.builtin import LAST_RESORT, cache
 from yohaku.recipes.from_config import PASSES, recipe_of
@@ -26,7 +26,7 @@ def mine(*rungs: object, **more: object) -> dict[str, Any]:
 
 
 def nothing(share: float = 1.0) -> Pass:
-    def propose(view: View, room: Room) -> list[Fold]:
+    def propose(view: View, room: PassContext) -> list[Fold]:
         return []
 
     return propose
@@ -44,7 +44,7 @@ def test_a_recipe_is_made_from_a_table() -> None:
 
 
 def test_it_folds() -> None:
-    steps = [Step((Use(Call(str(n), "bash", "{}"), Result((Text("x" * 900),))),)) for n in range(9)]
+    steps = [Step((ToolUse(Call(str(n), "bash", "{}"), Result((Text("x" * 900),))),)) for n in range(9)]
     view = View(history_of([Turn((Text("go"),), tuple(steps))]))
     outcome = drive(plan(view, Budget.of(8_192), recipe_of("mine", mine(CLEARING)), ByteMeter()))
     assert outcome.verdict == Folded() and {fold.why for fold in outcome.folds} == {"old and big"}

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from yohaku.core.engine import Effect, Folding, Question
+from yohaku.core.engine import Effect, FoldStarting, Question
 from yohaku.core.errors import BadSetting, Unanswered, Unreadable
 from yohaku.core.folds import Gist, ref_of
 from yohaku.session.background import in_turns
@@ -110,7 +110,7 @@ def test_words_a_hook_adds_are_asked_about_too() -> None:
 
 
 def test_a_draft_is_announced_to_nobody() -> None:
-    told: list[Folding] = []
+    told: list[FoldStarting] = []
     session(ScriptedModel(GOOD), before=told.append).draft(WARM)
     assert told == []
 

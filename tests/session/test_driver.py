@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from yohaku.core.engine import Effect, Folding, Look, Question
+from yohaku.core.engine import Effect, FoldStarting, Question, ReadFile
 from yohaku.core.errors import BadSetting, Refused, Unanswered
-from yohaku.session.driver import Answers, Summarise, adrive, drive
+from yohaku.session.driver import EffectHandlers, Summarise, adrive, drive
 from yohaku.testing import ScriptedModel
 
 Planning = Generator[Question, str, str]
@@ -34,11 +34,11 @@ def making_do() -> Planning:
 
 
 def driven(planning: Planning, summarise: Summarise | None = None) -> str:
-    return drive(planning, Answers(summarise))
+    return drive(planning, EffectHandlers(summarise))
 
 
 def adriven(planning: Planning, summarise: Summarise | None = None) -> str:
-    return asyncio.run(adrive(planning, Answers(summarise)))
+    return asyncio.run(adrive(planning, EffectHandlers(summarise)))
 
 
 both = pytest.mark.parametrize("driver", [driven, adriven])
@@ -96,13 +96,13 @@ def test_a_model_that_fails_is_one_that_does_not_answer(driver: Driver) -> None:
 @both
 def test_a_file_is_looked_at_through_the_reader_given_and_empty_where_there_is_none(driver: Driver) -> None:
     def looking() -> Generator[Effect, str, str]:
-        return (yield Look("a.py")) + "|" + (yield Look("gone.py"))
+        return (yield ReadFile("a.py")) + "|" + (yield ReadFile("gone.py"))
 
-    def run(answers: Answers) -> str:
+    def run(answers: EffectHandlers) -> str:
         return drive(looking(), answers) if driver is driven else asyncio.run(adrive(looking(), answers))
 
-    assert run(Answers(look={"a.py": "x = 1"}.get)) == "x = 1|"
-    assert run(Answers()) == "|"
+    assert run(EffectHandlers(look={"a.py": "x = 1"}.get)) == "x = 1|"
+    assert run(EffectHandlers()) == "|"
 
 
 @both
@@ -110,21 +110,21 @@ def test_a_file_is_looked_at_through_the_reader_given_and_empty_where_there_is_n
     ("said", "heard"), [(None, "go on: "), ("keep the paths", "go on: keep the paths"), (False, "refused")]
 )
 def test_before_a_folding_the_surface_may_add_words_or_refuse(driver: Driver, said: Any, heard: str) -> None:
-    told: list[Folding] = []
+    told: list[FoldStarting] = []
 
-    def before(folding: Folding) -> Any:
+    def before(folding: FoldStarting) -> Any:
         told.append(folding)
         return said
 
     def folding() -> Generator[Effect, str, str]:
         try:
-            return "go on: " + (yield Folding(manual=False, weight=9, limit=8))
+            return "go on: " + (yield FoldStarting(manual=False, weight=9, limit=8))
         except Refused:
             return "refused"
 
-    answers = Answers(before=before)
+    answers = EffectHandlers(before=before)
     assert (drive(folding(), answers) if driver is driven else asyncio.run(adrive(folding(), answers))) == heard
-    assert told == [Folding(manual=False, weight=9, limit=8)]
+    assert told == [FoldStarting(manual=False, weight=9, limit=8)]
 
 
 async def slowly(question: Question) -> str:

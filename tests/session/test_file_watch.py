@@ -9,14 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from yohaku.core.history_builder import history_of
-from yohaku.core.model import Call, Result, Step, Text, Turn, Use
-from yohaku.session.file_watch import Watch
+from yohaku.core.model import Call, Result, Step, Text, ToolUse, Turn
+from yohaku.session.file_watch import FileWatch
 from yohaku.session.session import Session
 from yohaku.testing import ByteMeter
 
 
 def used(tool: str, error: bool = False, **arguments: str) -> Step:
-    return Step((Use(Call("c", tool, json.dumps(arguments)), Result((Text("ok"),), error)),))
+    return Step((ToolUse(Call("c", tool, json.dumps(arguments)), Result((Text("ok"),), error)),))
 
 
 def steps(*said: Step) -> tuple[Step, ...]:
@@ -27,14 +27,14 @@ READ = used("read_file", path="a.py")
 
 
 def test_a_file_that_is_what_it_was_is_no_news() -> None:
-    watch = Watch({"a.py": "x = 1"}.get)
+    watch = FileWatch({"a.py": "x = 1"}.get)
     watch.see(steps(READ))
     assert watch.changed() == ()
 
 
 def test_a_file_that_changed_since_it_was_read_is_named_until_it_is_read_again() -> None:
     disk = {"a.py": "x = 1", "b.py": "y = 1"}
-    watch = Watch(disk.get)
+    watch = FileWatch(disk.get)
     said = [READ, used("read_file", path="b.py")]
     watch.see(steps(*said))
     disk["a.py"] = "x = 2"
@@ -49,7 +49,7 @@ def test_a_file_that_changed_since_it_was_read_is_named_until_it_is_read_again()
 
 def test_a_file_that_is_gone_has_changed() -> None:
     disk = {"a.py": ""}
-    watch = Watch(disk.get)
+    watch = FileWatch(disk.get)
     watch.see(steps(READ))
     del disk["a.py"]
     assert watch.changed() == ("a.py",)
@@ -57,7 +57,7 @@ def test_a_file_that_is_gone_has_changed() -> None:
 
 def test_what_the_model_itself_did_is_no_news_to_it() -> None:
     disk = {"a.py": "x = 1"}
-    watch = Watch(disk.get)
+    watch = FileWatch(disk.get)
     watch.see(steps(READ))
     disk["a.py"] = "x = 2"
     edit = used("edit_file", path="a.py", old="1", new="2")
@@ -72,7 +72,7 @@ def test_what_the_model_itself_did_is_no_news_to_it() -> None:
 
 def test_what_was_only_written_was_not_read() -> None:
     disk = {"a.py": "x = 1"}
-    watch = Watch(disk.get)
+    watch = FileWatch(disk.get)
     watch.see(steps(used("write_file", path="a.py", content="x = 1")))
     disk["a.py"] = "x = 2"
     assert watch.changed() == ()
@@ -80,7 +80,7 @@ def test_what_was_only_written_was_not_read() -> None:
 
 def test_a_read_that_failed_read_nothing() -> None:
     disk = {"a.py": "x = 1"}
-    watch = Watch(disk.get)
+    watch = FileWatch(disk.get)
     watch.see(steps(used("read_file", error=True, path="a.py")))
     disk["a.py"] = "x = 2"
     assert watch.changed() == ()
@@ -88,7 +88,7 @@ def test_a_read_that_failed_read_nothing() -> None:
 
 def test_a_file_by_two_paths_is_one() -> None:
     disk = {"src/a.py": "x = 1", "/home/hana/src/a.py": "x = 1"}
-    watch = Watch(disk.get)
+    watch = FileWatch(disk.get)
     short, long = used("read_file", path="src/a.py"), used("edit_file", path="/home/hana/src/a.py", new="x = 2")
     watch.see(steps(short))
     disk["src/a.py"] = disk["/home/hana/src/a.py"] = "x = 2"
@@ -103,7 +103,7 @@ def test_what_cannot_be_read_is_not_watched() -> None:
         raise errors[path]
 
     errors: dict[str, Exception] = {"src": IsADirectoryError(), "a.bin": UnicodeDecodeError("utf-8", b"", 0, 1, "no")}
-    watch = Watch(look)
+    watch = FileWatch(look)
     watch.see(steps(used("bash", command="ls src"), used("bash", command="cat a.bin")))
     assert watch.changed() == ()
 
@@ -114,7 +114,7 @@ def test_a_step_is_looked_at_once_and_a_file_once_a_fit() -> None:
         return "x = 1"
 
     looked: list[str] = []
-    watch = Watch(look)
+    watch = FileWatch(look)
     said = [READ, used("bash", command="cat b.py a.py"), READ]
     watch.see(steps(*said))
     watch.see(steps(*said))
@@ -128,7 +128,7 @@ def test_a_file_has_changed_when_it_is_not_what_it_was_after_the_last_touch(even
         "edit": used("edit_file", path="a.py", new="x"),
         "rm": used("bash", command="rm a.py"),
     }
-    disk, watch, said = {"a.py": "x"}, Watch(lambda path: disk.get(path)), list[Step]()
+    disk, watch, said = {"a.py": "x"}, FileWatch(lambda path: disk.get(path)), list[Step]()
     read, then = False, None
     for number, event in enumerate(events):
         if event == "rm":

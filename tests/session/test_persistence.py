@@ -17,10 +17,10 @@ from yohaku.core.errors import BadSetting, DoesNotFit, StoreFailed, UnknownRef
 from yohaku.core.folds import Fold, ref_of, told
 from yohaku.core.guard import AGAIN, place_of
 from yohaku.core.pins import Pin
-from yohaku.session.fold_log import Past
+from yohaku.session.fold_log import FoldLog
 from yohaku.stores import DAY
 from yohaku.stores.collect import collect
-from yohaku.stores.fallback import Sheltered
+from yohaku.stores.fallback import FallbackStore
 from yohaku.stores.memory import MemoryStore
 from yohaku.stores.sqlite import SQLiteStore
 
@@ -150,7 +150,7 @@ def test_what_another_folds_while_it_is_being_undone_stands_as_it_is_written_dow
     store.meanwhile = [lambda: other.fit(agent(14), fold=True)]
     s.undo()
     (conversation,) = store.conversations()
-    showing = Past.of(store.recorded(conversation)).showing()
+    showing = FoldLog.of(store.recorded(conversation)).showing()
     assert showing and set(map(place_of, store.standing(0))) == set(showing)
 
 
@@ -192,10 +192,10 @@ def test_two_who_undo_at_once_undo_one_folding() -> None:
     (conversation,) = store.conversations()
     (done,) = s.undo()
     store.record(conversation, json.dumps({"at": 1, "undo": done.id}))
-    past = Past.of(store.recorded(conversation))
+    past = FoldLog.of(store.recorded(conversation))
     assert [one.standing for one in past.done] == [True, False] and past.undone == (done.id,)
     s.redo()
-    assert Past.of(store.recorded(conversation)).undone == ()
+    assert FoldLog.of(store.recorded(conversation)).undone == ()
 
 
 def test_a_folding_made_again_stands_and_keeps_its_number() -> None:
@@ -205,7 +205,7 @@ def test_a_folding_made_again_stands_and_keeps_its_number() -> None:
     s.undo()
     s.fit(agent(14), fold=True)
     (conversation,) = store.conversations()
-    assert all(one.standing for one in Past.of(store.recorded(conversation)).done[-1:])
+    assert all(one.standing for one in FoldLog.of(store.recorded(conversation)).done[-1:])
 
 
 def test_rows_that_tell_too_little_are_listed_and_not_undone() -> None:
@@ -223,7 +223,7 @@ def test_rows_that_tell_too_little_are_listed_and_not_undone() -> None:
     s = session(1_000_000, store=other)
     s.fit(agent(14))
     assert s.undo() == ()
-    assert [(one.number, one.id) for one in Past.of(other.recorded(conversation)).done] == [(1, "")]
+    assert [(one.number, one.id) for one in FoldLog.of(other.recorded(conversation)).done] == [(1, "")]
 
 
 def test_a_folding_that_is_kept_no_longer_cannot_be_redone() -> None:
@@ -334,7 +334,7 @@ def test_what_waits_in_memory_is_brought_to_a_store_that_was_given(tmp_path: Pat
             super().put_all(originals)
 
     store = Moody()
-    s = Session(4_000, store=Sheltered(store))
+    s = Session(4_000, store=FallbackStore(store))
     s.fit(agent(30))
     assert list(store.kept()) == []
     store.broken = False

@@ -14,7 +14,7 @@ import pytest
 from tests.session.test_session import agent, session
 from tests.stores.conftest import small_disk  # noqa: F401  (a fixture)
 
-from yohaku.core.engine import Folding
+from yohaku.core.engine import FoldStarting
 from yohaku.dialects.load import load
 from yohaku.session import transcript
 
@@ -30,7 +30,7 @@ def entries(path: Path) -> list[Any]:
 def test_all_of_a_body_is_in_the_file_before_anything_of_it_is_folded(tmp_path: Path) -> None:
     path, seen = tmp_path / "talk.jsonl", []
 
-    def before(folding: Folding) -> None:
+    def before(folding: FoldStarting) -> None:
         seen.append(entries(path))
 
     s = session(4_000, transcript=path, before=before)

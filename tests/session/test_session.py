@@ -17,7 +17,7 @@ from tests.checkers import openai_chat as checker
 
 from yohaku.config.settings import Settings
 from yohaku.core.budget import Budget
-from yohaku.core.engine import Asking, Fits, Folded, Folding, Question, Recipe, Room, Rung, TooBig
+from yohaku.core.engine import AskingPass, Fits, Folded, FoldStarting, PassContext, Question, Recipe, Rung, TooBig
 from yohaku.core.errors import (
     BadSetting,
     DoesNotFit,
@@ -69,7 +69,7 @@ def agent(steps: int, size: int = 300) -> Body:
 
 
 def asking_recipe() -> Recipe:
-    def ask(view: View, room: Room) -> Asking:
+    def ask(view: View, room: PassContext) -> AskingPass:
         answer = yield Question("gist", "What was said?", 100)
         key = view.key_at(replace_cut(view))
         return [Gist(key, f"[{answer} folded; ref={ref_of('all')}]", ref_of("all"), "all", "asked", 10_000, 20)]
@@ -650,19 +650,19 @@ def test_a_meter_that_fails_is_named_and_nothing_is_kept(recipe: str) -> None:
 
 
 def test_the_hook_is_told_whether_the_user_or_the_weight_folds() -> None:
-    told: list[Folding] = []
+    told: list[FoldStarting] = []
     s = session(before=told.append)
     s.fit(agent(3))
     assert told == []
     s.fit(agent(20))
-    assert s.receipt and told == [Folding(False, s.receipt.outcome.before.total, 4_000)]
+    assert s.receipt and told == [FoldStarting(False, s.receipt.outcome.before.total, 4_000)]
     other = session(before=told.append, recipe="cache")
     other.fit(agent(3), fold=True)
-    assert other.receipt and told[1:] == [Folding(True, other.receipt.outcome.before.total, 4_000)]
+    assert other.receipt and told[1:] == [FoldStarting(True, other.receipt.outcome.before.total, 4_000)]
 
 
 def test_the_hook_comes_before_anything_is_stored_so_that_it_can_make_a_copy() -> None:
-    def back_up(folding: Folding) -> None:
+    def back_up(folding: FoldStarting) -> None:
         copies.append(copy.deepcopy(store))
 
     copies, store = list[MemoryStore](), MemoryStore()

@@ -19,12 +19,12 @@ from yohaku.core.engine import Outcome, TooBig, plan
 from yohaku.core.errors import DoesNotFit
 from yohaku.core.folds import View
 from yohaku.core.history_builder import history_of
-from yohaku.core.model import Call, Opaque, Part, Result, Step, Text, Tool, Turn, Use
+from yohaku.core.model import Call, Opaque, Part, Result, Step, Text, Tool, ToolUse, Turn
 from yohaku.core.receipt import Receipt
 from yohaku.core.shape import shape
 from yohaku.messages import LANGUAGES, explain
 from yohaku.recipes.auto import RECIPES
-from yohaku.session.driver import Answers, drive
+from yohaku.session.driver import EffectHandlers, drive
 from yohaku.testing import PNG, ScriptedModel
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -63,8 +63,8 @@ def code(functions: int, name: str = "table") -> str:
     return "\n".join(parts)
 
 
-def use(number: int, tool: str, result: str, /, **arguments: object) -> Use:
-    return Use(Call(f"call_{number}", tool, json.dumps(arguments, ensure_ascii=False)), Result((Text(result),)))
+def use(number: int, tool: str, result: str, /, **arguments: object) -> ToolUse:
+    return ToolUse(Call(f"call_{number}", tool, json.dumps(arguments, ensure_ascii=False)), Result((Text(result),)))
 
 
 def bash(number: int, command: str, result: str) -> Step:
@@ -330,7 +330,7 @@ def told(make: Callable[[], Scenario]) -> str:
     view = View(history_of(scenario.turns, [Text(scenario.system)], scenario.tools))
     outcome = drive(
         plan(view, budget, RECIPES[scenario.recipe], METER),
-        Answers(ScriptedModel(*scenario.answers) if scenario.answers else None, scenario.files.get),
+        EffectHandlers(ScriptedModel(*scenario.answers) if scenario.answers else None, scenario.files.get),
     )
     lines = [
         str(make.__doc__),

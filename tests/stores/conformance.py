@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from yohaku.core.errors import UnknownRef
 from yohaku.core.folds import Fold, Gist, Slot, Stub, ref_of
 from yohaku.session.session import Session
-from yohaku.stores import DAY, HOUR, Kept, Original, Piece, Store
+from yohaku.stores import DAY, HOUR, Original, Store, StoredBytes, StoredOriginal
 from yohaku.stores.chunks import CHUNK
 
 LONG = "".join(f"line {number} of a long output\n" for number in range(20_000))
@@ -127,7 +127,7 @@ class Conformance:
                 assert sum(len(text) for text in lines[pieces[0].line : line]) < 4 * CHUNK
                 feeds = pieces[0].line
                 for piece in pieces:
-                    assert piece == Piece(feeds, piece.data) and 0 < len(piece.data) <= CHUNK
+                    assert piece == StoredBytes(feeds, piece.data) and 0 < len(piece.data) <= CHUNK
                     feeds += piece.data.count(b"\n")
         assert {kept.ref: kept.joined for kept in store.kept()} == {ref: True} | dict.fromkeys(
             map(ref_of, parts), False
@@ -204,7 +204,7 @@ class Conformance:
         assert data == original.encode()
         feeds = 0
         for piece in pieces:
-            assert piece == Piece(feeds, piece.data) and 0 < len(piece.data) <= CHUNK
+            assert piece == StoredBytes(feeds, piece.data) and 0 < len(piece.data) <= CHUNK
             feeds += piece.data.count(b"\n")
 
     @pytest.mark.parametrize("line", [0, 1, 1234, 19_999, 20_000, 20_001, 25_000, 40_000, 99_999])
@@ -368,7 +368,7 @@ class Conformance:
             clock.now += 2 * HOUR
         assert [(kept.ref, kept.at) for kept in store.kept()] == expected
         put(store, "0" * 1000)
-        assert next(iter(store.kept()))._replace(stored=0) == Kept(ref_of("0" * 1000), 0, int(clock.now))
+        assert next(iter(store.kept()))._replace(stored=0) == StoredOriginal(ref_of("0" * 1000), 0, int(clock.now))
         assert all(kept.stored > 0 for kept in store.kept())
 
     def test_only_what_was_not_put_again_is_dropped(self, store: Store, clock: Clock) -> None:

@@ -12,14 +12,14 @@ from yohaku.core.errors import StoreFailed, UnknownRef
 from yohaku.core.folds import ref_of
 from yohaku.stores import Store
 from yohaku.stores import open as open_store
-from yohaku.stores.fallback import MOST, Sheltered
+from yohaku.stores.fallback import MOST, FallbackStore
 from yohaku.stores.memory import MemoryStore
 from yohaku.stores.sqlite import SQLiteStore
 
 
 @pytest.fixture
 def store(clock: Clock) -> Store:
-    return Sheltered(MemoryStore(clock))
+    return FallbackStore(MemoryStore(clock))
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ class TestShelteredIsAStore(Conformance):
 
 def test_a_conversation_goes_on_when_the_disk_is_full(small_disk: Path) -> None:
     told: list[StoreFailed] = []
-    store = Sheltered(SQLiteStore(small_disk / "store.db"), told.append)
+    store = FallbackStore(SQLiteStore(small_disk / "store.db"), told.append)
     originals = [os.urandom(50_000) for _ in range(100)]
     for number, original in enumerate(originals):
         put(store, original)
@@ -50,7 +50,7 @@ def test_a_conversation_goes_on_without_a_server_and_is_brought_to_it_later() ->
     told: list[StoreFailed] = []
     now = Clock()
     with servers.redis() as url:
-        store = Sheltered(open_store(url), told.append, rest=60, clock=now)
+        store = FallbackStore(open_store(url), told.append, rest=60, clock=now)
         before = put(store, "before")
         store.keep([stub("a")])
         version = store.version
@@ -88,7 +88,7 @@ def test_a_conversation_goes_on_without_a_server_and_is_brought_to_it_later() ->
 
 
 def test_a_stream_is_held_in_memory_as_far_as_that_is_small(small_disk: Path) -> None:
-    store = Sheltered(SQLiteStore(small_disk / "store.db"), rest=0)
+    store = FallbackStore(SQLiteStore(small_disk / "store.db"), rest=0)
     block = os.urandom(1 << 20)
 
     def blocks(count: int) -> Iterator[bytes]:
@@ -110,7 +110,7 @@ def _then_much(size: int) -> Iterator[bytes]:
 
 def test_a_store_that_cannot_even_be_opened_is_sheltered_too(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("no folder")
-    store = Sheltered(SQLiteStore(tmp_path / "file" / "store.db"))
+    store = FallbackStore(SQLiteStore(tmp_path / "file" / "store.db"))
     assert (store.version, store.folds(["a"]), store.conversations(), list(store.kept())) == (0, [], [], [])
     assert store.get(put(store, "text")) == "text"
     assert "Not a directory" in str(store.warning)
@@ -118,7 +118,7 @@ def test_a_store_that_cannot_even_be_opened_is_sheltered_too(tmp_path: Path) -> 
 
 def test_what_was_kept_in_memory_is_brought_when_it_is_closed(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("no folder")
-    store = Sheltered(SQLiteStore(tmp_path / "file" / "store.db"))
+    store = FallbackStore(SQLiteStore(tmp_path / "file" / "store.db"))
     put(store, "text")
     (tmp_path / "file").unlink()
     store.close()

@@ -7,16 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yohaku.summary.check import Bad, Checked, Evidence, read, substance
+from yohaku.summary.check import Accepted, Evidence, Rejected, read, substance
 from yohaku.summary.prompts.form import FORMS
 from yohaku.summary.prompts.snapshot import SNAPSHOT
 from yohaku.summary.prompts.summary import SUMMARY
-from yohaku.summary.transcript_text import Saying
+from yohaku.summary.transcript_text import Utterance
 
 SAID = [
-    Saying("USER", "Fix the login in src/auth/login.py. It took 1,234 ms. See https://example.org/a?b=1."),
-    Saying("CALL bash", "command=pytest -q tests/test_login.py\n  --maxfail=1"),
-    Saying("RESULT", "2 failed at commit 3f2a9c1, def check_password(user): pass"),
+    Utterance("USER", "Fix the login in src/auth/login.py. It took 1,234 ms. See https://example.org/a?b=1."),
+    Utterance("CALL bash", "command=pytest -q tests/test_login.py\n  --maxfail=1"),
+    Utterance("RESULT", "2 failed at commit 3f2a9c1, def check_password(user): pass"),
 ]
 EVIDENCE = Evidence.of(SAID)
 GOOD = "The login in src/auth/login.py is being fixed; two tests fail."
@@ -26,7 +26,7 @@ def count(text: str) -> int:
     return len(text) // 4
 
 
-def found(answer: str, kind: str = "summary", tokens: int = 500) -> Checked | Bad:
+def found(answer: str, kind: str = "summary", tokens: int = 500) -> Accepted | Rejected:
     return read(answer, kind, EVIDENCE, tokens, count)
 
 
@@ -54,7 +54,7 @@ def found(answer: str, kind: str = "summary", tokens: int = 500) -> Checked | Ba
     ],
 )
 def test_tags_fences_json_and_thoughts_may_come_in_any_state(answer: str, retain: str) -> None:
-    assert found(answer) == Checked(GOOD, retain)
+    assert found(answer) == Accepted(GOOD, retain)
 
 
 PLAN = "1. [DONE] Find the cause.\n2. [TODO] Fix `check_password`."
@@ -83,11 +83,11 @@ SNAP = f"""<state_snapshot>
     ],
 )
 def test_a_snapshot_is_put_together_from_the_fields_that_say_something(answer: str) -> None:
-    assert found(answer, "snapshot") == Checked(SNAP)
+    assert found(answer, "snapshot") == Accepted(SNAP)
 
 
 def test_a_snapshot_without_fields_is_taken_as_a_text() -> None:
-    assert found(GOOD, "snapshot") == Checked(GOOD)
+    assert found(GOOD, "snapshot") == Accepted(GOOD)
 
 
 @pytest.mark.parametrize("kind", ["summary", "snapshot"])
@@ -114,12 +114,12 @@ def test_a_snapshot_without_fields_is_taken_as_a_text() -> None:
     ],
 )
 def test_an_answer_without_content_is_bad(answer: str, kind: str) -> None:
-    assert found(answer, kind) == Bad("it had no content")
+    assert found(answer, kind) == Rejected("it had no content")
 
 
 @pytest.mark.parametrize("instruction", [SUMMARY, SNAPSHOT])
 def test_an_answer_that_repeats_the_instruction_is_bad(instruction: str) -> None:
-    assert found(f"<summary>\n{instruction}\n</summary>") == Bad("it had no content")
+    assert found(f"<summary>\n{instruction}\n</summary>") == Rejected("it had no content")
 
 
 @pytest.mark.parametrize(
@@ -133,29 +133,31 @@ def test_an_answer_that_repeats_the_instruction_is_bad(instruction: str) -> None
     ],
 )
 def test_a_refusal_is_bad(answer: str) -> None:
-    assert found(answer) == Bad("it did not do what was asked")
+    assert found(answer) == Rejected("it did not do what was asked")
 
 
 def test_what_is_longer_than_allowed_is_bad() -> None:
     longer = "\n".join(
         f"The user then asked for thing {'abcdefgh'[n % 8] * (n // 8 + 1)} to be done." for n in range(90)
     )
-    assert found(longer, tokens=100) == Bad("it was too long")
-    assert found("word " * 10**6, tokens=100) == Bad("it was far too long")
+    assert found(longer, tokens=100) == Rejected("it was too long")
+    assert found("word " * 10**6, tokens=100) == Rejected("it was far too long")
 
 
 def test_an_endless_line_counts_once() -> None:
-    assert found(f"{GOOD}\n" * 20) == Checked(GOOD)
+    assert found(f"{GOOD}\n" * 20) == Accepted(GOOD)
 
 
 def test_a_sentence_said_again_and_again_counts_once() -> None:
     loop = "The assistant then looked at the login once more. Then it looked at the tests. "
-    assert found(f"<summary>\n{GOOD} {loop * 20}") == Checked(f"{GOOD} {loop}".rstrip())
+    assert found(f"<summary>\n{GOOD} {loop * 20}") == Accepted(f"{GOOD} {loop}".rstrip())
 
 
 def test_what_was_written_inside_the_parentheses_of_the_form_is_taken_out_of_them() -> None:
-    assert found(f"<summary>\n({GOOD})\n</summary>") == Checked(GOOD)
-    assert found("<summary>\nwhat happened, what holds now, what comes next\n</summary>") == Bad("it had no content")
+    assert found(f"<summary>\n({GOOD})\n</summary>") == Accepted(GOOD)
+    assert found("<summary>\nwhat happened, what holds now, what comes next\n</summary>") == Rejected(
+        "it had no content"
+    )
 
 
 @pytest.mark.parametrize(
@@ -170,8 +172,8 @@ def test_what_was_written_inside_the_parentheses_of_the_form_is_taken_out_of_the
 )
 def test_what_is_said_a_third_time_in_all_but_the_same_words_goes(sentence: str, words: tuple[str, ...]) -> None:
     lines = [sentence.format(word) for word in words]
-    assert found("\n".join(lines)) == Checked("\n".join(lines[:2]))
-    assert found(" ".join(lines * 2)) == Checked(" ".join(lines[:2]))
+    assert found("\n".join(lines)) == Accepted("\n".join(lines[:2]))
+    assert found(" ".join(lines * 2)) == Accepted(" ".join(lines[:2]))
 
 
 def test_lines_that_differ_in_a_name_a_number_or_a_not_all_stay() -> None:
@@ -179,52 +181,52 @@ def test_lines_that_differ_in_a_name_a_number_or_a_not_all_stay() -> None:
     counted = [f"- the tests of the login in src/auth/login.py are run {n} times to see" for n in (1, 2, 3)]
     denied = [f"- the tests of the login in src/auth/login.py do {word} pass" for word in ("always", "not", "never")]
     for lines in (named, counted, denied):
-        assert found("\n".join(lines)) == Checked("\n".join(lines))
+        assert found("\n".join(lines)) == Accepted("\n".join(lines))
 
 
 def test_what_is_retained_need_not_be_said_again_in_the_summary() -> None:
     both = "(大人は2名)\n(部屋は海沿い)"
     answer = f"<retain>\n{both}\n</retain>\n<summary>\n{both}\n{GOOD}\n</summary>"
-    assert found(answer) == Checked(GOOD, "大人は2名\n部屋は海沿い")
-    assert found(f"<retain>\n{GOOD}\n</retain>\n<summary>\n{GOOD}\n</summary>") == Checked(GOOD)
+    assert found(answer) == Accepted(GOOD, "大人は2名\n部屋は海沿い")
+    assert found(f"<retain>\n{GOOD}\n</retain>\n<summary>\n{GOOD}\n</summary>") == Accepted(GOOD)
 
 
 def test_a_line_that_says_only_what_was_asked_for_is_left_out() -> None:
     echo = "The user's requirements, preferences, decisions, names and values are kept to the letter."
-    assert found(f"<retain>\n{echo}\n</retain>\n<summary>\n{GOOD}\n</summary>") == Checked(GOOD)
+    assert found(f"<retain>\n{echo}\n</retain>\n<summary>\n{GOOD}\n</summary>") == Accepted(GOOD)
     said = "The requirements of the user are kept in docs/a.md to the letter."
     assert found(f"<retain>\n{said}\n</retain>\n<summary>\n{GOOD}\n</summary>").dropped == 1, "which names something"
 
 
 def test_signs_that_could_not_be_sent_on_are_left_out() -> None:
-    assert found(f"<summary>\n\ud83d{GOOD}\x00\udc00\n</summary>") == Checked(GOOD)
+    assert found(f"<summary>\n\ud83d{GOOD}\x00\udc00\n</summary>") == Accepted(GOOD)
 
 
 def test_of_a_long_line_that_breaks_off_the_last_sentence_goes() -> None:
     long = f"{GOOD} After that the user asked for more tests of the login, and for a note in the log of changes."
-    assert found(f"<summary>\n{long} The next step is to look", tokens=50) == Checked(long)
+    assert found(f"<summary>\n{long} The next step is to look", tokens=50) == Accepted(long)
 
 
 def test_of_an_answer_that_breaks_off_the_last_line_goes() -> None:
     answer = f"<summary>\n{GOOD}\nThe next step is to look at the"
-    assert found(answer, tokens=27) == Checked(GOOD)
-    assert found(answer, tokens=500) == Checked(f"{GOOD}\nThe next step is to look at the")
+    assert found(answer, tokens=27) == Accepted(GOOD)
+    assert found(answer, tokens=500) == Accepted(f"{GOOD}\nThe next step is to look at the")
 
 
 def test_only_what_breaks_off_loses_its_end() -> None:
     goal = "The login of every user works again, and the tests of the login show it"
     fields = f"<overall_goal>\n{goal}\n</overall_goal>\n<current_plan>\nFix the login.\nRun both of the tests"
     whole = f"<state_snapshot>\n{fields}\n</current_plan>\n</state_snapshot>"
-    assert found(whole, "snapshot", count(whole)) == Checked(whole)
+    assert found(whole, "snapshot", count(whole)) == Accepted(whole)
     broken = f"<state_snapshot>\n{fields}"
-    assert found(broken, "snapshot", count(broken) + 4) == Checked(whole.replace("\nRun both of the tests", ""))
+    assert found(broken, "snapshot", count(broken) + 4) == Accepted(whole.replace("\nRun both of the tests", ""))
 
 
 def test_what_is_a_little_too_long_loses_its_last_lines() -> None:
     lines = [f"{GOOD} That is time {nth}." for nth in range(1, 6)]
     answer = "<summary>\n{}\n</summary>".format("\n".join(lines))
-    assert found(answer, tokens=count("\n".join(lines)) - 3) == Checked("\n".join(lines[:-1]))
-    assert found(answer, tokens=count("\n".join(lines[:3]))) == Bad("it was too long")
+    assert found(answer, tokens=count("\n".join(lines)) - 3) == Accepted("\n".join(lines[:-1]))
+    assert found(answer, tokens=count("\n".join(lines[:3]))) == Rejected("it was too long")
 
 
 @pytest.mark.parametrize(
@@ -242,7 +244,7 @@ def test_what_is_a_little_too_long_loses_its_last_lines() -> None:
     ],
 )
 def test_a_line_that_names_what_was_never_said_is_dropped(line: str) -> None:
-    assert found(f"<summary>\n- {GOOD}\n{line}\n- Next, fix it.\n</summary>") == Checked(
+    assert found(f"<summary>\n- {GOOD}\n{line}\n- Next, fix it.\n</summary>") == Accepted(
         f"- {GOOD}\n- Next, fix it.", dropped=1
     )
 
@@ -259,30 +261,30 @@ def test_a_line_that_names_what_was_never_said_is_dropped(line: str) -> None:
     ],
 )
 def test_a_line_that_names_what_was_said_stays(line: str) -> None:
-    assert found(f"{GOOD}\n{line}") == Checked(f"{GOOD}\n{line}")
+    assert found(f"{GOOD}\n{line}") == Accepted(f"{GOOD}\n{line}")
 
 
 def test_of_a_long_paragraph_only_the_sentence_goes() -> None:
     told = "The user wants the login to work again, as it did before the last release of the program. "
     answer = f"{told}The file made_up.py was deleted. {GOOD} The cause is not known yet, and the tests are red."
-    assert found(answer) == Checked(answer.replace("The file made_up.py was deleted. ", ""), dropped=1)
+    assert found(answer) == Accepted(answer.replace("The file made_up.py was deleted. ", ""), dropped=1)
 
 
 def test_an_answer_that_is_mostly_made_up_is_bad() -> None:
     answer = f"{GOOD}\n- a.py\n- Changed b.py.\n- Changed c.py."
-    assert found(answer) == Bad("most of it named files, numbers or commands that are not in the record")
+    assert found(answer) == Rejected("most of it named files, numbers or commands that are not in the record")
 
 
 def test_japanese_has_substance_in_few_signs() -> None:
     assert substance("ログインを修正中") >= 16 > substance("[TODO] ... <summary>")
-    assert found("<summary>ログインを修正している。</summary>") == Checked("ログインを修正している。")
+    assert found("<summary>ログインを修正している。</summary>") == Accepted("ログインを修正している。")
 
 
 @given(st.text(), st.sampled_from(["summary", "snapshot"]), st.integers(1, 300))
 def test_whatever_the_answer_is_what_is_used_is_small_and_has_content(answer: str, kind: str, tokens: int) -> None:
     for text in (answer, f"<summary>{answer}", f"{answer}</retain>{answer}{GOOD}", f'{{"summary": "{answer}'):
         used = found(text, kind, tokens)
-        assert isinstance(used, Bad) or (count(used.whole) <= tokens and substance(used.whole) >= 16)
+        assert isinstance(used, Rejected) or (count(used.whole) <= tokens and substance(used.whole) >= 16)
 
 
 @pytest.mark.parametrize(

@@ -3,15 +3,15 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yohaku.core.model import Call, History, Opaque, Result, Step, Text, Turn, Use
-from yohaku.summary.transcript_text import STRETCHES, Saying, cut, sayings, stretches, within
+from yohaku.core.model import Call, History, Opaque, Result, Step, Text, ToolUse, Turn
+from yohaku.summary.transcript_text import STRETCHES, Utterance, cut, sayings, stretches, within
 from yohaku.testing import ByteMeter, histories
 
 count = ByteMeter().count
 
 
-def use(arguments: str, *parts: Text | Opaque, error: bool = False) -> Use:
-    return Use(Call("1", "bash", arguments), Result(parts, error))
+def use(arguments: str, *parts: Text | Opaque, error: bool = False) -> ToolUse:
+    return ToolUse(Call("1", "bash", arguments), Result(parts, error))
 
 
 def test_everything_is_told_in_order_and_arguments_as_they_were_meant() -> None:
@@ -25,15 +25,15 @@ def test_everything_is_told_in_order_and_arguments_as_they_were_meant() -> None:
         ),
     )
     assert list(sayings([turn])) == [
-        Saying("USER", "Fix it."),
-        Saying("system", "Today is Monday."),
-        Saying("USER", "[image]"),
-        Saying("ASSISTANT", "I look."),
-        Saying("CALL bash", 'command=echo "a"; n=3', result=True),
-        Saying("RESULT", "a\nb", result=True),
-        Saying("CALL bash", "no json", result=True),
-        Saying("ERROR", "(nothing)", result=True),
-        Saying("ASSISTANT", "Done."),
+        Utterance("USER", "Fix it."),
+        Utterance("system", "Today is Monday."),
+        Utterance("USER", "[image]"),
+        Utterance("ASSISTANT", "I look."),
+        Utterance("CALL bash", 'command=echo "a"; n=3', result=True),
+        Utterance("RESULT", "a\nb", result=True),
+        Utterance("CALL bash", "no json", result=True),
+        Utterance("ERROR", "(nothing)", result=True),
+        Utterance("ASSISTANT", "Done."),
     ]
 
 
@@ -43,13 +43,13 @@ def test_nobody_can_end_the_transcript_from_inside() -> None:
 
 
 def test_what_fits_is_told_whole_in_one_stretch() -> None:
-    said = [Saying("USER", "Fix it."), Saying("RESULT", "a\nb", result=True)]
+    said = [Utterance("USER", "Fix it."), Utterance("RESULT", "a\nb", result=True)]
     assert stretches(said, 100, count) == ["USER: Fix it.\nRESULT:\na\nb"]
 
 
 def test_the_longest_results_are_cut_first_and_evenly() -> None:
-    said = [Saying("USER", "u" * 900), *(Saying("RESULT", f"{n}" * 2_000, result=True) for n in range(3))]
-    (text,) = stretches([*said, Saying("RESULT", "short", result=True)], 4_000, count)
+    said = [Utterance("USER", "u" * 900), *(Utterance("RESULT", f"{n}" * 2_000, result=True) for n in range(3))]
+    (text,) = stretches([*said, Utterance("RESULT", "short", result=True)], 4_000, count)
     user, *results, last = text.split("\n")
     assert (user, last) == (f"USER: {'u' * 900}", "RESULT: short")
     assert len({len(line) for line in results}) == 1
@@ -57,14 +57,14 @@ def test_the_longest_results_are_cut_first_and_evenly() -> None:
 
 
 def test_what_does_not_fit_is_told_in_consecutive_stretches() -> None:
-    said = [Saying("USER", f"{n:03} {'u' * 300}") for n in range(20)]
+    said = [Utterance("USER", f"{n:03} {'u' * 300}") for n in range(20)]
     texts = stretches(said, 2_000, count)
     assert 4 <= len(texts) <= STRETCHES
     assert "\n".join(texts) == "\n".join(f"USER: {saying.text}" for saying in said)
 
 
 def test_a_conversation_of_any_length_is_told_in_eight_stretches_with_every_turn_in_it() -> None:
-    said = [Saying("USER", f"{n:03} {'u' * 3_000}") for n in range(100)]
+    said = [Utterance("USER", f"{n:03} {'u' * 3_000}") for n in range(100)]
     texts = stretches(said, 2_000, count)
     assert len(texts) <= STRETCHES and max(map(count, texts)) <= 2_000
     assert [line[6:9] for text in texts for line in text.split("\n")] == [f"{n:03}" for n in range(100)]

@@ -8,14 +8,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from yohaku.agent.events import Called, Calling, Ended, Event, Folded, Gauge, Said
-from yohaku.agent.protocols import Surface, Working
+from yohaku.agent.events import ConversationFolded, Event, Gauge, TextDelta, ToolFinished, ToolStarted, TurnEnded
+from yohaku.agent.protocols import Surface, WorkingAgent
 from yohaku.client.endpoint import Endpoint
 from yohaku.config.settings import Settings
 from yohaku.core.history_builder import history_of
 from yohaku.core.model import Call, History, Result, Step, Text, Turn
 from yohaku.core.receipt import Receipt
-from yohaku.session.fold_log import Done
+from yohaku.session.fold_log import FoldingRecord
 from yohaku.session.session import Session
 
 SERVED = Endpoint("llama.cpp", "llama.cpp", "openai_chat", "http://127.0.0.1:8080", "qwen2.5-coder-1.5b", local=True)
@@ -27,12 +27,12 @@ CALM = Gauge(
 Play = Iterable[Event | Callable[[Surface], Awaitable[Any]]]
 
 
-def called(name: str, text: str, title: str, *, diff: str = "", error: bool = False, call: str = "1") -> Called:
-    return Called(Call(call, name, "{}"), Result((Text(text),), error), title, diff)
+def called(name: str, text: str, title: str, *, diff: str = "", error: bool = False, call: str = "1") -> ToolFinished:
+    return ToolFinished(Call(call, name, "{}"), Result((Text(text),), error), title, diff)
 
 
-def calling(name: str, title: str, call: str = "1") -> Calling:
-    return Calling(Call(call, name, "{}"), title)
+def calling(name: str, title: str, call: str = "1") -> ToolStarted:
+    return ToolStarted(Call(call, name, "{}"), title)
 
 
 def folded() -> Receipt:
@@ -92,7 +92,7 @@ class FakeAgent:
         step = Step((Text("ok"),))
         turns = (*self.conversation.history.turns, Turn((Text(prompt),), (step,)))
         self.conversation.history = history_of(turns)
-        play = self.plays.pop(0) if self.plays else [Said("ok"), Ended("done", "ok")]
+        play = self.plays.pop(0) if self.plays else [TextDelta("ok"), TurnEnded("done", "ok")]
         for event in play:
             if callable(event):
                 assert self.surface
@@ -101,7 +101,7 @@ class FakeAgent:
             yield event
             await asyncio.sleep(0)
             if self.gate is not None and await self._held():
-                yield Ended("stopped")
+                yield TurnEnded("stopped")
                 break
         self.busy = False
 
@@ -122,19 +122,19 @@ class FakeAgent:
     def unqueue(self) -> str | None:
         return self._queue.pop(0) if self._queue else None
 
-    async def compact(self, words: str = "") -> Folded | None:
+    async def compact(self, words: str = "") -> ConversationFolded | None:
         self.words.append(words)
         receipt = folded()
         self.session.receipt = receipt
-        return Folded(receipt, manual=True)
+        return ConversationFolded(receipt, manual=True)
 
-    async def undo(self, count: int = 1) -> tuple[tuple[Done, ...], Folded | None]:
+    async def undo(self, count: int = 1) -> tuple[tuple[FoldingRecord, ...], ConversationFolded | None]:
         return self.session.undo(count), None
 
-    async def redo(self, count: int = 1) -> tuple[Done, ...]:
+    async def redo(self, count: int = 1) -> tuple[FoldingRecord, ...]:
         return self.session.redo(count)
 
-    async def switch(self, endpoint: Endpoint, window: int) -> Folded | None:
+    async def switch(self, endpoint: Endpoint, window: int) -> ConversationFolded | None:
         self.endpoint, self.window = endpoint, window
         self.gauge = replace(self.gauge, window=window)
         return None
@@ -154,7 +154,7 @@ class Begins:
 
     async def __call__(
         self, surface: Surface, *, endpoint: Endpoint | None = None, window: int | None = None, resume: str = ""
-    ) -> Working | None:
+    ) -> WorkingAgent | None:
         self.asked.append(resume)
         agent = self.agents.pop(0) if len(self.agents) > 1 else self.agents[0]
         if agent is not None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from textual.pilot import Pilot
 
 from yohaku.tui.app import YohakuApp
-from yohaku.tui.prompt import Prompt
+from yohaku.tui.prompt import PromptInput
 
 GOLDEN = Path(__file__).parent / "golden"
 WIDE, SLIM = (94, 26), (72, 20)
@@ -41,7 +41,7 @@ async def send(pilot: Pilot[int], text: str) -> None:
     """Typed and sent, and worked on to the end."""
     app = pilot.app
     assert isinstance(app, YohakuApp)
-    app.query_one(Prompt).take(text)
+    app.query_one(PromptInput).take(text)
     await pilot.pause()
     await pilot.press("escape", "enter") if text.startswith("/") else await pilot.press("enter")
     await until(pilot, lambda: not (app._working or app.workers_busy("command")))
@@ -61,7 +61,7 @@ def picture(app: YohakuApp) -> str:
 
 
 def same_as_golden(app: YohakuApp, name: str) -> None:
-    app.screen_stack[0].query_one(Prompt).cursor_blink = False
+    app.screen_stack[0].query_one(PromptInput).cursor_blink = False
     path = GOLDEN / f"{name}.svg"
     drawn = picture(app)
     if os.environ.get("YOHAKU_GOLDEN") == "write":

@@ -12,25 +12,25 @@ from textual.pilot import Pilot
 
 from tests.tui.fake import CALM, SERVED, FakeAgent, begins, called, calling, folded
 from tests.tui.seen import SLIM, WIDE, run, same_as_golden, seen, send, until
-from yohaku.agent.events import Ended, Folded, Output, Said, Thought, Told
+from yohaku.agent.events import ConversationFolded, TextDelta, ThoughtDelta, ToolOutput, TurnEnded, UserNotice
 from yohaku.agent.protocols import Surface
-from yohaku.agent.toolkit.tool import Ask
+from yohaku.agent.toolkit.tool import PermissionRequest
 from yohaku.tui.app import YohakuApp
-from yohaku.tui.prompt import Prompt
+from yohaku.tui.prompt import PromptInput
 
 DIFF = "--- a.py\n+++ a.py\n@@ -1,2 +1,2 @@\n-x = 1\n+x = 2\n"
 WORK = [
-    Thought("The value is in a.py."),
-    Said("The value is **1**.\n\n```python\nx = 1\n```\n"),
+    ThoughtDelta("The value is in a.py."),
+    TextDelta("The value is **1**.\n\n```python\nx = 1\n```\n"),
     calling("bash", "Run pytest -q"),
-    Output("1", "collected 3 items\n"),
+    ToolOutput("1", "collected 3 items\n"),
     called("bash", "collected 3 items\n3 passed", "Run pytest -q"),
     calling("edit", "Edit a.py", "2"),
     called("edit", "done", "Edit a.py", diff=DIFF, call="2"),
-    Told("a.py was changed by another program; it is read again.", "warning"),
+    UserNotice("a.py was changed by another program; it is read again.", "warning"),
     replace(CALM, used=5400, turns=4484, messages=20),
-    Said("Done. 日本語も崩れません。"),
-    Ended("done", "Done."),
+    TextDelta("Done. 日本語も崩れません。"),
+    TurnEnded("done", "Done."),
 ]
 
 
@@ -78,13 +78,13 @@ def test_a_narrow_terminal_has_the_panel_in_a_line(tmp_path: Path) -> None:
 
 
 def test_what_is_typed_while_it_works_waits_in_sight_and_is_then_worked_on(tmp_path: Path) -> None:
-    agent = FakeAgent([Said("first"), Ended("done")], [Said("second"), Ended("done")])
+    agent = FakeAgent([TextDelta("first"), TurnEnded("done")], [TextDelta("second"), TurnEnded("done")])
     agent.gate = asyncio.Event()
     app = YohakuApp(begins(tmp_path, agent))
 
     async def script(pilot: Pilot[int]) -> None:
         for text in ("one", "two", "/compact keep the names"):
-            app.query_one(Prompt).take(text)
+            app.query_one(PromptInput).take(text)
             await pilot.press("enter")
             await pilot.pause()
         assert agent.prompts == ["one"] and agent.words == []
@@ -120,7 +120,7 @@ def test_what_is_typed_while_a_command_runs_waits_for_the_agent_it_brings(tmp_pa
         await until(pilot, lambda: app.agent is old)
         gate.clear()
         for text in ("/clear", "Go."):
-            app.query_one(Prompt).take(text)
+            app.query_one(PromptInput).take(text)
             await pilot.pause()
             await pilot.press(*(["escape"] if text == "/clear" else []), "enter")
             await pilot.pause()
@@ -135,7 +135,7 @@ def test_what_is_typed_while_a_command_runs_waits_for_the_agent_it_brings(tmp_pa
 def test_a_fault_in_a_command_is_a_sentence_and_what_waits_is_worked_on(tmp_path: Path) -> None:
     agent = FakeAgent()
 
-    async def breaks(words: str = "") -> Folded | None:
+    async def breaks(words: str = "") -> ConversationFolded | None:
         raise ValueError("broken")
 
     agent.compact = breaks  # type: ignore[method-assign]
@@ -159,7 +159,7 @@ def test_what_is_taken_in_between_two_steps_is_shown_where_it_was_taken(tmp_path
     async def taken(surface: Surface) -> None:
         agent.unqueue()
 
-    agent.plays = [[Said("a"), typed, CALM, taken, CALM, Said("b"), Ended("done")]]
+    agent.plays = [[TextDelta("a"), typed, CALM, taken, CALM, TextDelta("b"), TurnEnded("done")]]
     app = YohakuApp(begins(tmp_path, agent))
 
     async def script(pilot: Pilot[int]) -> None:
@@ -172,12 +172,12 @@ def test_what_is_taken_in_between_two_steps_is_shown_where_it_was_taken(tmp_path
 
 
 def test_ctrl_c_stops_the_step_and_a_second_one_quits(tmp_path: Path) -> None:
-    agent = FakeAgent([Said("long work"), Said("never seen"), Ended("done")])
+    agent = FakeAgent([TextDelta("long work"), TextDelta("never seen"), TurnEnded("done")])
     agent.gate = asyncio.Event()
     app = YohakuApp(begins(tmp_path, agent))
 
     async def script(pilot: Pilot[int]) -> None:
-        app.query_one(Prompt).take("go")
+        app.query_one(PromptInput).take("go")
         await pilot.press("enter")
         await until(pilot, lambda: "long work" in seen(app))
         await pilot.press("ctrl+c")
@@ -208,7 +208,7 @@ def test_ctrl_c_at_rest_asks_for_another_one(tmp_path: Path) -> None:
 def test_a_folding_is_told_with_before_and_after(tmp_path: Path) -> None:
     receipt = folded()
     told = f"{receipt.before:,} → {receipt.after:,} tokens"
-    app = YohakuApp(begins(tmp_path, FakeAgent([Folded(receipt), Said("on"), Ended("done")])))
+    app = YohakuApp(begins(tmp_path, FakeAgent([ConversationFolded(receipt), TextDelta("on"), TurnEnded("done")])))
 
     async def script(pilot: Pilot[int]) -> None:
         await send(pilot, "go")
@@ -238,7 +238,7 @@ def test_a_fault_of_ours_is_a_sentence_and_the_screen_goes_on(tmp_path: Path) ->
     async def breaks(surface: Surface) -> None:
         raise ZeroDivisionError("secret words")
 
-    agent.plays = [[Said("a"), breaks], [Said("b"), Ended("done")]]
+    agent.plays = [[TextDelta("a"), breaks], [TextDelta("b"), TurnEnded("done")]]
     app = YohakuApp(begins(tmp_path, agent))
 
     async def script(pilot: Pilot[int]) -> None:
@@ -267,14 +267,14 @@ def test_questions_of_two_askers_come_one_after_the_other(tmp_path: Path) -> Non
     answers: list[object] = []
 
     async def both(surface: Surface) -> None:
-        asks = [surface.allow(Ask("run", "bash", f"Run {name}", name)) for name in ("ls", "pwd")]
+        asks = [surface.allow(PermissionRequest("run", "bash", f"Run {name}", name)) for name in ("ls", "pwd")]
         answers.extend(await asyncio.gather(*asks))
 
-    agent.plays = [[both, Said("ok"), Ended("done")]]
+    agent.plays = [[both, TextDelta("ok"), TurnEnded("done")]]
     app = YohakuApp(begins(tmp_path, agent), moment=0.01)
 
     async def script(pilot: Pilot[int]) -> None:
-        app.query_one(Prompt).take("go")
+        app.query_one(PromptInput).take("go")
         await pilot.press("enter")
         await until(pilot, lambda: "Run ls" in seen(app) and app.screen.armed)  # type: ignore[attr-defined]
         assert "Run pwd" not in seen(app)

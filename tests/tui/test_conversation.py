@@ -7,16 +7,16 @@ from textual.pilot import Pilot
 from tests.tui.fake import FakeAgent, begins
 from tests.tui.seen import run, seen
 from yohaku.core.history_builder import history_of
-from yohaku.core.model import Call, Result, Step, Text, Turn, Use
+from yohaku.core.model import Call, Result, Step, Text, ToolUse, Turn
 from yohaku.tui.app import YohakuApp
-from yohaku.tui.conversation import MOST, TURNS, Flow
+from yohaku.tui.conversation import MOST, TURNS, ConversationView
 
 
 def test_the_page_is_bounded_and_says_what_is_gone(tmp_path: Path) -> None:
     app = YohakuApp(begins(tmp_path, FakeAgent()))
 
     async def script(pilot: Pilot[int]) -> None:
-        flow = app.query_one(Flow)
+        flow = app.query_one(ConversationView)
         total = 3 * MOST
         for number in range(total):
             await flow.note(f"note {number}")
@@ -32,14 +32,14 @@ def test_the_page_is_bounded_and_says_what_is_gone(tmp_path: Path) -> None:
 
 
 def test_a_conversation_taken_up_again_is_shown_by_its_end(tmp_path: Path) -> None:
-    use = Use(Call("1", "bash", '{"command": "ls"}'), Result((Text("a.py"),)))
+    use = ToolUse(Call("1", "bash", '{"command": "ls"}'), Result((Text("a.py"),)))
     turns = [
         Turn((Text(f"task {n}"),), (Step((Text(f"**answer** {n}"), use)), Step((Text("end"),)))) for n in range(15)
     ]
     app = YohakuApp(begins(tmp_path, FakeAgent()))
 
     async def script(pilot: Pilot[int]) -> None:
-        flow = app.query_one(Flow)
+        flow = app.query_one(ConversationView)
         await flow.show(history_of(turns))
         await pilot.pause()
         assert "❯ task 14" in seen(app) and "answer 14" in seen(app) and "✓ $ ls  ▸ 1 lines" in seen(app)

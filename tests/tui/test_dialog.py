@@ -6,11 +6,11 @@ from textual.pilot import Pilot
 
 from tests.tui.fake import FakeAgent, begins
 from tests.tui.seen import run, seen, until
-from yohaku.agent.events import Ended, Said
+from yohaku.agent.events import TextDelta, TurnEnded
 from yohaku.agent.protocols import Surface
 from yohaku.tui.app import YohakuApp
 from yohaku.tui.dialog import Dialog
-from yohaku.tui.prompt import Prompt
+from yohaku.tui.prompt import PromptInput
 
 
 def test_what_is_asked_about_stays_in_sight_and_the_room_is_given_back(tmp_path: Path) -> None:
@@ -19,11 +19,11 @@ def test_what_is_asked_about_stays_in_sight_and_the_room_is_given_back(tmp_path:
     async def asking(surface: Surface) -> None:
         await surface.question("Shall I?", ("yes", "no"))
 
-    agent.plays = [[Said("I would delete it."), Ended("done")], [asking, Ended("done")]]
+    agent.plays = [[TextDelta("I would delete it."), TurnEnded("done")], [asking, TurnEnded("done")]]
     app = YohakuApp(begins(tmp_path, agent))
 
     async def script(pilot: Pilot[int]) -> None:
-        prompt = app.query_one(Prompt)
+        prompt = app.query_one(PromptInput)
         for text in ("one", "two"):
             prompt.take(text)
             await pilot.press("enter")

@@ -12,7 +12,7 @@ from textual.message import Message
 
 from tests.tui.fake import begins
 from yohaku.tui.app import YohakuApp
-from yohaku.tui.fast_paste import END, START, QuickPaste
+from yohaku.tui.fast_paste import END, START, FastPaste
 
 
 def told(found: Iterable[Message]) -> list[tuple[str, str]]:
@@ -23,7 +23,7 @@ def told(found: Iterable[Message]) -> list[tuple[str, str]]:
 
 
 def in_pieces(data: str, cuts: list[int]) -> list[tuple[str, str]]:
-    parser, found, at = QuickPaste(), [], 0
+    parser, found, at = FastPaste(), [], 0
     for cut in [*sorted(cut % (len(data) + 1) for cut in cuts), len(data)]:
         if cut > at:
             found += told(parser.feed(data[at:cut]))
@@ -39,7 +39,7 @@ def test_it_comes_out_as_textual_would_read_it_however_it_is_cut(text: str, cuts
 
 def test_keys_are_read_as_before() -> None:
     keys = "a\x1b[A\x1b\rb\r\x1b[1;5C\x1b[<0;3;4M"
-    assert told(QuickPaste().feed(keys)) == told(XTermParser().feed(keys))
+    assert told(FastPaste().feed(keys)) == told(XTermParser().feed(keys))
 
 
 def test_no_key_is_pressed_by_what_stands_in_a_paste() -> None:
@@ -53,4 +53,4 @@ def test_the_screen_reads_by_it_in_a_terminal() -> None:
     from textual.drivers import linux_driver
 
     YohakuApp(begins(Path()))
-    assert getattr(linux_driver, "XTermParser") is QuickPaste  # noqa: B009 - not said to be exported
+    assert getattr(linux_driver, "XTermParser") is FastPaste  # noqa: B009 - not said to be exported

@@ -2,11 +2,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from yohaku.tui.input_history import MOST, Typed
+from yohaku.tui.input_history import MOST, InputHistory
 
 
 def test_what_was_typed_comes_back_in_order_with_the_draft_at_the_end(tmp_path: Path) -> None:
-    typed = Typed(tmp_path / "typed.jsonl")
+    typed = InputHistory(tmp_path / "typed.jsonl")
     assert typed.back("x") is None and typed.on() is None
     for text in ("one", "two\nlines", "two\nlines"):
         typed.add(text)
@@ -17,19 +17,19 @@ def test_what_was_typed_comes_back_in_order_with_the_draft_at_the_end(tmp_path: 
 
 def test_it_is_kept_for_another_day_for_its_owner_only_and_bounded(tmp_path: Path) -> None:
     path = tmp_path / "new" / "typed.jsonl"
-    typed = Typed(path)
+    typed = InputHistory(path)
     for number in range(2 * MOST + 10):
         typed.add(f"日本 {number}")
     assert path.stat().st_mode & 0o777 == 0o600
-    again = Typed(path)
+    again = InputHistory(path)
     assert again.back("") == f"日本 {2 * MOST + 9}" and len(again.lines) <= 2 * MOST
 
 
 def test_a_file_that_is_broken_or_cannot_be_written_is_no_trouble(tmp_path: Path) -> None:
     broken = tmp_path / "typed.jsonl"
     broken.write_bytes(b'"good"\n{\xff\n5\n"also"\n')
-    assert Typed(broken).lines == ["good", "also"]
+    assert InputHistory(broken).lines == ["good", "also"]
     (tmp_path / "file").write_text("")
-    typed = Typed(tmp_path / "file" / "typed.jsonl")
+    typed = InputHistory(tmp_path / "file" / "typed.jsonl")
     typed.add("x")
     assert typed.back("") == "x"

@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yohaku.tui.pasted import BIG, Pasted
+from yohaku.tui.pasted import BIG, PastedTexts
 
 LOG = "a line of a log\n" * 640_000
 
 
 def test_a_small_paste_stands_for_itself() -> None:
-    pasted = Pasted("en")
+    pasted = PastedTexts("en")
     assert pasted.label("x" * (BIG - 1)) == "x" * (BIG - 1)
     assert pasted.label("a\r\nb") == "a\r\nb" and pasted.standing("a") == frozenset()
 
@@ -27,7 +27,7 @@ def test_a_small_paste_stands_for_itself() -> None:
     ],
 )
 def test_a_big_one_gets_a_label_that_becomes_it_again(lang: str, text: str, label: str) -> None:
-    pasted = Pasted(lang)
+    pasted = PastedTexts(lang)
     assert pasted.label(text) == label
     assert pasted.whole(f"Why? {label} Tell me.") == f"Why? {text} Tell me."
     assert (pasted.ending(f"see {label}"), pasted.ending(f"{label} "), pasted.beginning(f"{label}x")) == (
@@ -38,12 +38,12 @@ def test_a_big_one_gets_a_label_that_becomes_it_again(lang: str, text: str, labe
 
 
 def test_lines_are_ended_as_the_line_to_type_in_does_it() -> None:
-    pasted = Pasted("en")
+    pasted = PastedTexts("en")
     assert pasted.whole(pasted.label("a\r\nb\rc\n" * BIG)) == "a\nb\nc\n" * BIG
 
 
 def test_two_of_the_same_size_are_told_apart_and_the_same_one_is_known() -> None:
-    pasted = Pasted("en")
+    pasted = PastedTexts("en")
     one, two = pasted.label("1" * BIG), pasted.label("2" * BIG)
     assert (one, two) == ("[pasted 48.8 KB, 1 line]", "[pasted 48.8 KB, 1 line #2]")
     assert pasted.label("1" * BIG) == one
@@ -52,18 +52,18 @@ def test_two_of_the_same_size_are_told_apart_and_the_same_one_is_known() -> None
 
 
 def test_a_label_inside_what_was_pasted_stays_as_it_was_pasted() -> None:
-    pasted = Pasted("en")
+    pasted = PastedTexts("en")
     first = pasted.label("1" * BIG)
     about = f"{first}\n" * BIG
     assert pasted.whole(pasted.label(about)) == about
 
 
 def test_what_was_sent_can_be_typed_in_again_with_the_words_around_it() -> None:
-    pasted = Pasted("en")
+    pasted = PastedTexts("en")
     typed = f"Why? {pasted.label(LOG)} Tell me."
     assert pasted.shown(pasted.whole(typed)) == typed
     assert pasted.shown("small") == "small"
-    another_day = Pasted("en")
+    another_day = PastedTexts("en")
     label = another_day.shown(f"Why? {LOG}")
     assert label == "[pasted 9.8 MB, 640,000 lines]"
     assert another_day.whole(label) == f"Why? {LOG}"
@@ -71,7 +71,7 @@ def test_what_was_sent_can_be_typed_in_again_with_the_words_around_it() -> None:
 
 @given(st.lists(st.sampled_from(["1" * BIG, "2" * BIG, "[pasted 48.8 KB, 1 line]", "x", "\n"]), max_size=6))
 def test_typing_in_again_never_loses_anything(parts: list[str]) -> None:
-    pasted = Pasted("en")
+    pasted = PastedTexts("en")
     pasted.label("1" * BIG)
     text = "".join(parts)
     if len(text) >= BIG:

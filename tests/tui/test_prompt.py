@@ -12,7 +12,7 @@ from textual.pilot import Pilot
 from tests.tui.fake import FakeAgent, begins
 from tests.tui.seen import run, seen, send, until
 from yohaku.tui.app import YohakuApp
-from yohaku.tui.prompt import Prompt
+from yohaku.tui.prompt import PromptInput
 
 
 def test_enter_sends_and_other_enters_begin_a_line(tmp_path: Path) -> None:
@@ -23,7 +23,7 @@ def test_enter_sends_and_other_enters_begin_a_line(tmp_path: Path) -> None:
         await pilot.press("a", "ctrl+j", "b", "alt+enter", "c", "shift+enter", "d", "enter")
         await until(pilot, lambda: agent.prompts)
         assert agent.prompts == ["a\nb\nc\nd"]
-        assert app.query_one(Prompt).text == ""
+        assert app.query_one(PromptInput).text == ""
         await pilot.press("enter", "space", "enter")
         assert agent.prompts == ["a\nb\nc\nd"]
 
@@ -42,7 +42,7 @@ def test_a_paste_of_many_lines_is_not_sent(tmp_path: Path) -> None:
     async def script(pilot: Pilot[int]) -> None:
         app.post_message(events.Paste("日本語\n二行目\n"))
         await pilot.pause()
-        assert app.query_one(Prompt).text == "日本語\n二行目\n" and agent.prompts == []
+        assert app.query_one(PromptInput).text == "日本語\n二行目\n" and agent.prompts == []
         assert "日本語" in seen(app)
 
     run(app, script)
@@ -52,7 +52,7 @@ def test_arrows_bring_back_what_was_typed_and_the_draft_after_it(tmp_path: Path)
     app = YohakuApp(begins(tmp_path, FakeAgent()))
 
     async def script(pilot: Pilot[int]) -> None:
-        prompt = app.query_one(Prompt)
+        prompt = app.query_one(PromptInput)
         await send(pilot, "one")
         await send(pilot, "two\nlines")
         await pilot.press(*"dra", "up")
@@ -70,7 +70,7 @@ def test_arrows_bring_back_what_was_typed_and_the_draft_after_it(tmp_path: Path)
 
     async def another_day(pilot: Pilot[int]) -> None:
         await pilot.press("up")
-        assert again.query_one(Prompt).text == "two\nlines"
+        assert again.query_one(PromptInput).text == "two\nlines"
 
     run(again, another_day)
 
@@ -84,7 +84,7 @@ def test_a_big_paste_is_a_label_and_sent_whole(tmp_path: Path) -> None:
     app = YohakuApp(begins(tmp_path, agent))
 
     async def script(pilot: Pilot[int]) -> None:
-        prompt = app.query_one(Prompt)
+        prompt = app.query_one(PromptInput)
         await pilot.press(*"Why ")
         app.post_message(events.Paste(LOG.replace("\n", "\r")))
         await pilot.pause()
@@ -102,7 +102,7 @@ def test_a_big_paste_is_a_label_and_sent_whole(tmp_path: Path) -> None:
 
     async def another_day(pilot: Pilot[int]) -> None:
         await pilot.press("up")
-        assert again.query_one(Prompt).text == "[pasted 9.4 MB, 330,001 lines]"
+        assert again.query_one(PromptInput).text == "[pasted 9.4 MB, 330,001 lines]"
         await pilot.press("enter")
         await until(pilot, lambda: len(agent.prompts) == 2)
         assert agent.prompts[1] == f"Why {LOG} so"
@@ -117,7 +117,7 @@ def test_a_label_that_vanishes_is_told_and_comes_back_by_undo(tmp_path: Path, ke
     app = YohakuApp(begins(tmp_path, agent, lang=lang))
 
     async def script(pilot: Pilot[int]) -> None:
-        prompt = app.query_one(Prompt)
+        prompt = app.query_one(PromptInput)
         app.post_message(events.Paste(LOG))
         await pilot.pause()
         label = prompt.text
@@ -139,7 +139,7 @@ def test_a_label_goes_as_one_letter_and_its_neighbours_stay(tmp_path: Path) -> N
     app = YohakuApp(begins(tmp_path, FakeAgent()))
 
     async def script(pilot: Pilot[int]) -> None:
-        prompt = app.query_one(Prompt)
+        prompt = app.query_one(PromptInput)
         await pilot.press("a")
         app.post_message(events.Paste(LOG))
         await pilot.pause()
@@ -155,7 +155,7 @@ def test_a_draft_with_a_big_paste_is_there_after_looking_at_something_older(tmp_
     app = YohakuApp(begins(tmp_path, FakeAgent()))
 
     async def script(pilot: Pilot[int]) -> None:
-        prompt = app.query_one(Prompt)
+        prompt = app.query_one(PromptInput)
         await send(pilot, "one")
         app.post_message(events.Paste(LOG))
         await pilot.pause()

@@ -7,11 +7,11 @@ from textual.pilot import Pilot
 
 from tests.tui.fake import FakeAgent, begins
 from tests.tui.seen import run, seen, until
-from yohaku.agent.events import Ended, Said
+from yohaku.agent.events import TextDelta, TurnEnded
 from yohaku.agent.protocols import Surface
 from yohaku.tui.app import YohakuApp
-from yohaku.tui.prompt import Prompt
-from yohaku.tui.question_dialog import Question
+from yohaku.tui.prompt import PromptInput
+from yohaku.tui.question_dialog import QuestionDialog
 
 
 @pytest.mark.parametrize(
@@ -29,13 +29,13 @@ def test_an_answer_is_chosen_or_written(tmp_path: Path, choices: tuple[str, ...]
     async def asking(surface: Surface) -> None:
         given.append(await surface.question("Which colour?", choices))
 
-    agent.plays = [[asking, Said("ok"), Ended("done")]]
+    agent.plays = [[asking, TextDelta("ok"), TurnEnded("done")]]
     app = YohakuApp(begins(tmp_path, agent))
 
     async def script(pilot: Pilot[int]) -> None:
-        app.query_one(Prompt).take("go")
+        app.query_one(PromptInput).take("go")
         await pilot.press("enter")
-        await until(pilot, lambda: isinstance(app.screen, Question))
+        await until(pilot, lambda: isinstance(app.screen, QuestionDialog))
         assert "Which colour?" in seen(app)
         await pilot.press(*keys)
         await until(pilot, lambda: given)

@@ -8,21 +8,21 @@ from textual.pilot import Pilot
 
 from tests.tui.fake import FakeAgent, begins
 from tests.tui.seen import run, seen, send, until
-from yohaku.agent.events import Ended, Said
+from yohaku.agent.events import TextDelta, TurnEnded
 from yohaku.tui.app import YohakuApp
-from yohaku.tui.conversation import Flow
+from yohaku.tui.conversation import ConversationView
 from yohaku.tui.markdown import PIECE
-from yohaku.tui.reply import Piece, Reply
+from yohaku.tui.reply import ReplyBlock, ReplyEntry
 
 PIECES = [f"word{number} " + ("\n\n" if number % 40 == 0 else "") for number in range(3000)]
 
 
 def test_a_long_reply_in_many_pieces_is_drawn_few_times_and_whole(tmp_path: Path) -> None:
-    app = YohakuApp(begins(tmp_path, FakeAgent([*map(Said, PIECES), Ended("done")])))
+    app = YohakuApp(begins(tmp_path, FakeAgent([*map(TextDelta, PIECES), TurnEnded("done")])))
 
     async def script(pilot: Pilot[int]) -> None:
         await send(pilot, "go")
-        reply = app.query_one(Reply)
+        reply = app.query_one(ReplyEntry)
         assert reply.source == "".join(PIECES)
         assert reply.drawings < len(PIECES) / 20
         assert "word2999" in seen(app)
@@ -35,13 +35,13 @@ def test_a_reply_that_grows_is_drawn_again_only_at_its_end_and_fits_a_new_width(
     text = "\n\n".join(f"Paragraph {number} " + "with words " * 20 for number in range(200))
 
     async def script(pilot: Pilot[int]) -> None:
-        flow = app.query_one(Flow)
+        flow = app.query_one(ConversationView)
         for begin in range(0, len(text), 500):
             await flow.said(text[begin : begin + 500])
-            reply = app.query_one(Reply)
+            reply = app.query_one(ReplyEntry)
             await reply._draw()
         await flow.ended()
-        pieces = list(app.query(Piece))
+        pieces = list(app.query(ReplyBlock))
         assert 10 < len(pieces) < 30 and max(len(piece.text) for piece in pieces) < 2 * PIECE
         assert " ".join("".join(piece.text for piece in pieces).split()) == " ".join(text.split())
         await pilot.resize_terminal(60, 30)
@@ -53,12 +53,14 @@ def test_a_reply_that_grows_is_drawn_again_only_at_its_end_and_fits_a_new_width(
 
 def test_an_escape_cut_in_two_pieces_and_links_do_nothing(tmp_path: Path) -> None:
     app = YohakuApp(
-        begins(tmp_path, FakeAgent([Said("a \x1b"), Said("[31mb [x](https://example.com)"), Ended("done")]))
+        begins(
+            tmp_path, FakeAgent([TextDelta("a \x1b"), TextDelta("[31mb [x](https://example.com)"), TurnEnded("done")])
+        )
     )
 
     async def script(pilot: Pilot[int]) -> None:
         await send(pilot, "go")
-        reply = app.query_one(Reply)
+        reply = app.query_one(ReplyEntry)
         assert "\x1b" not in reply.source
 
     run(app, script)

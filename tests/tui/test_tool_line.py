@@ -6,9 +6,9 @@ from textual.pilot import Pilot
 
 from tests.tui.fake import FakeAgent, begins, called, calling
 from tests.tui.seen import run, seen
-from yohaku.agent.events import Output
+from yohaku.agent.events import ToolOutput
 from yohaku.tui.app import YohakuApp
-from yohaku.tui.conversation import Flow
+from yohaku.tui.conversation import ConversationView
 from yohaku.tui.tool_line import KEPT, ToolLine
 
 LOG = "\n".join(f"line {number}" for number in range(1, 301))
@@ -18,9 +18,9 @@ def test_the_end_of_the_output_is_live_and_the_whole_is_one_line_that_opens(tmp_
     app = YohakuApp(begins(tmp_path, FakeAgent()))
 
     async def script(pilot: Pilot[int]) -> None:
-        flow = app.query_one(Flow)
+        flow = app.query_one(ConversationView)
         await flow.calling(calling("bash", "Run make"))
-        flow.output(Output("1", LOG))
+        flow.output(ToolOutput("1", LOG))
         await pilot.pause()
         assert "• Run make" in seen(app) and "line 300" in seen(app) and "line 295" not in seen(app)
         await flow.called(called("bash", LOG, "Run make"))
@@ -40,7 +40,7 @@ def test_a_failure_shows_its_last_line(tmp_path: Path) -> None:
     app = YohakuApp(begins(tmp_path, FakeAgent()))
 
     async def script(pilot: Pilot[int]) -> None:
-        await app.query_one(Flow).called(called("bash", "long\nNameError: x", "Run it", error=True))
+        await app.query_one(ConversationView).called(called("bash", "long\nNameError: x", "Run it", error=True))
         await pilot.pause()
         assert "✗ Run it  ▸ failed" in seen(app) and "NameError: x" in seen(app) and "long" not in seen(app)
 

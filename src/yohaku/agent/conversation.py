@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from yohaku.core.history_builder import Scribe
+from yohaku.core.history_builder import HistoryBuilder
 from yohaku.core.model import History, Opaque, Part, Reply, Result, Step, Text, Turn
 from yohaku.dialects import dialect_named
 from yohaku.dialects.dialect import Dialect, Json
@@ -33,7 +33,7 @@ class Conversation:
 
     @property
     def history(self) -> History:
-        scribe = Scribe()
+        scribe = HistoryBuilder()
         self.dialect.open(scribe, self._beside)
         for index, entry in enumerate(self._entries):
             self.dialect.entry(scribe, index, entry)

@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator
 from typing import Any, TypeVar
 
-from yohaku.agent.events import Event, Said, Told
+from yohaku.agent.events import Event, TextDelta, UserNotice
 from yohaku.agent.small_models.repetition import LOOKED, endless
 
 T = TypeVar("T")
@@ -34,7 +34,7 @@ class Enough(Exception):
     """What the model has said is all that is wanted of it."""
 
 
-class Hearing:
+class EventQueue:
     def __init__(self) -> None:
         self.enough: Callable[[str], bool] | None = None
         """Whether what was said so far will do; asked where something may have come to its end."""
@@ -62,7 +62,7 @@ class Hearing:
 
     def hear(self, event: Event) -> None:
         self._events.put_nowait(event)
-        if isinstance(event, Said):
+        if isinstance(event, TextDelta):
             self._said.append(event.text)
             self._listen(event.text)
             if (self._endless or self._enough) and self._now:
@@ -92,7 +92,7 @@ class Hearing:
 
     def _begin(self) -> None:
         """What was told since the last work, when nobody listened, is still to be read."""
-        told = [event for event in self._left() if isinstance(event, Told)]
+        told = [event for event in self._left() if isinstance(event, UserNotice)]
         self._events, self._stopping = asyncio.Queue(), False
         for event in told:
             self._events.put_nowait(event)

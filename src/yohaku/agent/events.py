@@ -15,21 +15,21 @@ if TYPE_CHECKING:  # a surface is on the screen before all of this is loaded
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class TextDelta:
     """A piece of the reply, as it comes."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class Thought:
+class ThoughtDelta:
     """A piece of what the model thinks before it speaks."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class Calling:
+class ToolStarted:
     """A tool begins."""
 
     call: Call
@@ -38,7 +38,7 @@ class Calling:
 
 
 @dataclass(frozen=True, slots=True)
-class Output:
+class ToolOutput:
     """A piece of what a running tool prints."""
 
     call: str
@@ -47,7 +47,7 @@ class Output:
 
 
 @dataclass(frozen=True, slots=True)
-class Called:
+class ToolFinished:
     """A tool has ended."""
 
     call: Call
@@ -58,7 +58,7 @@ class Called:
 
 
 @dataclass(frozen=True, slots=True)
-class Folded:
+class ConversationFolded:
     receipt: Receipt
     manual: bool = False
 
@@ -96,7 +96,7 @@ class Gauge:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class UserNotice:
     """A plain sentence for the user, in the user's language, that says what to do next."""
 
     text: str
@@ -104,7 +104,7 @@ class Told:
 
 
 @dataclass(frozen=True, slots=True)
-class Replied:
+class ReplyFinished:
     """The model's reply is whole."""
 
     usage: Usage | None
@@ -112,7 +112,7 @@ class Replied:
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class TurnEnded:
     """The work of one prompt is over."""
 
     why: Literal["done", "stopped", "failed", "too_big", "steps"]
@@ -121,4 +121,15 @@ class Ended:
     """The final reply, whole."""
 
 
-Event: TypeAlias = Said | Thought | Calling | Output | Called | Folded | Gauge | Told | Replied | Ended
+Event: TypeAlias = (
+    TextDelta
+    | ThoughtDelta
+    | ToolStarted
+    | ToolOutput
+    | ToolFinished
+    | ConversationFolded
+    | Gauge
+    | UserNotice
+    | ReplyFinished
+    | TurnEnded
+)

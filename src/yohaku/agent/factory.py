@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 from yohaku.agent.events import Event
 from yohaku.agent.gauge import meter_for
 from yohaku.agent.hooks import Hooks
-from yohaku.agent.host.window_cache import Learned
+from yohaku.agent.host.window_cache import WindowCache
 from yohaku.agent.strategy import Tier
-from yohaku.agent.toolkit.tool import Tool
+from yohaku.agent.toolkit.tool import AgentTool
 from yohaku.client.endpoint import Endpoint
 from yohaku.config.settings import Settings
 from yohaku.core.budget import Budget
@@ -24,29 +24,31 @@ from yohaku.session.session import Session
 from yohaku.stores import url_in
 
 if TYPE_CHECKING:
-    from yohaku.client.model_client import Talk
+    from yohaku.client.model_client import ModelClient
 
 LOOKED_AT = 2_000_000
 """Bytes of a file that is looked at anew after a folding."""
 
 
-def tools_of(tier: Tier) -> tuple[Tool, ...]:
+def tools_of(tier: Tier) -> tuple[AgentTool, ...]:
     from yohaku.agent.tools import tools_for
 
     return tools_for(tier)
 
 
-def definitions(tools: tuple[Tool, ...], dialect: str, brief: bool) -> list[Json]:
+def definitions(tools: tuple[AgentTool, ...], dialect: str, brief: bool) -> list[Json]:
     from yohaku.agent.tools import definitions
 
     return [*definitions(tools, dialect, brief)]
 
 
-def talk_for(endpoint: Endpoint, window: int, lang: str, hear: Callable[[Event], None], settings: Settings) -> Talk:
-    from yohaku.client.model_client import Talk, patience_for  # and with it the HTTP client
+def talk_for(
+    endpoint: Endpoint, window: int, lang: str, hear: Callable[[Event], None], settings: Settings
+) -> ModelClient:
+    from yohaku.client.model_client import ModelClient, patience_for  # and with it the HTTP client
 
     patience, reserve = patience_for(endpoint, settings.stall), reserve_of(endpoint, window, settings)
-    return Talk(endpoint, window=window, reserve=reserve, lang=lang, tell=hear, patience=patience)
+    return ModelClient(endpoint, window=window, reserve=reserve, lang=lang, tell=hear, patience=patience)
 
 
 def reserve_of(endpoint: Endpoint, window: int, settings: Settings) -> int:
@@ -59,7 +61,7 @@ def session_for(
     endpoint: Endpoint,
     window: int,
     root: Path,
-    talk: Talk,
+    talk: ModelClient,
     hooks: Hooks,
     settings: Settings,
     old: Session | None = None,
@@ -103,7 +105,7 @@ def look(root: Path, path: str) -> str | None:
 def remember(endpoint: Endpoint, window: int, settings: Settings) -> None:
     """What a provider taught about its window, for the next time, where there is a place to keep it."""
     if settings.data != Path():
-        Learned(settings.data).learn(endpoint, window, "overflow")
+        WindowCache(settings.data).learn(endpoint, window, "overflow")
 
 
 def _store(settings: Settings) -> str | None:

@@ -23,7 +23,7 @@ LONG, HEAD, TAIL = 20_000, 800, 400
 """Characters of a text that is shown whole, and of both ends of a longer one."""
 
 
-class Row(NamedTuple):
+class GaugeRow(NamedTuple):
     label: str
     tokens: int
     percent: int
@@ -72,7 +72,7 @@ def headline(gauge: Gauge, lang: str, *, whole: bool = False) -> str:
     return f"{about}{short(gauge.used)} / {short(gauge.window)} {share}"
 
 
-def rows(gauge: Gauge, lang: str) -> tuple[Row, ...]:
+def rows(gauge: Gauge, lang: str) -> tuple[GaugeRow, ...]:
     """Where the tokens are; the history is what is left of the used ones, frames and all.
 
     What the provider reports may be less than what we weigh: the parts are then shares of that.
@@ -83,12 +83,14 @@ def rows(gauge: Gauge, lang: str) -> tuple[Row, ...]:
         for part in (gauge.system, gauge.tools, min(gauge.last, gauge.turns))
     )
     parts = {"system": system, "tools": tools, "turns": gauge.used - system - tools - last, "last": last}
-    return tuple(Row(say(f"panel_{name}", lang), each, percent(each, gauge.window)) for name, each in parts.items())
+    return tuple(
+        GaugeRow(say(f"panel_{name}", lang), each, percent(each, gauge.window)) for name, each in parts.items()
+    )
 
 
-def left(gauge: Gauge, lang: str) -> Row:
+def left(gauge: Gauge, lang: str) -> GaugeRow:
     tokens = max(0, gauge.window - gauge.used)
-    return Row(say("panel_left", lang), tokens, percent(tokens, gauge.window))
+    return GaugeRow(say("panel_left", lang), tokens, percent(tokens, gauge.window))
 
 
 def counts(gauge: Gauge, lang: str) -> tuple[str, str]:

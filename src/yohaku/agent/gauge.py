@@ -38,12 +38,12 @@ def meter_for(endpoint: Endpoint) -> Meter:
 
 def _from_metadata(endpoint: Endpoint) -> Meter:
     from yohaku.meters import gguf, tokenizer_json
-    from yohaku.meters.cached import Remembered
+    from yohaku.meters.cached import CachedMeter
     from yohaku.meters.families import family_of
 
     family = family_of(endpoint.model, endpoint.dialect)
     encode = gguf.encoder_of(endpoint.info)
-    return Remembered(tokenizer_json.FromFile(Path(endpoint.model).name, encode, family.frame, family.rule))
+    return CachedMeter(tokenizer_json.TokenizerFileMeter(Path(endpoint.model).name, encode, family.frame, family.rule))
 
 
 def first_rung(recipe: Recipe, budget: Budget) -> int:

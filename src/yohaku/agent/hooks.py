@@ -17,7 +17,7 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO
 
-from yohaku.core.engine import Folding
+from yohaku.core.engine import FoldStarting
 from yohaku.core.receipt import Receipt
 
 SECONDS = 30.0
@@ -37,7 +37,7 @@ class Hooks:
     tell: Callable[[str], None] | None = None
     """Told why a hook was passed over."""
 
-    async def folding(self, about: Folding) -> str | bool | None:
+    async def folding(self, about: FoldStarting) -> str | bool | None:
         """For `Session(before=…)`: words, or False where the hook refuses."""
         if not self.before:
             return None

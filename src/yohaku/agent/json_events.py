@@ -8,7 +8,19 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from yohaku.agent.events import Called, Calling, Ended, Event, Folded, Gauge, Output, Replied, Said, Thought, Told
+from yohaku.agent.events import (
+    ConversationFolded,
+    Event,
+    Gauge,
+    ReplyFinished,
+    TextDelta,
+    ThoughtDelta,
+    ToolFinished,
+    ToolOutput,
+    ToolStarted,
+    TurnEnded,
+    UserNotice,
+)
 
 GAUGE = (
     "used", "window", "system", "tools", "turns", "last", "reserve", "limit", "exact", "messages", "foldings", "cuts",
@@ -23,25 +35,25 @@ def line(event: Event) -> str:
 
 def fields(event: Event) -> dict[str, Any]:
     match event:
-        case Said(text):
+        case TextDelta(text):
             return {"type": "said", "text": text}
-        case Thought(text):
+        case ThoughtDelta(text):
             return {"type": "thought", "text": text}
-        case Calling(call, title):
+        case ToolStarted(call, title):
             return {"type": "calling", "id": call.id, "tool": call.name, "arguments": call.asked, "title": title}
-        case Output(call, text):
+        case ToolOutput(call, text):
             return {"type": "output", "id": call, "text": text}
-        case Called(call, result, title, diff):
+        case ToolFinished(call, result, title, diff):
             facts = {"id": call.id, "tool": call.name, "title": title, "error": result.error}
             return {"type": "called", **facts, "text": result.text, "diff": diff}
-        case Folded(receipt, manual):
+        case ConversationFolded(receipt, manual):
             return {"type": "folded", "manual": manual, **receipt.report()}
         case Gauge():
             return {"type": "gauge", **{name: getattr(event, name) for name in GAUGE}}
-        case Told(text, kind):
+        case UserNotice(text, kind):
             return {"type": "told", "kind": kind, "text": text}
-        case Replied(usage, stop):
+        case ReplyFinished(usage, stop):
             told = {"prompt": usage.prompt, "total": usage.total} if usage else None
             return {"type": "replied", "stop": stop, "usage": told}
-        case Ended(why, text):
+        case TurnEnded(why, text):
             return {"type": "ended", "why": why, "text": text}

@@ -13,12 +13,12 @@ from dataclasses import replace
 from yohaku.agent import reply as replying
 from yohaku.agent import tool_calls
 from yohaku.agent.event_queue import Endless, Stopped
-from yohaku.agent.events import Ended, Event, Told
+from yohaku.agent.events import Event, TurnEnded, UserNotice
 from yohaku.agent.small_models import implied_edit, preload
-from yohaku.agent.small_models.repetition import Repeats, once
+from yohaku.agent.small_models.repetition import RepetitionGuard, once
 from yohaku.agent.standing import Mark, Standing
 from yohaku.agent.strategy import too_much_at_once
-from yohaku.client.errors import TalkFailed, TooLong, Truncated
+from yohaku.client.errors import RequestFailed, TooLong, Truncated
 from yohaku.core.errors import BadSetting, DoesNotFit, YohakuError
 from yohaku.core.model import Call, Reply, Result, Text
 from yohaku.messages import explain
@@ -27,9 +27,9 @@ CHANGED = "[changed on disk since you read it: {names}. Read again what you need
 
 
 class Agent(Standing):
-    async def _loop(self, prompt: str) -> Ended:
+    async def _loop(self, prompt: str) -> TurnEnded:
         self._say(prompt)
-        repeats, urges, text = Repeats(self.strategy.tier == "small"), list(replying.URGES), ""
+        repeats, urges, text = RepetitionGuard(self.strategy.tier == "small"), list(replying.URGES), ""
         urge, begin, tries, wrote, urged = "", "", implied_edit.TRIES, False, list[str]()
         foreign: tuple[Reply, str] | None = None
         looked = await preload.look(self, prompt, self._use)
@@ -44,7 +44,11 @@ class Agent(Standing):
             if foreign and urge == replying.JAPANESE:  # no more than words was asked for
                 return self._final(*(foreign if reply.calls or not text.strip() else (reply, text)))
             if not reply.calls:
-                found = implied_edit.change(self, prompt, text, wrote, looked.names) if tries else implied_edit.Shown()
+                found = (
+                    implied_edit.change(self, prompt, text, wrote, looked.names)
+                    if tries
+                    else implied_edit.ImpliedEdit()
+                )
                 if found.urge and found.urge not in urged[-1:] and len(urged) < implied_edit.URGES:
                     urge, begin = found.urge, found.begin
                     urged.append(urge)
@@ -74,7 +78,7 @@ class Agent(Standing):
                 await preload.again(self, looked.failing, self._use)
             self._take_in()
         self.tell("loop_steps", "warning", steps=self.steps)
-        return Ended("steps", text)
+        return TurnEnded("steps", text)
 
     async def work(self, prompt: str) -> AsyncGenerator[Event, None]:
         """Everything that happens while the prompt is answered. Closing it stops the work."""
@@ -108,26 +112,26 @@ class Agent(Standing):
         try:
             ended = await self._loop(prompt)
         except Stopped:
-            ended = Ended("stopped", self._kept(self._ear.said, tool_calls.STOPPED))
+            ended = TurnEnded("stopped", self._kept(self._ear.said, tool_calls.STOPPED))
         except Endless:
             self.tell("loop_endless", "error")
-            ended = Ended("failed", self._kept(once(self._ear.said)))
+            ended = TurnEnded("failed", self._kept(once(self._ear.said)))
         except DoesNotFit as wrong:
             ended = self._too_big(wrong, mark)
         except (TooLong, Truncated):
             self.tell("loop_too_long", "error")
-            ended = Ended("too_big")
-        except TalkFailed as wrong:
-            self.hear(Told(wrong.said(self.lang), "error"))
-            ended = Ended("failed", self._kept(self._ear.said))
+            ended = TurnEnded("too_big")
+        except RequestFailed as wrong:
+            self.hear(UserNotice(wrong.said(self.lang), "error"))
+            ended = TurnEnded("failed", self._kept(self._ear.said))
         except YohakuError as wrong:
-            self.hear(Told(explain(wrong, self.lang), "error"))
-            ended = Ended("failed")
+            self.hear(UserNotice(explain(wrong, self.lang), "error"))
+            ended = TurnEnded("failed")
         await self._keep(ended)
         self.hear(self.gauge)
         self.hear(ended)
 
-    async def _keep(self, ended: Ended) -> None:
+    async def _keep(self, ended: TurnEnded) -> None:
         """What was said last is fitted too: then it is in the transcript, and folded now, while nobody waits.
 
         After a stop nothing more is begun that takes time. What does not fit is told when it is to be sent.
@@ -151,11 +155,11 @@ class Agent(Standing):
         self.hear(self.gauge)  # the first, cheap check: it says when the next call will fold
         return results
 
-    def _final(self, reply: Reply, text: str) -> Ended:
+    def _final(self, reply: Reply, text: str) -> TurnEnded:
         if not text.strip():
             self.tell("loop_said_nothing", "warning")
         self.settle(reply, {})
-        return Ended("done", text)
+        return TurnEnded("done", text)
 
     def _take_in(self) -> None:
         while (text := self.unqueue()) is not None:
@@ -178,11 +182,11 @@ class Agent(Standing):
         tool = self.tool(call.name)
         return tool is not None and tool.kind == "write"
 
-    def _give_up(self, text: str) -> Ended:
+    def _give_up(self, text: str) -> TurnEnded:
         self.tell("loop_hopeless", "error")
-        return Ended("failed", text)
+        return TurnEnded("failed", text)
 
-    def _too_big(self, wrong: DoesNotFit, mark: Mark) -> Ended:
+    def _too_big(self, wrong: DoesNotFit, mark: Mark) -> TurnEnded:
         """A prompt that cannot be sent is taken back, so that the conversation can go on without it."""
         if self.conversation.length == mark.entries + 1:
             self.back(mark)
@@ -192,7 +196,7 @@ class Agent(Standing):
         else:
             what = explain(wrong, self.lang).removeprefix("does not fit: ").removeprefix("収まりません: ")
             self.tell("loop_does_not_fit", "error", what=what.rstrip(".。"))
-        return Ended("too_big")
+        return TurnEnded("too_big")
 
     def _kept(self, text: str, note: str = "") -> str:
         """What the model had said when it was interrupted is part of the conversation."""

@@ -15,10 +15,20 @@ from typing import TextIO
 
 from yohaku.agent import json_events
 from yohaku.agent.commands import slash_commands
-from yohaku.agent.events import Called, Calling, Ended, Event, Folded, Gauge, Output, Said, Told
+from yohaku.agent.events import (
+    ConversationFolded,
+    Event,
+    Gauge,
+    TextDelta,
+    ToolFinished,
+    ToolOutput,
+    ToolStarted,
+    TurnEnded,
+    UserNotice,
+)
 from yohaku.agent.format import clean, clip, drawn, line
-from yohaku.agent.protocols import Allowed, Beginning, Working
-from yohaku.agent.toolkit.tool import Ask
+from yohaku.agent.protocols import AgentStarter, Allowed, WorkingAgent
+from yohaku.agent.toolkit.tool import PermissionRequest
 from yohaku.messages.agent import say
 
 CODES = {"done": 0, "steps": 1, "too_big": 3, "failed": 4, "stopped": 130}
@@ -26,12 +36,12 @@ CODES = {"done": 0, "steps": 1, "too_big": 3, "failed": 4, "stopped": 130}
 UNREACHED = 4
 
 
-class Plain:
+class PlainInterface:
     """A surface of lines. `typed` gives a line of the user's; None where nobody is there."""
 
     def __init__(
         self,
-        begin: Beginning,
+        begin: AgentStarter,
         out: TextIO | None = None,
         err: TextIO | None = None,
         *,
@@ -40,7 +50,7 @@ class Plain:
     ) -> None:
         self.begin = begin
         self.lang = begin.settings.lang
-        self.agent: Working | None = None
+        self.agent: WorkingAgent | None = None
         self.out = out or sys.stdout
         self.err = err or sys.stderr
         self.json = json
@@ -53,9 +63,9 @@ class Plain:
         """A pipe can type lines too, but nobody sits at it."""
         return self.typed is not None and (self.typed is not _typed or sys.stdin.isatty())
 
-    async def allow(self, ask: Ask) -> Allowed:
+    async def allow(self, ask: PermissionRequest) -> Allowed:
         if self.typed is None:
-            self.tell(Told(say("allow_refused", self.lang, title=ask.title), "warning"))
+            self.tell(UserNotice(say("allow_refused", self.lang, title=ask.title), "warning"))
             return "no"
         if ask.detail:
             self._aside(ask.detail)
@@ -71,7 +81,7 @@ class Plain:
         answer = self._read(say("plain_prompt", self.lang)).strip()
         return choices[int(answer) - 1] if answer.isdecimal() and 0 < int(answer) <= len(choices) else answer
 
-    def tell(self, told: Told) -> None:
+    def tell(self, told: UserNotice) -> None:
         self.show(told)
 
     def progress(self, what: str, done: int, total: int) -> None:
@@ -79,7 +89,7 @@ class Plain:
             self.err.write(f"\r{drawn(what, done, total)}" if total else "\n")
             self.err.flush()
 
-    async def renew(self, *, resume: str = "") -> Working | None:
+    async def renew(self, *, resume: str = "") -> WorkingAgent | None:
         if self.agent is None:
             return None
         new = await self.begin(self, endpoint=self.agent.endpoint, window=self.agent.window, resume=resume)
@@ -94,24 +104,24 @@ class Plain:
             self.out.flush()
             return
         match event:
-            case Said(text):
+            case TextDelta(text):
                 self._say(clean(text))
-            case Calling(_, title):
+            case ToolStarted(_, title):
                 self._aside(f"• {clip(title, 200)}")
-            case Output(_, text) if self.typed is not None:
+            case ToolOutput(_, text) if self.typed is not None:
                 self._aside(text.rstrip("\n"), "  ")
-            case Called(_, result, _, diff):
+            case ToolFinished(_, result, _, diff):
                 if diff:
                     self._aside(diff.rstrip("\n"), "  ")
                 if result.error:
                     self._aside(f"✗ {clip(result.text, 300)}")
-            case Folded(receipt):
+            case ConversationFolded(receipt):
                 self._aside(say("screen_folded", self.lang, before=receipt.before, after=receipt.after))
             case Gauge() if self.begin.settings.debug:
                 self._aside(line(event, self.lang, 100))
-            case Told(text):
+            case UserNotice(text):
                 self._aside(text)
-            case Ended(why):
+            case TurnEnded(why):
                 self._say("" if self._bare else "\n")
                 if why == "stopped":
                     self._aside(say("screen_stopped", self.lang))
@@ -124,7 +134,7 @@ class Plain:
             with _interrupts(self.agent.stop):
                 async for event in self.agent.work(text):
                     self.show(event)
-                    if isinstance(event, Ended):
+                    if isinstance(event, TurnEnded):
                         code = CODES[event.why]
             text = self.agent.unqueue() or "" if code == 0 else ""
         return code
@@ -152,10 +162,10 @@ class Plain:
 
 
 async def once(
-    begin: Beginning, prompt: str, *, json: bool = False, resume: str = "", plain: Plain | None = None
+    begin: AgentStarter, prompt: str, *, json: bool = False, resume: str = "", plain: PlainInterface | None = None
 ) -> int:
     """One task, no questions: `yohaku -p`."""
-    plain = plain or Plain(begin, json=json)
+    plain = plain or PlainInterface(begin, json=json)
     plain.agent = await begin(plain, resume=resume)
     if plain.agent is None:
         return UNREACHED
@@ -165,9 +175,9 @@ async def once(
         await plain.agent.close()
 
 
-async def talk(begin: Beginning, *, resume: str = "", first: str = "", plain: Plain | None = None) -> int:
+async def talk(begin: AgentStarter, *, resume: str = "", first: str = "", plain: PlainInterface | None = None) -> int:
     """Lines typed and answered, until the end of input: `yohaku --plain`."""
-    plain = plain or Plain(begin, typed=_typed)
+    plain = plain or PlainInterface(begin, typed=_typed)
     plain.agent = await begin(plain, resume=resume)
     typed = plain.typed
     assert typed is not None

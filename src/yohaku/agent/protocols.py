@@ -10,25 +10,25 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
 if TYPE_CHECKING:
-    from yohaku.agent.events import Event, Folded, Gauge, Told
-    from yohaku.agent.toolkit.tool import Ask
+    from yohaku.agent.events import ConversationFolded, Event, Gauge, UserNotice
+    from yohaku.agent.toolkit.tool import PermissionRequest
     from yohaku.client.endpoint import Endpoint
     from yohaku.config.settings import Settings
     from yohaku.core.model import History
-    from yohaku.session.fold_log import Done
+    from yohaku.session.fold_log import FoldingRecord
     from yohaku.session.session import Session
 
 Allowed: TypeAlias = Literal["once", "always", "no"]
 
 
-class Held(Protocol):
+class HeldConversation(Protocol):
     """A conversation, as far as it is looked at from outside."""
 
     @property
     def history(self) -> History: ...
 
 
-class Working(Protocol):
+class WorkingAgent(Protocol):
     """An agent at work."""
 
     @property
@@ -42,7 +42,7 @@ class Working(Protocol):
     @property
     def session(self) -> Session: ...
     @property
-    def conversation(self) -> Held: ...
+    def conversation(self) -> HeldConversation: ...
     @property
     def queued(self) -> tuple[str, ...]: ...
     @property
@@ -52,21 +52,21 @@ class Working(Protocol):
     def stop(self) -> None: ...
     def queue(self, text: str) -> None: ...
     def unqueue(self) -> str | None: ...
-    async def compact(self, words: str = "") -> Folded | None: ...
-    async def undo(self, count: int = 1) -> tuple[tuple[Done, ...], Folded | None]: ...
-    async def redo(self, count: int = 1) -> tuple[Done, ...]: ...
-    async def switch(self, endpoint: Endpoint, window: int) -> Folded | None: ...
+    async def compact(self, words: str = "") -> ConversationFolded | None: ...
+    async def undo(self, count: int = 1) -> tuple[tuple[FoldingRecord, ...], ConversationFolded | None]: ...
+    async def redo(self, count: int = 1) -> tuple[FoldingRecord, ...]: ...
+    async def switch(self, endpoint: Endpoint, window: int) -> ConversationFolded | None: ...
     async def close(self) -> None: ...
 
 
 class Surface(Protocol):
     """Who sits in front of the agent: asked, and told."""
 
-    async def allow(self, ask: Ask) -> Allowed: ...
+    async def allow(self, ask: PermissionRequest) -> Allowed: ...
 
     async def question(self, text: str, choices: tuple[str, ...] = ()) -> str: ...
 
-    def tell(self, told: Told) -> None: ...
+    def tell(self, told: UserNotice) -> None: ...
 
     def progress(self, what: str, done: int, total: int) -> None:
         """Something long goes on, as a download does: so many bytes of so many; 0 of 0 ends it."""
@@ -77,12 +77,12 @@ def attended(surface: Surface) -> bool:
     return bool(getattr(surface, "attended", True))
 
 
-class Beginning(Protocol):
+class AgentStarter(Protocol):
     """Makes an agent: finds the model unless one is given, and takes up an earlier conversation where asked to."""
 
     async def __call__(
         self, surface: Surface, *, endpoint: Endpoint | None = None, window: int | None = None, resume: str = ""
-    ) -> Working | None: ...
+    ) -> WorkingAgent | None: ...
 
     async def models(self, name: str = "") -> list[tuple[Endpoint, int]]:
         """What could be talked to, each with its window; with a name only what it names."""
@@ -91,17 +91,17 @@ class Beginning(Protocol):
     def settings(self) -> Settings: ...
 
 
-class Desk(Protocol):
+class CommandContext(Protocol):
     """What a command may use of the surface it was typed at."""
 
     @property
-    def agent(self) -> Working | None: ...
+    def agent(self) -> WorkingAgent | None: ...
     @property
-    def begin(self) -> Beginning: ...
+    def begin(self) -> AgentStarter: ...
     @property
     def lang(self) -> str: ...
 
     async def question(self, text: str, choices: tuple[str, ...] = ()) -> str: ...
 
-    async def renew(self, *, resume: str = "") -> Working | None:
+    async def renew(self, *, resume: str = "") -> WorkingAgent | None:
         """Another conversation takes the place of this one, with the same model."""

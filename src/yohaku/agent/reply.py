@@ -10,7 +10,7 @@ from bisect import bisect_left
 from typing import TYPE_CHECKING
 
 from yohaku.agent.event_queue import Enough
-from yohaku.agent.events import Replied, Said
+from yohaku.agent.events import ReplyFinished, TextDelta
 from yohaku.agent.overflow import healed, more_room
 from yohaku.agent.small_models.text_calls import calls_in
 from yohaku.client.errors import CutOff, TooLong, Truncated
@@ -66,11 +66,11 @@ async def answered(agent: Agent, urge: str = "", begin: str = "", before: str = 
         asked = marked(_steadied(_urged(body, agent, urge, begin, before) if urge else body, agent), agent.endpoint)
         agent.listen((lambda text: bool(_calls(agent, text))) if agent.endpoint.local and agent.tools else None)
         if begin:
-            agent.hear(Said(begin))
+            agent.hear(TextDelta(begin))
         try:
             answer = await agent.doing(agent.talk.send(asked, agent.hear, weighs=sent))
         except Enough:
-            agent.hear(Replied(None, "call"))
+            agent.hear(ReplyFinished(None, "call"))
             return Answer(Reply((Text(agent.heard),)))
         except (TooLong, Truncated) as wrong:
             if tried:
@@ -83,7 +83,7 @@ async def answered(agent: Agent, urge: str = "", begin: str = "", before: str = 
         else:
             agent.talk.reserve = agent.session.budget.reserve
             _learn(agent, answer.usage if not urge else None, sent)
-            agent.hear(Replied(answer.usage, answer.stop))
+            agent.hear(ReplyFinished(answer.usage, answer.stop))
             answer = _begun(answer, begin)
             if not was_cut(answer, agent.endpoint.dialect):
                 return answer

@@ -18,7 +18,7 @@ TITLE = 60
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class StoredSession:
     path: Path
     at: float
     """When it was last written, in seconds of the clock."""
@@ -30,7 +30,7 @@ class Kept:
         return self.path.stem
 
 
-def kept(data: Path, most: int = 30) -> list[Kept]:
+def kept(data: Path, most: int = 30) -> list[StoredSession]:
     """The newest first, those in which something was said."""
     found: list[tuple[float, Path]] = []
     for path in (data / FOLDER).glob("*.jsonl"):
@@ -38,7 +38,7 @@ def kept(data: Path, most: int = 30) -> list[Kept]:
             found.append((path.stat().st_mtime, path))
         except OSError:
             continue
-    sessions = (Kept(path, at, title) for at, path in sorted(found, reverse=True) if (title := _title(path)))
+    sessions = (StoredSession(path, at, title) for at, path in sorted(found, reverse=True) if (title := _title(path)))
     return [session for session, _ in zip(sessions, range(most), strict=False)]
 
 

@@ -12,17 +12,17 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 from yohaku.agent import factory
 from yohaku.agent.conversation import Conversation, recorded
-from yohaku.agent.event_queue import Hearing
-from yohaku.agent.events import Event, Folded, Gauge, Told
+from yohaku.agent.event_queue import EventQueue
+from yohaku.agent.events import ConversationFolded, Event, Gauge, UserNotice
 from yohaku.agent.gauge import first_rung, gauge
 from yohaku.agent.hooks import Hooks
-from yohaku.agent.prompts import Prompt, prompt_for
+from yohaku.agent.prompts import SystemPrompt, prompt_for
 from yohaku.agent.strategy import Tier, strategy_for
 from yohaku.agent.tool_context import Allow, Question, nobody_allows, nobody_answers
 from yohaku.agent.toolkit.permissions import Permissions
 from yohaku.agent.toolkit.secrets import know
-from yohaku.agent.toolkit.seen_files import Files
-from yohaku.agent.toolkit.tool import Tool
+from yohaku.agent.toolkit.seen_files import SeenFiles
+from yohaku.agent.toolkit.tool import AgentTool
 from yohaku.client.endpoint import Endpoint
 from yohaku.client.server_count import counted
 from yohaku.config import settings as setting
@@ -31,15 +31,15 @@ from yohaku.core.budget import Budget
 from yohaku.core.errors import YohakuError
 from yohaku.core.model import Reply, Result, Step
 from yohaku.core.receipt import Receipt
-from yohaku.core.weigh import Ledger, Scales, weigh
+from yohaku.core.weigh import Ledger, Weigher, weigh
 from yohaku.dialects.dialect import Json
 from yohaku.messages import notice
 from yohaku.messages.agent import say
-from yohaku.session.fold_log import Done
+from yohaku.session.fold_log import FoldingRecord
 from yohaku.session.session import Session
 
 if TYPE_CHECKING:
-    from yohaku.client.model_client import Talk
+    from yohaku.client.model_client import ModelClient
 
 T = TypeVar("T")
 
@@ -51,8 +51,8 @@ STEPS = 200
 
 
 class Equipment(NamedTuple):
-    tools: tuple[Tool, ...]
-    prompt: Prompt
+    tools: tuple[AgentTool, ...]
+    prompt: SystemPrompt
     defined: list[Json]
     """The tools, as the dialect has them."""
 
@@ -73,13 +73,13 @@ class Standing:
         *,
         window: int,
         root: Path,
-        tools: tuple[Tool, ...] | None = None,
+        tools: tuple[AgentTool, ...] | None = None,
         session: Session | None = None,
         permissions: Permissions | None = None,
         lang: str = "en",
         allow: Allow = nobody_allows,
         question: Question = nobody_answers,
-        talk: Talk | None = None,
+        talk: ModelClient | None = None,
         hooks: Hooks | None = None,
         steps: int = STEPS,
         settings: Settings | None = None,
@@ -89,7 +89,7 @@ class Standing:
         self.allow, self.question = allow, question
         self.hooks = hooks or Hooks(root=self.root)
         self.permissions = permissions or Permissions()
-        self.files = Files(self.root)
+        self.files = SeenFiles(self.root)
         self.todo: list[tuple[str, str]] = []
         self.foldings = self.cuts = self.replies = 0
         self.ids: set[str] = set()
@@ -101,7 +101,7 @@ class Standing:
         self._queue: list[str] = []
         self._settings = settings or (Settings() if session else setting.read())
         self._chosen = tools
-        self._ear = Hearing()
+        self._ear = EventQueue()
         self.talk = talk or self._talk(window)
         self._opened: list[Session] = []
         self._warned = 0
@@ -133,22 +133,22 @@ class Standing:
         """The weight at which it folds."""
         return first_rung(self.session.recipe, self.session.budget)
 
-    async def compact(self, words: str = "") -> Folded | None:
+    async def compact(self, words: str = "") -> ConversationFolded | None:
         """Folds now, and keeps what `words` say."""
         return await self._fit(fold=True, words=words) if self.conversation.began else None
 
-    async def undo(self, count: int = 1) -> tuple[tuple[Done, ...], Folded | None]:
+    async def undo(self, count: int = 1) -> tuple[tuple[FoldingRecord, ...], ConversationFolded | None]:
         """The foldings taken back, and what had to be folded all the same for the rest to fit."""
         done = self.session.undo(count)
         return done, await self._fit() if done and self.conversation.began else None
 
-    async def redo(self, count: int = 1) -> tuple[Done, ...]:
+    async def redo(self, count: int = 1) -> tuple[FoldingRecord, ...]:
         done = self.session.redo(count)
         if done and self.conversation.began:
             await self._fit()
         return done
 
-    async def switch(self, endpoint: Endpoint, window: int) -> Folded | None:
+    async def switch(self, endpoint: Endpoint, window: int) -> ConversationFolded | None:
         """Goes on with another model. What does not fit its window is folded at once."""
         before = self.endpoint, self.talk, self.session
         self.endpoint, self._counts = endpoint, True
@@ -202,7 +202,7 @@ class Standing:
 
     def settle(self, reply: Reply, results: dict[str, Result]) -> Step:
         step = self.conversation.settle(reply, results)
-        self._added += self.scales.step(step)
+        self._added += self.weigher.step(step)
         self._ear.forget()
         return step
 
@@ -221,11 +221,11 @@ class Standing:
         if self.window != mark.window:
             self._weigh()
 
-    def tool(self, name: str) -> Tool | None:
+    def tool(self, name: str) -> AgentTool | None:
         return next((tool for tool in self.tools if tool.name == name), None)
 
     def tell(self, name: str, kind: Literal["note", "warning", "error"] = "note", /, **facts: object) -> None:
-        self.hear(Told(say(name, self.lang, **facts), kind))
+        self.hear(UserNotice(say(name, self.lang, **facts), kind))
 
     def hear(self, event: Event) -> None:
         self._ear.hear(event)
@@ -253,7 +253,7 @@ class Standing:
             self.endpoint, self.window, self.root, self.talk, self.hooks, self._settings, self.session, self.meter
         )
 
-    async def _fit(self, fold: bool = False, words: str = "") -> Folded | None:
+    async def _fit(self, fold: bool = False, words: str = "") -> ConversationFolded | None:
         manual, folded = fold, None
         for _ in range(LOOKS):
             self._body: Json = await self.session.afit(self.conversation.body, fold=fold, words=words)
@@ -269,12 +269,12 @@ class Standing:
             return None
         self.foldings += 1
         await self.hooks.folded(folded, manual)
-        return Folded(folded, manual)
+        return ConversationFolded(folded, manual)
 
     def _warn(self) -> None:
         """What the session has to say, once."""
         for said in self.session.warnings[self._warned :]:
-            self.hear(Told(notice(said.code, said.text, said.facts, self.lang), "warning"))
+            self.hear(UserNotice(notice(said.code, said.text, said.facts, self.lang), "warning"))
         self._warned = len(self.session.warnings)
 
     async def _surely_fits(self, receipt: Receipt) -> bool:
@@ -286,7 +286,7 @@ class Standing:
         self.session.learn(exactly)
         return exactly <= self.session.budget.limit or not receipt.outcome.folds
 
-    def _talk(self, window: int) -> Talk:
+    def _talk(self, window: int) -> ModelClient:
         return factory.talk_for(self.endpoint, window, self.lang, self._ear.hear, self._settings)
 
     def _session(self, window: int, old: Session | None = None) -> Session:
@@ -297,7 +297,7 @@ class Standing:
     def _settle_in(self) -> None:
         """Prompt and tools as they suit the window, and the conversation with them."""
         self.meter = self.session.meter_for(self.endpoint.dialect)
-        self.scales = Scales(self.meter)
+        self.weigher = Weigher(self.meter)
         self.strategy = strategy_for(self.window, lambda tier: self._weight(self._equipment(tier)))
         equipment = self._equipment(self.strategy.tier)
         self.tools = equipment.tools

@@ -11,8 +11,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from yohaku.agent.events import Told
-from yohaku.agent.protocols import Surface, Working, attended
+from yohaku.agent.events import UserNotice
+from yohaku.agent.protocols import Surface, WorkingAgent, attended
 from yohaku.client.endpoint import Endpoint
 from yohaku.config.settings import Settings
 from yohaku.core.errors import Malformed, Unreadable, YohakuError
@@ -20,11 +20,11 @@ from yohaku.messages import explain
 from yohaku.messages.agent import say
 
 if TYPE_CHECKING:
-    from yohaku.agent.host.capacity import Chosen, Memory
+    from yohaku.agent.host.capacity import ChosenWindow, MachineMemory
     from yohaku.agent.host.embedded import Serving
 
 
-class Begin:
+class Starter:
     """Makes agents for one start of the program; the built-in server it started ends with it."""
 
     def __init__(self, settings: Settings, root: Path | None = None) -> None:
@@ -34,7 +34,7 @@ class Begin:
 
     async def __call__(
         self, surface: Surface, *, endpoint: Endpoint | None = None, window: int | None = None, resume: str = ""
-    ) -> Working | None:
+    ) -> WorkingAgent | None:
         # Beside the screen, which is drawn already: all of the agent is half a second of loading.
         await asyncio.to_thread(import_module, "yohaku.agent.loop")
         try:
@@ -46,12 +46,12 @@ class Begin:
                 endpoint, window = await self._window(surface, endpoint)
             return self._agent(surface, endpoint, window, resume)
         except YohakuError as wrong:
-            surface.tell(Told(said(wrong, self.settings.lang), "error"))
+            surface.tell(UserNotice(said(wrong, self.settings.lang), "error"))
             if resume and window and isinstance(wrong, Malformed | Unreadable):
-                surface.tell(Told(say("resume_broken", self.settings.lang, name=resume), "note"))
+                surface.tell(UserNotice(say("resume_broken", self.settings.lang, name=resume), "note"))
         except OSError as wrong:
             facts = {"name": wrong.filename or "", "why": wrong.strerror or wrong}
-            surface.tell(Told(say("os_trouble", self.settings.lang, **facts), "error"))
+            surface.tell(UserNotice(say("os_trouble", self.settings.lang, **facts), "error"))
         return None
 
     async def models(self, name: str = "") -> list[tuple[Endpoint, int]]:
@@ -77,7 +77,7 @@ class Begin:
             return found[0]
         if path := await self._fetched(surface):
             return embedded.of_file(path)
-        surface.tell(Told(nothing_found(self.settings.lang, embedded.engine()), "warning"))
+        surface.tell(UserNotice(nothing_found(self.settings.lang, embedded.engine()), "warning"))
         return None
 
     async def _fetched(self, surface: Surface) -> Path | None:
@@ -100,7 +100,7 @@ class Begin:
 
         chosen = self._chosen(endpoint, await self._memory())
         if told := warning(chosen, self.settings.lang):
-            surface.tell(Told(told, "warning"))
+            surface.tell(UserNotice(told, "warning"))
         if endpoint.provider == "embedded" and not endpoint.url:
             from yohaku.agent.host.embedded import serve
 
@@ -111,12 +111,12 @@ class Begin:
             endpoint = self._serving.endpoint
         return endpoint, chosen.window
 
-    def _chosen(self, endpoint: Endpoint, memory: Memory) -> Chosen:
+    def _chosen(self, endpoint: Endpoint, memory: MachineMemory) -> ChosenWindow:
         from yohaku.agent.host.choose_window import window_at
-        from yohaku.agent.host.window_cache import Learned
+        from yohaku.agent.host.window_cache import WindowCache
 
         settings = self.settings
-        learned = Learned(settings.data).window(endpoint)
+        learned = WindowCache(settings.data).window(endpoint)
         return window_at(
             endpoint,
             settings,
@@ -127,23 +127,23 @@ class Begin:
             force=settings.force,
         )
 
-    async def _memory(self) -> Memory:
+    async def _memory(self) -> MachineMemory:
         from yohaku.agent.host.memory import memory
 
         return await asyncio.to_thread(memory)
 
-    def _agent(self, surface: Surface, endpoint: Endpoint, window: int, resume: str) -> Working:
+    def _agent(self, surface: Surface, endpoint: Endpoint, window: int, resume: str) -> WorkingAgent:
         from yohaku.agent.hooks import Hooks
         from yohaku.agent.loop import Agent
         from yohaku.agent.toolkit.permissions import Permissions
-        from yohaku.agent.toolkit.stored_permissions import Allowances
+        from yohaku.agent.toolkit.stored_permissions import StoredPermissions
 
         settings = self.settings
-        kept = Allowances(settings.data, self.root) if attended(surface) else None
+        kept = StoredPermissions(settings.data, self.root) if attended(surface) else None
 
         def always(what: str, keeps: bool) -> None:
             name = "permissions_kept" if keeps else "permissions_for_now"
-            surface.tell(Told(say(name, settings.lang, what=what)))
+            surface.tell(UserNotice(say(name, settings.lang, what=what)))
 
         agent = Agent(
             endpoint,
@@ -158,7 +158,7 @@ class Begin:
                 settings.hook_before,
                 settings.hook_after,
                 self.root,
-                tell=lambda why: surface.tell(Told(why, "warning")),
+                tell=lambda why: surface.tell(UserNotice(why, "warning")),
             ),
             settings=settings,
         )

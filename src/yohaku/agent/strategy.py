@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Literal, NamedTuple, TypeAlias
 
-from yohaku.analysis.window_profile import Strategies, strategies
+from yohaku.analysis.window_profile import WindowProfile, strategies
 from yohaku.core.budget import Budget
 from yohaku.core.weigh import Ledger
 
@@ -24,7 +24,7 @@ PROMISED = 0.3
 
 class Strategy(NamedTuple):
     tier: Tier
-    use: Strategies
+    use: WindowProfile
 
 
 def strategy_for(window: int, fixed: Callable[[Tier], int]) -> Strategy:

@@ -11,9 +11,9 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import aclosing
 from typing import TYPE_CHECKING
 
-from yohaku.agent.events import Calling, Ended, Event, Told
+from yohaku.agent.events import Event, ToolStarted, TurnEnded, UserNotice
 from yohaku.agent.toolkit import output_budget
-from yohaku.agent.toolkit.tool import Tool
+from yohaku.agent.toolkit.tool import AgentTool
 
 if TYPE_CHECKING:
     from yohaku.agent.loop import Agent
@@ -58,21 +58,21 @@ async def delegate(parent: Agent, task: str, show: Callable[[str], None]) -> str
     return output_budget.head(ended.text, CUT)[0]
 
 
-async def _shown(events: AsyncIterator[Event], show: Callable[[str], None]) -> Ended:
+async def _shown(events: AsyncIterator[Event], show: Callable[[str], None]) -> TurnEnded:
     """How it ended; on the way the user sees what it does, a line each."""
-    ended = Ended("failed")
+    ended = TurnEnded("failed")
     async for event in events:
         match event:
-            case Calling(_, title):
+            case ToolStarted(_, title):
                 show(f"{title}\n")
-            case Told(text, "warning" | "error"):
+            case UserNotice(text, "warning" | "error"):
                 show(f"{text}\n")
-            case Ended():
+            case TurnEnded():
                 ended = event
     return ended
 
 
-def tools_of(tools: tuple[Tool, ...], changes: bool) -> tuple[Tool, ...]:
+def tools_of(tools: tuple[AgentTool, ...], changes: bool) -> tuple[AgentTool, ...]:
     """Those that only look; with `changes` also those that do something."""
     kinds = ("read", "inner", "net", *(("write", "run") if changes else ()))
     return tuple(tool for tool in tools if tool.name not in INNER and tool.kind in kinds)

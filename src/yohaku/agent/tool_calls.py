@@ -11,11 +11,11 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from yohaku.agent.events import Called, Calling
+from yohaku.agent.events import ToolFinished, ToolStarted
 from yohaku.agent.strategy import shares, tool_room
-from yohaku.agent.tool_context import Workbench
+from yohaku.agent.tool_context import AgentToolContext
 from yohaku.agent.toolkit import output_budget
-from yohaku.agent.toolkit.tool import Given, Tool
+from yohaku.agent.toolkit.tool import AgentTool, ToolResult
 from yohaku.core.errors import StoreFailed
 from yohaku.core.folds import arguments_of, ref_of
 from yohaku.core.model import Call, Opaque, Part, Reply, Result, Text
@@ -40,7 +40,7 @@ async def used(agent: Agent, reply: Reply, results: dict[str, Result]) -> None:
         share = shares(left, waiting) * len(group)
         with output_budget.open(share, agent.meter):
             await agent.doing(_together(agent, group, share // len(group), results))
-        left -= sum(agent.scales.parts(results[call.id].parts) for call in group)
+        left -= sum(agent.weigher.parts(results[call.id].parts) for call in group)
         waiting -= len(group)
 
 
@@ -68,32 +68,32 @@ def _groups(agent: Agent, calls: tuple[Call, ...]) -> Iterator[list[Call]]:
 async def _use(agent: Agent, call: Call, share: int, results: dict[str, Result]) -> None:
     tool = agent.tool(call.name)
     title = _title(tool, call)
-    agent.hear(Calling(call, title))
+    agent.hear(ToolStarted(call, title))
     try:
         given = await _given(agent, tool, call)
     except asyncio.CancelledError:
-        agent.hear(Called(call, Result((Text(STOPPED),), error=True), title))
+        agent.hear(ToolFinished(call, Result((Text(STOPPED),), error=True), title))
         raise
     text, cut = _within(agent, given.text or NOTHING, share)
     agent.cuts += cut or given.cut
     results[call.id] = Result((Text(text), *_seen(agent, given)), given.error)
-    agent.hear(Called(call, results[call.id], title, given.diff))
+    agent.hear(ToolFinished(call, results[call.id], title, given.diff))
 
 
-async def _given(agent: Agent, tool: Tool | None, call: Call) -> Given:
+async def _given(agent: Agent, tool: AgentTool | None, call: Call) -> ToolResult:
     if tool is None:
         known = ", ".join(each.name for each in agent.tools)
-        return Given(f"There is no tool {call.name!r}. Take one of: {known}.", error=True)
+        return ToolResult(f"There is no tool {call.name!r}. Take one of: {known}.", error=True)
     from yohaku.agent.tools import use  # the tools load when one is used
 
     try:
         said = arguments_object(call.arguments).get(RAW, call.arguments)  # a tool may mend what is no JSON
-        return await use(tool, Workbench(agent, call.id), said)
+        return await use(tool, AgentToolContext(agent, call.id), said)
     except Exception as failed:  # a tool may be anybody's: what goes wrong in it is the model's to know, not our end
-        return Given(f"{call.name} failed: {type(failed).__name__}: {failed}", error=True)
+        return ToolResult(f"{call.name} failed: {type(failed).__name__}: {failed}", error=True)
 
 
-def _seen(agent: Agent, given: Given) -> tuple[Part, ...]:
+def _seen(agent: Agent, given: ToolResult) -> tuple[Part, ...]:
     """Images, for a model that is known to take them in results: another would refuse the whole conversation."""
     if agent.endpoint.dialect in SEES:
         return tuple(Opaque("image", data, "base64", mime) for mime, data in given.media)
@@ -113,7 +113,7 @@ def _within(agent: Agent, text: str, share: int) -> tuple[str, bool]:
         return output_budget.ends(text, CUT.format(count=len(text), kept=kept))
 
 
-def _title(tool: Tool | None, call: Call) -> str:
+def _title(tool: AgentTool | None, call: Call) -> str:
     if tool is None:
         return call.name
     try:

@@ -6,36 +6,36 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from yohaku.agent.events import Output
-from yohaku.agent.toolkit.tool import Ask
+from yohaku.agent.events import ToolOutput
+from yohaku.agent.toolkit.tool import PermissionRequest
 
 if TYPE_CHECKING:
     from yohaku.agent.loop import Agent
-    from yohaku.agent.toolkit.seen_files import Files
+    from yohaku.agent.toolkit.seen_files import SeenFiles
     from yohaku.session.session import Session
 
-Allow: TypeAlias = Callable[[Ask], Awaitable[Literal["once", "always", "no"]]]
+Allow: TypeAlias = Callable[[PermissionRequest], Awaitable[Literal["once", "always", "no"]]]
 Question: TypeAlias = Callable[[str, tuple[str, ...]], Awaitable[str]]
 
 WAITING = 2_000
 """Events a surface may be behind before it is spared the pieces of what a tool prints."""
 
 
-class Workbench:
+class AgentToolContext:
     def __init__(self, agent: Agent, call: str = "") -> None:
         self._agent = agent
         self._call = call
         self.root: Path = agent.root
-        self.files: Files = agent.files
+        self.files: SeenFiles = agent.files
         self.session: Session | None = agent.session
         self.lang: str = agent.lang
         self.todo: list[tuple[str, str]] = agent.todo
 
     def show(self, text: str) -> None:
         if text and self._agent.behind < WAITING:
-            self._agent.hear(Output(self._call, text))
+            self._agent.hear(ToolOutput(self._call, text))
 
-    async def allow(self, ask: Ask) -> bool:
+    async def allow(self, ask: PermissionRequest) -> bool:
         return await self._agent.permissions.decide(ask, self._agent.allow)
 
     async def question(self, text: str, choices: tuple[str, ...] = ()) -> str:
@@ -47,7 +47,7 @@ class Workbench:
         return await delegate(self._agent, task, self.show)
 
 
-async def nobody_allows(ask: Ask) -> Literal["once", "always", "no"]:
+async def nobody_allows(ask: PermissionRequest) -> Literal["once", "always", "no"]:
     return "no"
 
 

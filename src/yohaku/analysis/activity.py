@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from yohaku.analysis.file_access import touches
 from yohaku.analysis.sentences import small
-from yohaku.analysis.shell import Simple, simple
+from yohaku.analysis.shell import ShellCommand, simple
 from yohaku.analysis.shell_files import READERS
 from yohaku.analysis.tool_calls import (
     ASKS,
@@ -25,20 +25,20 @@ from yohaku.analysis.tool_calls import (
     tests,
     words_of,
 )
-from yohaku.analysis.touch import Touch
-from yohaku.core.model import Step, Text, Turn, Use
+from yohaku.analysis.touch import FileAccess
+from yohaku.core.model import Step, Text, ToolUse, Turn
 
 
-class Event(NamedTuple):
+class ToolEvent(NamedTuple):
     """One call, looked at."""
 
     step: int
-    use: Use
+    use: ToolUse
     ran: str | None
     """The shell command, if it is one."""
     bad: bool
     tests: str | None
-    touches: tuple[Touch, ...]
+    touches: tuple[FileAccess, ...]
 
     key: str
     """What makes two calls the same attempt: the command without `cd` and what trims its output, or tool and file."""
@@ -47,26 +47,26 @@ class Event(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Story:
-    events: tuple[Event, ...]
+class Activity:
+    events: tuple[ToolEvent, ...]
     """In order; the oldest may be left out."""
     said: tuple[tuple[int, str], ...]
     """What the assistant said, with the number of its step, in order."""
 
 
-def story(turns: Sequence[Turn], most: int = 4_000) -> Story:
+def story(turns: Sequence[Turn], most: int = 4_000) -> Activity:
     """The newest `most` calls, and what was said around them."""
-    events: list[Event] = []
+    events: list[ToolEvent] = []
     said: list[tuple[int, str]] = []
     for number, step in _newest_first(turns):
         if len(events) >= most or len(said) >= most:
             break
         for item in reversed(step.items):
-            if isinstance(item, Use):
+            if isinstance(item, ToolUse):
                 events.append(_looked_at(number, item))
             elif isinstance(item, Text):
                 said.append((number, item.text))
-    return Story(tuple(reversed(events)), tuple(reversed(said)))
+    return Activity(tuple(reversed(events)), tuple(reversed(said)))
 
 
 def _newest_first(turns: Sequence[Turn]) -> Iterator[tuple[int, Step]]:
@@ -77,29 +77,29 @@ def _newest_first(turns: Sequence[Turn]) -> Iterator[tuple[int, Step]]:
             yield number, step
 
 
-def _looked_at(number: int, use: Use) -> Event:
+def _looked_at(number: int, use: ToolUse) -> ToolEvent:
     ran = command(use)
     done = touches(use)
     if ran is None:
         key = " ".join((use.call.name, *(touch.path for touch in done)))
-        return Event(number, use, None, failed(use), None, done, key, False)
+        return ToolEvent(number, use, None, failed(use), None, done, key, False)
     summary = tests(use.result.text)
     parts = [part for part in simple(ran) if part.words]
     key = " && ".join(" ".join(part.words) for part in parts if not part.piped and part.words[0] != "cd")
     looks = all(map(_looks, parts)) and all(touch.how == "read" for touch in done)
     bad = failed(use) or bool(summary and red_tests(summary))
-    return Event(number, use, ran, bad, summary, done, key or ran, looks)
+    return ToolEvent(number, use, ran, bad, summary, done, key or ran, looks)
 
 
 LOOKS = READERS | ASKS | frozenset("sed echo pwd find tree cd wc sort awk jq true stat du".split())
 _GIT_LOOKS = frozenset("log status diff show branch ls-files ls-tree rev-parse remote blame".split())
 
 
-def _looks(part: Simple) -> bool:
+def _looks(part: ShellCommand) -> bool:
     return part.words[0] in LOOKS or (part.words[0] == "git" and not _GIT_LOOKS.isdisjoint(part.words))
 
 
-def status(event: Event) -> str:
+def status(event: ToolEvent) -> str:
     code = exit_code(event.use)
     if code is not None and not (code == 0 and event.bad):
         return f"exit {code}" if code else "ok"
@@ -109,8 +109,8 @@ def status(event: Event) -> str:
 # Errors
 
 
-class Trouble(NamedTuple):
-    event: Event
+class Failure(NamedTuple):
+    event: ToolEvent
     solved: bool
 
     def lines(self, most: int = 3) -> tuple[str, ...]:
@@ -121,15 +121,15 @@ class Trouble(NamedTuple):
         return told
 
 
-def troubles(events: Iterable[Event]) -> list[Trouble]:
+def troubles(events: Iterable[ToolEvent]) -> list[Failure]:
     """The last failure of each attempt, in order, and whether the same attempt worked later."""
-    found: dict[str, Trouble] = {}
+    found: dict[str, Failure] = {}
     for event in events:
         if event.bad:
             found.pop(event.key, None)
-            found[event.key] = Trouble(event, False)
+            found[event.key] = Failure(event, False)
         elif event.key in found:
-            found[event.key] = Trouble(found[event.key].event, True)
+            found[event.key] = Failure(found[event.key].event, True)
     return list(found.values())
 
 
@@ -188,7 +188,7 @@ _CHECK = re.compile(r"^[ \t]{0,12}(?:[-*+]|\d{1,3}[.)]) \[([ xX~>/-])\] ([^\n]{1
 _NUMBER = re.compile(r"#(\w{1,20})")
 
 
-def plan(told: Story) -> list[str]:
+def plan(told: Activity) -> list[str]:
     """The newest list of things to do, with its marks: from a tool that keeps one, or from a text."""
     tasks: dict[str, tuple[str, str]] = {}
     for event in told.events:
@@ -215,7 +215,7 @@ def _listed(given: dict[str, Any]) -> list[tuple[str, str]]:
     return []
 
 
-def _kept(tasks: dict[str, tuple[str, str]], event: Event, given: dict[str, Any]) -> None:
+def _kept(tasks: dict[str, tuple[str, str]], event: ToolEvent, given: dict[str, Any]) -> None:
     """A tool that keeps a list task by task: each is made with a text, and later changed by its number."""
     words = words_of(event.use.call.name)
     text = next((given[name] for name in ("subject", "title", "content") if isinstance(given.get(name), str)), None)

@@ -13,12 +13,12 @@ from functools import lru_cache
 from typing import Literal, NamedTuple, TypeAlias
 
 from yohaku.analysis.tool_calls import arguments, command
-from yohaku.core.model import Text, Turn, Use
+from yohaku.core.model import Text, ToolUse, Turn
 
 Kind: TypeAlias = Literal["path", "url", "id", "quantity", "command", "name", "quoted"]
 
 
-class Fact(NamedTuple):
+class Entity(NamedTuple):
     kind: Kind
     text: str
 
@@ -79,18 +79,18 @@ LONGEST = 300
 """Characters. What is longer is data, not something one would name."""
 
 
-def facts(text: str) -> Iterator[Fact]:
+def facts(text: str) -> Iterator[Entity]:
     """The facts of a text, each once: those of one word in the order they first stand in it, then the others."""
     tokens = dict.fromkeys(text.encode("ascii", "replace").translate(_APART).split())
     found = dict.fromkeys(map(fact_of, tokens))
     if "://" in text:
-        found |= dict.fromkeys(Fact("url", url.rstrip(".,;:!?")) for url in _URL.findall(text))
+        found |= dict.fromkeys(Entity("url", url.rstrip(".,;:!?")) for url in _URL.findall(text))
     if not _SPACED_UNITS.isdisjoint(tokens):
-        found |= dict.fromkeys(Fact("quantity", said) for said in _SPACED.findall(text))
+        found |= dict.fromkeys(Entity("quantity", said) for said in _SPACED.findall(text))
     if not text.isascii():
-        found |= dict.fromkeys(Fact("quantity", said) for said in _COUNTED.findall(text))
+        found |= dict.fromkeys(Entity("quantity", said) for said in _COUNTED.findall(text))
     quoted = (one or other for one, other in _QUOTED.findall(text))
-    found |= dict.fromkeys(Fact("quoted", said) for said in quoted if " " in said or not said.isascii())
+    found |= dict.fromkeys(Entity("quoted", said) for said in quoted if " " in said or not said.isascii())
     found.pop(None, None)
     return iter(found)  # type: ignore[arg-type]
 
@@ -99,20 +99,20 @@ _SPACED_UNITS = frozenset(unit.encode() for unit in SPACED)
 
 
 @lru_cache(1 << 16)
-def fact_of(word: bytes) -> Fact | None:
+def fact_of(word: bytes) -> Entity | None:
     """What a word is, if it is more than a word."""
     token = word.decode().strip(",:").rstrip(".-+~@,")
     if _PLAIN.fullmatch(token) or not 1 < len(token) <= LONGEST:
         return None
     for kind, shape in _SHAPES:
         if shape.fullmatch(token):
-            return Fact(kind, token)
+            return Entity(kind, token)
     if "," in token or "://" in token:
         return None
     path = token.split(":", 1)[0] if ":" in token and "::" not in token and "\\" not in token else token
     if _is_path(path):
-        return Fact("path", path)
-    return Fact("name", token) if _is_name(token) else None
+        return Entity("path", path)
+    return Entity("name", token) if _is_name(token) else None
 
 
 def _is_path(token: str) -> bool:
@@ -154,8 +154,8 @@ def _is_name(token: str) -> bool:
 # What of all that matters
 
 
-class Found(NamedTuple):
-    fact: Fact
+class RankedEntity(NamedTuple):
+    fact: Entity
     origin: str
     """The call whose result it stands in."""
     score: float
@@ -168,17 +168,17 @@ EACH = 24_000
 """Characters of one result that are looked at, half of them at its end."""
 
 
-def rank(turns: Sequence[Turn], *, most: int = 400, chars: int = NEWEST, open_errors: str = "") -> list[Found]:
+def rank(turns: Sequence[Turn], *, most: int = 400, chars: int = NEWEST, open_errors: str = "") -> list[RankedEntity]:
     """The facts in the results of turns, those that matter most first.
 
     That is: what the user or the assistant has named, what stands in an error still open, what is new, what is rare.
     """
-    origins: dict[Fact, tuple[int, str]] = {}
-    seen: Counter[Fact] = Counter()
-    said: set[Fact] = set()
+    origins: dict[Entity, tuple[int, str]] = {}
+    seen: Counter[Entity] = Counter()
+    said: set[Entity] = set()
     for age, step in enumerate(step for turn in reversed(turns) for step in reversed(turn.steps)):
         for item in step.items:
-            if isinstance(item, Use):
+            if isinstance(item, ToolUse):
                 text = _ends(item.result.text)
                 here = {fact for fact in facts(text) if fact.kind != "quoted" and not _TIMING.fullmatch(fact.text)}
                 seen.update(here)
@@ -195,7 +195,7 @@ def rank(turns: Sequence[Turn], *, most: int = 400, chars: int = NEWEST, open_er
     said.update(fact for prompt in prompts for fact in facts(prompt[:EACH]))
     wrong = set(facts(open_errors))
     found = [
-        Found(
+        RankedEntity(
             fact, origin, WORTH[fact.kind] + 2 * (fact in said) + 3 * (fact in wrong) + 1 / seen[fact] + 10 / (10 + age)
         )
         for fact, (age, origin) in origins.items()
@@ -216,7 +216,7 @@ def _ends(text: str) -> str:
     return text if len(text) <= EACH else f"{text[: EACH // 2]}\n{text[-EACH // 2 :]}"
 
 
-def origin_of(use: Use, most: int = 60) -> str:
+def origin_of(use: ToolUse, most: int = 60) -> str:
     """A call in a few words: its command, or its name with what it was asked about. Of a long path the end is shown."""
     ran = command(use)
     if ran is None:

@@ -13,8 +13,8 @@ from typing import Any
 
 from yohaku.analysis.shell_files import by_shell
 from yohaku.analysis.tool_calls import arguments, command, failed, words_of
-from yohaku.analysis.touch import How, Lines, Touch, clean
-from yohaku.core.model import Use
+from yohaku.analysis.touch import FileAccess, How, Lines, clean
+from yohaku.core.model import ToolUse
 
 
 def _verbs(**words: str) -> dict[str, How]:
@@ -41,7 +41,7 @@ SOURCES = "source sourcepath src oldpath from frompath".split()
 TARGETS = "destination destinationpath dest dst newpath to topath".split()
 
 
-def touches(use: Use) -> tuple[Touch, ...]:
+def touches(use: ToolUse) -> tuple[FileAccess, ...]:
     """What a call did to which files, in order."""
     given = arguments(use)
     ok = not failed(use)
@@ -56,11 +56,11 @@ def touches(use: Use) -> tuple[Touch, ...]:
     return tuple(_by_tool(use, given, ok)) or tuple(_announced(use, use.call.name, ok))
 
 
-def _by_tool(use: Use, given: dict[str, Any], ok: bool) -> Iterator[Touch]:
+def _by_tool(use: ToolUse, given: dict[str, Any], ok: bool) -> Iterator[FileAccess]:
     words = words_of(use.call.name)
     if words & {"move", "rename"} and (pair := _pair(given)):
-        yield Touch(pair[0], "deleted", None, ok)
-        yield Touch(pair[1], "created", None, ok)
+        yield FileAccess(pair[0], "deleted", None, ok)
+        yield FileAccess(pair[1], "created", None, ok)
         return
     how = _verb(words, given)
     if how is None:
@@ -69,7 +69,7 @@ def _by_tool(use: Use, given: dict[str, Any], ok: bool) -> Iterator[Touch]:
         how = "modified"
     for name in PATHS:
         for path in _paths(given[name]) if name in given else ():
-            yield Touch(path, how, _lines(given) if how == "read" else None, ok)
+            yield FileAccess(path, how, _lines(given) if how == "read" else None, ok)
 
 
 def _pair(given: dict[str, Any]) -> tuple[str, str] | None:
@@ -128,7 +128,7 @@ _DIFF = re.compile(r"^--- (?:a/)?([^\t\n]{1,1000})[^\n]*\n\+\+\+ (?:b/)?([^\t\n]
 _PATCH: dict[str, How] = {"Add File": "created", "Update File": "modified", "Delete File": "deleted"}
 
 
-def _patched(given: dict[str, Any], ok: bool) -> Iterator[Touch]:
+def _patched(given: dict[str, Any], ok: bool) -> Iterator[FileAccess]:
     for value in given.values():
         text = value if isinstance(value, str) else "\n".join(map(str, value)) if isinstance(value, list) else ""
         if "*** Begin Patch" in text:
@@ -136,19 +136,19 @@ def _patched(given: dict[str, Any], ok: bool) -> Iterator[Touch]:
     for name in ("patch", "diff"):
         for old, new in _DIFF.findall(given[name]) if isinstance(given.get(name), str) else ():
             how: How = "created" if old == "/dev/null" else "deleted" if new == "/dev/null" else "modified"
-            yield Touch(clean(old if how == "deleted" else new), how, None, ok)
+            yield FileAccess(clean(old if how == "deleted" else new), how, None, ok)
 
 
-def _by_patch(text: str, ok: bool) -> Iterator[Touch]:
+def _by_patch(text: str, ok: bool) -> Iterator[FileAccess]:
     last = ""
     for what, name in _HEAD.findall(text):
         path = clean(name)
         if what != "Move to":
             last = path
-            yield Touch(path, _PATCH[what], None, ok)
+            yield FileAccess(path, _PATCH[what], None, ok)
         elif last != path:
-            yield Touch(last, "deleted", None, ok)
-            yield Touch(path, "created", None, ok)
+            yield FileAccess(last, "deleted", None, ok)
+            yield FileAccess(path, "created", None, ok)
 
 
 _TOLD = re.compile(
@@ -160,12 +160,12 @@ _EDITS = re.compile(r"(?:edit|insert|append)(?:\s|$)")
 _SHOWN = re.compile(r"^\[File: ([^\n]{1,400}?) \(\d+ lines total\)\]", re.MULTILINE)
 
 
-def _announced(use: Use, said: str, ok: bool) -> Iterator[Touch]:
+def _announced(use: ToolUse, said: str, ok: bool) -> Iterator[FileAccess]:
     """Where the call names no file, but its result does: editors that keep one open, and aider."""
     text = use.result.text
     for found in _TOLD.finditer(text[:20_000]):
         how: How = "modified" if found["edit"] else "read" if found["add"] else "created"
-        yield Touch(clean(found["edit"] or found["add"] or found["new"]), how, None, ok)
+        yield FileAccess(clean(found["edit"] or found["add"] or found["new"]), how, None, ok)
     shown = _SHOWN.search(text[:2_000])
     if shown and _EDITS.match(said):
-        yield Touch(clean(shown[1]), "modified", None, ok and "introduced new syntax error" not in text[:400])
+        yield FileAccess(clean(shown[1]), "modified", None, ok and "introduced new syntax error" not in text[:400])

@@ -9,12 +9,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from yohaku.analysis.file_access import touches
-from yohaku.analysis.touch import How, Lines, Touch
+from yohaku.analysis.touch import FileAccess, How, Lines
 from yohaku.core.model import Turn
 
 
 @dataclass(frozen=True, slots=True)
-class File:
+class FileRecord:
     path: str
     state: How
     """What has become of it: "created" stays so when it is modified later; reading changes nothing."""
@@ -24,17 +24,17 @@ class File:
     """The number of the step that touched it last, from 0."""
 
 
-def files(turns: Iterable[Turn]) -> dict[str, File]:
+def files(turns: Iterable[Turn]) -> dict[str, FileRecord]:
     """Each file that was touched, by path, in the order of its last touch. What failed is left out."""
     steps = (step for turn in turns for step in turn.steps)
     return ledger((number, touch) for number, step in enumerate(steps) for use in step.uses for touch in touches(use))
 
 
-def ledger(touches: Iterable[tuple[int, Touch]]) -> dict[str, File]:
+def ledger(touches: Iterable[tuple[int, FileAccess]]) -> dict[str, FileRecord]:
     """The same of touches that are known, each with the number of its step, in order."""
     done = [(number, touch) for number, touch in touches if touch.ok]
     whole = _whole({touch.path for _, touch in done})
-    found: dict[str, File] = {}
+    found: dict[str, FileRecord] = {}
     for number, touch in done:
         path = whole.get(touch.path, touch.path)
         found[path] = touched(found.pop(path, None), touch._replace(path=path), number)
@@ -56,15 +56,15 @@ def _whole(paths: set[str]) -> dict[str, str]:
     return found
 
 
-def touched(before: File | None, touch: Touch, step: int) -> File:
+def touched(before: FileRecord | None, touch: FileAccess, step: int) -> FileRecord:
     state, ranges = (before.state, before.ranges) if before else (touch.how, ())
     if touch.how == "read":
-        return File(touch.path, state, joined((*ranges, touch.lines or (1, -1))), step)
+        return FileRecord(touch.path, state, joined((*ranges, touch.lines or (1, -1))), step)
     if touch.how == "modified" and state in ("created", "modified"):
-        return File(touch.path, state, ranges, step)
+        return FileRecord(touch.path, state, ranges, step)
     if touch.how == "created" and before and state in ("read", "modified"):
-        return File(touch.path, "modified", ranges, step)
-    return File(touch.path, touch.how, ranges, step)
+        return FileRecord(touch.path, "modified", ranges, step)
+    return FileRecord(touch.path, touch.how, ranges, step)
 
 
 def joined(ranges: tuple[Lines, ...]) -> tuple[Lines, ...]:

@@ -9,20 +9,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
-from yohaku.analysis.activity import Event, Story, status, story, troubles
-from yohaku.analysis.entities import EACH, NEWEST, Fact, facts, origin_of, rank
+from yohaku.analysis.activity import Activity, ToolEvent, status, story, troubles
+from yohaku.analysis.entities import EACH, NEWEST, Entity, facts, origin_of, rank
 from yohaku.analysis.file_log import ledger
 from yohaku.analysis.rule_patterns import WITHDRAWS
 from yohaku.analysis.rules import standing
 from yohaku.analysis.sentences import sentences, small
 from yohaku.core.folds import Fold, View, told
-from yohaku.core.model import Step, Text, Turn, Use
-from yohaku.digest.gist import Page, Words, language
+from yohaku.core.model import Step, Text, ToolUse, Turn
+from yohaku.digest.gist import GistText, GistTitles, language
 
 Where: TypeAlias = Literal["kept", "by_ref", "lost"]
 
 
-class Survivor(NamedTuple):
+class Retained(NamedTuple):
     kind: str
     """"rule", "command", "error", or the kind of a fact."""
     text: str
@@ -31,7 +31,7 @@ class Survivor(NamedTuple):
     where: Where
 
 
-class Facts(NamedTuple):
+class RetentionCounts(NamedTuple):
     """How many of the facts looked at stand where."""
 
     kept: int
@@ -42,11 +42,11 @@ class Facts(NamedTuple):
 # Rules
 
 
-def rules(view: View) -> tuple[Survivor, ...]:
+def rules(view: View) -> tuple[Retained, ...]:
     """The rules that stand, in the order they were stated."""
     seen, opened = _shown(view), _opened(view)
     found = standing(view.history.turns)
-    return tuple(Survivor("rule", rule, "", _where(rule in seen, rule in opened)) for rule in found)
+    return tuple(Retained("rule", rule, "", _where(rule in seen, rule in opened)) for rule in found)
 
 
 def laid_down(turns: Iterable[Turn]) -> tuple[str, ...]:
@@ -71,7 +71,7 @@ def _takes_back(text: str) -> bool:
 # Facts
 
 
-def survey(view: View, most: int = 400, chars: int = NEWEST) -> tuple[Survivor, ...]:
+def survey(view: View, most: int = 400, chars: int = NEWEST) -> tuple[Retained, ...]:
     """What became of the facts in all that is hidden: those that matter most, within so many characters of results."""
     seen, opened = _shown(view), _opened(view)
     hidden, open_uses = _hidden(view)
@@ -83,31 +83,31 @@ def survey(view: View, most: int = 400, chars: int = NEWEST) -> tuple[Survivor, 
     return (
         *(_command(event, _where(_told_of(event, seen), id(event.use) in open_uses)) for event in ran),
         *(
-            Survivor("error", line, origin_of(event.use), _where(line in flat, id(event.use) in open_uses))
+            Retained("error", line, origin_of(event.use), _where(line in flat, id(event.use) in open_uses))
             for event, line in wrong
         ),
         *(
-            Survivor(fact.kind, fact.text, origin, _where(holds(seen, fact.text), fact.text in opened))
+            Retained(fact.kind, fact.text, origin, _where(holds(seen, fact.text), fact.text in opened))
             for fact, origin in names
         ),
     )
 
 
-def tally(found: Iterable[Survivor]) -> Facts:
+def tally(found: Iterable[Retained]) -> RetentionCounts:
     where = [one.where for one in found]
-    return Facts(where.count("kept"), where.count("by_ref"), where.count("lost"))
+    return RetentionCounts(where.count("kept"), where.count("by_ref"), where.count("lost"))
 
 
 def _where(kept: bool, opened: bool) -> Where:
     return "kept" if kept else "by_ref" if opened else "lost"
 
 
-def _command(event: Event, where: Where) -> Survivor:
+def _command(event: ToolEvent, where: Where) -> Retained:
     origin = origin_of(event.use, 120)
-    return Survivor("command", f"{origin}: {status(event)}", origin, where)
+    return Retained("command", f"{origin}: {status(event)}", origin, where)
 
 
-def _told_of(event: Event, seen: str) -> bool:
+def _told_of(event: ToolEvent, seen: str) -> bool:
     """Whether a line that is shown says that a command ran and how it ended."""
     said, ended = origin_of(event.use).rstrip("…"), status(event)
     at = seen.find(said)
@@ -126,12 +126,12 @@ LINE = 600
 """Characters."""
 
 
-def _errors(found: Story) -> Iterator[tuple[Event, str]]:
+def _errors(found: Activity) -> Iterator[tuple[ToolEvent, str]]:
     for one in troubles(found.events)[-60:]:
         yield from ((one.event, line) for line in one.lines())
 
 
-def _names(hidden: Sequence[Turn], most: int, chars: int, wrong: str) -> list[tuple[Fact, str]]:
+def _names(hidden: Sequence[Turn], most: int, chars: int, wrong: str) -> list[tuple[Entity, str]]:
     """What results hold that matters most, and all that the user named."""
     asked = [part.text for turn in hidden[-20:] for part in turn.prompt if isinstance(part, Text)]
     named = dict.fromkeys(fact for text in asked for fact in facts(text[:EACH]) if fact.kind != "quoted")
@@ -189,7 +189,7 @@ def _hidden(view: View) -> tuple[tuple[Turn, ...], set[int]]:
             folds = {slot: stub for slot, stub in found if slot.where != "thought"}  # a thought is not what was said
             items = {slot.item: step.solid[slot.item] for slot in sorted(folds, key=lambda slot: slot.item)}
             steps += [Step(tuple(items.values()))] if items else []
-            opened |= {id(item) for item in items.values() if isinstance(item, Use)}
+            opened |= {id(item) for item in items.values() if isinstance(item, ToolUse)}
             opened -= {id(step.solid[slot.item]) for slot, stub in folds.items() if not _shows(stub)}
         if prompt or steps:
             turns.append(Turn(prompt, tuple(steps)))
@@ -212,7 +212,7 @@ def appendix(turns: Sequence[Turn], text: str, tokens: int, count: Callable[[str
     if tokens < ROOM:
         return []
     words, found = language(turns), story(turns, most=max(200, tokens))
-    page = Page(tokens, count)
+    page = GistText(tokens, count)
     page.section(words.open, _ended(found, text, words), page.share(0.4), last=True)
     page.section(words.files, _files(found, text, words), page.share(0.3), last=True)
     _index(page, turns, text, words)
@@ -223,7 +223,7 @@ ROOM = 24
 """Tokens. In less than that nothing can be said."""
 
 
-def _ended(found: Story, text: str, words: Words) -> list[str]:
+def _ended(found: Activity, text: str, words: GistTitles) -> list[str]:
     """How what still fails ended, each with what it said about that."""
     lines = []
     for one in troubles(found.events)[-20:]:
@@ -233,14 +233,14 @@ def _ended(found: Story, text: str, words: Words) -> list[str]:
     return lines
 
 
-def _files(found: Story, text: str, words: Words) -> list[str]:
+def _files(found: Activity, text: str, words: GistTitles) -> list[str]:
     files = ledger((event.step, touch) for event in found.events for touch in event.touches).values()
     dropped = [file for file in files if not holds(text, file.path)]
     dropped.sort(key=lambda file: (file.state != "read", file.step))
     return [f"{words.states[file.state]} {file.path}" for file in dropped]
 
 
-def _index(page: Page, turns: Sequence[Turn], text: str, words: Words) -> None:
+def _index(page: GistText, turns: Sequence[Turn], text: str, words: GistTitles) -> None:
     """Names and numbers, by the call they come from."""
     room = page.left - page.weight(words.found)
     if room < ROOM:
@@ -259,5 +259,5 @@ def _index(page: Page, turns: Sequence[Turn], text: str, words: Words) -> None:
     page.section(words.found, lines)
 
 
-def _from(event: Event, said: str, words: Words) -> str:
+def _from(event: ToolEvent, said: str, words: GistTitles) -> str:
     return f"- {words.source.format(origin=origin_of(event.use))}{said}"

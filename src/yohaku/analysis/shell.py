@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Literal, NamedTuple
 
 
-class Simple(NamedTuple):
+class ShellCommand(NamedTuple):
     words: tuple[str, ...]
     writes: tuple[str, ...] = ()
     appends: tuple[str, ...] = ()
@@ -46,9 +46,9 @@ _DURATION = re.compile(r"-|\d+[smhd]?$")
 
 
 @lru_cache(16)
-def simple(command: str, depth: int = 2) -> tuple[Simple, ...]:
+def simple(command: str, depth: int = 2) -> tuple[ShellCommand, ...]:
     """The simple commands, in order; those inside `bash -c '…'` in its place."""
-    found: list[Simple] = []
+    found: list[ShellCommand] = []
     for one in _split(without_heredocs(command)[:LONGEST]):
         words = _meant(one.words)
         inner = _inner(words) if depth else None
@@ -76,7 +76,7 @@ def without_heredocs(command: str, most: int = 32) -> str:
     return "".join((*kept, command[at:]))
 
 
-def _split(command: str) -> Iterator[Simple]:
+def _split(command: str) -> Iterator[ShellCommand]:
     words: list[str] = []
     files: dict[str, list[str]] = {"w": [], "a": [], "r": []}
     word: str | None = None
@@ -111,7 +111,7 @@ def _split(command: str) -> Iterator[Simple]:
             end_word()
             target = ""
             if words or any(files.values()):
-                yield Simple(tuple(words), tuple(files["w"]), tuple(files["a"]), tuple(files["r"]), piped)
+                yield ShellCommand(tuple(words), tuple(files["w"]), tuple(files["a"]), tuple(files["r"]), piped)
                 words, files = [], {"w": [], "a": [], "r": []}
             piped = text in ("|", "|&")
         elif kind == "plain" and word is None and text.startswith("#"):
@@ -120,7 +120,7 @@ def _split(command: str) -> Iterator[Simple]:
             word = (word or "") + _bare(kind, text)
     end_word()
     if words or any(files.values()):
-        yield Simple(tuple(words), tuple(files["w"]), tuple(files["a"]), tuple(files["r"]), piped)
+        yield ShellCommand(tuple(words), tuple(files["w"]), tuple(files["a"]), tuple(files["r"]), piped)
 
 
 def _target(redirect: str) -> Literal["w", "a", "r", "skip"]:

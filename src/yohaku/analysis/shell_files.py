@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from yohaku.analysis.shell import Simple, simple
-from yohaku.analysis.touch import Lines, Touch, clean
+from yohaku.analysis.shell import ShellCommand, simple
+from yohaku.analysis.touch import FileAccess, Lines, clean
 
 READERS = frozenset("cat head tail less more nl bat tac strings xxd open view get-content gc type ls".split())
 DELETERS = frozenset("rm unlink rmdir remove-item trash".split())
@@ -16,7 +16,7 @@ _COUNT = re.compile(r"-n?(\d{1,9})$|--lines=(\d{1,9})$")
 _NO_FILE = re.compile(r"[*?\[\]{}$`]|^-|^/dev/(?!shm)|^&|^\d$")
 
 
-def by_shell(ran: str, said: str, ok: bool) -> Iterator[Touch]:
+def by_shell(ran: str, said: str, ok: bool) -> Iterator[FileAccess]:
     """Where the result names files that are missing, those failed; else the last part of a command that failed."""
     parts = simple(ran)
     missing = _missing(said) if "No such file" in said or "cannot " in said else frozenset()
@@ -27,7 +27,9 @@ def by_shell(ran: str, said: str, ok: bool) -> Iterator[Touch]:
         done = ok or any(not later.piped for later in parts[number + 1 :])
         for touch in _by_command(part, after):
             if not _NO_FILE.search(touch.path):
-                yield Touch(clean(touch.path), touch.how, touch.lines, touch.path not in missing if missing else done)
+                yield FileAccess(
+                    clean(touch.path), touch.how, touch.lines, touch.path not in missing if missing else done
+                )
 
 
 def _missing(said: str) -> frozenset[str]:
@@ -39,14 +41,14 @@ def _missing(said: str) -> frozenset[str]:
 _APART = re.compile(r"[\s'\"‘’`:]+")
 
 
-def _by_command(part: Simple, after: Simple | None) -> Iterator[Touch]:
-    yield from (Touch(path, "read") for path in part.reads)
+def _by_command(part: ShellCommand, after: ShellCommand | None) -> Iterator[FileAccess]:
+    yield from (FileAccess(path, "read") for path in part.reads)
     yield from _by_words(part.words, after) if part.words else ()
-    yield from (Touch(path, "created") for path in part.writes)
-    yield from (Touch(path, "modified") for path in part.appends)
+    yield from (FileAccess(path, "created") for path in part.writes)
+    yield from (FileAccess(path, "modified") for path in part.appends)
 
 
-def _by_words(words: tuple[str, ...], after: Simple | None) -> Iterator[Touch]:
+def _by_words(words: tuple[str, ...], after: ShellCommand | None) -> Iterator[FileAccess]:
     name, rest = words[0].rsplit("/", 1)[-1].lower(), words[1:]
     if name == "git" and rest:
         verb, rest = _git(rest)
@@ -55,22 +57,22 @@ def _by_words(words: tuple[str, ...], after: Simple | None) -> Iterator[Touch]:
     files = _operands(rest)
     if name in READERS:
         lines = _head(rest) if name == "head" else _shown(after) if name != "ls" else None
-        yield from (Touch(path, "read", lines) for path in files if not path.isdigit())
+        yield from (FileAccess(path, "read", lines) for path in files if not path.isdigit())
     elif name == "sed":
         yield from _by_sed(rest)
     elif name in DELETERS:
-        yield from (Touch(path, "deleted") for path in files)
+        yield from (FileAccess(path, "deleted") for path in files)
     elif name in MAKERS:
-        yield from (Touch(path, "created") for path in files)
+        yield from (FileAccess(path, "created") for path in files)
     elif name == "tee":
-        yield from (Touch(path, "modified" if "-a" in rest else "created") for path in files)
+        yield from (FileAccess(path, "modified" if "-a" in rest else "created") for path in files)
     elif name in ("mv", "move-item", "cp", "copy-item", "ln") and len(files) > 1:
         yield from _by_move(files, {"mv": "deleted", "move-item": "deleted"}.get(name, "read"))
     elif name in ("perl", "ruby") and any(re.match(r"-\w*i", word) for word in rest):
-        yield from (Touch(path, "modified") for path in files[1:])
+        yield from (FileAccess(path, "modified") for path in files[1:])
     elif name in ("curl", "wget"):
         saved = [rest[at + 1] for at, word in enumerate(rest[:-1]) if word in ("-o", "-O", "--output")]
-        yield from (Touch(path, "created") for path in saved if "://" not in path and path != "-")
+        yield from (FileAccess(path, "created") for path in saved if "://" not in path and path != "-")
 
 
 def _git(rest: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
@@ -81,27 +83,27 @@ def _git(rest: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
     return (rest[at], rest[at + 1 :]) if at < len(rest) else ("", ())
 
 
-def _by_git(verb: str, rest: tuple[str, ...]) -> Iterator[Touch]:
+def _by_git(verb: str, rest: tuple[str, ...]) -> Iterator[FileAccess]:
     files = _operands(rest)
     if verb == "rm" and "--cached" not in rest:
-        yield from (Touch(path, "deleted") for path in files)
+        yield from (FileAccess(path, "deleted") for path in files)
     elif verb == "mv" and len(files) > 1:
         yield from _by_move(files, "deleted")
     elif (verb == "checkout" and "--" in rest) or (verb == "restore" and "--staged" not in rest):
         chosen = rest[rest.index("--") + 1 :] if "--" in rest else tuple(files)
-        yield from (Touch(path, "modified") for path in chosen if path != ".")
+        yield from (FileAccess(path, "modified") for path in chosen if path != ".")
 
 
-def _by_move(files: list[str], fate: str) -> Iterator[Touch]:
+def _by_move(files: list[str], fate: str) -> Iterator[FileAccess]:
     *old, new = files
     for path in old:
-        yield Touch(path, "deleted" if fate == "deleted" else "read")
+        yield FileAccess(path, "deleted" if fate == "deleted" else "read")
         into = new.endswith("/") or len(old) > 1 or new in (".", "..")
         if not into:  # else its new path was never said
-            yield Touch(new, "created")
+            yield FileAccess(new, "created")
 
 
-def _by_sed(rest: tuple[str, ...]) -> Iterator[Touch]:
+def _by_sed(rest: tuple[str, ...]) -> Iterator[FileAccess]:
     scripts = [rest[at + 1] for at, word in enumerate(rest[:-1]) if word in ("-e", "--expression")]
     files = [word for word in _operands(rest) if word not in scripts]
     if not scripts:
@@ -110,7 +112,7 @@ def _by_sed(rest: tuple[str, ...]) -> Iterator[Touch]:
     if in_place and rest[:1] == ("-i",) and files and not scripts[0]:
         scripts, files = files[:1], files[1:]  # the sed of macOS wants a suffix after -i, often an empty one
     lines = _printed(scripts[0]) if scripts else None
-    yield from (Touch(path, "modified" if in_place else "read", None if in_place else lines) for path in files)
+    yield from (FileAccess(path, "modified" if in_place else "read", None if in_place else lines) for path in files)
 
 
 def _printed(script: str) -> Lines | None:
@@ -127,7 +129,7 @@ def _head(rest: tuple[str, ...]) -> Lines | None:
     return 1, 10
 
 
-def _shown(after: Simple | None) -> Lines | None:
+def _shown(after: ShellCommand | None) -> Lines | None:
     """What of a file comes through the next command of a pipe."""
     if after is None or not after.words:
         return None

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from yohaku.analysis.shell import SHELLS, simple
-from yohaku.core.model import Use
+from yohaku.core.model import ToolUse
 
 RUNS = SHELLS | frozenset("shell exec execute run cmd command commands terminal console".split())
 """A tool with one of these words in its name runs commands."""
@@ -46,7 +46,7 @@ def plain(name: str) -> str:
     return name.replace("_", "").replace("-", "").lower()
 
 
-def arguments(use: Use) -> dict[str, Any]:
+def arguments(use: ToolUse) -> dict[str, Any]:
     """By plain name, to be read only. A call whose arguments are a bare text has them as its `input`."""
     return _given(use.call.arguments)
 
@@ -63,7 +63,7 @@ def _given(text: str) -> dict[str, Any]:
     return {"input": text} if text.strip() and text.lstrip()[:1] not in "{[" else {}
 
 
-def command(use: Use) -> str | None:
+def command(use: ToolUse) -> str | None:
     """The shell command a call ran."""
     if words_of(use.call.name).isdisjoint(RUNS):
         return None
@@ -111,7 +111,7 @@ _FAILURE = re.compile(
 )
 
 
-def exit_code(use: Use) -> int | None:
+def exit_code(use: ToolUse) -> int | None:
     """What the tool says the command ended with, at the beginning or the end of its result."""
     text = use.result.text
     found = _CODE.search(text[:ENDS]) or _last(_CODE.finditer(text[-ENDS:]))
@@ -125,7 +125,7 @@ def _last(found: Iterator[re.Match[str]]) -> re.Match[str] | None:
     return last
 
 
-def failed(use: Use) -> bool:
+def failed(use: ToolUse) -> bool:
     """Whether the call did not do what it was for, as far as it or its result says."""
     ran = command(use)
     if ran is None:
@@ -253,7 +253,7 @@ def _short(line: str, at: int) -> str:
     return " ".join(_TAGS.sub("", line).split())
 
 
-def complaint(use: Use, most: int = 3) -> tuple[str, ...]:
+def complaint(use: ToolUse, most: int = 3) -> tuple[str, ...]:
     """What a failed call says went wrong; if nothing, how the user or the tool puts it."""
     text = use.result.text
     if (refused := _REFUSED.search(text[: 4 * ENDS])) and most > 0:

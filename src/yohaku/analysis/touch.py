@@ -9,7 +9,7 @@ Lines: TypeAlias = tuple[int, int]
 """First and last, from 1; a last of -1 is the end of the file."""
 
 
-class Touch(NamedTuple):
+class FileAccess(NamedTuple):
     path: str
     how: How
     lines: Lines | None = None

@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple, TypeAlias
 Use: TypeAlias = Literal["full", "on", "when needed", "off"]
 
 
-class Strategies(NamedTuple):
+class WindowProfile(NamedTuple):
     folding: Use
     """Results become one line after they were read once."""
     split_reading: Use
@@ -18,11 +18,11 @@ class Strategies(NamedTuple):
     """The agent splits work that is too big for the window, and says so."""
 
 
-def strategies(window: int) -> Strategies:
+def strategies(window: int) -> WindowProfile:
     if window < 8_192:
-        return Strategies("full", "full", "full", "when needed")
+        return WindowProfile("full", "full", "full", "when needed")
     if window < 16_384:
-        return Strategies("on", "on", "on", "when needed")
+        return WindowProfile("on", "on", "on", "when needed")
     if window < 32_768:
-        return Strategies("when needed", "when needed", "off", "when needed")
-    return Strategies("when needed", "off", "off", "off")
+        return WindowProfile("when needed", "when needed", "off", "when needed")
+    return WindowProfile("when needed", "off", "off", "off")

@@ -99,9 +99,9 @@ def agent(arguments: argparse.Namespace, settings: setting.Settings) -> int:
         return _scripted(settings, prompt, resume, json=arguments.json)
     if settings.plain or not sys.stdout.isatty():
         from yohaku.agent.plain import talk
-        from yohaku.agent.startup import Begin
+        from yohaku.agent.startup import Starter
 
-        begin = Begin(settings)
+        begin = Starter(settings)
         return _run(talk(begin, resume=resume), begin, settings)
     return _screen(settings, resume)
 
@@ -146,22 +146,22 @@ def _resumed(name: str | None, settings: setting.Settings) -> str:
 
 def _scripted(settings: setting.Settings, prompt: str, resume: str, *, json: bool) -> int:
     from yohaku.agent.plain import once
-    from yohaku.agent.startup import Begin
+    from yohaku.agent.startup import Starter
 
-    begin = Begin(settings)
+    begin = Starter(settings)
     return _run(once(begin, prompt, json=json, resume=resume), begin, settings)
 
 
 def _screen(settings: setting.Settings, resume: str) -> int:
     from yohaku.agent.sessions import kept
-    from yohaku.agent.startup import Begin
+    from yohaku.agent.startup import Starter
     from yohaku.messages.agent import say
 
     try:
         from yohaku.tui.app import YohakuApp
     except ModuleNotFoundError as missing:
         raise _missing(missing, settings) from None
-    begin, begun = Begin(settings), time.time()
+    begin, begun = Starter(settings), time.time()
     app = YohakuApp(begin, resume=resume)
     try:
         code = app.run()

@@ -1,6 +1,6 @@
 """Files that commands of the command line read and write.
 
-Law: what goes wrong is a `Trouble` with one plain line, and then nothing has been written.
+Law: what goes wrong is a `InputError` with one plain line, and then nothing has been written.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ MOST = 256 * 1024 * 1024
 """Bytes of input that are read at most."""
 
 
-class Trouble(Exception):
+class InputError(Exception):
     """Something to tell the user in one line, and end with exit 2."""
 
 
-class Given:
+class LoadedInput:
     """A conversation to work on: a body in a dialect, and the bytes it came as."""
 
     def __init__(self, body: Any, dialect: str, model: str | None, raw: bytes | None) -> None:
         self.body, self.dialect, self.model, self.raw = body, dialect, model, raw
 
 
-def load(arguments: argparse.Namespace, settings: setting.Settings, command: str) -> Given:
+def load(arguments: argparse.Namespace, settings: setting.Settings, command: str) -> LoadedInput:
     """A recording, or a body of another dialect than the one asked for, is put into that dialect first."""
     from yohaku import dialects
     from yohaku.dialects.load import Request, load
@@ -46,19 +46,19 @@ def load(arguments: argparse.Namespace, settings: setting.Settings, command: str
         model = model if isinstance(model, str) else None
         if wanted in (None, loaded.dialect):
             raw = gzip.decompress(data) if data.startswith(b"\x1f\x8b") else data
-            return Given(loaded.value, loaded.dialect, model or settings.model, raw)
+            return LoadedInput(loaded.value, loaded.dialect, model or settings.model, raw)
         history = dialects.dialect_named(loaded.dialect).read(loaded.value).history()
     else:
         history, model = loaded.history, model or loaded.model or None
     dialect = dialects.dialect_named(wanted or "openai_chat")
-    return Given(dialect.compose(history, model or ""), dialect.name, model or settings.model, None)
+    return LoadedInput(dialect.compose(history, model or ""), dialect.name, model or settings.model, None)
 
 
 def read(arguments: argparse.Namespace, settings: setting.Settings, command: str) -> bytes:
     lang, name = settings.lang, called(arguments.file)
     if arguments.file in (None, "-"):
         if sys.stdin.isatty():
-            raise Trouble(messages.say("no_input", lang, command=command))
+            raise InputError(messages.say("no_input", lang, command=command))
         data = sys.stdin.buffer.read(MOST + 1)
         size = len(data)
     else:
@@ -67,9 +67,9 @@ def read(arguments: argparse.Namespace, settings: setting.Settings, command: str
             size = path.stat().st_size
             data = path.read_bytes() if size <= MOST else b""
         except OSError as error:
-            raise Trouble(os_trouble(error, name, lang)) from None
+            raise InputError(os_trouble(error, name, lang)) from None
     if size > MOST:
-        raise Trouble(messages.say("too_large", lang, name=name, size=size, most=MOST))
+        raise InputError(messages.say("too_large", lang, name=name, size=size, most=MOST))
     return data
 
 
@@ -105,7 +105,7 @@ def write(out: str | None, data: bytes, settings: setting.Settings) -> None:
         replace(Path(str(out)), data)
     except (OSError, ValueError) as error:
         why = error if isinstance(error, OSError) else IsADirectoryError()
-        raise Trouble(os_trouble(why, str(out), settings.lang)) from None
+        raise InputError(os_trouble(why, str(out), settings.lang)) from None
 
 
 def replace(path: Path, data: bytes) -> None:

@@ -18,7 +18,7 @@ from yohaku.core.pins import Pin
 from yohaku.session import fold_log
 from yohaku.session.diff import coloured
 from yohaku.session.diff import diff as lines_of
-from yohaku.session.fold_log import Past
+from yohaku.session.fold_log import FoldLog
 from yohaku.session.persistence import pin_of, unknown_pin
 from yohaku.stores import Store
 
@@ -61,7 +61,7 @@ def unpin(arguments: Any, settings: Settings) -> int:
     with opened(arguments.store, settings) as store:
         name = session_of(store, arguments.session)
         what = _given(arguments)
-        if what not in Past.of(store.recorded(name)).pins:
+        if what not in FoldLog.of(store.recorded(name)).pins:
             raise unknown_pin(what.value)
         fold_log.pin(store, name, what, time.time(), on=False)
     print(messages.say("unpinned", settings.lang, name=name[:SHORT], about=what))
@@ -71,7 +71,7 @@ def unpin(arguments: Any, settings: Settings) -> int:
 def pins(arguments: Any, settings: Settings) -> int:
     with opened(arguments.store, settings) as store:
         name = session_of(store, arguments.session)
-        found = Past.of(store.recorded(name)).pins
+        found = FoldLog.of(store.recorded(name)).pins
     for each in found:
         print(each if each.kind != "text" else f"“{each.value}”")
     if not found:
@@ -82,7 +82,7 @@ def pins(arguments: Any, settings: Settings) -> int:
 def diff(arguments: Any, settings: Settings) -> int:
     one, other = (*arguments.diff, None, None)[:2]
     with opened(arguments.store, settings) as store:
-        found = lines_of(store, Past.of(store.recorded(session_of(store, arguments.session))), one, other)
+        found = lines_of(store, FoldLog.of(store.recorded(session_of(store, arguments.session))), one, other)
     colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
     print("\n".join(coloured(found) if colour else found) or messages.say("same", settings.lang))
     return 0
@@ -96,7 +96,9 @@ def session_of(store: Store, wanted: str | None) -> str:
         if len(found) == 1:
             return found[0]
         raise BadSetting(f"no one session begins with {wanted!r}: see yohaku receipts", "unknown_session", name=wanted)
-    folded = ((max((done.row["at"] for done in Past.of(store.recorded(name)).done), default=0), name) for name in known)
+    folded = (
+        (max((done.row["at"] for done in FoldLog.of(store.recorded(name)).done), default=0), name) for name in known
+    )
     at, name = max(folded, default=(0, ""))
     if not at:
         raise BadSetting("no folding is recorded in this store: see yohaku receipts", "nothing_folded")
@@ -117,7 +119,7 @@ def _given(arguments: Any) -> Pin:
 def _check(store: Store, name: str, ref: str) -> None:
     """A ref that opens, and stands for one piece: a whole part of a conversation is opened by undo."""
     store.about(ref)
-    found = Past.of(store.recorded(name))
+    found = FoldLog.of(store.recorded(name))
     if any(done.id == ref for done in found.done):  # a folding is no piece of what was said
         raise unknown_pin(ref)
     rows = [fold for done in found.done for fold in done.row["folds"]]

@@ -18,7 +18,7 @@ from typing import Any
 
 from yohaku import messages
 from yohaku.cli import agent
-from yohaku.cli.files import Trouble, as_json, called, load, read, write
+from yohaku.cli.files import InputError, as_json, called, load, read, write
 from yohaku.cli.parser import parser
 from yohaku.config import settings as setting
 from yohaku.core.errors import DoesNotFit, YohakuError
@@ -35,7 +35,7 @@ def main(argv: list[str] | None = None) -> int:
             stream.reconfigure(errors="backslashreplace")
     try:
         return int(RUN[arguments.command](arguments, settings) or 0)
-    except (Trouble, agent.Misuse) as trouble:
+    except (InputError, agent.Misuse) as trouble:
         return _fail(str(trouble))
     except DoesNotFit as error:
         return _fail(messages.explain(error, lang), 3)
@@ -96,7 +96,7 @@ def show(arguments: argparse.Namespace, settings: setting.Settings) -> int:
         from yohaku.cli import history as cli_history
 
         if arguments.file is not None or len(arguments.diff) > 2:
-            raise Trouble(messages.say("diff_what", settings.lang))
+            raise InputError(messages.say("diff_what", settings.lang))
         return cli_history.diff(arguments, settings)
     from yohaku.core.folds import View
     from yohaku.core.shape import shape
@@ -148,7 +148,7 @@ def count(arguments: argparse.Namespace, settings: setting.Settings) -> int:
         try:
             tokens = meter.count(data.decode("utf-8"))
         except UnicodeDecodeError:
-            raise Trouble(f"{arguments.file}: this is not UTF-8 text") from None
+            raise InputError(f"{arguments.file}: this is not UTF-8 text") from None
     else:
         from yohaku import dialects
 
@@ -184,7 +184,7 @@ def doctor(arguments: argparse.Namespace, settings: setting.Settings) -> int:
     piped = arguments.file == "-"
     out = arguments.out or ("-" if piped else str(beside(Path(arguments.file))))
     if not piped and out != "-" and same(Path(arguments.file), Path(out)):
-        raise Trouble(messages.say("doctor_same_file", settings.lang, name=file))
+        raise InputError(messages.say("doctor_same_file", settings.lang, name=file))
     told = sys.stderr if out == "-" else sys.stdout
     for note in repaired.notes:
         print(note.told(settings.lang), file=told)
@@ -198,7 +198,7 @@ def export(arguments: argparse.Namespace, settings: setting.Settings) -> int:
 
     if arguments.to == "transcript":
         if not arguments.out:
-            raise Trouble(messages.say("export_out", settings.lang))
+            raise InputError(messages.say("export_out", settings.lang))
         transcript.bring(arguments.file, arguments.out)
     else:
         write(arguments.out, as_json(transcript.export(arguments.file, arguments.to)), settings)
@@ -209,9 +209,9 @@ def recall(arguments: argparse.Namespace, settings: setting.Settings) -> int:
     from yohaku.cli import stores
 
     if (arguments.ref is None) == (arguments.search is None):
-        raise Trouble(messages.say("recall_what", settings.lang))
+        raise InputError(messages.say("recall_what", settings.lang))
     if arguments.raw and (arguments.offset or arguments.limit):
-        raise Trouble(messages.say("recall_raw", settings.lang))
+        raise InputError(messages.say("recall_raw", settings.lang))
     with stores.opened(arguments.store, settings) as store:
         if arguments.search is not None:
             print(stores.search(store, arguments.search, arguments.limit, settings.lang))
@@ -242,7 +242,7 @@ def why(arguments: argparse.Namespace, settings: setting.Settings) -> int:
     with stores.opened(arguments.store, settings) as store:
         told = stores.why(store, ref, settings.lang)
     if told is None:
-        raise Trouble(messages.say("why_unrecorded", settings.lang, name=ref))
+        raise InputError(messages.say("why_unrecorded", settings.lang, name=ref))
     print(told)
     return 0
 
@@ -278,7 +278,7 @@ def _window_known(arguments: argparse.Namespace, settings: setting.Settings, mod
 
 def _window(arguments: argparse.Namespace, settings: setting.Settings, model: str | None) -> int | None:
     if not _window_known(arguments, settings, model):
-        raise Trouble(messages.say("no_window", settings.lang))
+        raise InputError(messages.say("no_window", settings.lang))
     window: int | None = arguments.window
     return window
 

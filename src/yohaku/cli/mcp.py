@@ -38,5 +38,5 @@ def mcp(arguments: argparse.Namespace, settings: Settings) -> int:
     def opens() -> Any:
         return stores.opened(arguments.store, settings)
 
-    server.serve(server.Recall(opens, arguments.session, settings.lang))
+    server.serve(server.RecallServer(opens, arguments.session, settings.lang))
     return 0

@@ -19,13 +19,13 @@ from yohaku.config.settings import Settings
 from yohaku.core.errors import BadSetting, StoreFailed, YohakuError
 from yohaku.core.folds import Fold
 from yohaku.messages.folds import folded
-from yohaku.session.fold_log import Done, Past
+from yohaku.session.fold_log import FoldingRecord, FoldLog
 from yohaku.stores import DAY, Store
-from yohaku.stores.fallback import Sheltered
+from yohaku.stores.fallback import FallbackStore
 from yohaku.stores.memory import MemoryStore
 
 
-class Apart(Sheltered):
+class RecordsOnlyStore(FallbackStore):
     """Originals and records go to the store; folds stay here.
 
     Folds found again would leave a file folded in a larger window, and those made for a small one would show in the
@@ -59,7 +59,7 @@ class Apart(Sheltered):
         self._store.close()
 
 
-class _Later:
+class _LazyStore:
     """A store that is opened when it is first needed, and a URL that names none is a store that fails."""
 
     def __init__(self, url: str) -> None:
@@ -85,10 +85,14 @@ class _Later:
             self._opened.close()
 
 
-def for_fit(url: str | None, settings: Settings, tell: Callable[[StoreFailed], None]) -> Sheltered:
+def for_fit(url: str | None, settings: Settings, tell: Callable[[StoreFailed], None]) -> FallbackStore:
     """What the user names now must be a store, and is one session with all that is on it; what is merely set may turn
     out to be none, and keeps no folds."""
-    return Sheltered(stores.open(url), tell) if url else Apart(cast(Store, _Later(url_of(None, settings))), tell)
+    return (
+        FallbackStore(stores.open(url), tell)
+        if url
+        else RecordsOnlyStore(cast(Store, _LazyStore(url_of(None, settings))), tell)
+    )
 
 
 def url_of(url: str | None, settings: Settings) -> str:
@@ -179,13 +183,13 @@ def collect(store: Store, lang: str, *, days: int, size: int | None = None, dry_
     return f"{told}\n{messages.say('collect_over', lang, size=done.over)}" if done.over else told
 
 
-def _foldings(store: Store) -> list[tuple[str, Done]]:
+def _foldings(store: Store) -> list[tuple[str, FoldingRecord]]:
     """What sessions recorded, the oldest first, each with the key of its session."""
-    told = ((name, done) for name in store.conversations() for done in Past.of(store.recorded(name)).done)
+    told = ((name, done) for name in store.conversations() for done in FoldLog.of(store.recorded(name)).done)
     return sorted(told, key=lambda one: int(one[1].row["at"]))
 
 
-def _told(done: Done, conversation: str, lang: str) -> str:
+def _told(done: FoldingRecord, conversation: str, lang: str) -> str:
     kinds = Counter(": ".join(folded(fold["what"], fold["why"], lang)) for fold in done.row["folds"])
     told = "; ".join(f"{count:,} × {kind}" for kind, count in kinds.most_common(4))
     facts = {name: done.row[name] for name in ("before", "after", "limit")}

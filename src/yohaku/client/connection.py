@@ -15,7 +15,7 @@ from yohaku.client import faults, request
 from yohaku.client.endpoint import Endpoint
 from yohaku.client.errors import TooLong
 from yohaku.client.faults import Fault
-from yohaku.client.stream_parser import Ear, Hear, complaint_in
+from yohaku.client.stream_parser import Hear, StreamParser, complaint_in
 from yohaku.core.errors import YohakuError
 from yohaku.core.model import Reply, Text
 from yohaku.dialects import dialect_named
@@ -30,7 +30,7 @@ LONGEST = 64 * 2**20
 """Bytes of one reply; a thousandth of it for an error."""
 
 
-class Patience(NamedTuple):
+class Timeouts(NamedTuple):
     first: float
     """Seconds until the first byte: a laptop may read a long prompt for many minutes before it says a word."""
     stall: float
@@ -49,8 +49,8 @@ class _Failed(Exception):
         self.fault = fault
 
 
-class Line:
-    def __init__(self, endpoint: Endpoint, patience: Patience) -> None:
+class Connection:
+    def __init__(self, endpoint: Endpoint, patience: Timeouts) -> None:
         self.endpoint = endpoint
         self.patience = patience
         self._dialect = dialect_named(endpoint.dialect)
@@ -58,7 +58,7 @@ class Line:
 
     async def say(self, sent: dict[str, Json], hear: Hear, model: str = "") -> Answer | Fault:
         """One try. What is said reaches `hear` at once."""
-        ear = Ear(self._dialect, hear)
+        ear = StreamParser(self._dialect, hear)
         try:
             status, headers = await self._exchange(sent, ear, model)
         except _Failed as failed:
@@ -85,7 +85,7 @@ class Line:
         if session:
             await session.close()
 
-    async def _exchange(self, sent: dict[str, Json], ear: Ear, model: str) -> tuple[int, dict[str, str]]:
+    async def _exchange(self, sent: dict[str, Json], ear: StreamParser, model: str) -> tuple[int, dict[str, str]]:
         url = request.address(self.endpoint, model)
         response = await self._reached(
             self.patience.first,
@@ -128,7 +128,7 @@ class Line:
             self._session = aiohttp.ClientSession(timeout=timeout)
         return self._session
 
-    def _read(self, ear: Ear) -> Answer | Fault:
+    def _read(self, ear: StreamParser) -> Answer | Fault:
         """The answer in a reply that began well: a stream, or one piece although a stream was asked for."""
         text = ear.text
         piece = faults.object_in(text)

@@ -25,7 +25,7 @@ Why: TypeAlias = Literal["refused", "unknown", "tls", "proxy", "late", "stall", 
 """Nobody listens, no such host, no trust, the proxy fails, no connection in time, silence, broken off, no URL."""
 
 
-class TalkFailed(YohakuError):
+class RequestFailed(YohakuError):
     def __init__(self, code: str, **facts: object) -> None:
         self.code = code
         super().__init__(self._filled(facts, "en"), **facts)
@@ -38,7 +38,7 @@ class TalkFailed(YohakuError):
         return say(self.code, lang, **(facts | told))
 
 
-class TooLong(TalkFailed):
+class TooLong(RequestFailed):
     def __init__(self, overflow: Overflow) -> None:
         self.overflow = overflow
         if overflow.limit and overflow.needs:
@@ -47,7 +47,7 @@ class TooLong(TalkFailed):
             super().__init__("talk_too_long")
 
 
-class Truncated(TalkFailed):
+class Truncated(RequestFailed):
     def __init__(self, told: int, sent: int, answer: Answer | None = None, window: int | None = None) -> None:
         self.told = told
         """Tokens the server says it read."""
@@ -59,7 +59,7 @@ class Truncated(TalkFailed):
         super().__init__("talk_truncated", told=told, sent=sent)
 
 
-class Busy(TalkFailed):
+class Busy(RequestFailed):
     def __init__(self, after: float | None = None, server: str = "") -> None:
         self.after = after
         """Seconds it asked us to wait."""
@@ -70,7 +70,7 @@ class Busy(TalkFailed):
             super().__init__("talk_busy", server=name)
 
 
-class Refused(TalkFailed):
+class RequestRefused(RequestFailed):
     def __init__(self, status: int, text: str = "", server: str = "", model: str = "") -> None:
         self.status = status
         self.text = text
@@ -82,7 +82,7 @@ class Refused(TalkFailed):
 _REFUSALS = {401: "talk_key", 403: "talk_key", 402: "talk_unpaid", 429: "talk_unpaid", 404: "talk_no_model"}
 
 
-class Garbled(Refused):
+class Garbled(RequestRefused):
     def __init__(self, text: str = "", server: str = "", empty: bool = False) -> None:
         super().__init__(200, text, server)
         self.empty = empty
@@ -90,7 +90,7 @@ class Garbled(Refused):
         self.args = (self.said("en"),)
 
 
-class Unreachable(TalkFailed):
+class Unreachable(RequestFailed):
     def __init__(self, why: Why, server: str = "", where: str = "", local: bool = False, seconds: float = 0) -> None:
         self.why = why
         name = server or "the server"
@@ -101,7 +101,7 @@ class Unreachable(TalkFailed):
             super().__init__(code, server=name, where=where or "-", why=why)
 
 
-class CutOff(TalkFailed):
+class CutOff(RequestFailed):
     def __init__(self, answer: Answer, server: str = "") -> None:
         self.answer = answer
         """What was heard, without calls: the last one may be torn."""

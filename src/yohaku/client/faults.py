@@ -13,7 +13,7 @@ from email.utils import parsedate_to_datetime
 from typing import NamedTuple
 
 from yohaku.client.endpoint import Endpoint
-from yohaku.client.errors import Busy, CutOff, Garbled, Refused, TalkFailed, TooLong, Unreachable, Why
+from yohaku.client.errors import Busy, CutOff, Garbled, RequestFailed, RequestRefused, TooLong, Unreachable, Why
 from yohaku.client.request import where
 from yohaku.core.model import Reply, Text
 from yohaku.dialects.dialect import Answer, Json
@@ -33,7 +33,7 @@ _MARKUP = re.compile(r"<(?:!doctype|html|head|body|title|h1|p|div)\b", re.IGNORE
 
 
 class Fault(NamedTuple):
-    error: TalkFailed
+    error: RequestFailed
     again: bool = False
     """Whether another try may help."""
     after: float | None = None
@@ -48,7 +48,7 @@ def of_status(status: int, headers: Mapping[str, str], text: str, endpoint: Endp
     if status >= 400 and (overflow := recognise(status, text if told is None else told)):
         return Fault(TooLong(overflow))
     said = quoted(text, endpoint)
-    refused = Refused(status, said, endpoint.name, endpoint.model)
+    refused = RequestRefused(status, said, endpoint.name, endpoint.model)
     if status == 429 and _UNPAID.search(text):
         return Fault(refused)
     if status in BUSY:
@@ -61,11 +61,13 @@ def of_complaint(complaint: Json, endpoint: Endpoint) -> Fault:
     """The fault an error inside a stream tells of; its overflow is recognised in the whole of the stream."""
     text = json.dumps(complaint, ensure_ascii=False)
     if _UNPAID.search(text):
-        return Fault(Refused(429, quoted(text, endpoint), endpoint.name, endpoint.model))
+        return Fault(RequestRefused(429, quoted(text, endpoint), endpoint.name, endpoint.model))
     if _OVERLOADED.search(text):
         return Fault(Busy(wait_of({}, text), endpoint.name), True, wait_of({}, text))
     passing = bool(_FAILED.search(text))
-    return Fault(Refused(500 if passing else 400, quoted(text, endpoint), endpoint.name, endpoint.model), passing)
+    return Fault(
+        RequestRefused(500 if passing else 400, quoted(text, endpoint), endpoint.name, endpoint.model), passing
+    )
 
 
 def of_exception(error: BaseException, endpoint: Endpoint) -> Fault:

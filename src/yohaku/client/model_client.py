@@ -11,11 +11,11 @@ import time
 from collections.abc import Callable
 from typing import NamedTuple
 
-from yohaku.agent.events import Said, Thought, Told
+from yohaku.agent.events import TextDelta, ThoughtDelta, UserNotice
 from yohaku.client import request, truncation
-from yohaku.client.connection import Line, Patience, said_in
+from yohaku.client.connection import Connection, Timeouts, said_in
 from yohaku.client.endpoint import Endpoint
-from yohaku.client.errors import Garbled, Refused, TooLong, Truncated, Unreachable
+from yohaku.client.errors import Garbled, RequestRefused, TooLong, Truncated, Unreachable
 from yohaku.client.faults import Fault
 from yohaku.client.question_body import request as question_request
 from yohaku.client.stream_parser import Hear
@@ -34,27 +34,27 @@ CUT = {
 }
 """What each dialect calls a reply that ended because there was no more room for it."""
 
-HERE, FAR = Patience(1800.0, 300.0, pause=0.5), Patience(300.0, 180.0)
+HERE, FAR = Timeouts(1800.0, 300.0, pause=0.5), Timeouts(300.0, 180.0)
 
 
-class Form(NamedTuple):
+class RequestForm(NamedTuple):
     """What a server can hold the model to that sums up; None: what every server of its dialect takes."""
 
     prefill: bool | None = None
     schema: bool | None = None
 
 
-PLAIN = Form(False, False)
+PLAIN = RequestForm(False, False)
 FORMS = {
-    "llama.cpp": Form(True, True),
-    "llamacpp": Form(True, True),
-    "embedded": Form(True, True),
-    "lmstudio": Form(None, True),
-    "vllm": Form(None, True),
+    "llama.cpp": RequestForm(True, True),
+    "llamacpp": RequestForm(True, True),
+    "embedded": RequestForm(True, True),
+    "lmstudio": RequestForm(None, True),
+    "vllm": RequestForm(None, True),
 }
 
 
-def patience_for(endpoint: Endpoint, stall: float | None = None) -> Patience:
+def patience_for(endpoint: Endpoint, stall: float | None = None) -> Timeouts:
     """How long to wait for this server; `stall`: seconds without a byte, as the user wants it."""
     usual = HERE if endpoint.local else FAR
     return usual._replace(stall=stall, first=max(usual.first, stall)) if stall else usual
@@ -65,7 +65,7 @@ def was_cut(answer: Answer, dialect: str) -> bool:
     return answer.stop in CUT[dialect]
 
 
-class Talk:
+class ModelClient:
     def __init__(
         self,
         endpoint: Endpoint,
@@ -73,9 +73,9 @@ class Talk:
         window: int,
         reserve: int,
         lang: str = "en",
-        tell: Callable[[Told], None] | None = None,
-        patience: Patience | None = None,
-        form: Form | None = None,
+        tell: Callable[[UserNotice], None] | None = None,
+        patience: Timeouts | None = None,
+        form: RequestForm | None = None,
     ) -> None:
         self.endpoint = endpoint
         self.window = window
@@ -83,9 +83,9 @@ class Talk:
         self.lang = lang
         self.tell = tell
         """Gets a sentence whenever we wait and try again."""
-        self._line = Line(endpoint, patience or patience_for(endpoint))
-        self._form = form or FORMS.get(endpoint.provider, Form())
-        self._manners = request.Manners()
+        self._line = Connection(endpoint, patience or patience_for(endpoint))
+        self._form = form or FORMS.get(endpoint.provider, RequestForm())
+        self._manners = request.Quirks()
         self._before = 0
         """Tokens of the last request and its reply: what a server may hold in its cache."""
 
@@ -105,7 +105,7 @@ class Talk:
         answer, form = None, self._form
         try:
             answer = await self._asked(question, form)
-        except Refused as refusal:
+        except RequestRefused as refusal:
             if form == PLAIN or refusal.status not in (400, 422, 500):
                 raise
         if answer is None:
@@ -118,7 +118,7 @@ class Talk:
     async def close(self) -> None:
         await self._line.close()
 
-    async def _asked(self, question: Question, form: Form) -> Answer:
+    async def _asked(self, question: Question, form: RequestForm) -> Answer:
         here = self.endpoint
         body = question_request(question, here.dialect, here.model, **form._asdict(), window=self.window)
         answer = await self._tried(body, _ignore, 0, question.model)
@@ -131,7 +131,7 @@ class Talk:
             got = await self._line.say(sent, hear, model)
             if isinstance(got, Answer):
                 return got
-            if isinstance(got.error, Refused) and (manners := request.milder(self._manners, got.error, sent)):
+            if isinstance(got.error, RequestRefused) and (manners := request.milder(self._manners, got.error, sent)):
                 self._manners = manners
                 continue
             if self._starved(got, body, weighs):
@@ -148,7 +148,7 @@ class Talk:
 
     def _tell(self, name: str, seconds: float) -> None:
         if self.tell:
-            self.tell(Told(say(name, self.lang, server=self.endpoint.name, seconds=max(1, round(seconds)))))
+            self.tell(UserNotice(say(name, self.lang, server=self.endpoint.name, seconds=max(1, round(seconds)))))
 
     def _starved(self, got: Fault, body: dict[str, Json], weighs: int) -> bool:
         """Whether a server said nothing because it had no room: llama-cpp-python then streams an empty reply."""
@@ -170,4 +170,4 @@ class Talk:
         return answer
 
 
-def _ignore(_: Said | Thought) -> None: ...
+def _ignore(_: TextDelta | ThoughtDelta) -> None: ...

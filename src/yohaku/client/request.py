@@ -14,7 +14,7 @@ from urllib.request import getproxies, proxy_bypass
 
 from yohaku import __version__
 from yohaku.client.endpoint import Endpoint
-from yohaku.client.errors import Refused
+from yohaku.client.errors import RequestRefused
 from yohaku.client.question_body import LIMITS
 from yohaku.core.engine import Question
 from yohaku.dialects.dialect import Json
@@ -45,7 +45,7 @@ OTHERWISE = {
 
 
 @dataclass(frozen=True, slots=True)
-class Manners:
+class Quirks:
     """What a server was found not to take."""
 
     refused: frozenset[str] = frozenset()
@@ -79,7 +79,7 @@ def limited(body: dict[str, Json], endpoint: Endpoint, window: int, reserve: int
     return _with(body, LIMITS[endpoint.dialect](asked, endpoint.model, None, window))
 
 
-def shaped(body: dict[str, Json], endpoint: Endpoint, manners: Manners) -> dict[str, Json]:
+def shaped(body: dict[str, Json], endpoint: Endpoint, manners: Quirks) -> dict[str, Json]:
     """As it leaves: streamed, with the model's name, without what the server does not take."""
     named = {} if endpoint.dialect == "gemini" else {"model": endpoint.model}
     sent = _with(named | body, STREAMED[endpoint.dialect])
@@ -94,7 +94,7 @@ def shaped(body: dict[str, Json], endpoint: Endpoint, manners: Manners) -> dict[
     return sent
 
 
-def milder(manners: Manners, refusal: Refused, sent: dict[str, Json]) -> Manners | None:
+def milder(manners: Quirks, refusal: RequestRefused, sent: dict[str, Json]) -> Quirks | None:
     """How to ask again after a refusal that names a field of ours; None where it is about something else."""
     if refusal.status not in (400, 422):
         return None

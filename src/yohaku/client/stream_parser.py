@@ -10,13 +10,13 @@ import codecs
 import io
 from collections.abc import Callable
 
-from yohaku.agent.events import Said, Thought
+from yohaku.agent.events import TextDelta, ThoughtDelta
 from yohaku.dialects.dialect import Dialect, Json
 
-Hear = Callable[[Said | Thought], None]
+Hear = Callable[[TextDelta | ThoughtDelta], None]
 
 
-class Ear:
+class StreamParser:
     def __init__(self, dialect: Dialect, hear: Hear) -> None:
         self._dialect = dialect
         self._hear = hear
@@ -76,14 +76,14 @@ class Ear:
             said, thought = self._dialect.delta(event)
             if thought:
                 self.heard = True
-                self._hear(Thought(thought))
+                self._hear(ThoughtDelta(thought))
             self._say(said)
 
     def _say(self, said: str) -> None:
         if said:
             self.heard = True
             self._said.append(said)
-            self._hear(Said(said))
+            self._hear(TextDelta(said))
 
 
 def complaint_in(event: Json) -> Json:

@@ -21,7 +21,7 @@ SAFE_WINDOW = 4096
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class ResolvedWindow:
     tokens: int
     source: str
     """Who said so: `argument`, a variable, the config file, `catalogue …`, or `default`."""
@@ -30,7 +30,7 @@ class Window:
 
 
 @dataclass(frozen=True, slots=True)
-class Endpoint:
+class ProviderAddress:
     url: str
     key: str | None = field(default=None, repr=False)
 
@@ -42,7 +42,7 @@ def window_for(
     provider: str | None = None,
     dialect: str | None = None,
     window: int | None = None,
-) -> Window:
+) -> ResolvedWindow:
     """How much the model takes: as the user said, else as the catalogue knows, else little enough for any."""
     from yohaku.config import catalog  # here, and tomllib below: most starts need neither
 
@@ -52,25 +52,25 @@ def window_for(
     if window is not None:
         if window < 1:
             raise BadSetting(f"a window of {window:,} tokens holds nothing: give a positive number", code="bad_window")
-        return Window(window, "argument", output)
+        return ResolvedWindow(window, "argument", output)
     if settings.window is not None:
-        return Window(settings.window, settings.origin.get("window", "argument"), output)
+        return ResolvedWindow(settings.window, settings.origin.get("window", "argument"), output)
     place = _place(known, model, row, provider, dialect)
     prefixes = place.limits if place else (prefix_of(provider),) if provider else ()
     for prefix in (*prefixes, "DEFAULT"):
         if prefix in settings.maxima:
             source = settings.origin.get(prefix + MAXIMUM, prefix + MAXIMUM)
-            return Window(settings.maxima[prefix], source, output)
+            return ResolvedWindow(settings.maxima[prefix], source, output)
     # What a local model was trained for says nothing about the memory its server was started with.
     local = place is not None and place.loopback
     if row and (not local or row in known.own):
-        return Window(row.window, f"catalogue {row.provider}/{row.id}", output)
+        return ResolvedWindow(row.window, f"catalogue {row.provider}/{row.id}", output)
     if settings.strict:
         raise UnknownModel(model or "")
     family = known.family(model) if model and not local else None
     tokens, source = (family.window, "catalogue family") if family else (SAFE_WINDOW, "default")
     variable = prefixes[0] + MAXIMUM if prefixes else "DEFAULT" + MAXIMUM
-    return Window(tokens, source, output, (_unknown(model, tokens, variable, local),))
+    return ResolvedWindow(tokens, source, output, (_unknown(model, tokens, variable, local),))
 
 
 def recipe_for(name: str, settings: Settings) -> Recipe:
@@ -100,7 +100,7 @@ def imported(name: str) -> Any:
     return found
 
 
-def endpoint(provider: catalog.Provider, settings: Settings, dialect: catalog.Dialect | None = None) -> Endpoint:
+def endpoint(provider: catalog.Provider, settings: Settings, dialect: catalog.Dialect | None = None) -> ProviderAddress:
     """Where to send, and with which key. An address the user set is taken for the provider's main dialect."""
     url = provider.url_of(dialect) if dialect else provider.url
     said = settings.variable(*provider.url_keys)
@@ -108,7 +108,7 @@ def endpoint(provider: catalog.Provider, settings: Settings, dialect: catalog.Di
         url = _address(said, provider.url)
     if url is None:
         raise ValueError(f"{provider.name} does not speak {dialect}: take {provider.dialect}")
-    return Endpoint(url, settings.variable(*provider.keys))
+    return ProviderAddress(url, settings.variable(*provider.keys))
 
 
 def _place(

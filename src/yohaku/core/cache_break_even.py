@@ -9,11 +9,11 @@ import math
 from dataclasses import dataclass
 
 from yohaku.core.folds import View
-from yohaku.core.weigh import Scales
+from yohaku.core.weigh import Weigher
 
 
 @dataclass(frozen=True, slots=True)
-class Prices:
+class CachePrices:
     """Of prompt tokens, as shares of the price without a cache."""
 
     read: float = 0.1
@@ -21,7 +21,7 @@ class Prices:
 
 
 @dataclass(frozen=True, slots=True)
-class Payback:
+class CacheBreakEven:
     saved: int
     """Tokens that are no longer sent, at every step."""
     again: int
@@ -30,28 +30,28 @@ class Payback:
     """After so many the folding has paid for itself; infinite where reading costs nothing."""
 
 
-def payback(old: View, new: View, scales: Scales, prices: Prices) -> Payback:
-    before, after = scales.ledger(old.shown), scales.ledger(new.shown)
-    saved, again = before.total - after.total, after.turns - _same(old, new, scales)
+def break_even(old: View, new: View, weigher: Weigher, prices: CachePrices) -> CacheBreakEven:
+    before, after = weigher.ledger(old.shown), weigher.ledger(new.shown)
+    saved, again = before.total - after.total, after.turns - _same(old, new, weigher)
     gain = saved * prices.read
     steps = again * (prices.write - prices.read) / gain if gain > 0 else math.inf
-    return Payback(saved, again, steps)
+    return CacheBreakEven(saved, again, steps)
 
 
-def _same(old: View, new: View, scales: Scales) -> int:
+def _same(old: View, new: View, weigher: Weigher) -> int:
     """Tokens of the conversation before the first difference."""
     if old.gist != new.gist or old.cut != new.cut:
         return 0
-    same = scales.turn(old.gist.turn) if old.gist else 0
+    same = weigher.turn(old.gist.turn) if old.gist else 0
     for one, other in zip(old.stubbed, new.stubbed, strict=True):
         if one is other:
-            same += scales.turn(one)
+            same += weigher.turn(one)
             continue
         if one.prompt != other.prompt:
             return same
-        same += scales.entries(one.prompt)
+        same += weigher.entries(one.prompt)
         for step, changed in zip(one.steps, other.steps, strict=True):
             if step is not changed and step != changed:
                 return same
-            same += scales.step(step)
+            same += weigher.step(step)
     return same

@@ -11,13 +11,13 @@ from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from yohaku.core.budget import At, Budget
-from yohaku.core.cache_break_even import Payback, Prices, payback
+from yohaku.core.cache_break_even import CacheBreakEven, CachePrices, break_even
 from yohaku.core.errors import Refused, Unanswered
 from yohaku.core.folds import Fold, Gist, View
 from yohaku.core.guard import Guard, Place
 from yohaku.core.meter import Meter
-from yohaku.core.pins import Lean, heaviest
-from yohaku.core.weigh import Ledger, Scales
+from yohaku.core.pins import PinnedWeigher, heaviest
+from yohaku.core.weigh import Ledger, Weigher
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,14 +39,14 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class ReadFile:
     """What a pass asks the surface: a file as it is now."""
 
     path: str
 
 
 @dataclass(frozen=True, slots=True)
-class Folding:
+class FoldStarting:
     """Said once before a folding: the surface may add words for it, or refuse it."""
 
     manual: bool
@@ -55,12 +55,12 @@ class Folding:
     limit: int
 
 
-Effect: TypeAlias = Question | Look | Folding
+Effect: TypeAlias = Question | ReadFile | FoldStarting
 """What a planning yields. It is sent a text: the answer, the file (none: empty), words to add."""
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class PlanOptions:
     """What the surface wants of a planning beyond the recipe."""
 
     manual: bool = False
@@ -75,24 +75,24 @@ class Wish:
     """Steps that are expected to follow; as many as there were so far, where nobody knows."""
     held: frozenset[Place] = frozenset()
     """Places of folds that were undone: they are left open as long as the conversation fits without them."""
-    prices: Prices = field(default_factory=Prices)
+    prices: CachePrices = field(default_factory=CachePrices)
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
+class PassContext:
     """What a pass may know beside the view."""
 
     budget: Budget
-    scales: Scales
+    weigher: Weigher
     ledger: Ledger
     """Of the view as it stands."""
     goal: int
     """Tokens to come down to."""
-    wish: Wish = field(default_factory=Wish)
+    wish: PlanOptions = field(default_factory=PlanOptions)
 
     @property
     def meter(self) -> Meter:
-        return self.scales.meter
+        return self.weigher.meter
 
     @property
     def excess(self) -> int:
@@ -106,12 +106,12 @@ class Room:
         """What the newest prompt and step weigh with all that no folding can touch."""
         turns = view.stubbed
         step = next((turn.steps[-1] for turn in reversed(turns) if turn.steps), None)
-        prompt = self.scales.entries(turns[-1].prompt) if turns else 0
-        return self.ledger.fixed + prompt + (self.scales.step(step) if step else 0)
+        prompt = self.weigher.entries(turns[-1].prompt) if turns else 0
+        return self.ledger.fixed + prompt + (self.weigher.step(step) if step else 0)
 
 
-Asking: TypeAlias = Generator[Effect, str, "list[Fold]"]
-Pass: TypeAlias = Callable[[View, Room], "list[Fold] | Asking"]
+AskingPass: TypeAlias = Generator[Effect, str, "list[Fold]"]
+Pass: TypeAlias = Callable[[View, PassContext], "list[Fold] | AskingPass"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +127,7 @@ class Rung:
     """Fires by what the weight is by now, not by what it was when folding began, as all rungs at "over" do."""
     quiet: bool = False
     """Upkeep that is done at every turn: it is not announced, and so cannot be refused."""
-    when: Callable[[View, Room], bool] | None = None
+    when: Callable[[View, PassContext], bool] | None = None
     """Fires only where this holds too, unless the user asks."""
 
 
@@ -187,7 +187,7 @@ class Outcome:
     """Questions put to a model."""
     failed: tuple[str, ...] = ()
     """Why questions had no answer."""
-    payback: Payback | None = None
+    break_even: CacheBreakEven | None = None
 
 
 ROUNDS = 8
@@ -195,9 +195,9 @@ ROUNDS = 8
 
 
 def plan(
-    view: View, budget: Budget, recipe: Recipe, meter: Meter, wish: Wish | None = None
+    view: View, budget: Budget, recipe: Recipe, meter: Meter, wish: PlanOptions | None = None
 ) -> Generator[Effect, str, Outcome]:
-    wish = wish or Wish()
+    wish = wish or PlanOptions()
     planning = _Planning(view, budget, meter, wish)
     before = planning.after
     if not budget.feasible(planning.ledger):
@@ -216,7 +216,7 @@ def plan(
             planning.view, before, planning.after, _unfolded(planning.after, budget, bool(made)), made, planning.asks
         )
     made = _standing(planning.made, planning.view)
-    back = payback(view, planning.view, planning.scales, wish.prices) if planning.made else None
+    back = break_even(view, planning.view, planning.weigher, wish.prices) if planning.made else None
     failed = tuple(planning.failed)
     return Outcome(planning.view, before, planning.after, planning.verdict(), made, planning.asks, failed, back)
 
@@ -224,12 +224,12 @@ def plan(
 class _Planning:
     """A planning as it goes on."""
 
-    def __init__(self, view: View, budget: Budget, meter: Meter, wish: Wish) -> None:
+    def __init__(self, view: View, budget: Budget, meter: Meter, wish: PlanOptions) -> None:
         self.view, self.budget, self.wish = view, budget, wish
-        self.scales = Scales(meter)
-        self._lean = Lean(meter, view.history, view.pins) if view.pins else None
+        self.weigher = Weigher(meter)
+        self._lean = PinnedWeigher(meter, view.history, view.pins) if view.pins else None
         self.guard = Guard(view, wish.held, meter.count)
-        self.after = self.scales.ledger(view.shown)
+        self.after = self.weigher.ledger(view.shown)
         self.made: list[Fold] = []
         self.asks = 0
         self.failed: list[str] = []
@@ -260,7 +260,7 @@ class _Planning:
             return False
         if not (self._begun or rung.quiet):
             self._begun = True
-            words = yield Folding(self.wish.manual, self.after.total, self.budget.limit)
+            words = yield FoldStarting(self.wish.manual, self.after.total, self.budget.limit)
             self.wish = replace(self.wish, words="\n".join(filter(None, (self.wish.words, words))))
             room = self._room(rung, held)
         proposed, asked = yield from _propose(rung.propose, self.view, room, self.failed)
@@ -268,32 +268,32 @@ class _Planning:
         allowed = self.guard.let(self.view, proposed, held=held, newest=held and rung.level == "over")
         folds = [fold for fold in allowed if fold.after < fold.before]
         candidate = self.view.with_(folds)
-        weight = self.scales.ledger(candidate.shown) if folds else self.after
+        weight = self.weigher.ledger(candidate.shown) if folds else self.after
         if weight.total >= self.after.total:
             self._inflated |= bool(allowed) and not rung.quiet
             return False
         if rung.pays and self.after.total <= self.budget.limit:
-            back = payback(self.view, candidate, self.scales, self.wish.prices)
+            back = break_even(self.view, candidate, self.weigher, self.wish.prices)
             if back.steps > _ahead(self.wish, self.view):
                 return False
         self.view, self.after = candidate, weight
         self.made += folds
         return True
 
-    def _room(self, rung: Rung, held: bool) -> Room:
+    def _room(self, rung: Rung, held: bool) -> PassContext:
         goal = self.budget.at(rung.goal)
         if self.wish.manual:
             goal = min(goal, self.after.total // 2)
         # What is held makes most gists impossible: no model is asked for one that may not stand.
         wish = replace(self.wish, model=False) if held else self.wish
-        return Room(self.budget, self._lean or self.scales, self.ledger, goal, wish)
+        return PassContext(self.budget, self._lean or self.weigher, self.ledger, goal, wish)
 
     def verdict(self) -> Verdict:
         weight, limit = self.after.total, self.budget.limit
         if weight > limit and self._lean is not None:
             pins, free = self.view.pins, weight - self.ledger.fixed + self.after.fixed
             blocked = free <= limit or bool(pins.media)  # by its weight, or as no gist can go over it
-            if blocked and (found := heaviest(self.view.history, pins, self.scales)):
+            if blocked and (found := heaviest(self.view.history, pins, self.weigher)):
                 origin, pin = found
                 return TooBig(f"what is pinned ({origin})", weight, limit, str(pin))
         return _verdict(self.view, self.after, self.budget, bool(self.made), self._inflated)
@@ -309,13 +309,13 @@ def _fires(rung: Rung, budget: Budget, start: int, now: int, manual: bool) -> bo
     return manual or (start >= budget.at(rung.level) and now > budget.at(rung.goal))
 
 
-def _ahead(wish: Wish, view: View) -> int:
+def _ahead(wish: PlanOptions, view: View) -> int:
     """How many steps to expect. What has lasted long lasts long."""
     return len(view.history.steps) if wish.ahead is None else wish.ahead
 
 
 def _propose(
-    propose: Pass, view: View, room: Room, failed: list[str]
+    propose: Pass, view: View, room: PassContext, failed: list[str]
 ) -> Generator[Effect, str, tuple[list[Fold], int]]:
     proposed = propose(view, room)
     if isinstance(proposed, list):

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple, TypeAlias
 
-from yohaku.core.model import Call, History, Part, Result, Step, Text, Turn, Use
+from yohaku.core.model import Call, History, Part, Result, Step, Text, ToolUse, Turn
 from yohaku.core.originals import Slot as Slot
 from yohaku.core.originals import argument_text as argument_text
 from yohaku.core.originals import arguments_of as arguments_of
@@ -23,7 +23,7 @@ from yohaku.core.originals import ref_told as ref_told
 from yohaku.core.originals import said as said
 from yohaku.core.originals import stub_argument as stub_argument
 from yohaku.core.originals import told as told
-from yohaku.core.pins import Pins
+from yohaku.core.pins import PinnedPlaces
 from yohaku.core.pins import shown as shown_pins
 from yohaku.core.thoughts import over, spare
 
@@ -79,7 +79,7 @@ class View:
     stubs: Mapping[str, Mapping[Slot, Stub]] = field(default_factory=dict)
     """By the key of the turn or step they stand on."""
     gists: Mapping[str, Gist] = field(default_factory=dict)
-    pins: Pins = field(default_factory=Pins)
+    pins: PinnedPlaces = field(default_factory=PinnedPlaces)
 
     def with_(self, folds: Iterable[Fold]) -> View:
         stubs = {key: dict(slots) for key, slots in self.stubs.items()}
@@ -281,21 +281,21 @@ def _stubbed(step: Step, stubs: Mapping[Slot, Stub] | None, dropped: Container[S
     for slot, stub in stubs.items():
         if slot.where != "thought":
             item = solid[slot.item]
-            solid[slot.item] = _stubbed_use(item, slot, stub) if isinstance(item, Use) else _standing_in(stub, item)
+            solid[slot.item] = _stubbed_use(item, slot, stub) if isinstance(item, ToolUse) else _standing_in(stub, item)
     if len(solid) == len(step.items):
         return Step(tuple(solid), step.key)
-    shown: dict[int, Part | Use] = dict(zip(map(id, step.solid), solid, strict=True))
+    shown: dict[int, Part | ToolUse] = dict(zip(map(id, step.solid), solid, strict=True))
     gone = {id(thought) for index, thought in enumerate(step.thoughts) if Slot("thought", index) in dropped}
     return Step(tuple(shown.get(id(item), item) for item in step.items if id(item) not in gone), step.key)
 
 
-def _stubbed_use(use: Use, slot: Slot, stub: Stub) -> Use:
+def _stubbed_use(use: ToolUse, slot: Slot, stub: Stub) -> ToolUse:
     if slot.where == "argument":
         arguments = stub_argument(use.call.arguments, slot.part, stub.text)
-        return Use(Call(use.call.id, use.call.name, arguments, use.call.at), use.result)
+        return ToolUse(Call(use.call.id, use.call.name, arguments, use.call.at), use.result)
     parts = list(use.result.parts)
     parts[int(slot.part)] = _standing_in(stub, parts[int(slot.part)])
-    return Use(use.call, Result(tuple(parts), use.result.error, use.result.at))
+    return ToolUse(use.call, Result(tuple(parts), use.result.error, use.result.at))
 
 
 def _standing_in(stub: Stub, part: Part) -> Text:

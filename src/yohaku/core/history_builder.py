@@ -11,13 +11,13 @@ from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from yohaku.core.errors import Malformed
-from yohaku.core.model import Call, History, Part, Reply, Result, Step, Text, Tool, Turn, Use
+from yohaku.core.model import Call, History, Part, Reply, Result, Step, Text, Tool, ToolUse, Turn
 
 if TYPE_CHECKING:
     from hashlib import _Hash
 
 
-class Scribe:
+class HistoryBuilder:
     def __init__(self) -> None:
         self.system: list[Part] = []
         self.tools: list[Tool] = []
@@ -115,7 +115,7 @@ class Scribe:
             chain = _chained(chain, b"prompt", self._prompt)
             turn_key = chain.hex()
         results = self._results
-        items = tuple(Use(item, results[item.id]) if isinstance(item, Call) else item for item in self._reply)
+        items = tuple(ToolUse(item, results[item.id]) if isinstance(item, Call) else item for item in self._reply)
         chain = _chained(chain, b"step", items)
         return Step(items, chain.hex()), turn_key, chain
 
@@ -124,7 +124,7 @@ def history_of(
     turns: Iterable[Turn], system: Iterable[Part] = (), tools: Iterable[Tool] = (), pending: Reply | None = None
 ) -> History:
     """A History of turns made by hand: checked, and each turn and step given its key."""
-    scribe = Scribe()
+    scribe = HistoryBuilder()
     scribe.system, scribe.tools = list(system), list(tools)
     for turn in turns:
         for part in turn.prompt:
@@ -132,7 +132,7 @@ def history_of(
         for step in turn.steps:
             scribe.reply()
             for item in step.items:
-                scribe.say(item.call if isinstance(item, Use) else item)
+                scribe.say(item.call if isinstance(item, ToolUse) else item)
             for use in step.uses:
                 scribe.answer(use.call.id, use.result)
     for said in pending.items if pending else ():
@@ -140,11 +140,11 @@ def history_of(
     return scribe.history()
 
 
-def _chained(chain: bytes, who: bytes, items: Iterable[Part | Use]) -> bytes:
+def _chained(chain: bytes, who: bytes, items: Iterable[Part | ToolUse]) -> bytes:
     """The next link. Ids, wire places and thoughts stay out: clients change or drop them between requests."""
     link = sha256(chain + who)
     for item in items:
-        if isinstance(item, Use):
+        if isinstance(item, ToolUse):
             _add(link, b"c", item.call.name)
             _add(link, b"a", item.call.asked)
             for part in item.result.parts:

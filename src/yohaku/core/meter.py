@@ -21,7 +21,7 @@ def as_called(name: str, arguments: str) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
+class Overhead:
     """Tokens a provider adds around what is said, and the words it puts tools and calls in."""
 
     request: int = 3
@@ -67,7 +67,7 @@ class Meter(Protocol):
     def exact(self) -> bool: ...
 
     @property
-    def frame(self) -> Frame: ...
+    def frame(self) -> Overhead: ...
 
     def count(self, text: str) -> int:
         """Tokens of one text. For an estimate: on the safe side."""

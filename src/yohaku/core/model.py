@@ -78,19 +78,19 @@ class Result:
 
 
 @dataclass(frozen=True, slots=True)
-class Use:
+class ToolUse:
     call: Call
     result: Result
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    items: tuple[Part | Use, ...]
+    items: tuple[Part | ToolUse, ...]
     key: str = field(default="", compare=False, repr=False)
     """Chain hash over everything said up to and with this step; set when it takes its place in a History."""
 
     @property
-    def solid(self) -> tuple[Part | Use, ...]:
+    def solid(self) -> tuple[Part | ToolUse, ...]:
         """The items that count: all but thoughts, which clients drop from one request to the next."""
         for item in self.items:
             if isinstance(item, Opaque) and item.kind == "thought":
@@ -103,8 +103,8 @@ class Step:
         return tuple([item for item in self.items if isinstance(item, Opaque) and item.kind == "thought"])
 
     @property
-    def uses(self) -> tuple[Use, ...]:
-        return tuple([item for item in self.items if isinstance(item, Use)])
+    def uses(self) -> tuple[ToolUse, ...]:
+        return tuple([item for item in self.items if isinstance(item, ToolUse)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +130,7 @@ class Reply:
         missing = [call.id for call in self.calls if call.id not in results]
         if missing:
             raise Malformed(f"call {missing[0]!r} has no result")
-        return Step(tuple(Use(item, results[item.id]) if isinstance(item, Call) else item for item in self.items))
+        return Step(tuple(ToolUse(item, results[item.id]) if isinstance(item, Call) else item for item in self.items))
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from hashlib import sha256
 from typing import Any, Literal, NamedTuple
 
-from yohaku.core.model import Call, Opaque, Part, Step, Text, Turn, Use
+from yohaku.core.model import Call, Opaque, Part, Step, Text, ToolUse, Turn
 
 
 class Slot(NamedTuple):
@@ -58,7 +58,7 @@ def original_at(owner: Turn | Step, slot: Slot) -> str | bytes:
     if slot.where == "thought":
         return said(owner.thoughts[slot.item])
     item = owner.solid[slot.item]
-    if not isinstance(item, Use):
+    if not isinstance(item, ToolUse):
         return said(item)
     if slot.where == "argument":
         return argument_text(item.call, slot.part)
@@ -93,7 +93,7 @@ def _entries(turns: Iterable[Turn]) -> Iterator[str]:
             yield f"## {_speaker(part)}\n{_body(part)}"
         for step in turn.steps:
             for item in step.items:
-                if isinstance(item, Use):
+                if isinstance(item, ToolUse):
                     yield f"## call {item.call.name}\n{item.call.arguments}"
                     who = "## error" if item.result.error else "## result"
                     yield "\n".join([who, *map(_body, item.result.parts)])
@@ -115,7 +115,7 @@ def parts_of(turns: Iterable[Turn]) -> Iterator[Part]:
     for turn in turns:
         yield from turn.prompt
         for item in (item for step in turn.steps for item in step.items):
-            if isinstance(item, Use):
+            if isinstance(item, ToolUse):
                 yield from item.result.parts
             else:
                 yield item

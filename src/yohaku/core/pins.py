@@ -13,9 +13,9 @@ from typing import Literal, NamedTuple
 
 from yohaku.analysis.entities import origin_of
 from yohaku.core.meter import Meter
-from yohaku.core.model import History, Part, Step, Text, Turn, Use
+from yohaku.core.model import History, Part, Step, Text, ToolUse, Turn
 from yohaku.core.originals import Slot, argument_text, arguments_of, media, original_at, ref_of
-from yohaku.core.weigh import Ledger, Scales
+from yohaku.core.weigh import Ledger, Weigher
 
 
 class Pin(NamedTuple):
@@ -30,7 +30,7 @@ class Pin(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Pins:
+class PinnedPlaces:
     """Where what is pinned stands in one history: by the key of the turn or step, then by slot."""
 
     whole: Mapping[str, Mapping[Slot, Pin]] = field(default_factory=dict)
@@ -57,7 +57,7 @@ Known = dict[tuple[str, Pin], tuple[Slot, ...]]
 """Which slots of a turn or step a pin was found in, so that a history that grows is not looked through again."""
 
 
-def find(history: History, pins: Iterable[Pin], known: Known | None = None) -> Pins:
+def find(history: History, pins: Iterable[Pin], known: Known | None = None) -> PinnedPlaces:
     """A ref is pinned wherever it stands; a passage where it was said first."""
     known = {} if known is None else known
     whole: dict[str, dict[Slot, Pin]] = {}
@@ -79,7 +79,7 @@ def find(history: History, pins: Iterable[Pin], known: Known | None = None) -> P
         if any(_is_media(owner, slot) for slot in whole.get(owner.key, ())):
             shown.add(owner.key)
     keys = frozenset(pin.value for pin in given if pin.kind == "key")
-    return Pins({key: slots for key, slots in whole.items() if slots}, passages, frozenset(shown), keys)
+    return PinnedPlaces({key: slots for key, slots in whole.items() if slots}, passages, frozenset(shown), keys)
 
 
 def _thoughts(owner: Turn | Step, pin: Pin) -> Iterator[Slot]:
@@ -114,7 +114,7 @@ def _slots(owner: Turn | Step) -> Iterator[Slot]:
         yield from (Slot("prompt", index) for index, part in enumerate(owner.prompt) if _may_be_folded(part))
         return
     for index, item in enumerate(owner.solid):
-        if isinstance(item, Use):
+        if isinstance(item, ToolUse):
             yield from (Slot("argument", index, name) for name in arguments_of(item.call.arguments))
             parts = enumerate(item.result.parts)
             yield from (Slot("result", index, number) for number, part in parts if _may_be_folded(part))
@@ -144,7 +144,7 @@ def part_at(owner: Turn | Step, slot: Slot) -> Part | None:
     if slot.where == "thought":
         return owner.thoughts[slot.item]
     item = owner.solid[slot.item]
-    if not isinstance(item, Use):
+    if not isinstance(item, ToolUse):
         return item
     return None if slot.where == "argument" else item.result.parts[int(slot.part)]
 
@@ -156,7 +156,7 @@ TITLE_JA = "ユーザーがピン留めしたもの(原文のまま):"
 _KANA = re.compile(r"[ぁ-ヿ]")
 
 
-def shown(hidden: Iterable[Turn], pins: Pins, header: str) -> str:
+def shown(hidden: Iterable[Turn], pins: PinnedPlaces, header: str) -> str:
     """What is pinned in hidden turns, each once and under its call, in the language of the gist's first line."""
     told: dict[str, str] = {}
     for owner in _owners(hidden):
@@ -171,7 +171,7 @@ def title_in(text: str) -> str:
     return TITLE_JA if _KANA.search(text) else TITLE
 
 
-def _pinned(owner: Turn | Step, pins: Pins) -> Iterator[tuple[Slot, str]]:
+def _pinned(owner: Turn | Step, pins: PinnedPlaces) -> Iterator[tuple[Slot, str]]:
     for slot in sorted(pins.whole.get(owner.key, ()), key=str) if owner.key else ():
         original = original_at(owner, slot)
         if isinstance(original, str) and original:
@@ -187,7 +187,7 @@ def titled(owner: Turn | Step, slot: Slot) -> str:
     if slot.where == "thought":
         return "assistant"
     item = owner.solid[slot.item]
-    if not isinstance(item, Use):
+    if not isinstance(item, ToolUse):
         return "assistant"
     return f"`{origin_of(item)}`" + (f" {slot.part}" if slot.where == "argument" else "")
 
@@ -195,10 +195,10 @@ def titled(owner: Turn | Step, slot: Slot) -> str:
 # On the scales
 
 
-class Lean(Scales):
+class PinnedWeigher(Weigher):
     """Scales on which what is pinned weighs nothing."""
 
-    def __init__(self, meter: Meter, history: History, pins: Pins) -> None:
+    def __init__(self, meter: Meter, history: History, pins: PinnedPlaces) -> None:
         super().__init__(meter)
         self.tail = ""
         """What the gist that stands now shows of it."""
@@ -210,7 +210,7 @@ class Lean(Scales):
                 part = part_at(owner, slot)
                 if part is not None:
                     self._parts.add(id(part))
-                elif isinstance(owner, Step) and isinstance(use := owner.solid[slot.item], Use):
+                elif isinstance(owner, Step) and isinstance(use := owner.solid[slot.item], ToolUse):
                     self._arguments.setdefault(id(use.call), []).append(argument_text(use.call, slot.part))
 
     def part(self, part: Part) -> int:
@@ -220,7 +220,7 @@ class Lean(Scales):
             return self.meter.count(part.text.removesuffix(self.tail))
         return super().part(part)
 
-    def use(self, use: Use) -> int:
+    def use(self, use: ToolUse) -> int:
         pinned = self._arguments.get(id(use.call), ())
         return max(0, super().use(use) - sum(map(self.meter.count, pinned)))
 
@@ -230,13 +230,13 @@ class Lean(Scales):
         return replace(lean, system=lean.system + weight.total - lean.total)
 
 
-def heaviest(history: History, pins: Pins, scales: Scales) -> tuple[str, Pin] | None:
+def heaviest(history: History, pins: PinnedPlaces, weigher: Weigher) -> tuple[str, Pin] | None:
     """Of what is pinned the piece that weighs most, by where it comes from."""
     found: list[tuple[int, str, Pin]] = []
     for owner in _owners(history.turns):
         for slot, pin in pins.whole.get(owner.key, {}).items():
             part = part_at(owner, slot) or Text(str(original_at(owner, slot)))
-            found.append((scales.part(part), titled(owner, slot), pin))
+            found.append((weigher.part(part), titled(owner, slot), pin))
         for slot, said in pins.passages.get(owner.key, {}).items():
-            found += [(scales.part(Text(pin.value)), titled(owner, slot), pin) for pin in said]
+            found += [(weigher.part(Text(pin.value)), titled(owner, slot), pin) for pin in said]
     return max(found, key=lambda one: one[0])[1:] if found else None

@@ -8,16 +8,16 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from yohaku.analysis.retention import Facts, survey, tally
+from yohaku.analysis.retention import RetentionCounts, survey, tally
 from yohaku.analysis.rules import standing
-from yohaku.core.cache_break_even import Payback
+from yohaku.core.cache_break_even import CacheBreakEven
 from yohaku.core.engine import Inflated, Outcome, TooBig, Verdict
 from yohaku.core.folds import Fold
-from yohaku.core.model import Turn, Use
+from yohaku.core.model import ToolUse, Turn
 
 
 @dataclass(frozen=True, slots=True)
-class Survived:
+class PieceCounts:
     """Pieces of the conversation: texts, calls, results, images."""
 
     kept: int
@@ -51,9 +51,9 @@ class Receipt:
         return self.billed(self.outcome.after.total)
 
     @property
-    def payback(self) -> Payback | None:
+    def payback(self) -> CacheBreakEven | None:
         """What this folding saves and costs; None when nothing was folded now."""
-        return self.outcome.payback
+        return self.outcome.break_even
 
     @property
     def asks(self) -> int:
@@ -66,11 +66,11 @@ class Receipt:
         return (*((view.gist,) if view.gist else ()), *view.live)
 
     @cached_property
-    def survived(self) -> Survived:
+    def survived(self) -> PieceCounts:
         view = self.outcome.view
         hidden = _pieces(view.hidden(view.cut)) if view.gist else 0
         folded = len({(stub.key, stub.slot.where, stub.slot.item) for stub in view.live})
-        return Survived(_pieces(view.visible()) - folded, hidden + folded)
+        return PieceCounts(_pieces(view.visible()) - folded, hidden + folded)
 
     @cached_property
     def rules(self) -> tuple[str, ...]:
@@ -78,7 +78,7 @@ class Receipt:
         return standing(self.outcome.view.history.turns)
 
     @cached_property
-    def facts(self) -> Facts:
+    def facts(self) -> RetentionCounts:
         """What became of the facts in what is hidden, now or before: those that matter most."""
         return tally(survey(self.outcome.view))
 
@@ -107,6 +107,6 @@ class Receipt:
 def _pieces(turns: Iterable[Turn]) -> int:
     """A call and its result are two; folding parts of one of them folds one."""
     return sum(
-        len(turn.prompt) + sum(2 if isinstance(item, Use) else 1 for step in turn.steps for item in step.items)
+        len(turn.prompt) + sum(2 if isinstance(item, ToolUse) else 1 for step in turn.steps for item in step.items)
         for turn in turns
     )

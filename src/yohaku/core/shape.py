@@ -7,8 +7,8 @@ from unicodedata import east_asian_width
 
 from yohaku.core.folds import Slot, Stub, View, stub_argument
 from yohaku.core.meter import Meter
-from yohaku.core.model import Call, Part, Result, Step, Text, Use
-from yohaku.core.weigh import Scales
+from yohaku.core.model import Call, Part, Result, Step, Text, ToolUse
+from yohaku.core.weigh import Weigher
 
 WIDTH = 60
 
@@ -41,7 +41,7 @@ def _step(view: View, step: Step, meter: Meter | None) -> Iterator[str]:
     dropped = {id(step.thoughts[slot.item]): stub for slot, stub in view.dropped.get(step.key, _NONE).items()}
     for item in step.items:
         index = order.get(id(item), -1)
-        if isinstance(item, Use):
+        if isinstance(item, ToolUse):
             yield _call(item.call, index, stubs, meter)
             yield from _result(item.result, index, stubs, meter)
         elif stub := dropped.get(id(item)):
@@ -77,7 +77,7 @@ _NONE: Mapping[Slot, Stub] = {}
 def _line(who: str, part: Part, meter: Meter | None, ref: str = "") -> str:
     text = part.text if isinstance(part, Text) else f"({part.kind} {part.mime})"
     text = text.replace(f"; ref={ref}", "") if ref else text
-    weight = _weight(Scales(meter).part(part), meter) if meter else ""
+    weight = _weight(Weigher(meter).part(part), meter) if meter else ""
     return f"{who:10} {weight}{_short(text)}{' | ref=' + ref if ref else ''}"
 
 

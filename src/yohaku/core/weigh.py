@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from yohaku.core.meter import Meter
-from yohaku.core.model import History, Part, Step, Text, Tool, Turn, Use
+from yohaku.core.model import History, Part, Step, Text, Tool, ToolUse, Turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Ledger:
         return self.request + self.system + self.tools
 
 
-class Scales:
+class Weigher:
     """A meter put to use on whole values. It knows a step it has weighed before, as long as it lives."""
 
     def __init__(self, meter: Meter) -> None:
@@ -75,7 +75,7 @@ class Scales:
         entries = set()
         total = 0
         for item in step.solid if self.frame.forgets and not step.uses else step.items:
-            if isinstance(item, Use):
+            if isinstance(item, ToolUse):
                 if not self.frame.apart:
                     entries.add(item.call.at[:1])
                 total += self.use(item)
@@ -88,7 +88,7 @@ class Scales:
         self._known[id(step)] = step, total
         return total
 
-    def use(self, use: Use) -> int:
+    def use(self, use: ToolUse) -> int:
         call = sum(map(self.meter.count, self.frame.invoke(use.call.name, use.call.arguments)))
         return self.frame.call + call + self.frame.result + self.parts(use.result.parts)
 
@@ -114,4 +114,4 @@ class Scales:
 
 
 def weigh(shown: History, meter: Meter) -> Ledger:
-    return Scales(meter).ledger(shown)
+    return Weigher(meter).ledger(shown)

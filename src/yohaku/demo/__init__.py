@@ -25,7 +25,7 @@ PAUSE = 0.03
 
 
 @dataclass
-class Tally:
+class DemoTotals:
     steps: int = 0
     over: int = 0
     """Requests that would not have fitted as they were."""
@@ -42,7 +42,7 @@ def play(window: int, lang: str, fast: bool = False, out: TextIO | None = None) 
     requests = list(_requests(messages))
     plain = Session(window=1 << 40, reserve=0)
     session = Session(window=window)
-    tally = Tally()
+    tally = DemoTotals()
     screen = _Screen(out, lang, live=out.isatty())
     plain.fit(messages)
     assert plain.receipt
@@ -71,7 +71,7 @@ def _requests(messages: list[dict[str, Any]]) -> Iterator[int]:
 
 
 def _step(
-    session: Session, plain: Session, messages: list[Any], number: int, tally: Tally, screen: _Screen, steps: int
+    session: Session, plain: Session, messages: list[Any], number: int, tally: DemoTotals, screen: _Screen, steps: int
 ) -> None:
     plain.fit(messages)
     session.fit(messages)

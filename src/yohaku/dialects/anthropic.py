@@ -11,8 +11,8 @@ from collections.abc import Iterator
 
 from yohaku.core.errors import Malformed
 from yohaku.core.folds import ref_of
-from yohaku.core.history_builder import Scribe
-from yohaku.core.model import Call, History, Opaque, Part, Path, Result, Step, Text, Tool, Use
+from yohaku.core.history_builder import HistoryBuilder
+from yohaku.core.model import Call, History, Opaque, Part, Path, Result, Step, Text, Tool, ToolUse
 from yohaku.dialects.dialect import Answer, Dialect, Json, Usage, arguments_object, arguments_text, dump, text_at
 from yohaku.dialects.sse import events
 from yohaku.dialects.tool_definitions import objects, signature
@@ -38,14 +38,14 @@ class Anthropic(Dialect):
     name = "anthropic"
     entries = "messages"
 
-    def open(self, scribe: Scribe, body: dict[str, Json]) -> None:
+    def open(self, scribe: HistoryBuilder, body: dict[str, Json]) -> None:
         scribe.system += _content(body.get("system"), ("system",), "system")
         choice = body.get("tool_choice")
         scribe.forced = isinstance(choice, dict) and choice.get("type") in ("any", "tool")
         for number, tool in enumerate(objects(body.get("tools"), "tools", "tools")):
             scribe.tools.append(Tool(str(tool.get("name", "")), dump(_unmarked(tool)), ("tools", number)))
 
-    def entry(self, scribe: Scribe, index: int, entry: dict[str, Json]) -> None:
+    def entry(self, scribe: HistoryBuilder, index: int, entry: dict[str, Json]) -> None:
         content = entry.get("content")
         match entry.get("role"):
             case "user" if index == 0 and content == OPENING:
@@ -102,7 +102,7 @@ class Anthropic(Dialect):
         return {"type": "text", "text": text, **mark}
 
     def read_reply(self, body: dict[str, Json]) -> Answer:
-        scribe = Scribe()
+        scribe = HistoryBuilder()
         scribe.where = "reply"
         _assistant(scribe, 0, body.get("content"))
         return Answer(scribe.said(), usage_of(body.get("usage")), str(body.get("stop_reason") or ""))
@@ -151,7 +151,7 @@ def usage_of(usage: Json) -> Usage | None:
     )
 
 
-def _assistant(scribe: Scribe, index: int, content: Json) -> None:
+def _assistant(scribe: HistoryBuilder, index: int, content: Json) -> None:
     # Neighbouring messages of the model's are one reply to the API, as long as no result stands between them.
     if len(scribe.open_calls) < len(scribe.said().calls):
         scribe.reply()
@@ -260,7 +260,7 @@ def block_of(part: Part) -> Json:
 def _said(step: Step) -> list[Json]:
     blocks: list[Json] = []
     for item in step.items:
-        if isinstance(item, Use):
+        if isinstance(item, ToolUse):
             arguments = arguments_object(item.call.arguments)
             blocks.append({"type": "tool_use", "id": _id(item), "name": item.call.name, "input": arguments})
         elif isinstance(item, Opaque) and item.form != "json":
@@ -272,14 +272,14 @@ def _said(step: Step) -> list[Json]:
     return blocks
 
 
-def _result_block(use: Use) -> Json:
+def _result_block(use: ToolUse) -> Json:
     block: dict[str, Json] = {"type": "tool_result", "tool_use_id": _id(use)}
     if content := list(filter(None, map(block_of, use.result.parts))):
         block["content"] = _shortened(content)
     return {**block, "is_error": True} if use.result.error else block
 
 
-def _id(use: Use) -> str:
+def _id(use: ToolUse) -> str:
     """Ids of other dialects may hold what this one refuses."""
     return use.call.id if LAWFUL_ID.fullmatch(use.call.id) else f"call_{ref_of(use.call.id)}"
 

@@ -16,8 +16,8 @@ import msgspec
 
 from yohaku.core.errors import Malformed, Unreadable
 from yohaku.core.folds import Cut, Gist, Stub, View, stub_argument
-from yohaku.core.history_builder import Scribe
-from yohaku.core.model import History, Opaque, Path, Reply, Step, Turn, Use
+from yohaku.core.history_builder import HistoryBuilder
+from yohaku.core.model import History, Opaque, Path, Reply, Step, ToolUse, Turn
 from yohaku.dialects import sse
 
 Json = Any
@@ -53,7 +53,7 @@ class Answer:
     """The provider's own word for why it stopped."""
 
 
-class Sent(NamedTuple):
+class SentEntries(NamedTuple):
     kept: tuple[int, ...]
     """Indices of entries before `since` that stay: system texts, the prompt that is being answered."""
     since: int
@@ -67,11 +67,11 @@ class Dialect(ABC):
     event_end: ClassVar[str] = "\n\n"
 
     @abstractmethod
-    def open(self, scribe: Scribe, body: dict[str, Json]) -> None:
+    def open(self, scribe: HistoryBuilder, body: dict[str, Json]) -> None:
         """Read what stands beside the conversation: system texts and tools in fields of their own."""
 
     @abstractmethod
-    def entry(self, scribe: Scribe, index: int, entry: dict[str, Json]) -> None:
+    def entry(self, scribe: HistoryBuilder, index: int, entry: dict[str, Json]) -> None:
         """Read one entry of the conversation."""
 
     @abstractmethod
@@ -115,8 +115,8 @@ class Dialect(ABC):
     def with_entries(self, body: Json, entries: list[Json]) -> Json:
         return entries if isinstance(body, list) else {**body, self.entries: entries}
 
-    def read(self, body: Json) -> Reading:
-        reading = Reading(self, body)
+    def read(self, body: Json) -> IncrementalReader:
+        reading = IncrementalReader(self, body)
         reading.read_on()
         return reading
 
@@ -137,19 +137,19 @@ class Dialect(ABC):
             entries = self._cut(entries, view, gist)
         return self.with_entries(body, entries)
 
-    def sent(self, view: View, count: int) -> Sent:
+    def sent(self, view: View, count: int) -> SentEntries:
         """Which of so many entries are sent, as they were or with stubs in them."""
         if not view.gist:
-            return Sent((), 0)
+            return SentEntries((), 0)
         turn, *later = view.visible()
         after = [at[0] for at in (*_places(turn.steps), *(at for t in later for at in _turn_places(t))) if at]
         since = min((int(i) for i in after), default=count)
         kept = {part.at[0] for part in (*view.history.system, *turn.prompt) if part.at}
-        return Sent(tuple(sorted(i for i in kept if isinstance(i, int) and i < since)), since)
+        return SentEntries(tuple(sorted(i for i in kept if isinstance(i, int) and i < since)), since)
 
     def _put(self, entries: list[Json], stub: Stub, owner: Turn | Step) -> None:
         part: Any = owner.prompt[stub.slot.item] if isinstance(owner, Turn) else owner.solid[stub.slot.item]
-        if isinstance(part, Use):
+        if isinstance(part, ToolUse):
             part = part.call if stub.slot.where == "argument" else part.result.parts[int(stub.slot.part)]
         index = part.at[0]
         old = dig(entries[index], part.at[1:])
@@ -193,7 +193,7 @@ class Dialect(ABC):
 
 def _places(steps: Iterable[Step]) -> Iterable[Path]:
     for item in (item for step in steps for item in step.items):
-        if isinstance(item, Use):
+        if isinstance(item, ToolUse):
             yield item.call.at
             yield item.result.at
         else:
@@ -206,16 +206,16 @@ def _turn_places(turn: Turn) -> Iterable[Path]:
 
 
 LOOKED_AT = 128
-"""Entries that are not sent, and yet compared in depth at each look; see `Reading.extends_to`."""
+"""Entries that are not sent, and yet compared in depth at each look; see `IncrementalReader.extends_to`."""
 
 
-class Reading:
+class IncrementalReader:
     """A body being read. Kept between requests, so that one which only adds to the last is read from there on."""
 
     def __init__(self, dialect: Dialect, body: Json) -> None:
         self.dialect = dialect
         self.body = body
-        self.scribe = Scribe()
+        self.scribe = HistoryBuilder()
         self._beside: Json = None
         self._held: list[Json] = []
         """The entries themselves, as they were given."""
@@ -249,7 +249,7 @@ class Reading:
             except RecursionError:
                 raise Malformed("this is nested too deeply", self.scribe.where) from None
 
-    def extends_to(self, body: Json, sent: Sent) -> bool:
+    def extends_to(self, body: Json, sent: SentEntries) -> bool:
         """Whether `body` begins with all that was read.
 
         Entries that were replaced are noticed at once. Those that are the same objects as before may have been edited

@@ -13,8 +13,8 @@ from functools import cache
 
 from yohaku.core.errors import Malformed
 from yohaku.core.folds import View, ref_of
-from yohaku.core.history_builder import Scribe
-from yohaku.core.model import Call, History, Opaque, Part, Path, Result, Step, Text, Tool, Use
+from yohaku.core.history_builder import HistoryBuilder
+from yohaku.core.model import Call, History, Opaque, Part, Path, Result, Step, Text, Tool, ToolUse
 from yohaku.dialects.dialect import (
     Answer,
     Dialect,
@@ -55,7 +55,7 @@ class Gemini(Dialect):
             return [body["contents"]]
         return super().entries_of(body)
 
-    def open(self, scribe: Scribe, body: dict[str, Json]) -> None:
+    def open(self, scribe: HistoryBuilder, body: dict[str, Json]) -> None:
         key, system = _field(body, "systemInstruction")
         if isinstance(system, str):
             scribe.system += (Text(system, at=(key,)),) if system else ()
@@ -66,7 +66,7 @@ class Gemini(Dialect):
         for number, group in enumerate([groups] if isinstance(groups, dict) else objects(groups, "tools", "tools")):
             scribe.tools += _tools(group, ("tools", number) if groups is not group else ("tools",))
 
-    def entry(self, scribe: Scribe, index: int, entry: dict[str, Json]) -> None:
+    def entry(self, scribe: HistoryBuilder, index: int, entry: dict[str, Json]) -> None:
         match entry.get("role"):
             case "user" if index == 0 and entry.get("parts") == [{"text": OPENING}]:
                 return
@@ -144,7 +144,7 @@ class Gemini(Dialect):
                 stop = str(_field(candidate, "finishReason")[1] or stop)
                 for part, _ in _parts(candidate.get("content") or {}, (), "reply"):
                     _add_part(parts, part)
-        scribe = Scribe()
+        scribe = HistoryBuilder()
         scribe.where = "reply"
         # Replies follow one another: only an id made from the whole of one is not made again for the next.
         _model(scribe, _parts({"parts": parts}, (0,), "reply"), f"call-{made}")
@@ -189,7 +189,7 @@ def _parts(content: Json, at: Path, where: str) -> Iterator[tuple[dict[str, Json
             yield part, (*at, "parts", number)
 
 
-def _user(scribe: Scribe, parts: list[tuple[dict[str, Json], Path]]) -> None:
+def _user(scribe: HistoryBuilder, parts: list[tuple[dict[str, Json], Path]]) -> None:
     """Results first: here, other than elsewhere, the user's words may stand before them in one content."""
     for part, at in parts:
         key, response = _field(part, "functionResponse")
@@ -204,7 +204,7 @@ def _user(scribe: Scribe, parts: list[tuple[dict[str, Json], Path]]) -> None:
                 scribe.prompt(said)
 
 
-def _model(scribe: Scribe, parts: Iterable[tuple[dict[str, Json], Path]], made: str) -> None:
+def _model(scribe: HistoryBuilder, parts: Iterable[tuple[dict[str, Json], Path]], made: str) -> None:
     # Neighbouring contents of the model's are one reply, as long as no result stands between them.
     if len(scribe.open_calls) < len(scribe.said().calls):
         scribe.reply()
@@ -264,7 +264,7 @@ def _call(call: Json, at: Path, made: str, where: str) -> Call:
     return Call(text_at(call.get("id") or made, where, "id"), name, arguments_text(args), (*at, "args"))
 
 
-def _result(response: Json, at: Path, key: str, scribe: Scribe) -> tuple[str, Result]:
+def _result(response: Json, at: Path, key: str, scribe: HistoryBuilder) -> tuple[str, Result]:
     if not isinstance(response, dict):
         raise Malformed(f"functionResponse must be an object, not {kind_of(response)}", scribe.where)
     answer = {} if response.get("response") is None else response["response"]
@@ -276,7 +276,7 @@ def _result(response: Json, at: Path, key: str, scribe: Scribe) -> tuple[str, Re
     return _answered(response, scribe), Result(tuple(parts), bool(answer.get("error")), at)
 
 
-def _answered(response: dict[str, Json], scribe: Scribe) -> str:
+def _answered(response: dict[str, Json], scribe: HistoryBuilder) -> str:
     """The id of the call this answers. Some clients give ids to results only: those count as none."""
     name = text_at(response.get("name"), scribe.where, "the name of a function response")
     given = text_at(response.get("id") or "", scribe.where, "id")
@@ -357,7 +357,7 @@ def part_of(part: Part) -> Json:
 def _said(step: Step) -> Iterator[Json]:
     signed: dict[str, Json] = {}
     for item in step.items:
-        if isinstance(item, Use):
+        if isinstance(item, ToolUse):
             args = arguments_object(item.call.arguments)
             yield {"functionCall": {"id": item.call.id, "name": item.call.name, "args": args}, **signed}
         elif part := part_of(item):
@@ -368,7 +368,7 @@ def _said(step: Step) -> Iterator[Json]:
         signed = {}
 
 
-def _response(use: Use) -> Json:
+def _response(use: ToolUse) -> Json:
     texts = [part.text for part in use.result.parts if isinstance(part, Text)]
     answer = {"error" if use.result.error else "output": texts if len(texts) > 1 else "".join(texts)}
     response: dict[str, Json] = {"id": use.call.id, "name": use.call.name, "response": answer}

@@ -11,8 +11,8 @@ from hashlib import blake2b
 
 from yohaku.core.errors import Malformed
 from yohaku.core.folds import View
-from yohaku.core.history_builder import Scribe
-from yohaku.core.model import Call, History, Opaque, Part, Reply, Result, Step, Text, Tool, Use
+from yohaku.core.history_builder import HistoryBuilder
+from yohaku.core.model import Call, History, Opaque, Part, Reply, Result, Step, Text, Tool, ToolUse
 from yohaku.dialects.dialect import (
     Answer,
     Dialect,
@@ -36,12 +36,12 @@ class Ollama(Dialect):
     entries = "messages"
     event_end = "\n"
 
-    def open(self, scribe: Scribe, body: dict[str, Json]) -> None:
+    def open(self, scribe: HistoryBuilder, body: dict[str, Json]) -> None:
         for index, tool in enumerate(objects(body.get("tools"), "tools", "this")):
             function = object_or_empty(tool.get("function")) or tool
             scribe.tools.append(Tool(str(function.get("name", "")), dump(tool), ("tools", index)))
 
-    def entry(self, scribe: Scribe, index: int, entry: dict[str, Json]) -> None:
+    def entry(self, scribe: HistoryBuilder, index: int, entry: dict[str, Json]) -> None:
         parts = _parts(index, entry, scribe.where)
         match entry.get("role"):
             case "system" if not scribe.began:
@@ -160,7 +160,7 @@ def _id(index: int, number: int, when: str, said: str) -> str:
     return f"call_{blake2b(f'{when}:{number}:{said}'.encode('utf-8', 'replace'), digest_size=8).hexdigest()}"
 
 
-def _answered(scribe: Scribe, entry: dict[str, Json]) -> str:
+def _answered(scribe: HistoryBuilder, entry: dict[str, Json]) -> str:
     if entry.get("tool_call_id"):
         return text_at(entry["tool_call_id"], scribe.where, "tool_call_id")
     name = entry.get("tool_name") or entry.get("name") or ""
@@ -228,7 +228,7 @@ def _call_of(call: Call) -> Json:
     return {"id": call.id, "function": {"name": call.name, "arguments": arguments_object(call.arguments)}}
 
 
-def _result(use: Use) -> dict[str, Json]:
+def _result(use: ToolUse) -> dict[str, Json]:
     found = _messages("tool", use.result.parts)
     message: dict[str, Json] = {"role": "tool", "tool_name": use.call.name, "tool_call_id": use.call.id}
     message["content"] = "\n".join(part["content"] for part in found if part["content"])

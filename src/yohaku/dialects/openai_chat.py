@@ -9,7 +9,7 @@ import json
 from typing import Any
 
 from yohaku.core.errors import Malformed
-from yohaku.core.history_builder import Scribe
+from yohaku.core.history_builder import HistoryBuilder
 from yohaku.core.model import Call, History, Opaque, Part, Path, Reply, Result, Step, Text, Tool, Turn
 from yohaku.dialects.dialect import Answer, Dialect, Json, Usage, dump, kind_of, media_from_url, media_url, text_at
 from yohaku.dialects.sse import events
@@ -27,13 +27,13 @@ class OpenAIChat(Dialect):
     name = "openai_chat"
     entries = "messages"
 
-    def open(self, scribe: Scribe, body: dict[str, Json]) -> None:
+    def open(self, scribe: HistoryBuilder, body: dict[str, Json]) -> None:
         scribe.forced = body.get("tool_choice") not in (None, "auto", "none")
         for index, tool in enumerate(objects(body.get("tools"), "tools", "this")):
             function = object_or_empty(tool.get("function")) or object_or_empty(tool.get("custom")) or tool
             scribe.tools.append(Tool(str(function.get("name", "")), dump(tool), ("tools", index)))
 
-    def entry(self, scribe: Scribe, index: int, entry: dict[str, Json]) -> None:
+    def entry(self, scribe: HistoryBuilder, index: int, entry: dict[str, Json]) -> None:
         match entry.get("role"):
             case "system" | "developer":
                 self._system(scribe, index, entry)
@@ -54,7 +54,7 @@ class OpenAIChat(Dialect):
             case role:
                 raise Malformed(f"unknown role {role!r}", scribe.where)
 
-    def _system(self, scribe: Scribe, index: int, entry: dict[str, Json]) -> None:
+    def _system(self, scribe: HistoryBuilder, index: int, entry: dict[str, Json]) -> None:
         began = scribe.began
         for part in _content(entry.get("content"), (index, "content"), scribe.where):
             if not began:
@@ -62,7 +62,7 @@ class OpenAIChat(Dialect):
             else:
                 scribe.prompt(Text(part.text, "system", part.at) if isinstance(part, Text) else part)
 
-    def _assistant(self, scribe: Scribe, index: int, entry: dict[str, Json]) -> None:
+    def _assistant(self, scribe: HistoryBuilder, index: int, entry: dict[str, Json]) -> None:
         scribe.reply()
         for field in THOUGHTS:
             if entry.get(field):
@@ -265,7 +265,7 @@ def _step(step: Step) -> list[Json]:
 
 
 def _reply(message: dict[str, Json]) -> Reply:
-    scribe = Scribe()
+    scribe = HistoryBuilder()
     OpenAIChat()._assistant(scribe, 0, message)
     return scribe.said()
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 import json
 
 from yohaku.core.errors import Malformed, Unreadable
-from yohaku.core.history_builder import Scribe
-from yohaku.core.model import Call, History, Opaque, Part, Path, Reply, Result, Step, Text, Tool, Use
+from yohaku.core.history_builder import HistoryBuilder
+from yohaku.core.model import Call, History, Opaque, Part, Path, Reply, Result, Step, Text, Tool, ToolUse
 from yohaku.dialects.dialect import (
     RAW,
     Answer,
@@ -65,7 +65,7 @@ class OpenAIResponses(Dialect):
     name = "openai_responses"
     entries = "input"
 
-    def open(self, scribe: Scribe, body: dict[str, Json]) -> None:
+    def open(self, scribe: HistoryBuilder, body: dict[str, Json]) -> None:
         scribe.partial = bool(body.get("previous_response_id") or body.get("conversation"))
         if body.get("instructions"):
             text = text_at(body["instructions"], "instructions", "this")
@@ -87,7 +87,7 @@ class OpenAIResponses(Dialect):
             return {**body, self.entries: entries[0]["content"]}
         return super().with_entries(body, entries)
 
-    def entry(self, scribe: Scribe, index: int, entry: dict[str, Json]) -> None:
+    def entry(self, scribe: HistoryBuilder, index: int, entry: dict[str, Json]) -> None:
         match entry.get("type") or ("message" if "role" in entry else None):
             case "message":
                 _message(scribe, index, entry)
@@ -133,7 +133,7 @@ class OpenAIResponses(Dialect):
         return {"type": "input_text", "text": text}
 
     def read_reply(self, body: dict[str, Json]) -> Answer:
-        scribe = Scribe()
+        scribe = HistoryBuilder()
         for index, item in enumerate(objects(body.get("output"), "output", "this")):
             scribe.where = f"output[{index}]"
             self.entry(scribe, index, item)
@@ -178,7 +178,7 @@ def usage_of(body: dict[str, Json]) -> Usage | None:
     return billed(number(usage.get("input_tokens")), read, written, number(usage.get("output_tokens")))
 
 
-def _message(scribe: Scribe, index: int, entry: dict[str, Json]) -> None:
+def _message(scribe: HistoryBuilder, index: int, entry: dict[str, Json]) -> None:
     began, role = scribe.began, entry.get("role")
     if role not in ("user", "assistant", "system", "developer"):
         raise Malformed(f"unknown role {role!r}", scribe.where)
@@ -196,7 +196,7 @@ def _message(scribe: Scribe, index: int, entry: dict[str, Json]) -> None:
                 (scribe.say if scribe.open_calls else scribe.prompt)(noted)
 
 
-def _output(scribe: Scribe, index: int, entry: dict[str, Json]) -> None:
+def _output(scribe: HistoryBuilder, index: int, entry: dict[str, Json]) -> None:
     call_id = text_at(entry.get("call_id") or entry.get("id"), scribe.where, "call_id")
     parts = _output_parts(index, entry, scribe.where)
     here = any(call.id == call_id for call in scribe.open_calls)
@@ -334,12 +334,12 @@ def _step(step: Step) -> list[Json]:
                 items += _spoken("assistant", item)
             case Opaque():
                 items += [carried] if (carried := _carried(item)) else []
-            case Use():
+            case ToolUse():
                 items.append(_call_item(item))
     return [*items, *(_output_item(use) for use in step.uses)]
 
 
-def _call_item(use: Use) -> Json:
+def _call_item(use: ToolUse) -> Json:
     call = use.call
     if _searched(use):
         asked = json.loads(call.arguments)[0]
@@ -349,7 +349,7 @@ def _call_item(use: Use) -> Json:
     return {"type": "function_call", "call_id": call.id, "name": call.name, "arguments": written}
 
 
-def _output_item(use: Use) -> Json:
+def _output_item(use: ToolUse) -> Json:
     parts = use.result.parts
     if searched := _searched(use):
         return {**_loaded(searched.data), "call_id": use.call.id}
@@ -358,7 +358,7 @@ def _output_item(use: Use) -> Json:
     return {"type": "function_call_output", "call_id": use.call.id, "output": output}
 
 
-def _searched(use: Use) -> Opaque | None:
+def _searched(use: ToolUse) -> Opaque | None:
     match use.result.parts:
         case (Opaque("tool_search_output") as found,):
             return found

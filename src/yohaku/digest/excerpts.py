@@ -18,16 +18,16 @@ from yohaku.analysis.entities import origin_of
 from yohaku.analysis.names import names, words_of
 from yohaku.analysis.tool_calls import arguments, plain
 from yohaku.core.folds import Cut, Slot, View
-from yohaku.core.model import Step, Text, Use
+from yohaku.core.model import Step, Text, ToolUse
 from yohaku.digest.gist import prompts_of
 from yohaku.digest.select_lines import Span, shown
 
 
 @dataclass(frozen=True, slots=True)
-class Scrap:
+class Excerpt:
     """A text that is hidden, and may be shown in part."""
 
-    by: Use | None
+    by: ToolUse | None
     """The call it was given to or came from; None where somebody said it."""
     text: str
     age: int
@@ -48,16 +48,16 @@ REACH = 500_000
 """Characters of what is hidden that are looked at, the newest."""
 
 
-def scraps(view: View, cut: Cut) -> list[Scrap]:
+def scraps(view: View, cut: Cut) -> list[Excerpt]:
     """What is hidden at a cut, in order, as far back as it is looked at."""
     turns = view.hidden(cut)
     age = len(view.history.steps) - sum([len(turn.steps) for turn in turns])
     left = REACH
-    found: list[list[Scrap]] = []
+    found: list[list[Excerpt]] = []
     for turn in reversed(turns):
         said = [list(_scraps_of(step, age + n)) for n, step in enumerate(reversed(turn.steps))]
         age += len(said)
-        for one in (*said, [Scrap(None, text, age, asked=True) for text in prompts_of([turn])]):
+        for one in (*said, [Excerpt(None, text, age, asked=True) for text in prompts_of([turn])]):
             found.append(one)
             left -= sum([len(scrap.text) for scrap in one])
             if left < 0:
@@ -65,18 +65,18 @@ def scraps(view: View, cut: Cut) -> list[Scrap]:
     return [scrap for one in reversed(found) for scrap in one]
 
 
-def _scraps_of(step: Step, age: int) -> Iterator[Scrap]:
+def _scraps_of(step: Step, age: int) -> Iterator[Excerpt]:
     for item in step.items:
-        if isinstance(item, Use):
+        if isinstance(item, ToolUse):
             given = [_value(value) for value in arguments(item).values()]
             short = frozenset([value for value in given if 4 <= len(value) <= LINE and "\n" not in value])
-            yield Scrap(item, "\n".join(given), age, own=True, quotes=short)
-            yield Scrap(item, item.result.text, age)
+            yield Excerpt(item, "\n".join(given), age, own=True, quotes=short)
+            yield Excerpt(item, item.result.text, age)
         elif isinstance(item, Text):
-            yield Scrap(None, item.text, age, own=True)
+            yield Excerpt(None, item.text, age, own=True)
 
 
-def abridged(found: Sequence[Scrap], chosen: Sequence[Sequence[Span]]) -> list[str]:
+def abridged(found: Sequence[Excerpt], chosen: Sequence[Sequence[Span]]) -> list[str]:
     lines: list[str] = []
     last = ""
     ends: dict[str, str] = {}
@@ -103,12 +103,12 @@ _PATH = re.compile(r"(?<![\w.@+~/-])/?[\w.@+~-]+(?:/[\w.@+~-]+)+((?:/[\w.@+~-]+)
 """A path that is longer than its end, which is a file and its folder."""
 
 
-def is_told(scrap: Scrap) -> bool:
+def is_told(scrap: Excerpt) -> bool:
     """Whether its title says all of it."""
     return scrap.own and scrap.by is not None and len(scrap.text) <= LINE and _tells(_label(scrap), scrap.text)
 
 
-def _label(scrap: Scrap) -> str:
+def _label(scrap: Excerpt) -> str:
     return origin_of(scrap.by, LINE) if scrap.by else "user" if scrap.asked else "assistant"
 
 
@@ -146,7 +146,7 @@ def topic(view: View, steps: int = 12, most: int = 4_000) -> frozenset[str]:
 def _texts(items: Iterable[object]) -> Iterator[tuple[Slot, str]]:
     """Each text of a step, an argument by its plain name."""
     for index, item in enumerate(items):
-        if isinstance(item, Use):
+        if isinstance(item, ToolUse):
             for name, value in arguments(item).items():
                 yield Slot("argument", index, name), _value(value)
             for number, part in enumerate(item.result.parts):

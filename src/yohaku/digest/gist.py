@@ -10,16 +10,16 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
-from yohaku.analysis.activity import Story, Trouble, decisions, plan, status, story, troubles
+from yohaku.analysis.activity import Activity, Failure, decisions, plan, status, story, troubles
 from yohaku.analysis.entities import NEWEST, origin_of, rank
-from yohaku.analysis.file_log import File, ledger
+from yohaku.analysis.file_log import FileRecord, ledger
 from yohaku.analysis.touch import How, Lines
 from yohaku.core.model import Text, Turn
 
 Count = Callable[[str], int]
 
 
-class Words(NamedTuple):
+class GistTitles(NamedTuple):
     """The titles of the sections, in the language of the conversation."""
 
     header: str
@@ -39,7 +39,7 @@ class Words(NamedTuple):
     states: dict[How, str]
 
 
-ENGLISH = Words(
+ENGLISH = GistTitles(
     header="[Earlier conversation folded: {what}; ref={ref}]",
     rules="The user's rules, still in force:",
     goal="The goal, as the user put it:",
@@ -57,7 +57,7 @@ ENGLISH = Words(
     states={"read": "read", "created": "created", "modified": "modified", "deleted": "deleted"},
 )
 
-JAPANESE = Words(
+JAPANESE = GistTitles(
     header="[これまでの会話を折りたたみました: {what}; ref={ref}]",
     rules="ユーザーの決まり(今も有効):",
     goal="目的(ユーザーの言葉):",
@@ -78,7 +78,7 @@ JAPANESE = Words(
 _KANA = re.compile(r"[ぁ-ヿ]")
 
 
-def language(turns: Iterable[Turn]) -> Words:
+def language(turns: Iterable[Turn]) -> GistTitles:
     """Japanese where most prompts are: a few letters in ten are kana then."""
     prompts = [text[:2_000] for text in prompts_of(turns)]
     japanese = sum(len(_KANA.findall(text)) * 10 > len(text) for text in prompts)
@@ -98,7 +98,7 @@ def gist(
     tokens: int,
     count: Count,
     rules: tuple[str, ...] = (),
-    words: Words | None = None,
+    words: GistTitles | None = None,
     index: bool = True,
 ) -> str:
     """A text of at most `tokens` for everything in `turns`; empty where not even the ref has room.
@@ -106,7 +106,7 @@ def gist(
     Who shows what was in the results besides wants no `index` of it.
     """
     words = words or language(turns)
-    page = Page(tokens, count)
+    page = GistText(tokens, count)
     if not page.open(_header(turns, ref, words), f"[folded; ref={ref}]"):
         return ""
     page.section(words.rules, [f"- {rule}" for rule in rules])
@@ -118,7 +118,7 @@ def gist(
             page.place = place
             fill(page, page.share(share), words, turns, told)
     elif page.left >= ROOM:
-        _asked(page, page.left, words, turns, Story((), ()))
+        _asked(page, page.left, words, turns, Activity((), ()))
     return page.text()
 
 
@@ -136,7 +136,7 @@ ROOMS = 160
 """Tokens. With less left, nothing is told but what the user asked."""
 
 
-def _header(turns: Sequence[Turn], ref: str, words: Words) -> str:
+def _header(turns: Sequence[Turn], ref: str, words: GistTitles) -> str:
     prompts, steps = len(prompts_of(turns)), sum(len(turn.steps) for turn in turns)
     if words is JAPANESE:
         what = (f"指示 {prompts:,} 件、" if prompts else "") + f"{steps:,} ステップ"
@@ -149,7 +149,7 @@ def _many(count: int, what: str) -> str:
     return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
 
 
-class Page:
+class GistText:
     """A text being filled, line by line, as far as there is room."""
 
     def __init__(self, tokens: int, count: Count) -> None:
@@ -229,7 +229,7 @@ def cut(text: str, tokens: int, count: Count) -> str:
 # Sections
 
 
-def _asked(page: Page, share: int, words: Words, turns: Sequence[Turn], told: Story) -> None:
+def _asked(page: GistText, share: int, words: GistTitles, turns: Sequence[Turn], told: Activity) -> None:
     prompts = list(dict.fromkeys(prompts_of(turns)))
     if not prompts or share < ROOM:
         return
@@ -248,7 +248,7 @@ def _asked(page: Page, share: int, words: Words, turns: Sequence[Turn], told: St
     page.section(words.asked, lines[::-1], share, last=True)
 
 
-def _files(page: Page, share: int, words: Words, turns: Sequence[Turn], told: Story) -> None:
+def _files(page: GistText, share: int, words: GistTitles, turns: Sequence[Turn], told: Activity) -> None:
     found = list(ledger((event.step, touch) for event in told.events for touch in event.touches).values())
     found.sort(key=lambda file: (file.state != "read", file.step))
     lines = [_file(file, file.path, words) for file in found]
@@ -260,7 +260,7 @@ def _files(page: Page, share: int, words: Words, turns: Sequence[Turn], told: St
         page.section(words.files, lines, share, last=True)
 
 
-def _file(file: File, path: str, words: Words) -> str:
+def _file(file: FileRecord, path: str, words: GistTitles) -> str:
     ranges = ", ".join(map(_range, file.ranges[-6:])) if file.ranges and file.ranges != ((1, -1),) else ""
     return f"{words.states[file.state]} {path}{f' [{ranges}]' if ranges else ''}"
 
@@ -288,19 +288,19 @@ def _below(path: str, root: str) -> str:
     return path if path.startswith(("/", "~")) else f"./{path}"
 
 
-def _commands(page: Page, share: int, words: Words, turns: Sequence[Turn], told: Story) -> None:
+def _commands(page: GistText, share: int, words: GistTitles, turns: Sequence[Turn], told: Activity) -> None:
     ran = {event.key: event for event in told.events if event.ran is not None}
     events = sorted(ran.values(), key=lambda event: (not event.looks, event.step))
     page.section(words.commands, [f"- `{origin_of(event.use, 120)}`: {status(event)}" for event in events], share, True)
 
 
-def _tests(page: Page, share: int, words: Words, turns: Sequence[Turn], told: Story) -> None:
+def _tests(page: GistText, share: int, words: GistTitles, turns: Sequence[Turn], told: Activity) -> None:
     newest = {event.key: event for event in told.events if event.tests}
     events = sorted(newest.values(), key=lambda event: event.step)[-5:]
     page.section(words.tests, [f"- `{origin_of(event.use)}`: {event.tests}" for event in events], share, last=True)
 
 
-def _errors(page: Page, share: int, words: Words, turns: Sequence[Turn], told: Story) -> None:
+def _errors(page: GistText, share: int, words: GistTitles, turns: Sequence[Turn], told: Activity) -> None:
     found = troubles(told.events)
     before = page.left
     still = [_trouble(one, 3) for one in found[-60:] if not one.solved]
@@ -310,20 +310,20 @@ def _errors(page: Page, share: int, words: Words, turns: Sequence[Turn], told: S
     page.section(words.solved, [_trouble(one, 1) for one in solved[-20:]], room, last=True)
 
 
-def _trouble(one: Trouble, most: int) -> str:
+def _trouble(one: Failure, most: int) -> str:
     return f"- `{origin_of(one.event.use)}`: {' | '.join(one.lines(most))}"
 
 
-def _decided(page: Page, share: int, words: Words, turns: Sequence[Turn], told: Story) -> None:
+def _decided(page: GistText, share: int, words: GistTitles, turns: Sequence[Turn], told: Activity) -> None:
     newest_first = decisions(told.said[-max(60, share) :], most=max(8, share // 8))
     page.section(words.decided, [f"- {sentence}" for sentence in newest_first[::-1]], share, last=True)
 
 
-def _plan(page: Page, share: int, words: Words, turns: Sequence[Turn], told: Story) -> None:
+def _plan(page: GistText, share: int, words: GistTitles, turns: Sequence[Turn], told: Activity) -> None:
     page.section(words.plan, plan(told), share, last=True)
 
 
-def _index(page: Page, share: int, words: Words, turns: Sequence[Turn], told: Story) -> None:
+def _index(page: GistText, share: int, words: GistTitles, turns: Sequence[Turn], told: Activity) -> None:
     """Names and the like with the call they come from; those that stand on the page already are left out."""
     if share < ROOM:
         return

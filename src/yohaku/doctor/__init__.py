@@ -13,7 +13,7 @@ from importlib import import_module
 from typing import Any, cast
 
 from yohaku.core.errors import Malformed, Unreadable, YohakuError
-from yohaku.core.model import History, Text, Use
+from yohaku.core.model import History, Text, ToolUse
 from yohaku.dialects import DIALECTS, dialect_named
 from yohaku.dialects.detect import detect
 from yohaku.dialects.dialect import RAW, arguments_object
@@ -125,7 +125,9 @@ def _is_sound_recording(data: bytes) -> bool:
         return False
     steps = loaded.history.steps
     ids = [use.call.id for step in steps for use in step.uses]
-    return len(set(ids)) == len(ids) and all(any(isinstance(item, Text | Use) for item in step.items) for step in steps)
+    return len(set(ids)) == len(ids) and all(
+        any(isinstance(item, Text | ToolUse) for item in step.items) for step in steps
+    )
 
 
 def _trouble(written: bytes) -> Malformed | None:

@@ -9,16 +9,16 @@ from dataclasses import dataclass, field
 
 from yohaku.core.meter import Meter
 from yohaku.lab.entries import Entry
-from yohaku.lab.recorded_session import Recorded
+from yohaku.lab.recorded_session import RecordedSession
 
 GONE = "[removed to save room]"
 
 
 @dataclass
-class Bench:
+class BaselineInput:
     """What a control may know: the session, where it stands, and what things weigh."""
 
-    recorded: Recorded
+    recorded: RecordedSession
     meter: Meter
     limit: int
     """Of the entries, without what the request itself costs."""

@@ -10,25 +10,25 @@ from collections.abc import Callable
 from hashlib import sha256
 from typing import TypeAlias
 
-from yohaku.lab.baseline_input import Bench, behind, units_before
+from yohaku.lab.baseline_input import BaselineInput, behind, units_before
 from yohaku.lab.entries import Entry
 from yohaku.lab.oracle import oracle
 from yohaku.lab.recorded_session import Target
 
-Control: TypeAlias = Callable[[Bench, Target], list[Entry]]
+Control: TypeAlias = Callable[[BaselineInput, Target], list[Entry]]
 
 
-def none(bench: Bench, target: Target) -> list[Entry]:
+def none(bench: BaselineInput, target: Target) -> list[Entry]:
     return bench.recorded.entries[: target.at]
 
 
-def sliding(bench: Bench, target: Target) -> list[Entry]:
+def sliding(bench: BaselineInput, target: Target) -> list[Entry]:
     """The oldest steps go, each old prompt with the last of its steps; the system and the newest prompt stay."""
     weights = bench.recorded.weights[: target.at]
     return _slide(bench, target, bench.recorded.entries[: target.at], weights)
 
 
-def _slide(bench: Bench, target: Target, shown: list[Entry], weights: list[int]) -> list[Entry]:
+def _slide(bench: BaselineInput, target: Target, shown: list[Entry], weights: list[int]) -> list[Entry]:
     over = sum(weights) - bench.limit
     if over <= 0:
         return shown
@@ -46,15 +46,15 @@ def _slide(bench: Bench, target: Target, shown: list[Entry], weights: list[int])
     return [entry for at, entry in enumerate(shown) if at not in dropped]
 
 
-def last3(bench: Bench, target: Target) -> list[Entry]:
+def last3(bench: BaselineInput, target: Target) -> list[Entry]:
     return _newest_results(bench, target, 3)
 
 
-def last10(bench: Bench, target: Target) -> list[Entry]:
+def last10(bench: BaselineInput, target: Target) -> list[Entry]:
     return _newest_results(bench, target, 10)
 
 
-def _newest_results(bench: Bench, target: Target, count: int) -> list[Entry]:
+def _newest_results(bench: BaselineInput, target: Target, count: int) -> list[Entry]:
     """All but the newest results become one line; then the oldest steps go."""
     entries = bench.recorded.entries[: target.at]
     weights = bench.recorded.weights[: target.at]
@@ -67,7 +67,7 @@ def _newest_results(bench: Bench, target: Target, count: int) -> list[Entry]:
     return _slide(bench, target, entries, weights)
 
 
-def cap(bench: Bench, target: Target) -> list[Entry]:
+def cap(bench: BaselineInput, target: Target) -> list[Entry]:
     """One cap for every result, the largest at which everything fits; where none is small enough, sliding."""
     entries = bench.recorded.entries[: target.at]
     weights = bench.recorded.weights[: target.at]
@@ -116,7 +116,7 @@ RECENT = 3
 """Steps that are not old."""
 
 
-def random(bench: Bench, target: Target) -> list[Entry]:
+def random(bench: BaselineInput, target: Target) -> list[Entry]:
     """Whole old steps go in an order that is as good as random and does not change; then old prompts, oldest first."""
     weights = bench.recorded.weights[: target.at]
     units = units_before(bench.recorded.entries, target.at)

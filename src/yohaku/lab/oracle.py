@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from yohaku.lab.baseline_input import Bench, units_before
+from yohaku.lab.baseline_input import BaselineInput, units_before
 from yohaku.lab.entries import Entry
 from yohaku.lab.recorded_session import Target, union
 
 
-def oracle(bench: Bench, target: Target) -> list[Entry]:
+def oracle(bench: BaselineInput, target: Target) -> list[Entry]:
     """Knows what the next reply needs: takes the steps, and whole results, that hold most of it per token.
 
     Results and old prompts not taken become one line; what room is left goes to the newest steps without results.
@@ -30,7 +30,7 @@ def oracle(bench: Bench, target: Target) -> list[Entry]:
 class _Pack:
     """A selection of entries that grows while there is room."""
 
-    def __init__(self, bench: Bench, target: Target) -> None:
+    def __init__(self, bench: BaselineInput, target: Target) -> None:
         self.bench, self.at = bench, target.at
         units = units_before(bench.recorded.entries, target.at)
         self.groups: dict[int, list[list[int]]] = {}

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from yohaku import dialects
 from yohaku.core.meter import Meter
-from yohaku.core.weigh import Scales
+from yohaku.core.weigh import Weigher
 from yohaku.dialects.load import Request, load
 from yohaku.lab.entries import Entry, content_texts, said, texts_of, weigh
 from yohaku.lab.identifiers import Vocabulary, argument_identifiers, identifiers
@@ -36,7 +36,7 @@ class Target(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Recorded:
+class RecordedSession:
     name: str
     source: str
     entries: list[Entry]
@@ -68,7 +68,7 @@ class Recorded:
         return {**self.beside, "messages": entries} if self.beside else entries
 
 
-def read(data: bytes, name: str, source: str, meter: Meter, sample: int | None = None) -> Recorded:
+def read(data: bytes, name: str, source: str, meter: Meter, sample: int | None = None) -> RecordedSession:
     """`sample`: how many of the replies are scored; all are replayed."""
     loaded = load(data, name)
     if isinstance(loaded, Request):
@@ -83,7 +83,7 @@ def read(data: bytes, name: str, source: str, meter: Meter, sample: int | None =
     texts = [texts_of(entry) for entry in entries]
     seen = [union(map(vocabulary.found, spoken)) for spoken in texts]
     weights = [weigh(entry, meter) for entry in entries]
-    return Recorded(
+    return RecordedSession(
         name=name,
         source=source,
         entries=entries,
@@ -92,7 +92,7 @@ def read(data: bytes, name: str, source: str, meter: Meter, sample: int | None =
         vocabulary=vocabulary,
         seen=seen,
         weights=weights,
-        fixed=meter.frame.request + Scales(meter).tools(history.tools, history.forced),
+        fixed=meter.frame.request + Weigher(meter).tools(history.tools, history.forced),
         rules=[union(map(rules_in, content_texts(entry))) if entry["role"] == "user" else NONE for entry in entries],
         files=[files_of(entry) for entry in entries],
         tools=frozenset(call["function"]["name"] for entry in entries for call in entry.get("tool_calls") or ()),

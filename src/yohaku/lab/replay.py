@@ -14,12 +14,12 @@ from typing import Any, TypeAlias
 
 from yohaku.core.errors import DoesNotFit, UnknownRef
 from yohaku.core.meter import Meter
-from yohaku.lab.baseline_input import Bench
+from yohaku.lab.baseline_input import BaselineInput
 from yohaku.lab.baselines import CONTROLS
 from yohaku.lab.entries import Entry
-from yohaku.lab.recorded_session import Recorded, Target
-from yohaku.lab.sent_requests import Sent, Wire
-from yohaku.lab.visibility import Eye, Found, Recall
+from yohaku.lab.recorded_session import RecordedSession, Target
+from yohaku.lab.sent_requests import RequestLog, SentRequest
+from yohaku.lab.visibility import Recall, VisibilityScore, VisibilityScorer
 from yohaku.session.session import Session
 
 Fit: TypeAlias = Callable[[Target], "list[Entry] | None"]
@@ -29,7 +29,7 @@ Scores: TypeAlias = dict[str, float | None]
 
 
 @dataclass
-class Tally:
+class ReplayTotals:
     """Sums over the steps of one session; `scores` makes shares and means of them."""
 
     steps: int = 0
@@ -45,13 +45,13 @@ class Tally:
     breaks: int = 0
     seconds: float = 0.0
 
-    def send(self, sent: Sent) -> None:
+    def send(self, sent: SentRequest) -> None:
         self.sent += 1
         self.tokens += sent.tokens
         self.cost += sent.cost
         self.breaks += sent.broken
 
-    def see(self, target: Target, found: Found) -> None:
+    def see(self, target: Target, found: VisibilityScore) -> None:
         for name, wanted in (("all", target.all), ("tool", target.tool), ("far", target.far)):
             self._add(name, len(wanted - found.missing), len(wanted))
         self._add("by_ref", found.openable, len(found.missing))
@@ -81,7 +81,7 @@ def _ratio(part: float, whole: int) -> float | None:
     return part / whole if whole > 0 else None
 
 
-def replay(recorded: Recorded, window: int, recipe: str, meter: Meter, model: str) -> Tally | None:
+def replay(recorded: RecordedSession, window: int, recipe: str, meter: Meter, model: str) -> ReplayTotals | None:
     """None where the system prompt alone is over the limit: no recipe can do anything about that."""
     name = "auto" if recipe in CONTROLS else recipe
     session = Session(window, recipe=name, model=model, dialect="openai_chat", meter=meter)
@@ -89,7 +89,7 @@ def replay(recorded: Recorded, window: int, recipe: str, meter: Meter, model: st
     if recorded.fixed + recorded.system > limit:
         return None
     fit, recall = _control(recorded, recipe, meter, limit) if recipe in CONTROLS else _engine(recorded, session)
-    tally, eye, wire = Tally(), Eye(recorded, recall), Wire(recorded, meter, limit)
+    tally, eye, wire = ReplayTotals(), VisibilityScorer(recorded, recall), RequestLog(recorded, meter, limit)
     for target in recorded.targets:
         if recipe == "oracle" and not target.scored:
             continue  # it has nothing to go by
@@ -98,7 +98,7 @@ def replay(recorded: Recorded, window: int, recipe: str, meter: Meter, model: st
         tally.seconds += time.process_time() - start
         tally.steps += 1
         sent = "refused" if shown is None else wire.send(shown)
-        if isinstance(sent, Sent):
+        if isinstance(sent, SentRequest):
             tally.send(sent)
         else:
             tally.unsent[sent] += 1
@@ -108,7 +108,7 @@ def replay(recorded: Recorded, window: int, recipe: str, meter: Meter, model: st
     return tally
 
 
-def _engine(recorded: Recorded, session: Session) -> tuple[Fit, Recall]:
+def _engine(recorded: RecordedSession, session: Session) -> tuple[Fit, Recall]:
     def fit(target: Target) -> list[Entry] | None:
         try:
             out: Any = session.fit(recorded.body(recorded.entries[: target.at]))
@@ -127,6 +127,6 @@ def _engine(recorded: Recorded, session: Session) -> tuple[Fit, Recall]:
     return fit, recall
 
 
-def _control(recorded: Recorded, name: str, meter: Meter, limit: int) -> tuple[Fit, Recall]:
-    bench, control = Bench(recorded, meter, limit - recorded.fixed), CONTROLS[name]
+def _control(recorded: RecordedSession, name: str, meter: Meter, limit: int) -> tuple[Fit, Recall]:
+    bench, control = BaselineInput(recorded, meter, limit - recorded.fixed), CONTROLS[name]
     return lambda target: control(bench, target), lambda ref: ""

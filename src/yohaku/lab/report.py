@@ -20,7 +20,7 @@ SHOWN = ("all", "tool", "far", "rules", "ledger_f1", "cost")
 SEED, DRAWS = 20_011, 1_000
 
 
-class Row(NamedTuple):
+class ReportRow(NamedTuple):
     """One session at one window with one recipe."""
 
     session: str
@@ -42,7 +42,7 @@ class Interval(NamedTuple):
     sessions: int = 0
 
 
-def summary(rows: list[Row]) -> dict[str, Any]:
+def summary(rows: list[ReportRow]) -> dict[str, Any]:
     """By window: the recipes with their means, and the differences between each two of them."""
     windows: dict[str, Any] = {}
     for window in dict.fromkeys(row.window for row in rows):

@@ -21,7 +21,7 @@ from yohaku.core.errors import BadSetting, Unreadable, YohakuError
 from yohaku.lab.baselines import CONTROLS
 from yohaku.lab.recorded_session import read
 from yohaku.lab.replay import replay
-from yohaku.lab.report import Row, summary, table
+from yohaku.lab.report import ReportRow, summary, table
 from yohaku.lab.sources import files, held_out, source_of
 from yohaku.recipes.auto import recipe_named
 
@@ -57,10 +57,10 @@ def main(argv: list[str], prog: str = "yohaku lab") -> int:
     return 0
 
 
-def gather(found: Iterable[list[Row]], of: int) -> list[Row] | None:
+def gather(found: Iterable[list[ReportRow]], of: int) -> list[ReportRow] | None:
     """All rows of so many sessions, as they come; None where somebody stopped it."""
     start = time.monotonic()
-    rows: list[Row] = []
+    rows: list[ReportRow] = []
     done = 0
     try:
         for done, some in enumerate(found, 1):
@@ -94,7 +94,7 @@ def _jobs(arguments: argparse.Namespace) -> list[Job]:
     return jobs
 
 
-def work(jobs: list[Job], processes: int = 1) -> Iterator[list[Row]]:
+def work(jobs: list[Job], processes: int = 1) -> Iterator[list[ReportRow]]:
     """The biggest files first, so that no process is left alone with one at the end."""
     jobs = sorted(jobs, key=lambda job: (-job.path.stat().st_size, job.path))
     if processes <= 1 or len(jobs) == 1:
@@ -109,7 +109,7 @@ def _quiet() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
-def session(job: Job) -> list[Row]:
+def session(job: Job) -> list[ReportRow]:
     """All windows and recipes over one session; none where it cannot be read."""
     meter = meters.for_model(job.model, "openai_chat")
     try:
@@ -117,17 +117,17 @@ def session(job: Job) -> list[Row]:
     except (YohakuError, OSError) as wrong:
         print(f"lab: left out {job.path}: {wrong}", file=sys.stderr)
         return []
-    rows: list[Row] = []
+    rows: list[ReportRow] = []
     for window in job.windows:
         for recipe in job.recipes:
             tally = replay(recorded, window, recipe, meter, job.model)
             unsent = dict(sorted(tally.unsent.items())) if tally else {}
             scores = tally.scores() if tally else None
-            rows.append(Row(job.name, job.source, window, recipe, len(recorded.targets), unsent, scores))
+            rows.append(ReportRow(job.name, job.source, window, recipe, len(recorded.targets), unsent, scores))
     return rows
 
 
-def ordered(rows: list[Row], job: Job) -> list[Row]:
+def ordered(rows: list[ReportRow], job: Job) -> list[ReportRow]:
     return sorted(rows, key=lambda row: (job.windows.index(row.window), row.session, job.recipes.index(row.recipe)))
 
 
@@ -139,7 +139,7 @@ def _progress(done: int, of: int, seconds: float) -> None:
         print(told, file=sys.stderr, flush=True)
 
 
-def _write(out: Path, report: dict[str, Any], rows: list[Row]) -> None:
+def _write(out: Path, report: dict[str, Any], rows: list[ReportRow]) -> None:
     report = {**report, "sessions": [row._asdict() for row in rows]}
     try:
         out.write_text(json.dumps(report, ensure_ascii=False, indent=1) + "\n", "utf-8")

@@ -9,27 +9,27 @@ from typing import NamedTuple
 
 from yohaku.core.meter import Meter
 from yohaku.lab.entries import Entry, content_texts, problem, weigh
-from yohaku.lab.recorded_session import Recorded
+from yohaku.lab.recorded_session import RecordedSession
 
 READ, WRITTEN = 0.1, 1.25
 """Price of a token read from the prompt cache, and of one written to it."""
 
 
-class Sent(NamedTuple):
+class SentRequest(NamedTuple):
     tokens: int
     cost: float
     broken: bool
     """Whether the request before this is no beginning of it."""
 
 
-class Wire:
-    def __init__(self, recorded: Recorded, meter: Meter, limit: int) -> None:
+class RequestLog:
+    def __init__(self, recorded: RecordedSession, meter: Meter, limit: int) -> None:
         self.recorded, self.meter, self.limit = recorded, meter, limit
         self._known = {id(e): weight for e, weight in zip(recorded.entries, recorded.weights, strict=True)}
         self._last: list[Entry] = []
         self._weights: list[int] = []
 
-    def send(self, shown: list[Entry]) -> Sent | str:
+    def send(self, shown: list[Entry]) -> SentRequest | str:
         """What it costs, or why it cannot be sent."""
         count = len(self._last)
         grown = 0 < count < len(shown) and shown[:count] == self._last
@@ -48,7 +48,7 @@ class Wire:
         same = grown or shown == self._last
         cached = self.recorded.fixed + (sum(self._weights) if same else self._shared(shown, weights)) if count else 0
         self._last, self._weights = list(shown), weights
-        return Sent(total, READ * cached + WRITTEN * (total - cached), count > 0 and not same)
+        return SentRequest(total, READ * cached + WRITTEN * (total - cached), count > 0 and not same)
 
     def _weigh(self, entry: Entry) -> int:
         weight = self._known.get(id(entry))

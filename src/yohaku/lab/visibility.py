@@ -15,7 +15,7 @@ from yohaku.lab.entries import Entry, call_texts, content_texts, texts_of
 from yohaku.lab.identifiers import occurs, paths
 from yohaku.lab.kept_facts import evened, f1, files_of
 from yohaku.lab.origin import with_origin
-from yohaku.lab.recorded_session import NONE, Recorded, Target, union
+from yohaku.lab.recorded_session import NONE, RecordedSession, Target, union
 
 REF = re.compile(r"\bref=([A-Za-z0-9_-]+)")
 BEGINNING = 40
@@ -28,7 +28,7 @@ Recall: TypeAlias = Callable[[str], str]
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class VisibilityScore:
     """What one look found; `missing` are the needed identifiers that it did not see."""
 
     missing: frozenset[str]
@@ -44,8 +44,8 @@ class Found:
 
 
 @dataclass
-class Eye:
-    recorded: Recorded
+class VisibilityScorer:
+    recorded: RecordedSession
     recall: Recall
     _texts: dict[tuple[str, int], _Text] = field(default_factory=dict)
     _opened: dict[str, str] = field(default_factory=dict)
@@ -65,7 +65,7 @@ class Eye:
         self._rules = sorted(union(recorded.rules))
         self._raw = "\n".join(map(_raw, recorded.entries))
 
-    def look(self, target: Target, shown: list[Entry]) -> Found:
+    def look(self, target: Target, shown: list[Entry]) -> VisibilityScore:
         recorded = self.recorded
         missing, rules, files = target.all, set[str](), set[str]()
         folds: list[_Text] = []
@@ -84,7 +84,7 @@ class Eye:
                 folds.append(text)
         self._hear(target.at)
         refs = {ref for text in folds for ref in text.refs}
-        return Found(
+        return VisibilityScore(
             missing,
             sum(any(occurs(name, self._open(ref)) for ref in refs) for name in missing),
             len(rules & self._stated),

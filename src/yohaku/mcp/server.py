@@ -51,7 +51,7 @@ OFFERED = {**tools.TOOLS, WHY.name: WHY}
 _SHOWN = re.compile(rb"\bref=([a-z2-7]{12})\b")
 
 
-class Recall:
+class RecallServer:
     """Answers calls, each from a store opened for it; after a search it goes on to learn what is in the store."""
 
     def __init__(self, opens: Opens, session: str | None = None, lang: str = "en") -> None:
@@ -132,7 +132,7 @@ def _folds(rows: Iterable[str]) -> Iterator[Mapping[str, Any]]:
             yield from (fold for fold in folds if isinstance(fold, dict)) if isinstance(folds, list) else ()
 
 
-def server(recall: Recall) -> Server[Any]:
+def server(recall: RecallServer) -> Server[Any]:
     async def offer(context: ServerRequestContext[Any], given: Any) -> types.ListToolsResult:
         return types.ListToolsResult(tools=[_described(tool) for tool in OFFERED.values()])
 
@@ -154,7 +154,7 @@ def _described(tool: Signature) -> types.Tool:
     return types.Tool(name=tool.name, description=tool.description, input_schema=tool.parameters, annotations=hints)
 
 
-def serve(recall: Recall) -> None:
+def serve(recall: RecallServer) -> None:
     """Over standard input and output, until the client closes them."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # the thread that waits for input would outlive an exception
     with redirect_stdout(sys.stderr):

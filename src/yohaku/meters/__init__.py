@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from yohaku.core.meter import Meter
-    from yohaku.meters.families import Family
+    from yohaku.meters.families import MeterFamily
 
 __all__ = ["for_model", "from_file"]
 
@@ -26,7 +26,7 @@ def for_model(model: str | None = None, dialect: str | None = None) -> Meter:
 def from_file(path: str | Path) -> Meter:
     """The counter for a local model, from its GGUF file or its tokenizer.json; raises Unreadable for anything else."""
     from yohaku.meters import gguf, tokenizer_json
-    from yohaku.meters.cached import Remembered
+    from yohaku.meters.cached import CachedMeter
     from yohaku.meters.families import family_of
 
     path = Path(path)
@@ -37,13 +37,13 @@ def from_file(path: str | Path) -> Meter:
     else:
         name, encode = path.parent.name or path.stem, tokenizer_json.read(path)
     family = family_of(name)
-    return Remembered(tokenizer_json.FromFile(path.name, encode, family.frame, family.rule))
+    return CachedMeter(tokenizer_json.TokenizerFileMeter(path.name, encode, family.frame, family.rule))
 
 
 @cache
-def counter(family: Family) -> Meter:
+def counter(family: MeterFamily) -> Meter:
     from yohaku.meters import bpe, claude, estimate
-    from yohaku.meters.cached import Remembered
+    from yohaku.meters.cached import CachedMeter
 
     meter: Meter
     if family.claude and claude.available():
@@ -54,4 +54,4 @@ def counter(family: Family) -> Meter:
         near = family.near if family.sure else max(family.near, bpe.GUESSED)
         name = family.vocabulary if near == 1.0 else f"{family.vocabulary} × {near:g} (estimate)"
         meter = bpe.Bpe(name, family.vocabulary, family.frame, family.rule, near)
-    return Remembered(meter)
+    return CachedMeter(meter)

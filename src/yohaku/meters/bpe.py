@@ -12,9 +12,9 @@ from functools import cache
 from math import ceil
 from typing import Any
 
-from yohaku.core.meter import Frame
+from yohaku.core.meter import Overhead
 from yohaku.core.model import Opaque
-from yohaku.meters.media import Rule, weigh
+from yohaku.meters.media import MediaRule, weigh
 
 GUESSED = 1.03
 """Times the count, where a model is only taken for one of the family."""
@@ -32,8 +32,8 @@ class Bpe:
     name: str
     vocabulary: str
     """As splintr calls it."""
-    frame: Frame = field(default_factory=Frame)
-    rule: Rule = field(default_factory=Rule)
+    frame: Overhead = field(default_factory=Overhead)
+    rule: MediaRule = field(default_factory=MediaRule)
     near: float = 1.0
     """Over 1 when this is not the model's own vocabulary but the nearest one: the count is that many times it."""
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from yohaku.core.meter import Frame, Meter
+from yohaku.core.meter import Meter, Overhead
 from yohaku.core.model import Opaque
 
 ROOM = 64_000_000
@@ -17,7 +17,7 @@ EACH = 64
 
 
 @dataclass(slots=True)
-class Memory:
+class CountCache:
     """The only thing here that changes."""
 
     room: int = ROOM
@@ -39,9 +39,9 @@ def charge(key: str | Opaque) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Remembered:
+class CachedMeter:
     meter: Meter
-    memory: Memory = field(default_factory=Memory, compare=False, repr=False)
+    memory: CountCache = field(default_factory=CountCache, compare=False, repr=False)
 
     @property
     def name(self) -> str:
@@ -52,7 +52,7 @@ class Remembered:
         return self.meter.exact
 
     @property
-    def frame(self) -> Frame:
+    def frame(self) -> Overhead:
         return self.meter.frame
 
     def count(self, text: str) -> int:

@@ -34,7 +34,7 @@ class Gap:
 
 
 @dataclass(frozen=True, slots=True)
-class Scale:
+class Calibration:
     true: float = 0.0
     """Tokens reported for what was added between reports, older ones fading."""
     weighed: float = 0.0
@@ -73,7 +73,7 @@ class Scale:
         most = int((total - self.hidden) / self.ratio)
         return max(0, min(most, self.anchor[0] - 1) if self.anchor else most)
 
-    def learn(self, weight: int, reported: int) -> Scale:
+    def learn(self, weight: int, reported: int) -> Calibration:
         """After a reply: the meter weighed its prompt so much, the provider reported so many tokens."""
         said = self.total(weight)
         if reported <= 0 or reported < 0.5 * weight:

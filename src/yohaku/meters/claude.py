@@ -11,9 +11,9 @@ from functools import cache
 from importlib.util import find_spec
 from typing import Any
 
-from yohaku.core.meter import Frame
+from yohaku.core.meter import Overhead
 from yohaku.core.model import Opaque
-from yohaku.meters.media import Rule, weigh
+from yohaku.meters.media import MediaRule, weigh
 
 Count = Callable[[str], int]
 WORDS = 500_000
@@ -25,8 +25,8 @@ class Claude:
     name: str
     version: str
     """Of the tokenizer: "3.0", "4.7" or "4.8"."""
-    frame: Frame = field(default_factory=Frame)
-    rule: Rule = field(default_factory=Rule)
+    frame: Overhead = field(default_factory=Overhead)
+    rule: MediaRule = field(default_factory=MediaRule)
     exact: bool = True
     """False for a model that is only taken for one of this version."""
 

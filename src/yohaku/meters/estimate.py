@@ -13,10 +13,10 @@ from importlib.resources import files
 from math import ceil
 from operator import mul
 
-from yohaku.core.meter import Frame
+from yohaku.core.meter import Overhead
 from yohaku.core.model import Opaque
 from yohaku.meters.bpe import encoder, tokens_of
-from yohaku.meters.media import Rule, weigh
+from yohaku.meters.media import MediaRule, weigh
 
 BASES = ("o200k_base", "modernbert")
 """A large vocabulary and a small one: where they part, words are rare, and a third one pays for rare words too."""
@@ -57,7 +57,7 @@ def features(text: str, bases: Iterable[str] = BASES, classes: Iterable[str] = C
 
 
 @dataclass(frozen=True, slots=True)
-class Weights:
+class EstimateWeights:
     bases: tuple[str, ...]
     classes: tuple[str, ...]
     """Those that matter for the target."""
@@ -68,11 +68,11 @@ class Weights:
 
 
 @cache
-def weights(target: str) -> Weights:
+def weights(target: str) -> EstimateWeights:
     row = json.loads(files("yohaku.meters").joinpath("estimate.json").read_text("utf-8"))[target]
     said = row["weights"]
     bases, classes = tuple(filter(said.__contains__, BASES)), tuple(filter(said.__contains__, CLASSES))
-    return Weights(bases, classes, tuple(said[name] for name in bases + classes), row["safety"])
+    return EstimateWeights(bases, classes, tuple(said[name] for name in bases + classes), row["safety"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +80,8 @@ class Estimate:
     name: str
     target: str
     """Row of estimate.json."""
-    frame: Frame = field(default_factory=Frame)
-    rule: Rule = field(default_factory=Rule)
+    frame: Overhead = field(default_factory=Overhead)
+    rule: MediaRule = field(default_factory=MediaRule)
 
     @property
     def exact(self) -> bool:

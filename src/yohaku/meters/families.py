@@ -12,17 +12,17 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from yohaku.core.meter import Frame
-from yohaku.meters.media import Rule
+from yohaku.core.meter import Overhead
+from yohaku.meters.media import MediaRule
 from yohaku.meters.tool_calls import CALLS
 from yohaku.meters.tool_definitions import DEFINITIONS
 
 
 @dataclass(frozen=True, slots=True)
-class Family:
+class MeterFamily:
     name: str
-    frame: Frame
-    rule: Rule
+    frame: Overhead
+    rule: MediaRule
     vocabulary: str = ""
     """As splintr calls it."""
     claude: str = ""
@@ -35,7 +35,7 @@ class Family:
     """Whether the model is known to belong here."""
 
 
-def family_of(model: str | None = None, dialect: str | None = None) -> Family:
+def family_of(model: str | None = None, dialect: str | None = None) -> MeterFamily:
     """The family of a model; for a name nobody knows, that of the dialect, marked as a guess."""
     table = load()
     if model:
@@ -54,10 +54,10 @@ def bare(model: str) -> str:
     return model.lower().rstrip("/").rsplit("/", 1)[-1].replace("_", "-").replace(" ", "-")
 
 
-def build(name: str, row: dict[str, Any], dialect: str | None) -> Family:
+def build(name: str, row: dict[str, Any], dialect: str | None) -> MeterFamily:
     table = load()
     said = {**table["family"][name], **row}
-    return Family(
+    return MeterFamily(
         name=name,
         frame=frame(said.get("frame", "template"), dialect),
         rule=rule(said.get("rule", "other")),
@@ -65,20 +65,20 @@ def build(name: str, row: dict[str, Any], dialect: str | None) -> Family:
     )
 
 
-def frame(name: str, dialect: str | None) -> Frame:
+def frame(name: str, dialect: str | None) -> Overhead:
     said: dict[str, Any] = dict(load()["frame"].get(f"{name}@{dialect}") or load()["frame"][name])
     if "describe" in said:
         said["describe"] = DEFINITIONS[said["describe"]]
     if "invoke" in said:
         said["invoke"] = CALLS[said["invoke"]]
-    return Frame(**said)
+    return Overhead(**said)
 
 
-def rule(name: str) -> Rule:
+def rule(name: str) -> MediaRule:
     said: dict[str, Any] = dict(load()["rule"][name])
     if "numbers" in said:
         said["numbers"] = tuple(said["numbers"])
-    return Rule(**said)
+    return MediaRule(**said)
 
 
 @cache

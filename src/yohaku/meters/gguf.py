@@ -66,14 +66,14 @@ def is_gguf(path: Path) -> bool:
 def metadata(path: Path) -> dict[str, Any]:
     try:
         with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-            return Reader(data).metadata()
+            return GgufReader(data).metadata()
     except OSError as error:
         raise Unreadable(f"{path}: {error.strerror or error}") from error
     except (struct.error, ValueError) as error:
         raise Unreadable(f"{path}: not a complete GGUF file ({error})") from error
 
 
-class Reader:
+class GgufReader:
     """A place in the file that moves on. Every length is checked against what is left."""
 
     def __init__(self, data: mmap.mmap | bytes) -> None:

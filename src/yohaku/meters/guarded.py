@@ -8,12 +8,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from yohaku.core.errors import Uncountable, YohakuError
-from yohaku.core.meter import Frame, Meter
+from yohaku.core.meter import Meter, Overhead
 from yohaku.core.model import Opaque
 
 
 @dataclass(frozen=True, slots=True)
-class Guarded:
+class GuardedMeter:
     meter: Meter
 
     @property
@@ -25,7 +25,7 @@ class Guarded:
         return self.meter.exact
 
     @property
-    def frame(self) -> Frame:
+    def frame(self) -> Overhead:
         return self.meter.frame
 
     def count(self, text: str) -> int:

@@ -35,7 +35,7 @@ UNSAID = frozenset({"id", "status", "cache_control", "tool_use_id", "call_id"})
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class MediaRule:
     """One provider's prices, in tokens."""
 
     image: str = "area"
@@ -60,7 +60,7 @@ class Rule:
     """Taken for a recording or film that is only named."""
 
 
-def weigh(part: Opaque, rule: Rule, count: Count) -> int:
+def weigh(part: Opaque, rule: MediaRule, count: Count) -> int:
     if part.form == "json":
         return weigh_json(part, rule, count)
     kind = kind_of(part)
@@ -89,12 +89,12 @@ def kind_of(part: Opaque) -> str:
     return "document" if mime == "application/pdf" or part.kind == "file" else part.kind
 
 
-def image(head: bytes, hint: str, rule: Rule) -> int:
+def image(head: bytes, hint: str, rule: MediaRule) -> int:
     found = size(head)
     return max(RULES[rule.image](each, hint, *rule.numbers) for each in ((found,) if found else LARGE))
 
 
-def document(data: bytes, rule: Rule, count: Count) -> int:
+def document(data: bytes, rule: MediaRule, count: Count) -> int:
     """By its pages, or one for every 50 KB where none can be counted; and by the text on them, where it can be."""
     number = pages(data) or ceil(len(data) / 50_000) or 1
     found = None if rule.sheet is None else shown(data)
@@ -110,8 +110,8 @@ def length(data: bytes, kind: str) -> float:
     return found if found is not None else len(data) / (4_000 if kind == "audio" else 60_000)
 
 
-def weigh_json(part: Opaque, rule: Rule, count: Count) -> int:
-    inside = Inside(rule, count, part.kind == "thought")
+def weigh_json(part: Opaque, rule: MediaRule, count: Count) -> int:
+    inside = BlockContents(rule, count, part.kind == "thought")
     try:
         rest = inside.take(json.loads(part.data))
     except (ValueError, RecursionError):
@@ -128,10 +128,10 @@ def weigh_json(part: Opaque, rule: Rule, count: Count) -> int:
 
 
 @dataclass(slots=True)
-class Inside:
+class BlockContents:
     """What a block holds: what can be read, what is sealed, and the pictures and files in it."""
 
-    rule: Rule
+    rule: MediaRule
     count: Count
     thought: bool
     said: list[str] = field(default_factory=list)
@@ -167,7 +167,7 @@ class Inside:
         return ""
 
 
-def nested(value: str, rule: Rule, count: Count) -> int:
+def nested(value: str, rule: MediaRule, count: Count) -> int:
     """Base64 inside a block of unknown kind: a document or a picture if its first bytes say so, else the ceiling."""
     if bytes_of(value, 64).startswith(b"%PDF"):
         return document(bytes_of(value, WHOLE), rule, count)

@@ -11,21 +11,21 @@ from pathlib import Path
 from typing import Any
 
 from yohaku.core.errors import Unreadable
-from yohaku.core.meter import Frame
+from yohaku.core.meter import Overhead
 from yohaku.core.model import Opaque
 from yohaku.meters.bpe import Encode, tokens_of
-from yohaku.meters.media import Rule, weigh
+from yohaku.meters.media import MediaRule, weigh
 
 LARGEST = 256 << 20
 """Bytes of a file read at most; the largest in use have about 35 million."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class FromFile:
+class TokenizerFileMeter:
     name: str
     encode: Encode
-    frame: Frame = field(default_factory=Frame)
-    rule: Rule = field(default_factory=Rule)
+    frame: Overhead = field(default_factory=Overhead)
+    rule: MediaRule = field(default_factory=MediaRule)
 
     @property
     def exact(self) -> bool:

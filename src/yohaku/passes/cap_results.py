@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from yohaku.core.engine import Pass, Room
+from yohaku.core.engine import Pass, PassContext
 from yohaku.core.folds import Fold, Stub, View, ref_of
 from yohaku.passes.pieces import many, pieces
 from yohaku.passes.trim_new_results import ARRIVED
@@ -14,7 +14,7 @@ def capped(most: int = 50 * 1024, line: int = 2_000) -> Pass:
     """Lines are cut at `line` characters, the whole at `most` bytes; a view that was cut ends with a note."""
     long = re.compile(rf"([^\n]{{{line}}})[^\n]+")
 
-    def propose(view: View, room: Room) -> list[Fold]:
+    def propose(view: View, room: PassContext) -> list[Fold]:
         folds: list[Fold] = []
         for piece in pieces(view, room, "result"):
             if piece.media or not isinstance(piece.original, str) or piece.slot in view.stubs.get(piece.key, {}):

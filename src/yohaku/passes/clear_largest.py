@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from yohaku.analysis.retention import laid_down
-from yohaku.core.engine import Pass, Room
+from yohaku.core.engine import Pass, PassContext
 from yohaku.core.folds import Fold, View
 from yohaku.passes.pieces import Piece, fold_whole, pieces
 
@@ -15,7 +15,7 @@ def clear(*where: str, keep: float = 0.25, least: float = 0.1) -> Pass:
     than `least` of the limit, unless the conversation is over it.
     """
 
-    def propose(view: View, room: Room) -> list[Fold]:
+    def propose(view: View, room: PassContext) -> list[Fold]:
         if room.newest_is_too_big(view):
             return []  # what is old would go for nothing
         old = _older(list(pieces(view, room, *where)), int(room.goal * keep))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from yohaku.analysis.tool_calls import words_of
-from yohaku.core.engine import Pass, Room
+from yohaku.core.engine import Pass, PassContext
 from yohaku.core.folds import Fold, Stub, View, ref_of
 from yohaku.passes.pieces import Piece, pieces
 
@@ -20,7 +20,7 @@ def clear_old(tools: Iterable[str] = TOOLS, keep: int = 3, over: int = 1_000, le
     """
     named = [words_of(tool) for tool in tools]
 
-    def propose(view: View, room: Room) -> list[Fold]:
+    def propose(view: View, room: PassContext) -> list[Fold]:
         found = [piece for piece in pieces(view, room, "result") if _one_of(piece.tool, named)]
         results = dict.fromkeys((piece.key, piece.slot.item) for piece in reversed(found))
         newest = set(list(results)[:keep])
@@ -42,7 +42,7 @@ def _one_of(tool: str, named: list[frozenset[str]]) -> bool:
     return any(name <= words for name in named)
 
 
-def _cleared(piece: Piece, room: Room) -> Stub:
+def _cleared(piece: Piece, room: PassContext) -> Stub:
     ref = ref_of(piece.original)
     text = f"[Old tool result content cleared; ref={ref}]"
     return Stub(piece.key, piece.slot, text, ref, piece.what, "old result", piece.weight, room.meter.count(text))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from yohaku.analysis.tool_calls import reads
-from yohaku.core.engine import Pass, Room
+from yohaku.core.engine import Pass, PassContext
 from yohaku.core.folds import Fold, View
 from yohaku.passes.pieces import LONG_LINE, SMALL, fold_bytes, fold_part, pieces
 from yohaku.passes.shrink_all import level
@@ -15,7 +15,7 @@ def clip_results(over: float = 1 / 16, to: float = 1 / 64) -> Pass:
     Commands keep both ends, reads their beginning. The newest step is left alone.
     """
 
-    def clip(view: View, room: Room) -> list[Fold]:
+    def clip(view: View, room: PassContext) -> list[Fold]:
         limit = room.budget.limit
         outsized = max(int(limit * over), 8 * SMALL)
         found = [piece for piece in pieces(view, room, "result") if piece.weight > outsized and piece.step > 0]
@@ -36,7 +36,7 @@ def clip_bytes(most: int = 50 * 1024, head: float = 1.0) -> Pass:
     `head` is the share shown of the beginning; at 1 the view ends with the note that opens the rest.
     """
 
-    def clip(view: View, room: Room) -> list[Fold]:
+    def clip(view: View, room: PassContext) -> list[Fold]:
         folds: list[Fold] = []
         for piece in pieces(view, room, "result"):
             folded = piece.slot in view.stubs.get(piece.key, {})

@@ -13,17 +13,17 @@ from functools import cached_property
 from yohaku.analysis.names import words_of
 from yohaku.analysis.retention import allowance, appendix
 from yohaku.analysis.rules import standing
-from yohaku.core.engine import Asking, Effect, Pass, Room
+from yohaku.core.engine import AskingPass, Effect, Pass, PassContext
 from yohaku.core.folds import Cut, Gist, View, ref_told
 from yohaku.core.model import Text, Turn
-from yohaku.digest.excerpts import Scrap, abridged, covered, is_told, scraps, topic
+from yohaku.digest.excerpts import Excerpt, abridged, covered, is_told, scraps, topic
 from yohaku.digest.gist import gist as tell
 from yohaku.digest.gist import opening
 from yohaku.digest.select_lines import Looked, Source, Span, choose
 from yohaku.passes.drop_oldest import before, cuts
 from yohaku.passes.pieces import SMALL
-from yohaku.summary.check import Checked, Evidence
-from yohaku.summary.request import BY_MODEL, Order, asked, is_japanese
+from yohaku.summary.check import Accepted, Evidence
+from yohaku.summary.request import BY_MODEL, SummaryRequest, asked, is_japanese
 from yohaku.summary.transcript_text import sayings, shorter
 
 TOLD = 2_000
@@ -54,7 +54,7 @@ def digest(recent: float = 0.1, gist: float = 0.08, least: float = 0.1) -> Pass:
     Nothing is done for less than `least` of the limit, unless the conversation is over it or the user wants it folded.
     """
 
-    def propose(view: View, room: Room) -> Asking:
+    def propose(view: View, room: PassContext) -> AskingPass:
         if not view.history.steps or room.newest_is_too_big(view):
             return []  # what is old would go for nothing
         if room.wish.manual and view.gist and view.gist.key in room.wish.drafts:
@@ -91,10 +91,10 @@ class _Layout:
     """Tokens for lines."""
 
 
-def _layout(view: View, room: Room, recent: float) -> _Layout:
+def _layout(view: View, room: PassContext, recent: float) -> _Layout:
     """What stays whole, and from where on all before it is hidden."""
     share = _share(view, room)
-    weights = [room.scales.step(step) for turn in view.stubbed for step in turn.steps]
+    weights = [room.weigher.step(step) for turn in view.stubbed for step in turn.steps]
     prompts = _prompts(view, room)
     whole = share * recent
     used, hidden = 0, 0
@@ -106,7 +106,7 @@ def _layout(view: View, room: Room, recent: float) -> _Layout:
         used += weight
     cut, removed = _cut_at(view, room, hidden) if hidden else (None, 0)
     stay = view.stubbed[cut.turn - view.cut.turn : -1] if cut else view.stubbed[:-1]
-    used += sum(room.scales.entries(turn.prompt) for turn in stay)
+    used += sum(room.weigher.entries(turn.prompt) for turn in stay)
     lines = int(room.budget.limit * _least(room.budget.window))
     spare = min(lines, ENOUGH, room.budget.at("full") - _sticky(view, room) - used)
     return _Layout(cut, removed, used, max(share - used, 0 if room.wish.manual else spare))
@@ -116,19 +116,19 @@ def _least(window: int) -> float:
     return FEWEST if window < NARROW else LINES if window < SCARCE else FEW
 
 
-def _prompts(view: View, room: Room) -> dict[int, int]:
+def _prompts(view: View, room: PassContext) -> dict[int, int]:
     """What the prompts of earlier turns weigh, by the age of the newest step of each: with it they stay."""
     age, found = 0, dict[int, int]()
     for turn in reversed(view.stubbed):
         if age:
-            found[age] = found.get(age, 0) + room.scales.entries(turn.prompt)
+            found[age] = found.get(age, 0) + room.weigher.entries(turn.prompt)
         age += len(turn.steps)
     return found
 
 
 def _choose(
     told: _Telling, layout: _Layout, looked: Looked, *, roomy: bool = False
-) -> tuple[list[Scrap], list[list[Span]], float]:
+) -> tuple[list[Excerpt], list[list[Span]], float]:
     """What is hidden, the lines chosen of it, and the tokens left over."""
     view, room = told.view, told.room
     hidden = scraps(view, layout.cut) if layout.cut else []
@@ -140,23 +140,23 @@ def _choose(
     return hidden, chosen, spare
 
 
-def _share(view: View, room: Room) -> int:
+def _share(view: View, room: PassContext) -> int:
     """Tokens for the conversation beside the prompt that is being answered."""
     sticky = _sticky(view, room)
     least = min(int(room.budget.limit * ROOM), room.budget.at("full") - sticky)
     return max(0, room.goal - sticky, 0 if room.wish.manual else least)
 
 
-def _told(view: View, room: Room, gist: float) -> int:
+def _told(view: View, room: PassContext, gist: float) -> int:
     """Tokens for what is told; in a large window lines say more than a longer telling would."""
     return min(int(_share(view, room) * gist), TOLD)
 
 
-def _sticky(view: View, room: Room) -> int:
-    return room.ledger.fixed + room.scales.entries(view.stubbed[-1].prompt)
+def _sticky(view: View, room: PassContext) -> int:
+    return room.ledger.fixed + room.weigher.entries(view.stubbed[-1].prompt)
 
 
-def _cut_at(view: View, room: Room, steps: int) -> tuple[Cut | None, int]:
+def _cut_at(view: View, room: PassContext, steps: int) -> tuple[Cut | None, int]:
     """The first place that hides so many of the oldest visible steps, or the last there is."""
     before = [0]
     for turn in view.history.turns:
@@ -170,7 +170,7 @@ def _cut_at(view: View, room: Room, steps: int) -> tuple[Cut | None, int]:
     return last
 
 
-def _shreds(hidden: list[Scrap], room: Room) -> list[Source]:
+def _shreds(hidden: list[Excerpt], room: PassContext) -> list[Source]:
     found: list[Source] = []
     under, last = 0, None
     for scrap in hidden:
@@ -183,7 +183,7 @@ def _shreds(hidden: list[Scrap], room: Room) -> list[Source]:
     return found
 
 
-def _rate(text: str, room: Room) -> float:
+def _rate(text: str, room: PassContext) -> float:
     return room.meter.count(text) / max(1, len(text))
 
 
@@ -192,7 +192,7 @@ class _Telling:
     """What is told of all that is hidden at a cut."""
 
     view: View
-    room: Room
+    room: PassContext
     cut: Cut | None
     share: int
     """Tokens it may take, beside the rules."""
@@ -236,11 +236,11 @@ def _gist(told: _Telling, cut: Cut, removed: int, lines: list[str]) -> Generator
     text, why = told.text, "the window is full"
     if room.wish.model and share >= 2 * SMALL:
         said = list(sayings(hidden))
-        order = Order("summary", share, words=room.wish.words, rules=rules, japanese=_speaks_japanese(view))
+        order = SummaryRequest("summary", share, words=room.wish.words, rules=rules, japanese=_speaks_japanese(view))
         window = int(room.budget.window * 0.95) - share
         record = shorter(said, view, cut, window, count)
         found = yield from asked(order, record, Evidence.of(said, room.wish.words), window, count)
-        if isinstance(found, Checked):
+        if isinstance(found, Accepted):
             text, why = "\n".join([opening(hidden, ref, rules), found.whole]), BY_MODEL
             dropped = appendix(hidden, "\n".join([text, *lines]), allowance(room.budget.limit), count)
             text = "\n".join([text, *dropped])
@@ -248,7 +248,7 @@ def _gist(told: _Telling, cut: Cut, removed: int, lines: list[str]) -> Generator
             why = f"summed up without a model: {found.reason}"
     text = "\n".join([text or opening(hidden, ref, rules), *lines])
     gist = Gist(view.key_at(cut), text, ref, before(cut, hidden), why, removed, 0)
-    return replace(gist, after=room.scales.turn(gist.turn))
+    return replace(gist, after=room.weigher.turn(gist.turn))
 
 
 def _speaks_japanese(view: View) -> bool:

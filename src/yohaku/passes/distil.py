@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from yohaku.core.engine import Pass, Room
+from yohaku.core.engine import Pass, PassContext
 from yohaku.core.folds import Fold, Stub, View, ref_of
 from yohaku.digest.excerpts import covered, topic
 from yohaku.digest.select_lines import Source, Span, choose, shown
@@ -18,7 +18,7 @@ def distil(over: float = 1 / 16, to: float = 1 / 64) -> Pass:
     Each keeps another share at least. The newest step is left alone.
     """
 
-    def propose(view: View, room: Room) -> list[Fold]:
+    def propose(view: View, room: PassContext) -> list[Fold]:
         outsized = max(int(room.budget.limit * over), 8 * SMALL)
         found = [p for p in pieces(view, room, "result", "argument") if p.weight > outsized and p.step > 0]
         left = sum(piece.weight for piece in found) - room.excess
@@ -31,13 +31,13 @@ def distil(over: float = 1 / 16, to: float = 1 / 64) -> Pass:
     return propose
 
 
-def source_of(piece: Piece, room: Room) -> Source:
+def source_of(piece: Piece, room: PassContext) -> Source:
     text = piece.original if isinstance(piece.original, str) and not piece.media else ""
     rate = room.meter.count(text) / max(1, len(text))
     return Source(text, max(1, piece.step), rate, own=piece.slot.where == "argument", title=0)
 
 
-def by_lines(piece: Piece, room: Room, spans: list[Span]) -> Stub:
+def by_lines(piece: Piece, room: PassContext, spans: list[Span]) -> Stub:
     """The lines chosen in place of the piece, or one line where there are none."""
     if not spans or not isinstance(piece.original, str) or piece.media:
         return fold_whole(piece, room, "old")

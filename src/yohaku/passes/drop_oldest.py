@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Literal
 
 from yohaku.analysis.rules import standing
-from yohaku.core.engine import Pass, Room
+from yohaku.core.engine import Pass, PassContext
 from yohaku.core.folds import Cut, Fold, Gist, View, ref_told, told
 from yohaku.core.meter import Meter
 from yohaku.core.model import Opaque, Text, Turn
@@ -25,13 +25,13 @@ def slide(
     `asked` is the share of the limit given to what the user had asked in what is hidden.
     """
 
-    def propose(view: View, room: Room) -> list[Fold]:
+    def propose(view: View, room: PassContext) -> list[Fold]:
         found = list(cuts(view, room, by, newest))
         if not found:
             return []
         share = int(room.budget.limit * asked)
         ruled = room.meter.count(_listed(standing(view.history.turns[:-1])))
-        enough = room.excess + room.scales.frame.message + NOTICE
+        enough = room.excess + room.weigher.frame.message + NOTICE
         cut, removed = next((cut for cut in found if cut[1] >= enough + (share + ruled) * bool(cut[0].turn)), found[-1])
         gist = _with_last_step(_gist(view, room, cut, removed, share), view, room, cut)
         saved, limit = gist.before - gist.after, room.budget.limit
@@ -43,12 +43,12 @@ def slide(
     return propose
 
 
-def cuts(view: View, room: Room, by: str, newest: bool) -> Iterator[tuple[Cut, int]]:
+def cuts(view: View, room: PassContext, by: str, newest: bool) -> Iterator[tuple[Cut, int]]:
     """Each place to cut, oldest first, with the tokens that go."""
     shown = view.stubbed
     if not shown:
         return
-    gone = room.scales.turn(view.gist.turn) if view.gist else 0
+    gone = room.weigher.turn(view.gist.turn) if view.gist else 0
     left = sum(len(turn.steps) for turn in shown)
     for index, turn in enumerate(shown):
         number = view.cut.turn + index
@@ -59,10 +59,10 @@ def cuts(view: View, room: Room, by: str, newest: bool) -> Iterator[tuple[Cut, i
         beginnings = _beginnings(turn, index == len(shown) - 1)
         for count, step in enumerate(turn.steps, 1):
             left -= 1
-            inside += room.scales.step(step)
+            inside += room.weigher.step(step)
             if by == "steps" and (left or newest) and count in beginnings:
                 yield Cut(number, before + count), inside
-        gone += room.scales.turn(turn)
+        gone += room.weigher.turn(turn)
 
 
 def _beginnings(turn: Turn, newest: bool) -> set[int]:
@@ -80,7 +80,7 @@ def _is_thought(item: object) -> bool:
     return isinstance(item, Opaque) and item.kind == "thought"
 
 
-def _with_last_step(gist: Gist, view: View, room: Room, cut: Cut) -> Gist:
+def _with_last_step(gist: Gist, view: View, room: PassContext, cut: Cut) -> Gist:
     """Where even the newest step goes, what it did is told: the model would only do it again."""
     hidden = view.hidden(cut)
     newest = next((turn.steps[-1] for turn in reversed(view.history.turns) if turn.steps), None)
@@ -93,15 +93,15 @@ def _with_last_step(gist: Gist, view: View, room: Room, cut: Cut) -> Gist:
     if tokens < SMALL or shown is None:
         return gist
     text = f"{gist.text}\nThe last step was:\n{shown}"
-    return replace(gist, text=text, after=room.scales.entries((Text(text),)))
+    return replace(gist, text=text, after=room.weigher.entries((Text(text),)))
 
 
-def _gist(view: View, room: Room, cut: Cut, removed: int, share: int) -> Gist:
+def _gist(view: View, room: PassContext, cut: Cut, removed: int, share: int) -> Gist:
     hidden = view.hidden(cut)
     ref = ref_told(hidden)
     rules = _within(standing(hidden, then=view.history.turns[cut.turn :]), _spare(room, removed), room.meter)
     text = notice(hidden, ref, room.meter, share, rules)
-    weight = room.scales.entries((Text(text),))
+    weight = room.weigher.entries((Text(text),))
     return Gist(view.key_at(cut), text, ref, before(cut, hidden), "the window is full", removed, weight)
 
 
@@ -111,13 +111,13 @@ def before(cut: Cut, hidden: tuple[Turn, ...]) -> str:
     return f"the conversation before this {'step' if cut.steps else 'prompt'} ({many(steps, 'step')})"
 
 
-def _spare(room: Room, removed: int) -> int:
+def _spare(room: PassContext, removed: int) -> int:
     """Tokens for the rules of what is hidden: all that the limit leaves, as nothing told here matters more.
 
     Where it leaves none, something else must be cut after this; beside that they get a small part.
     """
     limit = room.budget.limit
-    free = limit - (room.ledger.total - removed + room.scales.frame.message + NOTICE)
+    free = limit - (room.ledger.total - removed + room.weigher.frame.message + NOTICE)
     return free if free >= 0 else min(limit // 10, (limit - room.ledger.fixed) // 4)
 
 

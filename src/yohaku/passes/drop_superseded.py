@@ -12,12 +12,12 @@ from typing import NamedTuple, TypeAlias
 
 from yohaku.analysis.file_access import SEARCH, touches
 from yohaku.analysis.file_log import joined
-from yohaku.analysis.shell import Simple, simple
+from yohaku.analysis.shell import ShellCommand, simple
 from yohaku.analysis.tool_calls import RUNS, command, failed, plain, tests, words_of
 from yohaku.analysis.touch import Lines
-from yohaku.core.engine import Pass, Room
+from yohaku.core.engine import Pass, PassContext
 from yohaku.core.folds import Fold, Slot, Stub, View, arguments_of, original_at, ref_of
-from yohaku.core.model import Step, Text, Use
+from yohaku.core.model import Step, Text, ToolUse
 from yohaku.passes.pieces import SMALL, many
 
 WHY = "superseded"
@@ -32,7 +32,7 @@ def supersede(least: float = 0.02, newest: int = 200) -> Pass:
     `least` of the limit, unless the conversation is over it.
     """
 
-    def propose(view: View, room: Room) -> list[Fold]:
+    def propose(view: View, room: PassContext) -> list[Fold]:
         uses = list(places(view, newest))
         folds: list[Fold] = []
         gone: set[tuple[str, int]] = set()
@@ -48,12 +48,12 @@ def supersede(least: float = 0.02, newest: int = 200) -> Pass:
     return propose
 
 
-class Place(NamedTuple):
+class ToolUseAt(NamedTuple):
     """A use, and where it stands."""
 
     step: Step
     item: int
-    use: Use
+    use: ToolUse
     newest: bool
     hidden: frozenset[int | str] = frozenset()
     """The parts of its result and the arguments that are folded already: nothing is seen there."""
@@ -73,25 +73,25 @@ class Place(NamedTuple):
                 yield Slot("result", self.item, number)
 
 
-def places(view: View, newest: int | None = None) -> Iterator[Place]:
+def places(view: View, newest: int | None = None) -> Iterator[ToolUseAt]:
     """The visible uses, or those of the newest steps, oldest first."""
     steps = [step for turn in view.visible() for step in turn.steps]
     steps = steps[-newest:] if newest else steps
     for step in steps:
         stubs = [slot for slot in view.stubs.get(step.key, ()) if slot.where != "thought"]
         for index, item in enumerate(step.solid):
-            if isinstance(item, Use):
+            if isinstance(item, ToolUse):
                 hidden = frozenset([slot.part for slot in stubs if slot.item == index]) if stubs else NOTHING
-                yield Place(step, index, item, step is steps[-1], hidden)
+                yield ToolUseAt(step, index, item, step is steps[-1], hidden)
 
 
 NOTHING: frozenset[int | str] = frozenset()
 
-Found: TypeAlias = tuple[Place, Slot, str]
+Found: TypeAlias = tuple[ToolUseAt, Slot, str]
 """What is superseded, and by what, in words."""
 
 
-def _stub(view: View, room: Room, place: Place, slot: Slot, by: str) -> Iterator[Stub]:
+def _stub(view: View, room: PassContext, place: ToolUseAt, slot: Slot, by: str) -> Iterator[Stub]:
     known = view.stubs.get(place.step.key, {}).get(slot)
     if known and known.why == WHY:
         return
@@ -112,7 +112,7 @@ def _stub(view: View, room: Room, place: Place, slot: Slot, by: str) -> Iterator
 # Files that are shown again
 
 
-def _shown_again(uses: list[Place], _: set[tuple[str, int]]) -> Iterator[Found]:
+def _shown_again(uses: list[ToolUseAt], _: set[tuple[str, int]]) -> Iterator[Found]:
     for path, shown in showings_by_path(uses).items():
         for showing, by in _older(shown):
             slots = showing.place.slots() if showing.slot.where == "result" else [showing.slot]
@@ -126,11 +126,11 @@ RANGES = 32
 """Ranges of a file that are remembered: more are no help, and take their time."""
 
 
-def _older(shown: list[Showing | Change]) -> Iterator[tuple[Showing, str]]:
+def _older(shown: list[FileShown | FileEdit]) -> Iterator[tuple[FileShown, str]]:
     """The showings of one file of which a later one leaves nothing to see, the newest first."""
-    later = _Later()
+    later = _LaterUses()
     for showing in reversed(shown):
-        if isinstance(showing, Change):
+        if isinstance(showing, FileEdit):
             later.fresh = later.ranges
         elif later.by and later.shows(showing):
             yield showing, later.by
@@ -138,7 +138,7 @@ def _older(shown: list[Showing | Change]) -> Iterator[tuple[Showing, str]]:
             later.add(showing)
 
 
-class _Later:
+class _LaterUses:
     """What can be seen of a file after the showing that is looked at."""
 
     def __init__(self) -> None:
@@ -152,7 +152,7 @@ class _Later:
         self._size = 0
         self._lines: set[str] = set()
 
-    def add(self, showing: Showing) -> None:
+    def add(self, showing: FileShown) -> None:
         if showing.slot.where == "argument" and not showing.anew:
             return  # a piece of a file, and nobody knows of where
         self.by = self.by or ("write" if showing.anew else "read")
@@ -162,7 +162,7 @@ class _Later:
         self._texts.append(showing.text)
         self._size += len(showing.text)
 
-    def shows(self, showing: Showing) -> bool:
+    def shows(self, showing: FileShown) -> bool:
         """Whether all of it can be seen, but for what has changed."""
         if self.anew:
             return True
@@ -220,16 +220,16 @@ READERS = frozenset("cat nl head tail sed less more bat get-content gc type".spl
 QUIET = frozenset("cd echo printf pwd true".split())
 
 
-class Change(NamedTuple):
+class FileEdit(NamedTuple):
     """A file was changed here."""
 
-    place: Place
+    place: ToolUseAt
 
 
-class Showing(NamedTuple):
+class FileShown(NamedTuple):
     """A file, or some of its lines, in a result or in what was written."""
 
-    place: Place
+    place: ToolUseAt
     slot: Slot
     text: str
     ranges: tuple[Lines, ...] = ()
@@ -237,7 +237,7 @@ class Showing(NamedTuple):
     """It was written whole."""
 
 
-def showings_by_path(uses: list[Place]) -> dict[str, list[Showing | Change]]:
+def showings_by_path(uses: list[ToolUseAt]) -> dict[str, list[FileShown | FileEdit]]:
     """In order, of the files that may have been shown twice.
 
     What a call did to which files is asked only where a later one may show the same file: it takes its time.
@@ -253,7 +253,7 @@ def showings_by_path(uses: list[Place]) -> dict[str, list[Showing | Change]]:
             numbers.pop()
         if len(numbers) > 1 or name in by_shell:
             found += [(number, *one) for number in numbers for one in showings(uses[number])]
-    by_path: dict[str, list[Showing | Change]] = {}
+    by_path: dict[str, list[FileShown | FileEdit]] = {}
     for _, path, showing in sorted(found, key=lambda one: one[0]):
         by_path.setdefault(path, []).append(showing)
     return by_path
@@ -267,7 +267,7 @@ _PATH = re.compile(r'"\w{0,24}(?:[pP]ath|[fF]ile)(?:_?[nN]ame|s)?" ?: ?\[?"([^"]
 _READS = re.compile(rf"""(?:"|&& ?|; ?|\\n)(?:{"|".join(sorted(READERS))}) """)
 
 
-def _names(use: Use) -> str:
+def _names(use: ToolUse) -> str:
     """The file a call may be about, seen at a glance; a line end for a command that may read one."""
     words = words_of(use.call.name)
     if not words.isdisjoint(RUNS):
@@ -276,7 +276,7 @@ def _names(use: Use) -> str:
     return found[1] if found else ""
 
 
-def showings(place: Place) -> Iterator[tuple[str, Showing | Change]]:
+def showings(place: ToolUseAt) -> Iterator[tuple[str, FileShown | FileEdit]]:
     done = [touch for touch in touches(place.use) if touch.ok]
     paths = {touch.path for touch in done}
     ran = command(place.use)
@@ -284,19 +284,19 @@ def showings(place: Place) -> Iterator[tuple[str, Showing | Change]]:
         slot = next(place.slots(), None)
         if slot and len(paths) == 1 and (ran is None or all(map(_only_reads, simple(ran)))):
             ranges = tuple(touch.lines or (1, -1) for touch in done)
-            yield paths.pop(), Showing(place, slot, place.use.result.text, ranges)
+            yield paths.pop(), FileShown(place, slot, place.use.result.text, ranges)
         return
     for path in paths:
-        yield path, Change(place)
+        yield path, FileEdit(place)
     if ran is None and len(paths) == 1:
         yield from ((path, showing) for showing in _written(place))
 
 
-def _only_reads(part: Simple) -> bool:
+def _only_reads(part: ShellCommand) -> bool:
     return bool(part.words) and not part.writes and not part.appends and part.words[0] in READERS | QUIET
 
 
-def _written(place: Place) -> Iterator[Showing]:
+def _written(place: ToolUseAt) -> Iterator[FileShown]:
     given = arguments_of(place.use.call.arguments)
     said = given.get("command")
     words = words_of(said if isinstance(said, str) and len(said) < 24 else place.use.call.name)
@@ -306,7 +306,7 @@ def _written(place: Place) -> Iterator[Showing]:
         if known in TEXTS and isinstance(value, str) and len(value) > SMALL:
             anew = bool(words & ANEW) and not adds and not known.startswith("new")
             slot = Slot("argument", place.item, name)
-            yield Showing(place, slot, value, ((1, -1),) if anew else (), anew)
+            yield FileShown(place, slot, value, ((1, -1),) if anew else (), anew)
 
 
 # Commands that ran again
@@ -323,9 +323,9 @@ ONWARD = frozenset("next more scroll page previous".split())
 _MOVES = re.compile(r"(?:\"|[;&|(]|\\n)\s{0,20}(?:cd|pushd|popd)\b\s{0,20}([^\s;&|)\"\\]{0,400})")
 
 
-def _ran_again(uses: list[Place], gone: set[tuple[str, int]]) -> Iterator[Found]:
+def _ran_again(uses: list[ToolUseAt], gone: set[tuple[str, int]]) -> Iterator[Found]:
     """A listing, search or test run; of other commands what failed. The newest stays."""
-    newest: dict[tuple[str, str, str], Place] = {}
+    newest: dict[tuple[str, str, str], ToolUseAt] = {}
     asks: dict[tuple[str, int], bool] = {}
     for place, folder in reversed(list(zip(uses, _folders(uses), strict=True))):
         call = place.use.call
@@ -340,11 +340,11 @@ def _ran_again(uses: list[Place], gone: set[tuple[str, int]]) -> Iterator[Found]
             yield from ((place, slot, f"superseded by {by}") for slot in place.slots())
 
 
-def _long(place: Place) -> bool:
+def _long(place: ToolUseAt) -> bool:
     return any(isinstance(part, Text) and len(part.text) > SMALL for part in place.use.result.parts)
 
 
-def _folders(uses: list[Place]) -> Iterator[str]:
+def _folders(uses: list[ToolUseAt]) -> Iterator[str]:
     """Where each command runs, as far as earlier ones moved there: a shell may be one for all of them."""
     folder = ""
     for place in uses:
@@ -357,7 +357,7 @@ def _folders(uses: list[Place]) -> Iterator[str]:
         yield folder
 
 
-def _asks(use: Use, ran: str | None) -> bool:
+def _asks(use: ToolUse, ran: str | None) -> bool:
     """Whether a call is only made for what it says, and says all of it each time."""
     if ran is None:
         words = words_of(use.call.name)
@@ -366,7 +366,7 @@ def _asks(use: Use, ran: str | None) -> bool:
     return (bool(parts) and all(map(_looks, parts)) and not failed(use)) or tests(use.result.text) is not None
 
 
-def _looks(part: Simple) -> bool:
+def _looks(part: ShellCommand) -> bool:
     if not part.words or part.writes or part.appends:
         return False
     name, *rest = part.words
@@ -378,8 +378,8 @@ def _looks(part: Simple) -> bool:
 # Results that are the same
 
 
-def _said_again(uses: list[Place], gone: set[tuple[str, int]]) -> Iterator[Found]:
-    newest: dict[str, Place] = {}
+def _said_again(uses: list[ToolUseAt], gone: set[tuple[str, int]]) -> Iterator[Found]:
+    newest: dict[str, ToolUseAt] = {}
     for place in reversed(uses):
         if place.at in gone:
             continue

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from yohaku.core.engine import Pass, Room
+from yohaku.core.engine import Pass, PassContext
 from yohaku.core.folds import Fold, Slot, Stub, View, ref_of, said
 from yohaku.core.model import Step, Text
 from yohaku.core.thoughts import over, spare
@@ -24,7 +24,7 @@ SPOKEN = re.compile(r"\s*(<think>.*?</think>)(?:[ \t]*\r?\n)*", re.DOTALL)
 def thoughts() -> Pass:
     """All of them at once: dropping the oldest breaks the prompt cache, after that the others cost nothing more."""
 
-    def propose(view: View, room: Room) -> list[Fold]:
+    def propose(view: View, room: PassContext) -> list[Fold]:
         newest = {step.key for step in view.history.steps[-1:]}
         turns = zip(view.history.turns[view.cut.turn : -1], view.visible(), strict=False)
         steps = [step for turn, seen in turns if over(turn) for step in seen.steps if step.key not in newest]
@@ -33,16 +33,16 @@ def thoughts() -> Pass:
     return propose
 
 
-def _dropped(view: View, room: Room, step: Step) -> Iterator[Stub]:
-    if room.scales.frame.forgets:
+def _dropped(view: View, room: PassContext, step: Step) -> Iterator[Stub]:
+    if room.weigher.frame.forgets:
         return  # the server leaves them out by itself, and they weigh nothing
     for index, thought in spare(step):
-        slot, weight = Slot("thought", index), room.scales.part(thought)
+        slot, weight = Slot("thought", index), room.weigher.part(thought)
         if weight and slot not in view.dropped.get(step.key, ()):
             yield Stub(step.key, slot, "", ref_of(said(thought)), "thought", WHY, weight, 0)
 
 
-def _told(view: View, room: Room, step: Step) -> Iterator[Stub]:
+def _told(view: View, room: PassContext, step: Step) -> Iterator[Stub]:
     """Texts that begin with a thought, without it: a text may be changed, so here the model is told."""
     for index, item in enumerate(step.solid):
         slot = Slot("item", index)
@@ -51,6 +51,6 @@ def _told(view: View, room: Room, step: Step) -> Iterator[Stub]:
             continue
         rest, ref = item.text[found.end() :], ref_of(item.text)
         text = f"[thought folded: {size_of(found[1])}; ref={ref}]\n{rest}"
-        before, after = room.scales.part(item), room.meter.count(text)
+        before, after = room.weigher.part(item), room.meter.count(text)
         if rest.strip() and after < before:
             yield Stub(step.key, slot, text, ref, "thought", WHY, before, after)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from yohaku.core.engine import Pass, Room
+from yohaku.core.engine import Pass, PassContext
 from yohaku.core.folds import Fold, Stub, View, ref_of
 from yohaku.passes.pieces import pieces
 
@@ -19,7 +19,7 @@ def trim(most: int | None = None) -> Pass:
     Those of the newest step stay, whatever they weigh.
     """
 
-    def propose(view: View, room: Room) -> list[Fold]:
+    def propose(view: View, room: PassContext) -> list[Fold]:
         left = context_budget(room.budget.window) if most is None else most
         folds: list[Fold] = []
         for piece in reversed(list(pieces(view, room, "result"))):

@@ -6,9 +6,9 @@ from __future__ import annotations
 from yohaku.analysis.file_access import touches
 from yohaku.analysis.tool_calls import arguments, command, errors, exit_code, failed, words_of
 from yohaku.analysis.window_profile import strategies
-from yohaku.core.engine import Pass, Room
+from yohaku.core.engine import Pass, PassContext
 from yohaku.core.folds import Fold, Stub, View, ref_of
-from yohaku.core.model import Step, Use
+from yohaku.core.model import Step, ToolUse
 from yohaku.passes.pieces import Piece, fold_whole, many, pieces
 
 WHY = "read once"
@@ -32,7 +32,7 @@ def once(keep: int = 1) -> Pass:
     The strategy for the window decides: above 16K nothing is done until there is need.
     """
 
-    def propose(view: View, room: Room) -> list[Fold]:
+    def propose(view: View, room: PassContext) -> list[Fold]:
         folding = strategies(room.budget.window).folding
         if folding not in ("full", "on"):
             return []
@@ -43,9 +43,9 @@ def once(keep: int = 1) -> Pass:
     return propose
 
 
-def _folded(piece: Piece, step: Step, room: Room) -> Stub:
+def _folded(piece: Piece, step: Step, room: PassContext) -> Stub:
     use = step.solid[piece.slot.item]
-    if piece.media or piece.slot.where == "argument" or not isinstance(use, Use):
+    if piece.media or piece.slot.where == "argument" or not isinstance(use, ToolUse):
         return fold_whole(piece, room, WHY)
     assert isinstance(piece.original, str)
     ref = ref_of(piece.original)
@@ -53,7 +53,7 @@ def _folded(piece: Piece, step: Step, room: Room) -> Stub:
     return Stub(piece.key, piece.slot, text, ref, piece.what, WHY, piece.weight, room.meter.count(text))
 
 
-def line(use: Use, said: str) -> str:
+def line(use: ToolUse, said: str) -> str:
     """What a call did, in one line: `Read: main.go (500 lines, Go)`, `Ran: make (40 lines, exit 2: …)`."""
     ran = command(use)
     touch = next(iter(touches(use)), None) if ran is None else None
@@ -70,7 +70,7 @@ def line(use: Use, said: str) -> str:
 VERBS = {"read": "Read", "created": "Wrote", "modified": "Edited", "deleted": "Deleted"}
 
 
-def _did(use: Use, ran: str | None, how: str | None) -> str:
+def _did(use: ToolUse, ran: str | None, how: str | None) -> str:
     if ran is not None:
         return "Ran"
     words = words_of(use.call.name)
@@ -81,7 +81,7 @@ def _did(use: Use, ran: str | None, how: str | None) -> str:
     return VERBS[how] if how else use.call.name
 
 
-def _about(use: Use, ran: str | None, path: str | None) -> str:
+def _about(use: ToolUse, ran: str | None, path: str | None) -> str:
     if path:
         end = path[1 - SHORT :]
         return path if len(path) <= SHORT else "…" + end[max(0, end.find("/")) :]

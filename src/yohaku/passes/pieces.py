@@ -9,9 +9,9 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from yohaku.core.engine import Room
+from yohaku.core.engine import PassContext
 from yohaku.core.folds import Slot, Stub, View, argument_text, arguments_of, media, ref_of, said
-from yohaku.core.model import Part, Step, Text, Use
+from yohaku.core.model import Part, Step, Text, ToolUse
 
 SMALL = 48
 """Tokens. What is smaller is not worth a stub, which costs about half of that."""
@@ -38,7 +38,7 @@ class Piece:
     """Not a text, so there is no part of it to show."""
 
 
-def pieces(view: View, room: Room, *where: str) -> Iterator[Piece]:
+def pieces(view: View, room: PassContext, *where: str) -> Iterator[Piece]:
     """The visible pieces of the given kinds (all by default), oldest first, with what each weighs now."""
     turns = list(view.visible())
     steps = sum(len(turn.steps) for turn in turns)
@@ -54,10 +54,10 @@ def pieces(view: View, room: Room, *where: str) -> Iterator[Piece]:
             yield from _of_step(view, room, step, where, age, steps)
 
 
-def _of_step(view: View, room: Room, step: Step, where: tuple[str, ...], turn: int, age: int) -> Iterator[Piece]:
+def _of_step(view: View, room: PassContext, step: Step, where: tuple[str, ...], turn: int, age: int) -> Iterator[Piece]:
     """Those of one step, that many turns and steps before the newest."""
     for index, item in enumerate(step.solid):
-        if not isinstance(item, Use):
+        if not isinstance(item, ToolUse):
             if not where or "item" in where:
                 what = "reply" if isinstance(item, Text) else item.kind
                 yield from _piece(view, room, step.key, Slot("item", index), item, what, "", turn, age)
@@ -72,17 +72,19 @@ def _of_step(view: View, room: Room, step: Step, where: tuple[str, ...], turn: i
 
 
 def _piece(
-    view: View, room: Room, key: str, slot: Slot, part: Part, what: str, tool: str, turn: int, age: int
+    view: View, room: PassContext, key: str, slot: Slot, part: Part, what: str, tool: str, turn: int, age: int
 ) -> Iterator[Piece]:
     if not isinstance(part, Text) and not media(part):
         return
     stub = view.stubs.get(key, {}).get(slot)
-    weight = stub.after if stub else room.scales.part(part)
+    weight = stub.after if stub else room.weigher.part(part)
     if weight > SMALL:
         yield Piece(key, slot, said(part), what, tool, weight, turn, age, media=not isinstance(part, Text))
 
 
-def _arguments(view: View, room: Room, key: str, index: int, use: Use, turn: int, age: int) -> Iterator[Piece]:
+def _arguments(
+    view: View, room: PassContext, key: str, index: int, use: ToolUse, turn: int, age: int
+) -> Iterator[Piece]:
     if room.meter.count(use.call.arguments) <= SMALL:
         return
     for name in arguments_of(use.call.arguments):
@@ -94,7 +96,7 @@ def _arguments(view: View, room: Room, key: str, index: int, use: Use, turn: int
             yield Piece(key, slot, original, f"{use.call.name} argument {name}", use.call.name, weight, turn, age)
 
 
-def fold_whole(piece: Piece, room: Room, why: str, rules: Sequence[str] = ()) -> Stub:
+def fold_whole(piece: Piece, room: PassContext, why: str, rules: Sequence[str] = ()) -> Stub:
     """One line in place of the piece, and the rules given that it states."""
     if isinstance(piece.original, str) and not piece.media:
         size = size_of(piece.original)
@@ -105,7 +107,9 @@ def fold_whole(piece: Piece, room: Room, why: str, rules: Sequence[str] = ()) ->
     return _stub(piece, f"[{piece.what} folded: {size}; ref={ref}]{_listed(stated)}", ref, room, why)
 
 
-def fold_part(piece: Piece, room: Room, why: str, tokens: int, head: float = 0.6, rules: Sequence[str] = ()) -> Stub:
+def fold_part(
+    piece: Piece, room: PassContext, why: str, tokens: int, head: float = 0.6, rules: Sequence[str] = ()
+) -> Stub:
     """The beginning and the end in at most `tokens`, or one line where that is too little; `head=1` keeps no end.
 
     Of the rules given, those that it states stay in it, as many as there is room for beside that line.
@@ -120,7 +124,7 @@ def fold_part(piece: Piece, room: Room, why: str, tokens: int, head: float = 0.6
     return fold_whole(piece, room, why, stated)
 
 
-def floor(piece: Piece, room: Room, rules: Sequence[str]) -> int:
+def floor(piece: Piece, room: PassContext, rules: Sequence[str]) -> int:
     """Tokens below which a part of the piece would not show all of the rules that it states; 0 where it states none."""
     stated = _stated(piece, rules)
     return SMALL // 2 + room.meter.count(_listed(stated)) if stated else 0
@@ -145,7 +149,7 @@ STATED = "In it the user said:"
 """What the user laid down is shown word for word, whatever else of a prompt is not."""
 
 
-def fold_bytes(piece: Piece, room: Room, why: str, most: int, head: float = 1.0) -> Stub:
+def fold_bytes(piece: Piece, room: PassContext, why: str, most: int, head: float = 1.0) -> Stub:
     """As much of a text as takes `most` bytes, its long lines shortened."""
     assert isinstance(piece.original, str)
     ref, data = ref_of(piece.original), piece.original.encode("utf-8", "surrogatepass")
@@ -157,7 +161,7 @@ def fold_bytes(piece: Piece, room: Room, why: str, most: int, head: float = 1.0)
     return _stub(piece, text, ref, room, why)
 
 
-def _stub(piece: Piece, text: str, ref: str, room: Room, why: str) -> Stub:
+def _stub(piece: Piece, text: str, ref: str, room: PassContext, why: str) -> Stub:
     return Stub(piece.key, piece.slot, text, ref, piece.what, why, piece.weight, room.meter.count(text))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from yohaku.core.engine import Pass, Room
+from yohaku.core.engine import Pass, PassContext
 from yohaku.core.folds import Fold, Stub, View, ref_of
 from yohaku.passes.pieces import Piece, many, pieces
 from yohaku.passes.trim_new_results import ARRIVED
@@ -11,7 +11,7 @@ from yohaku.passes.trim_new_results import ARRIVED
 def preview(over: int = 40_000, shown: int = 2_000) -> Pass:
     """Results over so many tokens, and at most half the limit, are shown by their first `shown` characters."""
 
-    def propose(view: View, room: Room) -> list[Fold]:
+    def propose(view: View, room: PassContext) -> list[Fold]:
         most = min(over, room.budget.limit // 2)
         return [
             _previewed(piece, room, shown, most // 4)
@@ -22,7 +22,7 @@ def preview(over: int = 40_000, shown: int = 2_000) -> Pass:
     return propose
 
 
-def _previewed(piece: Piece, room: Room, shown: int, most: int) -> Stub:
+def _previewed(piece: Piece, room: PassContext, shown: int, most: int) -> Stub:
     assert isinstance(piece.original, str)
     text, ref = piece.original, ref_of(piece.original)
     begin = text[:shown]

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import replace
 
-from yohaku.analysis.file_log import File, files
+from yohaku.analysis.file_log import FileRecord, files
 from yohaku.analysis.touch import Lines
-from yohaku.core.engine import Asking, Effect, Look, Pass, Room
+from yohaku.core.engine import AskingPass, Effect, Pass, PassContext, ReadFile
 from yohaku.core.folds import Fold, Gist, View
 from yohaku.core.model import Text
 from yohaku.passes.pieces import SMALL, many
@@ -24,7 +24,7 @@ def restored(inner: Pass, most: int = 5, each: int = 5_000, together: int = 50_0
     Those numbers are for big windows: one file takes at most 1/16 of the limit, all of them a quarter.
     """
 
-    def propose(view: View, room: Room) -> Asking:
+    def propose(view: View, room: PassContext) -> AskingPass:
         proposed = inner(view, room)
         folds = proposed if isinstance(proposed, list) else (yield from proposed)
         gist = next((fold for fold in folds if isinstance(fold, Gist)), None)
@@ -39,27 +39,27 @@ def restored(inner: Pass, most: int = 5, each: int = 5_000, together: int = 50_0
     return propose
 
 
-def recent(view: View, most: int) -> list[File]:
+def recent(view: View, most: int) -> list[FileRecord]:
     """The files that were read in what is hidden, the last one first, without those that can still be seen."""
     seen = files(view.visible())
     found = [file for file in files(view.hidden(view.cut)).values() if file.ranges and file.state != "deleted"]
     return [file for file in reversed(found) if file.path not in seen][:most]
 
 
-def _shown(found: list[File], count: Callable[[str], int], each: int, left: int) -> Generator[Effect, str, str]:
+def _shown(found: list[FileRecord], count: Callable[[str], int], each: int, left: int) -> Generator[Effect, str, str]:
     parts: list[str] = []
     for file in found:
         tokens = min(each, left)
         if tokens < SMALL:
             break
-        content = yield Look(file.path)
+        content = yield ReadFile(file.path)
         if content.strip() and "\0" not in content and (part := _part(file, content, count, tokens)):
             parts.append(part)
             left -= count(part) + 1
     return "\n\n".join([TITLE, *parts]) if parts else ""
 
 
-def _part(file: File, content: str, count: Callable[[str], int], tokens: int) -> str:
+def _part(file: FileRecord, content: str, count: Callable[[str], int], tokens: int) -> str:
     """A file, or those of its lines that were read, under its name and within so many tokens."""
     lines = content.splitlines()
     whole = file.ranges[0] == (1, -1) or sum(1 for _ in _chosen(lines, file.ranges)) >= len(lines)
@@ -82,7 +82,7 @@ def _chosen(lines: list[str], ranges: tuple[Lines, ...]) -> Iterator[str]:
         yield from lines[max(0, first - 1) : last if last > 0 else len(lines)]
 
 
-def _with(gist: Gist, text: str, room: Room) -> Fold:
+def _with(gist: Gist, text: str, room: PassContext) -> Fold:
     added = f"{gist.text}\n\n{text}"
-    entries = room.scales.entries
+    entries = room.weigher.entries
     return replace(gist, text=added, after=gist.after + entries((Text(added),)) - entries((Text(gist.text),)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from yohaku.analysis.retention import laid_down
-from yohaku.core.engine import Pass, Room
+from yohaku.core.engine import Pass, PassContext
 from yohaku.core.folds import Fold, View
 from yohaku.passes.pieces import SMALL, Piece, floor, fold_part, pieces
 
@@ -14,7 +14,7 @@ def squeeze(prompts: bool = True) -> Pass:
     The goal is a share of the room there is beside what cannot be cut: what that leaves may be little.
     """
 
-    def propose(view: View, room: Room) -> list[Fold]:
+    def propose(view: View, room: PassContext) -> list[Fold]:
         found = [piece for piece in pieces(view, room) if prompts or not _newest_prompt(piece)]
         weights = [piece.weight for piece in found]
         free = room.budget.limit - (room.ledger.total - sum(weights))

@@ -5,7 +5,7 @@ Law: nothing but that step is touched, and only where it could not be sent whole
 
 from __future__ import annotations
 
-from yohaku.core.engine import Pass, Room
+from yohaku.core.engine import Pass, PassContext
 from yohaku.core.folds import Fold, View
 from yohaku.passes.pieces import SMALL, fold_part, pieces
 from yohaku.passes.shrink_all import level
@@ -16,7 +16,7 @@ def newest(share: float = 0.2) -> Pass:
     is older leave of it, and `share` at least.
     """
 
-    def propose(view: View, room: Room) -> list[Fold]:
+    def propose(view: View, room: PassContext) -> list[Fold]:
         if not view.history.steps or not room.newest_is_too_big(view):
             return []
         found = [piece for piece in pieces(view, room, "result", "argument") if piece.step == 0]

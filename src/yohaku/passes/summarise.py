@@ -11,16 +11,16 @@ from dataclasses import dataclass, replace
 
 from yohaku.analysis.retention import allowance, appendix
 from yohaku.analysis.rules import standing
-from yohaku.core.engine import Asking, Pass, Question, Room
+from yohaku.core.engine import AskingPass, Pass, PassContext, Question
 from yohaku.core.folds import Cut, Gist, View, ref_told
 from yohaku.core.model import Step, Text, Turn
 from yohaku.digest.gist import gist
 from yohaku.passes.drop_oldest import NOTICE, RULED, before, cuts, notice
 from yohaku.passes.pieces import SMALL
 from yohaku.passes.use_draft import draft
-from yohaku.summary.check import Bad, Checked, Evidence
+from yohaku.summary.check import Accepted, Evidence, Rejected
 from yohaku.summary.prompts.retain import RETAIN
-from yohaku.summary.request import BY_MODEL, Kind, Order, asked, is_japanese
+from yohaku.summary.request import BY_MODEL, Kind, SummaryRequest, asked, is_japanese
 from yohaku.summary.transcript_text import sayings, shorter
 
 RULES, MOST_RULES = 0.05, 0.25
@@ -51,11 +51,11 @@ def summarise(
     goes, by steps, where the goal asks for it. `window` is that of the model that is asked, if it is another.
     """
 
-    def propose(view: View, room: Room) -> Asking:
+    def propose(view: View, room: PassContext) -> AskingPass:
         place = _place(view, room, keep, share)
         if place is None:
             return []
-        order = Order(kind, 0, prompt, directives, retain, retain_directives, room.wish.words, model=model)
+        order = SummaryRequest(kind, 0, prompt, directives, retain, retain_directives, room.wish.words, model=model)
         plan = _plan(view, room, place, order, share, ack)
         if plan is None or not _worth(plan.removed - plan.fixed - plan.order.limit, room, least):
             return []
@@ -72,10 +72,10 @@ class _Plan:
     """Tokens that go."""
     fixed: int
     """Tokens of the gist beside the model's words."""
-    order: Order
+    order: SummaryRequest
 
 
-def _place(view: View, room: Room, keep: float, share: float) -> tuple[Cut, int] | None:
+def _place(view: View, room: PassContext, keep: float, share: float) -> tuple[Cut, int] | None:
     """Where to cut, with the tokens that go: where `keep` says, or as far behind it as the goal needs."""
     places = list(cuts(view, room, "steps", newest=False))
     if not places:
@@ -110,15 +110,17 @@ def _characters(turn: Turn) -> int:
     return sum(len(saying.text) for saying in sayings([turn]))
 
 
-def _plan(view: View, room: Room, place: tuple[Cut, int], order: Order, share: float, ack: str) -> _Plan | None:
+def _plan(
+    view: View, room: PassContext, place: tuple[Cut, int], order: SummaryRequest, share: float, ack: str
+) -> _Plan | None:
     """How many tokens the answer may have: few enough for the goal, or at least for the limit."""
     cut, removed = place
     limit, count = room.budget.limit, room.meter.count
     hidden = view.hidden(cut)
     rules = _newest(standing(hidden, then=view.history.turns[cut.turn :]), int(limit * MOST_RULES), room)
     lines = "".join(map(_line, rules))
-    acknowledged = room.scales.step(Step((Text(ack),))) if ack else 0
-    fixed = NOTICE + room.scales.frame.message + acknowledged + (count(RULED + lines) if rules else 0)
+    acknowledged = room.weigher.step(Step((Text(ack),))) if ack else 0
+    fixed = NOTICE + room.weigher.frame.message + acknowledged + (count(RULED + lines) if rules else 0)
     left = room.ledger.total - removed + fixed
     goal = room.goal if left + SMALL < room.goal else limit
     most = min(int(limit * share), goal - left, removed // 2, room.budget.reserve or limit, LONGEST)
@@ -131,7 +133,7 @@ def _plan(view: View, room: Room, place: tuple[Cut, int], order: Order, share: f
     return _Plan(cut, removed, fixed, replace(order, limit=max(0, most), rules=rules, japanese=japanese))
 
 
-def _newest(rules: tuple[str, ...], tokens: int, room: Room) -> tuple[str, ...]:
+def _newest(rules: tuple[str, ...], tokens: int, room: PassContext) -> tuple[str, ...]:
     kept: list[str] = []
     for rule in reversed(rules):
         tokens -= room.meter.count(_line(rule))
@@ -141,25 +143,25 @@ def _newest(rules: tuple[str, ...], tokens: int, room: Room) -> tuple[str, ...]:
     return tuple(reversed(kept))
 
 
-def _worth(saved: int, room: Room, least: float) -> bool:
+def _worth(saved: int, room: PassContext, least: float) -> bool:
     total, limit = room.ledger.total, room.budget.limit
     if total > limit:
         return total - saved <= limit
     return saved > 0 and (room.wish.manual or saved >= limit * least)
 
 
-def _fold(view: View, room: Room, plan: _Plan, window: int, ack: str) -> Generator[Question, str, Gist]:
+def _fold(view: View, room: PassContext, plan: _Plan, window: int, ack: str) -> Generator[Question, str, Gist]:
     hidden, order, count = view.hidden(plan.cut), plan.order, room.meter.count
     ref = ref_told(hidden)
-    found: Checked | Bad = Bad("there is no room for a summary")
+    found: Accepted | Rejected = Rejected("there is no room for a summary")
     if not room.wish.model:
-        found = Bad("nobody is there to answer")
+        found = Rejected("nobody is there to answer")
     elif order.limit >= 2 * SMALL:
         tokens = int((window or room.budget.window) * 0.95) - order.limit
         said = list(sayings(hidden))
         evidence = Evidence.of(said, room.wish.words, *_system(view))
         found = yield from asked(order, shorter(said, view, plan.cut, tokens, count), evidence, tokens, count)
-    if isinstance(found, Checked):
+    if isinstance(found, Accepted):
         rules = f"\n{RULED}{''.join(map(_line, order.rules))}" if order.rules else ""
         summed = SUMMED_JA if order.japanese else SUMMED
         text = f"{notice(hidden, ref, room.meter, 0)}{rules}\n{summed}\n{found.whole}"
@@ -169,10 +171,10 @@ def _fold(view: View, room: Room, plan: _Plan, window: int, ack: str) -> Generat
         text = _without_model(hidden, ref, plan, room)
         why = f"summed up without a model: {found.reason}"
     fold = Gist(view.key_at(plan.cut), text, ref, before(plan.cut, hidden), why, plan.removed, 0, ack=ack)
-    return replace(fold, after=room.scales.turn(fold.turn))
+    return replace(fold, after=room.weigher.turn(fold.turn))
 
 
-def _free(text: str, room: Room, plan: _Plan) -> int:
+def _free(text: str, room: PassContext, plan: _Plan) -> int:
     """Tokens for what the model left out: as many as the goal, or else the limit, leaves of what is allowed for it."""
     left = room.ledger.total - plan.removed + plan.fixed + room.meter.count(text)
     return min(allowance(room.budget.limit), (room.goal if left < room.goal else room.budget.limit) - left)
@@ -186,7 +188,7 @@ def _line(rule: str) -> str:
     return f"\n- {rule}"
 
 
-def _without_model(hidden: tuple[Turn, ...], ref: str, plan: _Plan, room: Room) -> str:
+def _without_model(hidden: tuple[Turn, ...], ref: str, plan: _Plan, room: PassContext) -> str:
     tokens, rules = plan.order.limit + plan.fixed, plan.order.rules
     text = gist(hidden, ref=ref, tokens=tokens, count=room.meter.count, rules=rules)
     return text or notice(hidden, ref, room.meter, 0)

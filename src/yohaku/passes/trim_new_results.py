@@ -9,9 +9,9 @@ from yohaku.analysis.outline import sketch
 from yohaku.analysis.shell import simple
 from yohaku.analysis.tool_calls import command, words_of
 from yohaku.analysis.window_profile import strategies
-from yohaku.core.engine import Pass, Room
+from yohaku.core.engine import Pass, PassContext
 from yohaku.core.folds import Fold, Stub, View, ref_of
-from yohaku.core.model import Step, Use
+from yohaku.core.model import Step, ToolUse
 from yohaku.passes.pieces import Piece, fold_part, pieces
 
 READS = frozenset("read cat view open get fetch show load".split())
@@ -28,7 +28,7 @@ def arrive(share: float = 0.6, least: float = 1 / 16, ends: int = 50) -> Pass:
     That floor is what old results and steps give way to next: a full window must not make a tool speechless.
     """
 
-    def propose(view: View, room: Room) -> list[Fold]:
+    def propose(view: View, room: PassContext) -> list[Fold]:
         step = newest_step(view)
         if step is None or not step.uses:
             return []
@@ -37,7 +37,7 @@ def arrive(share: float = 0.6, least: float = 1 / 16, ends: int = 50) -> Pass:
         folds: list[Fold] = []
         for piece in arrived(view, room):
             use = step.solid[piece.slot.item]
-            assert isinstance(use, Use)
+            assert isinstance(use, ToolUse)
             tokens = max(int(room.budget.remaining(ledger) * share), floor)
             folded = piece.slot in view.stubs.get(piece.key, {})
             stub = _cut(piece, use, room, tokens, ends) if not folded or piece.weight > tokens else None
@@ -48,7 +48,7 @@ def arrive(share: float = 0.6, least: float = 1 / 16, ends: int = 50) -> Pass:
     return propose
 
 
-def arrived(view: View, room: Room) -> list[Piece]:
+def arrived(view: View, room: PassContext) -> list[Piece]:
     return [piece for piece in pieces(view, room, "result") if piece.step == 0]
 
 
@@ -56,7 +56,7 @@ def newest_step(view: View) -> Step | None:
     return next((turn.steps[-1] for turn in reversed(view.history.turns) if turn.steps), None)
 
 
-def _cut(piece: Piece, use: Use, room: Room, tokens: int, ends: int) -> Stub | None:
+def _cut(piece: Piece, use: ToolUse, room: PassContext, tokens: int, ends: int) -> Stub | None:
     whole = read_whole(use)
     split = SPLIT.get(strategies(room.budget.window).split_reading)
     if whole and split is not None and piece.weight > tokens * split:
@@ -68,7 +68,7 @@ def _cut(piece: Piece, use: Use, room: Room, tokens: int, ends: int) -> Stub | N
     return fold_part(piece, room, ARRIVED, tokens, head=1 if whole or reads(use) else 0.6)
 
 
-def _sketched(piece: Piece, room: Room, tokens: int, ends: int) -> Stub | None:
+def _sketched(piece: Piece, room: PassContext, tokens: int, ends: int) -> Stub | None:
     if not isinstance(piece.original, str) or piece.media:
         return None
     ref = ref_of(piece.original)
@@ -80,7 +80,7 @@ def _sketched(piece: Piece, room: Room, tokens: int, ends: int) -> Stub | None:
     return None
 
 
-def read_whole(use: Use) -> bool:
+def read_whole(use: ToolUse) -> bool:
     """Whether a call read one file from its beginning to its end: who asks for some lines is to get them."""
     ran = command(use)
     if ran is not None and len(simple(ran)) > 1:
@@ -89,6 +89,6 @@ def read_whole(use: Use) -> bool:
     return len(found) == 1 and found[0].how == "read" and found[0].lines is None
 
 
-def reads(use: Use) -> bool:
+def reads(use: ToolUse) -> bool:
     """Whether what a call returns is best known by its beginning."""
     return command(use) is None and not READS.isdisjoint(words_of(use.call.name))

@@ -8,9 +8,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from yohaku.core.engine import Asking, Look, Pass, Room
+from yohaku.core.engine import AskingPass, Pass, PassContext, ReadFile
 from yohaku.core.folds import Fold, Stub, View, ref_of
-from yohaku.passes.drop_superseded import LOST, Showing, gutter, places, short, showings
+from yohaku.passes.drop_superseded import LOST, FileShown, gutter, places, short, showings
 from yohaku.passes.pieces import SMALL, many
 
 WHY = "unchanged on disk"
@@ -23,7 +23,7 @@ def unchanged(most: int = 20, keep: float = 0.25, least: float = 0.02) -> Pass:
     the conversation is over it.
     """
 
-    def propose(view: View, room: Room) -> Asking:
+    def propose(view: View, room: PassContext) -> AskingPass:
         folds: list[Fold] = []
         saved = looks = 0
         seen: dict[str, str] = {}
@@ -32,7 +32,7 @@ def unchanged(most: int = 20, keep: float = 0.25, least: float = 0.02) -> Pass:
                 break
             if path not in seen:
                 looks += 1
-                seen[path] = yield Look(path)
+                seen[path] = yield ReadFile(path)
             if not same(showing.text, seen[path]):
                 continue
             stub = _stub(path, showing, weight, room)
@@ -45,13 +45,13 @@ def unchanged(most: int = 20, keep: float = 0.25, least: float = 0.02) -> Pass:
     return propose
 
 
-def _old(view: View, room: Room, kept: int) -> Iterator[tuple[str, Showing, int]]:
+def _old(view: View, room: PassContext, kept: int) -> Iterator[tuple[str, FileShown, int]]:
     """Whole reads before the newest `kept` tokens of reads, with what they weigh; what is folded is left as it is."""
     for place in reversed(list(places(view))):
         if place.newest or place.hidden or len(place.use.result.parts) != 1:
             continue
         for path, showing in showings(place):
-            if isinstance(showing, Showing) and showing.slot.where == "result" and showing.ranges == ((1, -1),):
+            if isinstance(showing, FileShown) and showing.slot.where == "result" and showing.ranges == ((1, -1),):
                 weight = room.meter.count(showing.text)
                 kept -= weight
                 if kept < 0 and weight > SMALL:
@@ -89,7 +89,7 @@ def _around(lines: list[str], file: list[str]) -> bool:
     return len(after) <= LOST and all(line.startswith(("<", "[")) for line in after)
 
 
-def _stub(path: str, showing: Showing, weight: int, room: Room) -> Stub:
+def _stub(path: str, showing: FileShown, weight: int, room: PassContext) -> Stub:
     what, ref = f"{showing.place.use.call.name} result", ref_of(showing.text)
     size = many(showing.text.count("\n") + (not showing.text.endswith("\n")), "line")
     text = f"[{what} folded: {short(path)} was unchanged on disk: read it again; {size}; ref={ref}]"

@@ -7,20 +7,20 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from yohaku.core.engine import Pass, Room
+from yohaku.core.engine import Pass, PassContext
 from yohaku.core.folds import Fold, Gist, View
 from yohaku.passes.drop_oldest import cuts
 
 
 def drafted() -> Pass:
-    def propose(view: View, room: Room) -> list[Fold]:
+    def propose(view: View, room: PassContext) -> list[Fold]:
         found = draft(view, room)
         return [found] if found else []
 
     return propose
 
 
-def draft(view: View, room: Room) -> Gist | None:
+def draft(view: View, room: PassContext) -> Gist | None:
     """The one that hides most, if it can stand here."""
     drafts = {} if room.wish.words else room.wish.drafts
     if not drafts:
@@ -30,6 +30,6 @@ def draft(view: View, room: Room) -> Gist | None:
         return None
     cut, removed = places[-1]
     found = drafts[view.key_at(cut)]
-    after = room.scales.turn(found.turn)
+    after = room.weigher.turn(found.turn)
     enough = min(room.budget.limit, max(room.goal, room.budget.at("hot")))
     return replace(found, before=removed, after=after) if room.ledger.total - removed + after <= enough else None

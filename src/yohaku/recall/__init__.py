@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from yohaku.recall.blocks import Line
-from yohaku.recall.lines import Lines, grep, read
-from yohaku.recall.search import Found, Hit, search
+from yohaku.recall.blocks import FoundLine
+from yohaku.recall.lines import OpenedLines, grep, read
+from yohaku.recall.search import SearchHit, SearchResult, search
 from yohaku.recall.tools import call, definitions
 
-__all__ = ["Found", "Hit", "Line", "Lines", "call", "definitions", "grep", "read", "search"]
+__all__ = ["FoundLine", "OpenedLines", "SearchHit", "SearchResult", "call", "definitions", "grep", "read", "search"]

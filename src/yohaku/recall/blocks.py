@@ -10,14 +10,14 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from yohaku.recall.patterns import Seek
-from yohaku.stores import Piece
+from yohaku.stores import StoredBytes
 
 LONGEST = 1 << 20
 """Bytes of one line that are searched in one go; of a longer one this many, over and over."""
 OVERLAP = 1 << 14
 
 
-class Line(NamedTuple):
+class FoundLine(NamedTuple):
     number: int
     """Counted from 1."""
     text: str
@@ -25,7 +25,7 @@ class Line(NamedTuple):
     """False for what only stands around what was searched for."""
 
 
-def blocks(pieces: Iterable[Piece]) -> Iterator[tuple[int, bytes]]:
+def blocks(pieces: Iterable[StoredBytes]) -> Iterator[tuple[int, bytes]]:
     """The pieces joined so that lines are whole, with the number of the first; a very long line in several."""
     number, held = 0, b""
     for piece in pieces:
@@ -43,7 +43,7 @@ def blocks(pieces: Iterable[Piece]) -> Iterator[tuple[int, bytes]]:
         yield number, held
 
 
-def hits(given: Iterable[tuple[int, bytes]], found: Seek, line: int, width: int, end: float) -> Iterator[Line]:
+def hits(given: Iterable[tuple[int, bytes]], found: Seek, line: int, width: int, end: float) -> Iterator[FoundLine]:
     """Every line that matches; and where time ran out, one that is no hit, to go on from."""
     last = -1
     for number, block in given:
@@ -58,12 +58,12 @@ def hits(given: Iterable[tuple[int, bytes]], found: Seek, line: int, width: int,
             counted, at = begin, stop + 1
             if number >= line and number != last:
                 last = number
-                yield Line(number + 1, excerpt(block[begin:stop], match - begin, width))
+                yield FoundLine(number + 1, excerpt(block[begin:stop], match - begin, width))
             if time.monotonic() > end:
-                yield Line(number + 2, "", hit=False)
+                yield FoundLine(number + 2, "", hit=False)
                 return
         if time.monotonic() > end:
-            yield Line(max(line, number + block.count(b"\n", counted)) + 1, "", hit=False)
+            yield FoundLine(max(line, number + block.count(b"\n", counted)) + 1, "", hit=False)
             return
 
 

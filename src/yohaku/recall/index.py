@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from yohaku.core.errors import StoreFailed, UnknownRef
 from yohaku.recall.blocks import LONGEST, blocks
-from yohaku.stores import Kept, Store
+from yohaku.stores import Store, StoredOriginal
 from yohaku.stores.chunks import CHUNK
 from yohaku.stores.memory import MemoryStore
 
@@ -52,7 +52,7 @@ JOIN originals ON originals.id = blocks.original WHERE words MATCH ? AND origina
 _LETTERS = bytes(byte if byte > 127 or chr(byte).isalnum() or byte == 0x5F else 0x20 for byte in range(256)).lower()
 
 
-class Known(NamedTuple):
+class IndexedBlocks(NamedTuple):
     """What an index knows of some words."""
 
     rest: dict[str, int | None]
@@ -61,7 +61,7 @@ class Known(NamedTuple):
     """The first lines of the known blocks that may hold the words. By ref."""
 
 
-def ask(store: Store, words: Iterable[str]) -> Known | None:
+def ask(store: Store, words: Iterable[str]) -> IndexedBlocks | None:
     """None where there is no index, or it cannot tell anything of these words."""
     try:
         with _opened(store, make=False) as (db, tenant):
@@ -71,7 +71,7 @@ def ask(store: Store, words: Iterable[str]) -> Known | None:
             found: dict[str, list[int]] = {}
             for ref, line in rows:
                 found.setdefault(ref, []).append(line)
-            return Known(dict(db.execute("SELECT ref, line FROM originals WHERE tenant = ?", (tenant,))), found)
+            return IndexedBlocks(dict(db.execute("SELECT ref, line FROM originals WHERE tenant = ?", (tenant,))), found)
     except (_NoIndex, sqlite3.Error, OSError):
         return None
 
@@ -145,7 +145,7 @@ class _Filling:
         return done
 
 
-def _newest(kept: Iterable[Kept]) -> Iterator[str]:
+def _newest(kept: Iterable[StoredOriginal]) -> Iterator[str]:
     size = 0
     for each in kept:
         if each.joined:  # what it is made of is there by itself
@@ -216,10 +216,10 @@ def place(store: Store) -> tuple[Path, str] | None:
     """The file of the index, and the tenant; none for a store that is no file."""
     if isinstance(store, MemoryStore):
         return None
-    from yohaku.stores.fallback import Sheltered
+    from yohaku.stores.fallback import FallbackStore
     from yohaku.stores.sqlite import SQLiteStore
 
-    while isinstance(store, Sheltered):
+    while isinstance(store, FallbackStore):
         store = store._store
     if not isinstance(store, SQLiteStore):
         return None

@@ -10,9 +10,9 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from yohaku.recall.blocks import Line, blocks, hits, size
+from yohaku.recall.blocks import FoundLine, blocks, hits, size
 from yohaku.recall.patterns import seek
-from yohaku.stores import Original, Piece, Store
+from yohaku.stores import Original, Store, StoredBytes
 
 WIDTH = 2000
 """Characters of a line that are shown."""
@@ -24,11 +24,11 @@ LONG = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Lines:
+class OpenedLines:
     """Some lines of an original. As a string: what a model is shown."""
 
     original: Original
-    lines: tuple[Line, ...]
+    lines: tuple[FoundLine, ...]
     more: int | None = None
     """The line to go on from, where there is more."""
     pattern: str | None = None
@@ -54,25 +54,27 @@ class Lines:
         return "\n".join([*told, f"[more from offset={self.more}]"] if self.more else told)
 
 
-def read(store: Store, ref: str, offset: int = 1, limit: int = 200, *, width: int = WIDTH, room: int = ROOM) -> Lines:
+def read(
+    store: Store, ref: str, offset: int = 1, limit: int = 200, *, width: int = WIDTH, room: int = ROOM
+) -> OpenedLines:
     """`limit` lines from line `offset` on, as far as there is room for them; at least one."""
     first, limit = max(1, offset), max(0, limit)
     original, pieces = store.open(ref, first - 1)
     if original.binary:
-        return Lines(original, ())
-    found: list[Line] = []
+        return OpenedLines(original, ())
+    found: list[FoundLine] = []
     number, batches = first, _batches(pieces, first - 1, limit, width)
     while len(found) < limit and (batch := next(batches, None)):
         texts = _shown(batch[: limit - len(found)], width)
         fitting = _fitting(texts, room, least=not found)
-        found += map(Line, range(number, number + fitting), texts)
+        found += map(FoundLine, range(number, number + fitting), texts)
         number += fitting
         room -= size("\n".join(texts[:fitting])) + 1
         if fitting < len(texts):
             break
         if len(batch[-1]) > LONG * width:
             batches = _batches(store.open(ref, number - 1).pieces, number - 1, limit, width)
-    return Lines(original, tuple(found), number if number <= original.lines else None)
+    return OpenedLines(original, tuple(found), number if number <= original.lines else None)
 
 
 def grep(
@@ -86,15 +88,15 @@ def grep(
     width: int = WIDTH,
     room: int = ROOM,
     seconds: float = 10.0,
-) -> Lines:
+) -> OpenedLines:
     """The lines that match a regular expression, each with `context` lines around it. `BadSetting` for a bad one."""
     end = time.monotonic() + seconds
     find = seek(pattern)
     line = max(0, offset - 1)
     original, pieces = store.open(ref, line)
     if original.binary:
-        return Lines(original, (), pattern=pattern)
-    found: list[Line] = []
+        return OpenedLines(original, (), pattern=pattern)
+    found: list[FoundLine] = []
     more = None
     for hit in hits(blocks(pieces), find, line, width, end):
         room -= size(hit.text) + 1
@@ -104,10 +106,10 @@ def grep(
         found.append(hit)
     around = min(max(0, context), 100)
     lines = _around(store, ref, found, around, width, room) if around and found else tuple(found)
-    return Lines(original, lines, more, pattern)
+    return OpenedLines(original, lines, more, pattern)
 
 
-def _batches(pieces: Iterator[Piece], line: int, most: int, width: int) -> Iterator[list[bytes]]:
+def _batches(pieces: Iterator[StoredBytes], line: int, most: int, width: int) -> Iterator[list[bytes]]:
     """So many lines from one on, if not more, some at a time; they end with one too long to be worth reading whole."""
     held, skip = b"", -1
     for piece in pieces:
@@ -145,7 +147,9 @@ def _fitting(texts: list[str], room: int, *, least: bool) -> int:
     return len(texts)
 
 
-def _around(store: Store, ref: str, found: list[Line], context: int, width: int, room: int) -> tuple[Line, ...]:
+def _around(
+    store: Store, ref: str, found: list[FoundLine], context: int, width: int, room: int
+) -> tuple[FoundLine, ...]:
     """The hits and the lines around them, as far as there is room; a hit is never left out for a neighbour."""
     shown = {hit.number: hit for hit in found}
     for hit in found:
@@ -156,7 +160,7 @@ def _around(store: Store, ref: str, found: list[Line], context: int, width: int,
             room -= size(text) + 1
             if room < 0:
                 break
-            shown[line.number] = Line(line.number, text, hit=False)
+            shown[line.number] = FoundLine(line.number, text, hit=False)
     return tuple(shown[number] for number in sorted(shown))
 
 

@@ -9,14 +9,14 @@ _SAID = re.compile(r"ref[=:]\s*")
 _SHOWN = re.compile(r"([a-z2-7]{12}):([1-9][0-9]{0,8}):?")
 
 
-class Place(NamedTuple):
+class RefAndLine(NamedTuple):
     ref: str
     line: int | None = None
 
 
-def place_in(given: str) -> Place:
+def place_in(given: str) -> RefAndLine:
     given = given.strip().strip("[]'\"`")
     said = _SAID.match(given)
     bare = given[said.end() :] if said else given
     shown = _SHOWN.fullmatch(bare)
-    return Place(shown[1], int(shown[2])) if shown else Place(bare)
+    return RefAndLine(shown[1], int(shown[2])) if shown else RefAndLine(bare)

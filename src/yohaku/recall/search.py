@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 from yohaku.core.errors import UnknownRef
 from yohaku.recall.blocks import LONGEST, blocks, hits
-from yohaku.recall.index import Known, ask, fill
+from yohaku.recall.index import IndexedBlocks, ask, fill
 from yohaku.recall.patterns import literal
-from yohaku.stores import Kept, Store
+from yohaku.stores import Store, StoredOriginal
 
 WORTH = 0.1
 """Seconds. What takes less needs no index."""
@@ -23,7 +23,7 @@ SHARE = 5.0
 """Seconds a search may spend on the index at most, and never more than on searching."""
 
 
-class Hit(NamedTuple):
+class SearchHit(NamedTuple):
     ref: str
     number: int
     """Of the line, counted from 1."""
@@ -31,10 +31,10 @@ class Hit(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SearchResult:
     """Lines of any original. As a string: what a model is shown."""
 
-    hits: tuple[Hit, ...]
+    hits: tuple[SearchHit, ...]
     complete: bool
     """Whether there is nothing else: neither the limit nor the time ran out."""
     late: bool = False
@@ -57,7 +57,7 @@ def search(
     seconds: float = 10.0,
     refs: Container[str] | None = None,
     learn: bool = True,
-) -> Found:
+) -> SearchResult:
     """Lines of any original that hold all the words, in whatever case; what was put last comes first.
 
     `refs`: only in these. `learn`: spend on the index beside the store at most the time this search took.
@@ -65,9 +65,9 @@ def search(
     began = time.monotonic()
     wanted = sorted(set(words.split()), key=len, reverse=True)
     if not wanted:
-        return Found((), complete=True)
+        return SearchResult((), complete=True)
     known = ask(store, wanted)
-    kept: Iterable[Kept] = list(store.kept()) if known or refs is not None else store.kept()
+    kept: Iterable[StoredOriginal] = list(store.kept()) if known or refs is not None else store.kept()
     found = _search(store, wanted, limit, began + seconds, known, _among(store, kept, refs))
     took = time.monotonic() - began
     if learn and (_behind(known, kept) if known else took > WORTH):
@@ -75,12 +75,12 @@ def search(
     return found
 
 
-def _behind(known: Known, kept: Iterable[Kept]) -> bool:
+def _behind(known: IndexedBlocks, kept: Iterable[StoredOriginal]) -> bool:
     wanted = {each.ref for each in kept if not each.joined}
     return known.rest.keys() != wanted or any(line is not None for line in known.rest.values())
 
 
-def _among(store: Store, kept: Iterable[Kept], refs: Container[str] | None) -> Iterator[str]:
+def _among(store: Store, kept: Iterable[StoredOriginal], refs: Container[str] | None) -> Iterator[str]:
     """What is joined of others is looked through in them, once."""
     inside: set[str] = set()
     if refs is not None:
@@ -90,29 +90,31 @@ def _among(store: Store, kept: Iterable[Kept], refs: Container[str] | None) -> I
             yield each.ref
 
 
-def _search(store: Store, wanted: list[str], limit: int, end: float, known: Known | None, refs: Iterable[str]) -> Found:
+def _search(
+    store: Store, wanted: list[str], limit: int, end: float, known: IndexedBlocks | None, refs: Iterable[str]
+) -> SearchResult:
     find, others = literal(wanted[0]), [word.lower() for word in wanted[1:]]
-    found: list[Hit] = []
+    found: list[SearchHit] = []
     for ref in refs:
         if known and ref not in known.blocks and known.rest.get(ref, 0) is None:
             continue
         try:
             for hit in hits(_open(store, ref, known), find, 0, LONGEST, end):
                 if not hit.hit:
-                    return Found(tuple(found), complete=False, late=True)
+                    return SearchResult(tuple(found), complete=False, late=True)
                 if not all(word in hit.text.lower() for word in others):
                     continue
                 if len(found) >= limit:
-                    return Found(tuple(found), complete=False)
-                found.append(Hit(ref, hit.number, _clip(hit.text, wanted[0])))
+                    return SearchResult(tuple(found), complete=False)
+                found.append(SearchHit(ref, hit.number, _clip(hit.text, wanted[0])))
         except UnknownRef:
             continue  # collected in the meantime
         if time.monotonic() > end:
-            return Found(tuple(found), complete=False, late=True)
-    return Found(tuple(found), complete=True)
+            return SearchResult(tuple(found), complete=False, late=True)
+    return SearchResult(tuple(found), complete=True)
 
 
-def _open(store: Store, ref: str, known: Known | None) -> Iterator[tuple[int, bytes]]:
+def _open(store: Store, ref: str, known: IndexedBlocks | None) -> Iterator[tuple[int, bytes]]:
     """The blocks that may hold the words: of what is known those the index tells, and all of the rest."""
     rest: int | None = 0
     if known:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Literal
 
 from yohaku.core.budget import Budget
-from yohaku.core.engine import Recipe, Room, Rung
+from yohaku.core.engine import PassContext, Recipe, Rung
 from yohaku.core.errors import BadSetting
 from yohaku.core.folds import View
 from yohaku.passes.cap_results import capped
@@ -177,12 +177,12 @@ def near_the_limit(output: int = 20_000, spare: int = 13_000, share: float = 0.8
     return at
 
 
-def hardly_fits(share: float = 0.95, threshold: float = 0.5) -> Callable[[View, Room], bool]:
-    def when(view: View, room: Room) -> bool:
+def hardly_fits(share: float = 0.95, threshold: float = 0.5) -> Callable[[View, PassContext], bool]:
+    def when(view: View, room: PassContext) -> bool:
         turns, limit = view.stubbed, room.budget.limit
         if not turns:
             return False
-        new = room.ledger.last if turns[-1].steps else room.scales.entries(turns[-1].prompt)
+        new = room.ledger.last if turns[-1].steps else room.weigher.entries(turns[-1].prompt)
         before = room.ledger.total - new
         return new > share * (limit - before) and before >= threshold * limit
 

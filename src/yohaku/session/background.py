@@ -17,7 +17,7 @@ from yohaku.core.budget import Budget, Level
 from yohaku.core.engine import Effect, Outcome, Question
 from yohaku.core.errors import Unanswered
 from yohaku.core.folds import Fold, Gist, View
-from yohaku.session.driver import Answers, Summarise, adrive, drive
+from yohaku.session.driver import EffectHandlers, Summarise, adrive, drive
 from yohaku.summary.request import BY_MODEL
 
 T = TypeVar("T")
@@ -26,28 +26,28 @@ MOST = 32
 """Troubles that are remembered."""
 
 
-class Draft(NamedTuple):
+class PreparedGist(NamedTuple):
     gist: Gist
     view: View
     """The one it was planned on: a client may say the same with other thoughts later, and a ref opens to these."""
 
 
-class Drafts:
+class BackgroundGists:
     def __init__(self, summarise: Summarise | None) -> None:
         self.troubles: deque[Exception] = deque(maxlen=MOST)
         self._summarise = summarise
-        self._ready: dict[str, Draft] = {}
+        self._ready: dict[str, PreparedGist] = {}
         self._tried: Level = "calm"
         self._busy: Callable[[], bool] = lambda: False
         self._lock = RLock()
 
     def make(self, planning: Generator[Effect, str, Outcome]) -> Gist | None:
         """The gist of a folding, remembered and not applied; None where the model gave none that can be used."""
-        return self._take(drive(in_turns(planning, self._lock), Answers(self._summarise)))
+        return self._take(drive(in_turns(planning, self._lock), EffectHandlers(self._summarise)))
 
     async def amake(self, planning: Generator[Effect, str, Outcome], *, aside: bool = False) -> Gist | None:
         """The same; `aside` keeps a function that blocks away from the loop, which others are using."""
-        answers = Answers(_aside(self._summarise) if aside and self._summarise else self._summarise)
+        answers = EffectHandlers(_aside(self._summarise) if aside and self._summarise else self._summarise)
         return self._take(await adrive(in_turns(planning, self._lock), answers))
 
     def due(self, outcome: Outcome, budget: Budget, first: int) -> bool:
@@ -114,7 +114,7 @@ class Drafts:
         self.troubles += map(Unanswered, outcome.failed)
         gist = next((fold for fold in outcome.folds if isinstance(fold, Gist) and fold.why == BY_MODEL), None)
         if gist is not None:
-            self._ready[gist.key] = Draft(gist, outcome.view)
+            self._ready[gist.key] = PreparedGist(gist, outcome.view)
         return gist
 
 

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Generator
 from dataclasses import dataclass
 from typing import TypeAlias, TypeVar
 
-from yohaku.core.engine import Effect, Folding, Look, Question
+from yohaku.core.engine import Effect, FoldStarting, Question, ReadFile
 from yohaku.core.errors import BadSetting, Refused, Unanswered
 
 T = TypeVar("T")
@@ -17,13 +17,13 @@ Summarise: TypeAlias = Callable[[Question], "str | Awaitable[str]"]
 
 
 @dataclass(frozen=True, slots=True)
-class Answers:
+class EffectHandlers:
     """Who answers what a planning yields. Nobody need be there."""
 
     summarise: Summarise | None = None
     look: Callable[[str], str | None] | None = None
     """A file as it is now, or None where there is none to read."""
-    before: Callable[[Folding], Told | Awaitable[Told]] | None = None
+    before: Callable[[FoldStarting], Told | Awaitable[Told]] | None = None
     """Told of a folding before it begins; may return words for it, or False to have none."""
 
     def to(self, effect: Effect) -> str | Awaitable[str]:
@@ -37,17 +37,17 @@ class Answers:
                 except Exception as failed:  # whatever a summariser does, the conversation goes on without it
                     raise Unanswered(f"the question for {effect.purpose} failed: {failed}") from failed
                 return answer if inspect.isawaitable(answer) else _said(answer, effect)
-            case Look():
+            case ReadFile():
                 return (self.look(effect.path) if self.look else None) or ""
-            case Folding():
+            case FoldStarting():
                 told = self.before(effect) if self.before else None
                 return _heard(told) if inspect.isawaitable(told) else _agreed(told)
 
 
-NOBODY = Answers()
+NOBODY = EffectHandlers()
 
 
-def drive(planning: Generator[Effect, str, T], answers: Answers = NOBODY) -> T:
+def drive(planning: Generator[Effect, str, T], answers: EffectHandlers = NOBODY) -> T:
     def answer(effect: Effect) -> str:
         answer = answers.to(effect)
         if isinstance(answer, str):
@@ -70,7 +70,7 @@ def drive(planning: Generator[Effect, str, T], answers: Answers = NOBODY) -> T:
         return outcome
 
 
-async def adrive(planning: Generator[Effect, str, T], answers: Answers = NOBODY) -> T:
+async def adrive(planning: Generator[Effect, str, T], answers: EffectHandlers = NOBODY) -> T:
     async def answer(effect: Effect) -> str:
         answer = answers.to(effect)
         if isinstance(answer, str):

@@ -11,13 +11,13 @@ from typing import NamedTuple
 
 from yohaku.analysis.file_access import touches
 from yohaku.analysis.file_log import ledger
-from yohaku.analysis.touch import Touch
+from yohaku.analysis.touch import FileAccess
 from yohaku.core.folds import ref_of
 from yohaku.core.model import Step
 
 
 class _Known(NamedTuple):
-    touch: Touch
+    touch: FileAccess
     """The last one."""
     read: bool
     """Whether any was a read."""
@@ -25,7 +25,7 @@ class _Known(NamedTuple):
     """The address of its text then; None where there was none to read."""
 
 
-class Watch:
+class FileWatch:
     def __init__(self, look: Callable[[str], str | None]) -> None:
         self._look = look
         self._steps: set[str] = set()
@@ -33,7 +33,7 @@ class Watch:
         """By path, in the order of the last touch."""
 
     def see(self, steps: Iterable[Step]) -> None:
-        last: dict[str, tuple[Touch, bool]] = {}
+        last: dict[str, tuple[FileAccess, bool]] = {}
         for step in steps:
             if step.key in self._steps:
                 continue
@@ -49,7 +49,7 @@ class Watch:
     def changed(self) -> tuple[str, ...]:
         """Those that were read and are something else now, or gone, the one touched last at the end."""
         known = list(self._known.values())
-        read = ((number, Touch(one.touch.path, "read")) for number, one in enumerate(known) if one.read)
+        read = ((number, FileAccess(one.touch.path, "read")) for number, one in enumerate(known) if one.read)
         found = ledger(sorted([*read, *((number, one.touch) for number, one in enumerate(known))], key=_number))
         then = ((file.path, known[file.step]) for file in found.values() if file.ranges)
         return tuple(path for path, one in then if one.was is not None and self._now(one.touch.path) != one.was)
@@ -62,5 +62,5 @@ class Watch:
         return None if text is None else ref_of(text)
 
 
-def _number(found: tuple[int, Touch]) -> int:
+def _number(found: tuple[int, FileAccess]) -> int:
     return found[0]

@@ -23,7 +23,7 @@ FIELDS = ("kind", "ref", "what", "before", "after", "why", "key")
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class FoldingRecord:
     """One folding, as its row tells of it."""
 
     number: int
@@ -50,8 +50,8 @@ class Done:
 
 
 @dataclass(frozen=True, slots=True)
-class Past:
-    done: tuple[Done, ...] = ()
+class FoldLog:
+    done: tuple[FoldingRecord, ...] = ()
     undone: tuple[str, ...] = ()
     """The ids of foldings that are undone, the last one last."""
     pins: tuple[Pin, ...] = ()
@@ -61,8 +61,8 @@ class Past:
     """When something was recorded last, in seconds since 1970."""
 
     @classmethod
-    def of(cls, rows: Iterable[str]) -> Past:
-        done: dict[str, Done] = {}
+    def of(cls, rows: Iterable[str]) -> FoldLog:
+        done: dict[str, FoldingRecord] = {}
         undone: dict[str, None] = {}
         pins: dict[Pin, None] = {}
         at = 0
@@ -80,53 +80,59 @@ class Past:
                 case {"folds": list(), "at": int(), "before": int(), "after": int(), "limit": int()}:
                     name = str(row.get("id") or f"row {order}")
                     number = done[name].number if name in done else len(done) + 1
-                    done[name] = Done(number, str(row.get("id") or ""), row, True, order)
+                    done[name] = FoldingRecord(number, str(row.get("id") or ""), row, True, order)
                     undone.pop(name, None)
-        found = [Done(one.number, one.id, one.row, name not in undone, one.order) for name, one in done.items()]
+        found = [
+            FoldingRecord(one.number, one.id, one.row, name not in undone, one.order) for name, one in done.items()
+        ]
         held = {place for one in found if not one.standing for place in one.places}
         if held:
             held -= {place for one in found if one.standing for place in one.places}
         return cls(tuple(found), tuple(undone), tuple(pins), frozenset(held), at)
 
-    def named(self, name: str) -> Done | None:
+    def named(self, name: str) -> FoldingRecord | None:
         """A folding by its number or its id, or the beginning of one."""
         wanted = name.strip().removeprefix("ref=")
         if wanted.isdecimal() and len(wanted) < len(ref_of("")):
             return next((one for one in self.done if one.number == int(wanted)), None)
         return next((one for one in self.done if wanted and one.id.startswith(wanted)), None)
 
-    def showing(self) -> dict[Place, Done]:
+    def showing(self) -> dict[Place, FoldingRecord]:
         """The folding that is to show in each place."""
         standing = sorted((one for one in self.done if one.standing), key=lambda one: one.order)
         return {place: one for one in standing for place in one.places}
 
 
-def folds_of(store: Store, done: Done) -> dict[Place, Fold]:
+def folds_of(store: Store, done: FoldingRecord) -> dict[Place, Fold]:
     """All that a folding folded, whole. `UnknownRef` where it is kept no longer."""
     rows = json.loads(store.get(done.id))["folds"]
     folds: list[Fold] = [msgspec.convert(row, Stub) if "slot" in row else msgspec.convert(row, Gist) for row in rows]
     return {place_of(fold): fold for fold in folds}
 
 
-def shapes_of(store: Store, done: Done) -> tuple[list[str], list[str]]:
+def shapes_of(store: Store, done: FoldingRecord) -> tuple[list[str], list[str]]:
     """What was shown before and after it, line by line."""
     told = json.loads(store.get(done.id))
     return list(told["shown"][0]), list(told["shown"][1])
 
 
-def undo(store: Store, conversation: str, count: int, at: float, among: Container[str] | None = None) -> list[Done]:
+def undo(
+    store: Store, conversation: str, count: int, at: float, among: Container[str] | None = None
+) -> list[FoldingRecord]:
     """The last foldings that stand, undone: what they hid is shown again, or the fold that stood there before.
 
     `among`: the keys of the history that is meant. Others that began alike are recorded in the same place.
     """
-    standing = [one for one in Past.of(store.recorded(conversation)).done if one.standing and one.id]
+    standing = [one for one in FoldLog.of(store.recorded(conversation)).done if one.standing and one.id]
     last = sorted((one for one in standing if among is None or one.on(among)), key=lambda one: -one.order)
     return _say(store, conversation, last[: max(0, count)], "undo", at)
 
 
-def redo(store: Store, conversation: str, count: int, at: float, among: Container[str] | None = None) -> list[Done]:
+def redo(
+    store: Store, conversation: str, count: int, at: float, among: Container[str] | None = None
+) -> list[FoldingRecord]:
     """The foldings that were undone last stand again."""
-    past = Past.of(store.recorded(conversation))
+    past = FoldLog.of(store.recorded(conversation))
     named = {one.id: one for one in past.done}
     undone = [named[name] for name in reversed(past.undone) if name in named]
     last = [one for one in undone if among is None or one.on(among)][: max(0, count)]
@@ -135,7 +141,7 @@ def redo(store: Store, conversation: str, count: int, at: float, among: Containe
     return _say(store, conversation, last, "redo", at)
 
 
-def touch(store: Store, conversation: str, past: Past, at: float) -> None:
+def touch(store: Store, conversation: str, past: FoldLog, at: float) -> None:
     """Records live as long as their conversation goes on: noted once a day, as for folds."""
     if past.at and past.at < at - DAY:
         store.record(conversation, json.dumps({"at": int(at), "seen": True}))
@@ -146,13 +152,13 @@ def pin(store: Store, conversation: str, what: Pin, at: float, *, on: bool = Tru
     store.keep([])  # so that whoever has this conversation open looks again
 
 
-def _say(store: Store, conversation: str, changed: list[Done], what: str, at: float) -> list[Done]:
+def _say(store: Store, conversation: str, changed: list[FoldingRecord], what: str, at: float) -> list[FoldingRecord]:
     """Written down first: who is stopped in between has said it, and sessions go by what is written down."""
     for done in changed:
         store.record(conversation, json.dumps({"at": int(at), what: done.id}))
     if changed:
         gone = _show(store, conversation, [place for done in changed if not done.apart for place in done.places])
-        late = Past.of(store.recorded(conversation)).showing() if gone else {}
+        late = FoldLog.of(store.recorded(conversation)).showing() if gone else {}
         if again := [place for place in gone if place in late]:  # another folded there while we forgot
             _show(store, conversation, again)
     return changed
@@ -160,7 +166,7 @@ def _say(store: Store, conversation: str, changed: list[Done], what: str, at: fl
 
 def _show(store: Store, conversation: str, places: Iterable[Place]) -> list[Place]:
     """Lets the folds stand that are to show in these places, and tells in which of them none is."""
-    showing = Past.of(store.recorded(conversation)).showing()
+    showing = FoldLog.of(store.recorded(conversation)).showing()
     opened: dict[str, dict[Place, Fold]] = {}
     kept: list[Fold] = []
     gone: list[Place] = []

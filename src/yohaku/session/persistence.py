@@ -25,25 +25,25 @@ from yohaku.core.receipt import Receipt
 from yohaku.core.shape import shape
 from yohaku.session import fold_log
 from yohaku.session.diff import diff
-from yohaku.session.fold_log import Done, Past
+from yohaku.session.fold_log import FoldingRecord, FoldLog
 from yohaku.session.incremental import keys_since, settled
-from yohaku.session.recorder import Minutes
+from yohaku.session.recorder import TranscriptRecorder
 from yohaku.stores import Store
-from yohaku.stores.fallback import Sheltered
+from yohaku.stores.fallback import FallbackStore
 from yohaku.stores.memory import MemoryStore
 
 _REF = re.compile(r"(?:ref=)?([a-z2-7]{12})")
 _KEY = re.compile(r"[0-9a-f]{30}")
 
 
-class Keeping:
+class Persistence:
     def __init__(self, given: Store | str | None, tell: Callable[[Notice], None]) -> None:
         store = stores.open(given) if isinstance(given, str) else given if given is not None else MemoryStore()
-        sheltered = isinstance(store, MemoryStore | Sheltered)
-        self.store = store if sheltered else Sheltered(store, lambda why: tell(in_memory(why)))
+        sheltered = isinstance(store, MemoryStore | FallbackStore)
+        self.store = store if sheltered else FallbackStore(store, lambda why: tell(in_memory(why)))
         self._closes = isinstance(given, str)
-        self.minutes: Minutes | None = None
-        self.past = Past()
+        self.minutes: TranscriptRecorder | None = None
+        self.past = FoldLog()
         self.conversation = ""
         self._history = History()
         self._known: Known = {}
@@ -54,7 +54,7 @@ class Keeping:
         """The version of the store, to be asked for before anything is read from it."""
         conversation = history.turns[0].key if history.turns else ""
         if conversation != self.conversation:
-            self.conversation, self.past, self._known = conversation, Past(), {}
+            self.conversation, self.past, self._known = conversation, FoldLog(), {}
         self._history = history
         for pin in self._waiting if conversation else ():
             fold_log.pin(self.store, conversation, pin, time.time())
@@ -67,7 +67,7 @@ class Keeping:
         `before`: the view of what this history adds to, if nothing was kept by others since.
         """
         if before is None:
-            self.past = Past.of(self.store.recorded(self.conversation)) if self.conversation else Past()
+            self.past = FoldLog.of(self.store.recorded(self.conversation)) if self.conversation else FoldLog()
             fold_log.touch(self.store, self.conversation, self.past, time.time())
             view = View(history, pins=find(history, self.past.pins, self._known))
             return view.with_(self._standing(history, Cut(0, 0)))
@@ -113,7 +113,7 @@ class Keeping:
         now = self.store.version if kept else version
         return now if now == version + 1 else version
 
-    def undo(self, count: int) -> tuple[Done, ...]:
+    def undo(self, count: int) -> tuple[FoldingRecord, ...]:
         gone = (
             fold_log.undo(self.store, self.conversation, count, time.time(), self._keys()) if self.conversation else []
         )
@@ -123,7 +123,7 @@ class Keeping:
                     self.minutes.undone(fold_log.folds_of(self.store, done).values())
         return tuple(gone)
 
-    def redo(self, count: int) -> tuple[Done, ...]:
+    def redo(self, count: int) -> tuple[FoldingRecord, ...]:
         back = (
             fold_log.redo(self.store, self.conversation, count, time.time(), self._keys()) if self.conversation else []
         )
@@ -137,11 +137,11 @@ class Keeping:
         return frozenset(keys_since(self._history, Cut(0, 0)))
 
     def diff(self, one: str | int | None, other: str | int | None) -> list[str]:
-        found, keys = Past.of(self.store.recorded(self.conversation)), self._keys()
+        found, keys = FoldLog.of(self.store.recorded(self.conversation)), self._keys()
         return diff(self.store, replace(found, done=tuple(done for done in found.done if done.on(keys))), one, other)
 
     def pins(self) -> tuple[Pin, ...]:
-        stored = Past.of(self.store.recorded(self.conversation)).pins if self.conversation else ()
+        stored = FoldLog.of(self.store.recorded(self.conversation)).pins if self.conversation else ()
         return (*stored, *(pin for pin in self._waiting if pin not in stored))
 
     def pin(self, what: str) -> Pin:
@@ -170,7 +170,7 @@ class Keeping:
             self.minutes.close()
         if self._closes:
             self.store.close()
-        elif isinstance(self.store, Sheltered):
+        elif isinstance(self.store, FallbackStore):
             self.store.settle()
 
 
@@ -194,7 +194,9 @@ def in_memory(why: StoreFailed) -> Notice:
     return Notice("store_failed", text, {name: str(fact) for name, fact in why.facts.items()})
 
 
-def minutes_of(given: str | Path | bool, data: Path, model: str | None, tell: Callable[[Notice], None]) -> Minutes:
+def minutes_of(
+    given: str | Path | bool, data: Path, model: str | None, tell: Callable[[Notice], None]
+) -> TranscriptRecorder:
     if isinstance(given, bool):
-        return Minutes(data / "transcripts", model or "", tell, folder=True)
-    return Minutes(Path(given), model or "", tell)
+        return TranscriptRecorder(data / "transcripts", model or "", tell, folder=True)
+    return TranscriptRecorder(Path(given), model or "", tell)

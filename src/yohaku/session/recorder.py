@@ -21,7 +21,7 @@ from yohaku.session.transcript import Transcript
 _NUMBERS = itertools.count(1)
 
 
-class Minutes:
+class TranscriptRecorder:
     def __init__(self, path: Path, model: str, tell: Callable[[Notice], None], *, folder: bool = False) -> None:
         """`path` is the file, or with `folder` where each conversation gets one of its own."""
         self.path: Path | None = None

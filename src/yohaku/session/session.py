@@ -17,27 +17,27 @@ from yohaku.config import resolve
 from yohaku.config import settings as setting
 from yohaku.config.settings import Notice, Settings
 from yohaku.core.budget import Budget
-from yohaku.core.cache_break_even import Prices
-from yohaku.core.engine import Effect, Fits, Folding, Outcome, Recipe, TooBig, Wish, plan
+from yohaku.core.cache_break_even import CachePrices
+from yohaku.core.engine import Effect, Fits, FoldStarting, Outcome, PlanOptions, Recipe, TooBig, plan
 from yohaku.core.errors import BadSetting, DoesNotFit, Malformed, Unreadable
 from yohaku.core.folds import Cut, Gist, View
 from yohaku.core.meter import Meter
 from yohaku.core.model import History
 from yohaku.core.pins import Pin
 from yohaku.core.receipt import Receipt
-from yohaku.core.weigh import Scales
+from yohaku.core.weigh import Weigher
 from yohaku.dialects.detect import detect
-from yohaku.dialects.dialect import Dialect, Reading, Sent, Usage
+from yohaku.dialects.dialect import Dialect, IncrementalReader, SentEntries, Usage
 from yohaku.dialects.usage import prompt_tokens, total_tokens
-from yohaku.meters.calibration import Scale
-from yohaku.meters.guarded import Guarded
+from yohaku.meters.calibration import Calibration
+from yohaku.meters.guarded import GuardedMeter
 from yohaku.recipes.auto import RECIPES
-from yohaku.session.background import Drafts
-from yohaku.session.driver import Answers, Summarise, adrive, drive
-from yohaku.session.file_watch import Watch
-from yohaku.session.fold_log import Done
+from yohaku.session.background import BackgroundGists
+from yohaku.session.driver import EffectHandlers, Summarise, adrive, drive
+from yohaku.session.file_watch import FileWatch
+from yohaku.session.fold_log import FoldingRecord
 from yohaku.session.incremental import keys_since, settled, since, steps_since
-from yohaku.session.persistence import Keeping, minutes_of
+from yohaku.session.persistence import Persistence, minutes_of
 from yohaku.stores import Store
 
 
@@ -45,7 +45,7 @@ from yohaku.stores import Store
 class _Last:
     """What the last fit found, to go on from."""
 
-    reading: Reading
+    reading: IncrementalReader
     outcome: Outcome
     entries: int
     """How many entries of the body it had."""
@@ -53,7 +53,7 @@ class _Last:
     """The entries it handed out; None when nothing was folded."""
     version: int
     """Of the store: another session may have folded on since."""
-    sent: Sent
+    sent: SentEntries
     """Which entries it sent."""
     stale: bool = False
     """Whether others kept, undid or pinned something since."""
@@ -79,9 +79,9 @@ class Session:
         transcript: str | Path | bool = False,
         summarise: Summarise | None = None,
         look: Callable[[str], str | None] | None = None,
-        before: Callable[[Folding], str | bool | None] | None = None,
+        before: Callable[[FoldStarting], str | bool | None] | None = None,
         after: Callable[[Receipt], None] | None = None,
-        prices: Prices | None = None,
+        prices: CachePrices | None = None,
         background: bool = False,
         settings: Settings | None = None,
     ) -> None:
@@ -104,23 +104,23 @@ class Session:
         self.warnings = found.warnings
         self.recipe = resolve.recipe_for(recipe, settings) if isinstance(recipe, str) else recipe
         self.model = model
-        self._keeping = Keeping(store, self._tell)
+        self._keeping = Persistence(store, self._tell)
         self.store = self._keeping.store
         if transcript:
             data = setting.read().data if transcript is True and settings.data == Path() else settings.data
             self._keeping.minutes = minutes_of(transcript, data, model, self._tell)
         self.receipt: Receipt | None = None
-        self.scale = Scale()
+        self.scale = Calibration()
         self._dialect = dialect
         self._meters: dict[str, Meter] = {}
-        self._meter = Guarded(meter) if meter is not None else None
-        self._answers = Answers(summarise, look, before)
+        self._meter = GuardedMeter(meter) if meter is not None else None
+        self._answers = EffectHandlers(summarise, look, before)
         self._after = after
-        self._prices = prices or Prices()
+        self._prices = prices or CachePrices()
         self._last: _Last | None = None
         self._background = background
-        self._drafts = Drafts(summarise)
-        self._watch = Watch(look) if look else None
+        self._drafts = BackgroundGists(summarise)
+        self._watch = FileWatch(look) if look else None
 
     def fit(self, body: Any, *, fold: bool = False, words: str = "") -> Any:
         """The same conversation, in the same shape, within the limit; raises `DoesNotFit` when there is no way.
@@ -195,21 +195,21 @@ class Session:
         if self._meter is not None:
             return self._meter
         if dialect not in self._meters:
-            self._meters[dialect] = Guarded(meters.for_model(self.model, dialect))
+            self._meters[dialect] = GuardedMeter(meters.for_model(self.model, dialect))
         return self._meters[dialect]
 
     def read(self, body: Any) -> History:
         """What a body says, in our language."""
         return self._dialect_of(body).read(body).history()
 
-    def undo(self, n: int = 1) -> tuple[Done, ...]:
+    def undo(self, n: int = 1) -> tuple[FoldingRecord, ...]:
         """The last `n` foldings of this conversation undone, in every process on this store; what they were.
 
         What they hid is shown again from the next fit on, and left open as long as the conversation fits without.
         """
         return self._keeping.undo(n)
 
-    def redo(self, n: int = 1) -> tuple[Done, ...]:
+    def redo(self, n: int = 1) -> tuple[FoldingRecord, ...]:
         """The last `n` that were undone stand again."""
         return self._keeping.redo(n)
 
@@ -244,16 +244,16 @@ class Session:
     def _tell(self, notice: Notice) -> None:
         self.warnings = (*self.warnings, notice)
 
-    def _wish(self, fold: bool, words: str) -> Wish:
-        return Wish(manual=fold, words=words, model=self._answers.summarise is not None, prices=self._prices)
+    def _wish(self, fold: bool, words: str) -> PlanOptions:
+        return PlanOptions(manual=fold, words=words, model=self._answers.summarise is not None, prices=self._prices)
 
-    def _fitting(self, body: Any, wish: Wish) -> Generator[Effect, str, Any]:
+    def _fitting(self, body: Any, wish: PlanOptions) -> Generator[Effect, str, Any]:
         last, self._last, self.receipt = self._last, None, None
         if last and last.reading.extends_to(body, last.sent) and self._still_speaks(last, body):
             reading = last.reading
             reading.body = body
         else:
-            reading, last = Reading(self._dialect_of(body), body), None
+            reading, last = IncrementalReader(self._dialect_of(body), body), None
         reading.read_on()
         history = reading.history()
         if history.pending:
@@ -311,7 +311,7 @@ class Session:
         return self._drafting(self._view(None, dialect.read(body).history()), self.meter_for(dialect.name))
 
     def _drafting(self, view: View, meter: Meter) -> Drafting:
-        return plan(view, self._weighable, self.recipe, meter, Wish(manual=True, prices=self._prices))
+        return plan(view, self._weighable, self.recipe, meter, PlanOptions(manual=True, prices=self._prices))
 
     def _dialect_of(self, body: Any) -> Dialect:
         return dialects.dialect_named(self._dialect or detect(body))
@@ -341,16 +341,16 @@ class Session:
         touched = any(key in before.view.stubs for key in keys_since(before.view.history, mark))
         if touched or before.view.cut > mark or self.store.folds(keys_since(history, mark)):
             return None
-        scales = Scales(meter)
-        added = scales.turns(since(history, mark)) - scales.turns(since(before.view.history, mark))
+        weigher = Weigher(meter)
+        added = weigher.turns(since(history, mark)) - weigher.turns(since(before.view.history, mark))
         newest = next((turn.steps[-1] for turn in reversed(history.turns) if turn.steps), None)
-        results = sum(scales.parts(use.result.parts) for use in newest.uses) if newest else 0
+        results = sum(weigher.parts(use.result.parts) for use in newest.uses) if newest else 0
         ledger = replace(before.after, turns=before.after.turns + added, last=results)
         if ledger.total >= min((self._weighable.at(rung.level) for rung in self.recipe.rungs), default=1 << 62):
             return None
         return Outcome(before.view.grown(history), ledger, ledger, Fits())
 
-    def _write(self, last: _Last | None, reading: Reading, outcome: Outcome, version: int) -> Any:
+    def _write(self, last: _Last | None, reading: IncrementalReader, outcome: Outcome, version: int) -> Any:
         dialect, body = reading.dialect, reading.body
         entries = dialect.entries_of(body)
         if last and not outcome.folds and last.outcome.view.stubs is outcome.view.stubs:

@@ -32,7 +32,7 @@ class Original(NamedTuple):
     binary: bool = False
 
 
-class Piece(NamedTuple):
+class StoredBytes(NamedTuple):
     """Some of an original's bytes. One that holds a line feed ends with one, unless it is the last."""
 
     line: int
@@ -40,12 +40,12 @@ class Piece(NamedTuple):
     data: bytes
 
 
-class Opened(NamedTuple):
+class OpenedOriginal(NamedTuple):
     original: Original
-    pieces: Iterator[Piece]
+    pieces: Iterator[StoredBytes]
 
 
-class Kept(NamedTuple):
+class StoredOriginal(NamedTuple):
     ref: str
     stored: int
     """Bytes it takes where it is kept."""
@@ -87,7 +87,7 @@ class Store(Protocol):
 
     def about(self, ref: str) -> Original: ...
 
-    def open(self, ref: str, line: int = 0) -> Opened:
+    def open(self, ref: str, line: int = 0) -> OpenedOriginal:
         """The original's bytes piece by piece, from the one in which a line (counted from 0) begins."""
         ...
 
@@ -117,7 +117,7 @@ class Store(Protocol):
         """Remove these rows, each once, and no other that is recorded meanwhile. For `yohaku.stores.collect`."""
         ...
 
-    def kept(self) -> Iterator[Kept]:
+    def kept(self) -> Iterator[StoredOriginal]:
         """Every original, the one put last first."""
         ...
 

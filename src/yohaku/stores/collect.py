@@ -14,8 +14,8 @@ from dataclasses import dataclass
 
 from yohaku.core.errors import UnknownRef
 from yohaku.core.folds import Fold, Gist
-from yohaku.session.fold_log import Past, folds_of, objects
-from yohaku.stores import DAY, HOUR, Kept, Store
+from yohaku.session.fold_log import FoldLog, folds_of, objects
+from yohaku.stores import DAY, HOUR, Store, StoredOriginal
 
 GRACE = 2 * HOUR
 """Seconds. Twice what a store may be late in noting that something was put again."""
@@ -57,7 +57,7 @@ def collect(
     erased = 0
     for conversation in store.conversations():
         rows = store.recorded(conversation)
-        past = Past.of(rows)
+        past = FoldLog.of(rows)
         if past.at >= before:
             marked |= recorded(store, past)
         elif ours := [row for row in rows if _is_ours(row)]:
@@ -92,7 +92,7 @@ def mark(store: Store, folds: Iterable[Fold]) -> set[str]:
     return marked
 
 
-def recorded(store: Store, past: Past) -> set[str]:
+def recorded(store: Store, past: FoldLog) -> set[str]:
     """What the records of a conversation need: its foldings, and all that one which was undone hid, to redo it."""
     marked = {done.id for done in past.done if done.id}
     for done in past.done:
@@ -117,7 +117,7 @@ def _dying(store: Store, before: int) -> int:
     return sum(1 for _ in store.standing(0)) - sum(1 for _ in store.standing(before))
 
 
-def _until(excess: int, garbage: list[Kept], now: int) -> Iterator[Kept]:
+def _until(excess: int, garbage: list[StoredOriginal], now: int) -> Iterator[StoredOriginal]:
     """The oldest, until so many bytes are gone."""
     for each in reversed(garbage):
         if excess <= 0 or each.at >= now - GRACE:

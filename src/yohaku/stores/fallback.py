@@ -15,7 +15,7 @@ from typing import TypeVar
 
 from yohaku.core.errors import StoreFailed, UnknownRef
 from yohaku.core.folds import Fold
-from yohaku.stores import Kept, Opened, Original, Source, Store
+from yohaku.stores import OpenedOriginal, Original, Source, Store, StoredOriginal
 from yohaku.stores.chunks import blocks
 from yohaku.stores.memory import MemoryStore
 
@@ -24,7 +24,7 @@ MOST = 16_000_000
 """Bytes of one original that are held in memory for the case that the store fails."""
 
 
-class Sheltered:
+class FallbackStore:
     def __init__(
         self,
         store: Store,
@@ -82,7 +82,7 @@ class Sheltered:
     def about(self, ref: str) -> Original:
         return self._open(ref, lambda store: store.about(ref))
 
-    def open(self, ref: str, line: int = 0) -> Opened:
+    def open(self, ref: str, line: int = 0) -> OpenedOriginal:
         return self._open(ref, lambda store: store.open(ref, line))
 
     def keep(self, folds: Iterable[Fold]) -> None:
@@ -112,7 +112,7 @@ class Sheltered:
     def erase(self, conversation: str, rows: Iterable[str]) -> None:
         self._store.erase(conversation, rows)
 
-    def kept(self) -> Iterator[Kept]:
+    def kept(self) -> Iterator[StoredOriginal]:
         return chain(self._memory.kept(), self._ask(self._store.kept, iter(())))
 
     def standing(self, since: int) -> Iterator[Fold]:
@@ -124,8 +124,8 @@ class Sheltered:
     def drop(self, refs: Iterable[str], before: int) -> int:
         return self._store.drop(refs, before)
 
-    def of(self, tenant: str) -> Sheltered:
-        return Sheltered(self._store.of(tenant), self._tell, rest=self._rest, clock=self._clock)
+    def of(self, tenant: str) -> FallbackStore:
+        return FallbackStore(self._store.of(tenant), self._tell, rest=self._rest, clock=self._clock)
 
     def settle(self) -> None:
         """Bring what is kept in memory to the store, if it can be used."""

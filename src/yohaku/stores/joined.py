@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from yohaku.core.errors import UnknownRef
 from yohaku.core.folds import ref_of
-from yohaku.stores import Opened, Original, Piece
+from yohaku.stores import OpenedOriginal, Original, StoredBytes
 from yohaku.stores.chunks import cut, encoded, pack, unpack
 
 if TYPE_CHECKING:
@@ -64,24 +64,24 @@ def shares(packed: bytes, where: str) -> list[Share]:
     return [Share(*share) for share in json.loads(unpack(packed, where))]
 
 
-def opened(store: Store, original: Original, found: Sequence[Share], line: int) -> Opened:
-    return Opened(original, _pieces(store, found, line))
+def opened(store: Store, original: Original, found: Sequence[Share], line: int) -> OpenedOriginal:
+    return OpenedOriginal(original, _pieces(store, found, line))
 
 
-def _pieces(store: Store, found: Sequence[Share], line: int) -> Iterator[Piece]:
+def _pieces(store: Store, found: Sequence[Share], line: int) -> Iterator[StoredBytes]:
     before = first = 0
     while first < len(found) - 1 and before + found[first].feeds + len(BETWEEN) <= line:
         before += found[first].feeds + len(BETWEEN)
         first += 1
     beginning = store.open(found[first].ref, max(0, line - before)).pieces
-    piece = next(beginning, Piece(0, b""))
+    piece = next(beginning, StoredBytes(0, b""))
     feeds = before + piece.line
     for chunk in cut(_blocks(store, piece, beginning, found[first + 1 :])):
-        yield Piece(feeds, chunk)
+        yield StoredBytes(feeds, chunk)
         feeds += chunk.count(b"\n")
 
 
-def _blocks(store: Store, piece: Piece, rest: Iterable[Piece], later: Sequence[Share]) -> Iterator[bytes]:
+def _blocks(store: Store, piece: StoredBytes, rest: Iterable[StoredBytes], later: Sequence[Share]) -> Iterator[bytes]:
     yield piece.data
     yield from (each.data for each in rest)
     for share in later:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from yohaku.core.errors import UnknownRef
 from yohaku.core.folds import Fold, Gist
-from yohaku.stores import Kept, Opened, Original, Piece, Source
+from yohaku.stores import OpenedOriginal, Original, Source, StoredBytes, StoredOriginal
 from yohaku.stores.chunks import Cutter, count_lines, cut, decoded, encoded, first_chunk
 from yohaku.stores.joined import BETWEEN, flat
 
@@ -67,14 +67,14 @@ class MemoryStore:
         data = encoded(original)
         return Original(ref, len(data), count_lines(data), isinstance(original, bytes))
 
-    def open(self, ref: str, line: int = 0) -> Opened:
+    def open(self, ref: str, line: int = 0) -> OpenedOriginal:
         chunks = list(cut([encoded(self.get(ref))]))
         marks, feeds = array("Q"), 0
         for chunk in chunks:
             marks.append(feeds)
             feeds += chunk.count(b"\n")
         start = first_chunk(marks, line)
-        return Opened(self.about(ref), map(Piece, marks[start:], chunks[start:]))
+        return OpenedOriginal(self.about(ref), map(StoredBytes, marks[start:], chunks[start:]))
 
     def keep(self, folds: Iterable[Fold]) -> None:
         self.version += 1
@@ -115,10 +115,10 @@ class MemoryStore:
         if not kept:
             self._rows.pop(conversation, None)
 
-    def kept(self) -> Iterator[Kept]:
+    def kept(self) -> Iterator[StoredOriginal]:
         for ref, at in sorted(self._put_at.items(), key=lambda put: put[1], reverse=True):
             joined = self._joined.get(ref, ())
-            yield Kept(ref, 12 * len(joined) or len(encoded(self._originals[ref])), at, bool(joined))
+            yield StoredOriginal(ref, 12 * len(joined) or len(encoded(self._originals[ref])), at, bool(joined))
 
     def standing(self, since: int) -> Iterator[Fold]:
         for key, slots in list(self._folds.items()):

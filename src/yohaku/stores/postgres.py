@@ -18,7 +18,18 @@ from typing import Any, TypeAlias, TypeVar
 
 from yohaku.core.errors import BadSetting, StoreFailed, UnknownRef
 from yohaku.core.folds import Fold
-from yohaku.stores import DAY, HOUR, Kept, Opened, Original, Piece, Source, address, joined, redacted
+from yohaku.stores import (
+    DAY,
+    HOUR,
+    OpenedOriginal,
+    Original,
+    Source,
+    StoredBytes,
+    StoredOriginal,
+    address,
+    joined,
+    redacted,
+)
 from yohaku.stores.chunks import (
     BATCH,
     CHUNK,
@@ -209,7 +220,7 @@ class PostgresStore:
     def about(self, ref: str) -> Original:
         return self.open(ref, 1).original
 
-    def open(self, ref: str, line: int = 0) -> Opened:
+    def open(self, ref: str, line: int = 0) -> OpenedOriginal:
         rows = self._server.rows(OPEN, (line, self._tenant, address(ref)))
         if not rows:
             raise UnknownRef(ref)
@@ -217,16 +228,16 @@ class PostgresStore:
         found = Original(ref, size, lines, binary)
         if joins:
             return joined.opened(self, found, joined.shares(head, self._server.where), line)
-        return Opened(found, self._pieces(number, marks, head, line))
+        return OpenedOriginal(found, self._pieces(number, marks, head, line))
 
-    def _pieces(self, number: int, marks: bytes | None, head: bytes | None, line: int) -> Iterator[Piece]:
+    def _pieces(self, number: int, marks: bytes | None, head: bytes | None, line: int) -> Iterator[StoredBytes]:
         where = self._server.where
         lines = places(marks, where) if marks else [0]
         start = first_chunk(lines, line) if marks else 0
         if start == 0:
             if head is None:
                 head = self._server.rows("SELECT head FROM yohaku_originals WHERE id = %s", (number,))[0][0]
-            yield Piece(0, unpack(head, where))
+            yield StoredBytes(0, unpack(head, where))
             start = 1
         few = 1
         while start < len(lines):
@@ -235,7 +246,7 @@ class PostgresStore:
             if len(rows) != stop - start:
                 raise StoreFailed(where, "the original was removed while it was being read", "fold anew")
             for chunk, (data,) in enumerate(rows, start):
-                yield Piece(lines[chunk], unpack(data, where))
+                yield StoredBytes(lines[chunk], unpack(data, where))
             start, few = stop, min(2 * few, SOME)
 
     def keep(self, folds: Iterable[Fold]) -> None:
@@ -282,10 +293,10 @@ class PostgresStore:
         values = [(self._tenant, spelled(conversation), json.dumps(row)) for row in rows]
         self._server.write(lambda db: db.executemany(ERASE, values))
 
-    def kept(self) -> Iterator[Kept]:
+    def kept(self) -> Iterator[StoredOriginal]:
         query = """SELECT ref, stored, at, joined FROM yohaku_originals WHERE tenant = %s AND ref IS NOT NULL
             ORDER BY at DESC"""
-        return map(Kept._make, self._server.rows(query, (self._tenant,)))
+        return map(StoredOriginal._make, self._server.rows(query, (self._tenant,)))
 
     def standing(self, since: int) -> Iterator[Fold]:
         query = "SELECT slot, fold FROM yohaku_folds WHERE tenant = %s AND seen >= %s ORDER BY id"

@@ -17,7 +17,18 @@ from typing import Any
 
 from yohaku.core.errors import BadSetting, StoreFailed, UnknownRef
 from yohaku.core.folds import Fold
-from yohaku.stores import DAY, HOUR, Kept, Opened, Original, Piece, Source, address, joined, redacted
+from yohaku.stores import (
+    DAY,
+    HOUR,
+    OpenedOriginal,
+    Original,
+    Source,
+    StoredBytes,
+    StoredOriginal,
+    address,
+    joined,
+    redacted,
+)
 from yohaku.stores.chunks import (
     BATCH,
     CHUNK,
@@ -204,7 +215,7 @@ class RedisStore:
     def about(self, ref: str) -> Original:
         return self.open(ref, 1).original
 
-    def open(self, ref: str, line: int = 0) -> Opened:
+    def open(self, ref: str, line: int = 0) -> OpenedOriginal:
         """From a later line the first chunk is rarely needed."""
         with self._asking() as client:
             fields = FACTS if line else (*FACTS, "0")
@@ -217,12 +228,12 @@ class RedisStore:
             with self._asking() as client:
                 packed = head[0] if head else client.hget(self._key("o", ref), "0")
             return joined.opened(self, found, joined.shares(packed, self._where), line)
-        return Opened(found, self._pieces(ref, places_of, head[0] if head else b"", line))
+        return OpenedOriginal(found, self._pieces(ref, places_of, head[0] if head else b"", line))
 
-    def _pieces(self, ref: str, marks: array[int], head: bytes, line: int) -> Iterator[Piece]:
+    def _pieces(self, ref: str, marks: array[int], head: bytes, line: int) -> Iterator[StoredBytes]:
         start = first_chunk(marks, line)
         if head and not start:
-            yield Piece(0, unpack(head, self._where))
+            yield StoredBytes(0, unpack(head, self._where))
             start = 1
         few = 1
         while start < len(marks):
@@ -232,7 +243,7 @@ class RedisStore:
             for number, chunk in zip(wanted, chunks, strict=True):
                 if chunk is None:
                     raise StoreFailed(self._where, "the original was removed while it was being read", "fold anew")
-                yield Piece(marks[number], unpack(chunk, self._where))
+                yield StoredBytes(marks[number], unpack(chunk, self._where))
             start, few = wanted[-1] + 1, min(2 * few, SOME)
 
     def keep(self, folds: Iterable[Fold]) -> None:
@@ -290,7 +301,7 @@ class RedisStore:
             keys = [self._key("r", name), self._key("conversations")]
             client.register_script(ERASE)(keys, [name, *map(json.dumps, rows)])
 
-    def kept(self) -> Iterator[Kept]:
+    def kept(self) -> Iterator[StoredOriginal]:
         with self._asking() as client:
             rows = client.zrevrange(self._key("refs"), 0, -1, withscores=True)
             for start in range(0, len(rows), 1000):
@@ -301,7 +312,7 @@ class RedisStore:
                         pipe.hget(self._key("o", ref.decode()), "binary")
                     told = pipe.execute()
                 for (ref, at), stored, binary in zip(some, told[::2], told[1::2], strict=True):
-                    yield Kept(ref.decode(), stored or 0, int(at), _joins(binary))
+                    yield StoredOriginal(ref.decode(), stored or 0, int(at), _joins(binary))
 
     def standing(self, since: int) -> Iterator[Fold]:
         with self._asking() as client:

@@ -17,7 +17,18 @@ from typing import NoReturn
 
 from yohaku.core.errors import StoreFailed, UnknownRef
 from yohaku.core.folds import Fold
-from yohaku.stores import DAY, HOUR, Kept, Opened, Original, Piece, Source, address, joined, path_of
+from yohaku.stores import (
+    DAY,
+    HOUR,
+    OpenedOriginal,
+    Original,
+    Source,
+    StoredBytes,
+    StoredOriginal,
+    address,
+    joined,
+    path_of,
+)
 from yohaku.stores.chunks import (
     BATCH,
     CHUNK,
@@ -33,7 +44,7 @@ from yohaku.stores.chunks import (
 )
 from yohaku.stores.joined import JOINED
 from yohaku.stores.rows import fold_from, fold_row, slot_of, spelled, unspelled
-from yohaku.stores.sqlite_file import File
+from yohaku.stores.sqlite_file import SQLiteFile
 
 # An original has no ref while it arrives. Its first chunk lies beside it, so that most cost one row; the further ones
 # have ids that count on from `id << SHIFT`.
@@ -72,7 +83,7 @@ ON folds.tenant = ? AND folds.key = wanted.value ORDER BY wanted.key, folds.id
 class SQLiteStore:
     def __init__(self, path: Path | str, *, patience: float = 30.0, clock: Callable[[], float] = time.time) -> None:
         """`patience`: seconds to wait for another program that holds the file."""
-        self._file = File(Path(path), patience)
+        self._file = SQLiteFile(Path(path), patience)
         self._clock = clock
         self._tenant = ""
 
@@ -179,7 +190,7 @@ class SQLiteStore:
     def about(self, ref: str) -> Original:
         return self.open(ref, 1).original
 
-    def open(self, ref: str, line: int = 0) -> Opened:
+    def open(self, ref: str, line: int = 0) -> OpenedOriginal:
         with self._file.reading() as db:
             row = db.execute(OPEN, (line, self._tenant, address(ref))).fetchone()
         if row is None:
@@ -188,16 +199,16 @@ class SQLiteStore:
         found = Original(ref, size, lines, binary == 1)
         if binary == JOINED:
             return joined.opened(self, found, joined.shares(head, self._file.name), line)
-        return Opened(found, self._pieces(number, marks, head, line))
+        return OpenedOriginal(found, self._pieces(number, marks, head, line))
 
-    def _pieces(self, number: int, marks: bytes | None, head: bytes | None, line: int) -> Iterator[Piece]:
+    def _pieces(self, number: int, marks: bytes | None, head: bytes | None, line: int) -> Iterator[StoredBytes]:
         where = self._file.name
         lines = places(marks, where) if marks else [0]
         start = first_chunk(lines, line) if marks else 0
         if start == 0:
             if head is None:
                 ((head,),) = self._rows("SELECT head FROM originals WHERE id = ?", (number,)) or self._removed()
-            yield Piece(0, unpack(head, where))
+            yield StoredBytes(0, unpack(head, where))
             start = 1
         few = 1  # a reader of some lines rarely needs more, and a reader of all soon takes many
         while start < len(lines):
@@ -206,7 +217,7 @@ class SQLiteStore:
             if len(rows) != stop - start:
                 self._removed()
             for chunk, (data,) in enumerate(rows, start):
-                yield Piece(lines[chunk], unpack(data, where))
+                yield StoredBytes(lines[chunk], unpack(data, where))
             start, few = stop, min(2 * few, SOME)
 
     def _rows(self, query: str, values: tuple[object, ...]) -> list[tuple[bytes]]:
@@ -260,11 +271,11 @@ class SQLiteStore:
         with self._file.writing() as db:
             db.executemany(ERASE, values)
 
-    def kept(self) -> Iterator[Kept]:
+    def kept(self) -> Iterator[StoredOriginal]:
         query = "SELECT ref, stored, at, binary FROM originals WHERE tenant = ? AND ref IS NOT NULL ORDER BY at DESC"
         with self._file.reading() as db:
             rows = db.execute(query, (self._tenant,)).fetchall()
-        return (Kept(ref, stored, at, kind == JOINED) for ref, stored, at, kind in rows)
+        return (StoredOriginal(ref, stored, at, kind == JOINED) for ref, stored, at, kind in rows)
 
     def standing(self, since: int) -> Iterator[Fold]:
         with self._file.reading() as db:

@@ -35,7 +35,7 @@ INHERITED: list[sqlite3.Connection] = []
 """Connections of the process we were forked from: to close them here would be to meddle with its locks."""
 
 
-class File:
+class SQLiteFile:
     """One connection a process, shared by its threads, and its errors in our words."""
 
     def __init__(self, path: Path, patience: float) -> None:

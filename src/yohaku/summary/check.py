@@ -20,7 +20,7 @@ from yohaku.summary.prompts.retain import RETAIN
 from yohaku.summary.prompts.snapshot import SNAPSHOT
 from yohaku.summary.prompts.summary import SUMMARY
 from yohaku.summary.repeats import Seen, said_again
-from yohaku.summary.transcript_text import Saying
+from yohaku.summary.transcript_text import Utterance
 
 FIELDS = ("overall_goal", "key_knowledge", "file_system_state", "recent_actions", "current_plan")
 TAGS = ("retain", "summary", "state_snapshot", *FIELDS)
@@ -28,7 +28,7 @@ THOUGHTS = ("think", "thinking", "thought", "scratchpad", "analysis", "reasoning
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class Accepted:
     """An answer that may be used."""
 
     text: str
@@ -43,7 +43,7 @@ class Checked:
 
 
 @dataclass(frozen=True, slots=True)
-class Bad:
+class Rejected:
     """An answer that may not."""
 
     reason: str
@@ -58,7 +58,7 @@ class Evidence(NamedTuple):
     numbers: frozenset[str]
 
     @classmethod
-    def of(cls, said: Iterable[Saying], *more: str) -> Evidence:
+    def of(cls, said: Iterable[Utterance], *more: str) -> Evidence:
         text = _even("\n".join([*more, *(f"{saying.who} {saying.text}" for saying in said)]))
         return cls(text, frozenset(NUMBER.findall(GROUPED.sub("", text))))
 
@@ -67,17 +67,17 @@ def _even(text: str) -> str:
     return " ".join(text.split()).casefold()
 
 
-def read(answer: str, kind: str, evidence: Evidence, tokens: int, count: Callable[[str], int]) -> Checked | Bad:
+def read(answer: str, kind: str, evidence: Evidence, tokens: int, count: Callable[[str], int]) -> Accepted | Rejected:
     if len(answer) > 24 * tokens + 20_000:
-        return Bad("it was far too long")
+        return Rejected("it was far too long")
     text = _unfenced(CONTROL.sub("", _without_thoughts(answer)))
     if REFUSES.match(text) and len(text) < 600:
-        return Bad("it did not do what was asked")
+        return Rejected("it did not do what was asked")
     fields = _snapshot(text) if kind == "snapshot" else _summary(text)
     seen: Seen = {}  # what is retained need not be said again; each field of a snapshot is for itself
     cleaned = {name: _cleaned(field, seen if kind == "summary" else {}) for name, field in fields.items()}
     if sum(map(substance, cleaned.values())) < SUBSTANCE:
-        return Bad("it had no content")
+        return Rejected("it had no content")
     if count(answer) > 0.9 * tokens and not text.endswith((">", "}")):  # it breaks off, in the last of its fields
         last = next(reversed(cleaned))
         cleaned[last] = _without_end(cleaned[last])
@@ -86,36 +86,38 @@ def read(answer: str, kind: str, evidence: Evidence, tokens: int, count: Callabl
     units = sum(units for _, units, _ in checked.values())
     dropped = sum(dropped for _, _, dropped in checked.values())
     if 2 * dropped > units or sum(map(substance, kept.values())) < SUBSTANCE:
-        return Bad("most of it named files, numbers or commands that are not in the record")
+        return Rejected("most of it named files, numbers or commands that are not in the record")
     return _within(kept, kind, dropped, tokens, count)
 
 
-def _within(kept: dict[str, str], kind: str, dropped: int, tokens: int, count: Callable[[str], int]) -> Checked | Bad:
+def _within(
+    kept: dict[str, str], kind: str, dropped: int, tokens: int, count: Callable[[str], int]
+) -> Accepted | Rejected:
     """Put together; without its last lines where it is a little too long, as what was cut off becomes by its tags."""
     found = _put_together(kept, kind, dropped)
     weight = count(found.whole)
     if weight > 1.25 * tokens:
-        return Bad("it was too long")
+        return Rejected("it was too long")
     while weight > tokens:
         last = next(reversed(kept))
         lines = kept[last].split("\n")
         left = "\n".join(lines[: -max(1, len(lines) // 10)])
         kept = {name: left if name == last else field for name, field in kept.items() if name != last or left}
         if sum(map(substance, kept.values())) < SUBSTANCE:
-            return Bad("it was too long")
+            return Rejected("it was too long")
         found = _put_together(kept, kind, dropped)
         weight = count(found.whole)
     return found
 
 
-def _put_together(kept: dict[str, str], kind: str, dropped: int) -> Checked:
+def _put_together(kept: dict[str, str], kind: str, dropped: int) -> Accepted:
     if kind == "summary":
         text = kept.get("summary", "")
-        return Checked(text or kept["retain"], kept.get("retain", "") if text else "", dropped)
+        return Accepted(text or kept["retain"], kept.get("retain", "") if text else "", dropped)
     if set(kept) <= {""}:
-        return Checked(kept[""], "", dropped)
+        return Accepted(kept[""], "", dropped)
     body = "\n".join(f"<{name}>\n{kept[name]}\n</{name}>" for name in FIELDS if name in kept)
-    return Checked(f"<state_snapshot>\n{body}\n</state_snapshot>", "", dropped)
+    return Accepted(f"<state_snapshot>\n{body}\n</state_snapshot>", "", dropped)
 
 
 # The shape

@@ -14,14 +14,14 @@ from typing import Literal, TypeAlias
 
 from yohaku.core.engine import Question
 from yohaku.core.errors import Unanswered
-from yohaku.summary.check import FIELDS, Bad, Checked, Evidence, read
+from yohaku.summary.check import FIELDS, Accepted, Evidence, Rejected, read
 from yohaku.summary.prompts.form import FORMS
 from yohaku.summary.prompts.merge import MERGE
 from yohaku.summary.prompts.repair import REPAIR
 from yohaku.summary.prompts.retain import RETAIN
 from yohaku.summary.prompts.snapshot import SNAPSHOT
 from yohaku.summary.prompts.summary import SUMMARY
-from yohaku.summary.transcript_text import Saying, stretches, within
+from yohaku.summary.transcript_text import Utterance, stretches, within
 
 BY_MODEL = "summed up by a model"
 """Why a gist is what it is, where an answer passed."""
@@ -30,7 +30,7 @@ Count: TypeAlias = Callable[[str], int]
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class SummaryRequest:
     """What is wanted of an answer."""
 
     kind: Kind
@@ -54,7 +54,7 @@ class Order:
         return self.kind == "summary" and self.retain is not None
 
 
-def question(order: Order, record: str, reason: str = "", merge: bool = False) -> Question:
+def question(order: SummaryRequest, record: str, reason: str = "", merge: bool = False) -> Question:
     """One stretch of the record, or the notes to be merged, with everything needed to answer; `reason` asks again."""
     name = "notes" if merge else "transcript"
     asks = [f"<{name}>\n{record}\n</{name}>", _instruction(order, merge)]
@@ -74,7 +74,7 @@ def question(order: Order, record: str, reason: str = "", merge: bool = False) -
     )
 
 
-def _instruction(order: Order, merge: bool) -> str:
+def _instruction(order: SummaryRequest, merge: bool) -> str:
     own = order.prompt or (SNAPSHOT if order.kind == "snapshot" else SUMMARY)
     asks = [_listed(MERGE if merge else own, order.directives)]
     if order.retains:
@@ -94,52 +94,52 @@ def _listed(text: str, points: Iterable[str]) -> str:
     return "\n".join([text, *(f"- {' '.join(point.split())}" for point in points)])
 
 
-def _form(order: Order) -> str:
+def _form(order: SummaryRequest) -> str:
     return FORMS["snapshot"] if order.kind == "snapshot" else FORMS["retain"] * order.retains + FORMS["summary"]
 
 
-def _schema(order: Order) -> str:
+def _schema(order: SummaryRequest) -> str:
     names = FIELDS if order.kind == "snapshot" else ("retain", "summary") if order.retains else ("summary",)
     fields = {name: {"type": "string"} for name in names}
     return json.dumps({"type": "object", "properties": fields, "required": list(names), "additionalProperties": False})
 
 
 def asked(
-    order: Order, said: list[Saying], evidence: Evidence, tokens: int, count: Count
-) -> Generator[Question, str, Checked | Bad]:
+    order: SummaryRequest, said: list[Utterance], evidence: Evidence, tokens: int, count: Count
+) -> Generator[Question, str, Accepted | Rejected]:
     """Everything there is to ask about a conversation; `tokens` is what a whole question may weigh.
 
     Where nobody answers the result is Bad: who asks has to do without.
     """
     room = tokens - count(question(order, "").text) - SPARE
     if room < LEAST:
-        return Bad("there is no room to ask in")
+        return Rejected("there is no room to ask in")
     records = stretches(said, room, count)
     part = order if len(records) == 1 else replace(order, limit=min(order.limit, room // len(records)))
-    answers: list[Checked] = []
+    answers: list[Accepted] = []
     again = True
     try:
         for record in records:
             found, again = yield from _answer(part, record, evidence, count, again)
-            if isinstance(found, Bad):
+            if isinstance(found, Rejected):
                 return found
             answers.append(found)
     except Unanswered as nobody:
-        return Bad(str(nobody) or "nobody answered")
+        return Rejected(str(nobody) or "nobody answered")
     if len(answers) == 1:
         return answers[0]
     notes = within("\n\n".join(answer.whole for answer in answers), room, count)
     try:
         found, _ = yield from _answer(order, notes, evidence, count, again, merge=True)
     except Unanswered:
-        found = Bad("nobody merged the answers")
-    return found if isinstance(found, Checked) else _joined(answers, order.limit, count)
+        found = Rejected("nobody merged the answers")
+    return found if isinstance(found, Accepted) else _joined(answers, order.limit, count)
 
 
-def _joined(answers: list[Checked], tokens: int, count: Count) -> Checked:
+def _joined(answers: list[Accepted], tokens: int, count: Count) -> Accepted:
     """The answers one after the other, each with its share: better than none of them."""
     share = tokens // len(answers) - 2
-    return Checked("\n\n".join(within(answer.whole, share, count) for answer in answers))
+    return Accepted("\n\n".join(within(answer.whole, share, count) for answer in answers))
 
 
 SPARE = 96
@@ -149,12 +149,12 @@ LEAST = 64
 
 
 def _answer(
-    order: Order, record: str, evidence: Evidence, count: Count, again: bool, merge: bool = False
-) -> Generator[Question, str, tuple[Checked | Bad, bool]]:
+    order: SummaryRequest, record: str, evidence: Evidence, count: Count, again: bool, merge: bool = False
+) -> Generator[Question, str, tuple[Accepted | Rejected, bool]]:
     """One answer, asked for a second time where that is still allowed; with whether it is from now on."""
     answer = yield question(order, record, merge=merge)
     found = read(answer, order.kind, evidence, order.limit, count)
-    if isinstance(found, Checked) or not again:
+    if isinstance(found, Accepted) or not again:
         return found, again
     answer = yield question(order, record, found.reason, merge)
     return read(answer, order.kind, evidence, order.limit, count), False

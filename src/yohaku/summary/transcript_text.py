@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from yohaku.core.folds import Cut, View, arguments_of
-from yohaku.core.model import Part, Text, Turn, Use
+from yohaku.core.model import Part, Text, ToolUse, Turn
 from yohaku.passes.shrink_all import level
 
 FLOOR = 600
@@ -23,7 +23,7 @@ STRETCHES = 8
 """At most so many are asked about; beyond that everything is cut harder."""
 
 
-class Saying(NamedTuple):
+class Utterance(NamedTuple):
     who: str
     text: str
     result: bool = False
@@ -34,20 +34,20 @@ class Saying(NamedTuple):
         )
 
 
-def sayings(turns: Iterable[Turn]) -> Iterator[Saying]:
+def sayings(turns: Iterable[Turn]) -> Iterator[Utterance]:
     for turn in turns:
         for part in turn.prompt:
-            yield Saying(part.by or "USER" if isinstance(part, Text) else "USER", _words(part))
+            yield Utterance(part.by or "USER" if isinstance(part, Text) else "USER", _words(part))
         for item in (item for step in turn.steps for item in step.solid):
-            if isinstance(item, Use):
-                yield Saying(f"CALL {item.call.name}", _asked(item.call.arguments), result=True)
+            if isinstance(item, ToolUse):
+                yield Utterance(f"CALL {item.call.name}", _asked(item.call.arguments), result=True)
                 text = "\n".join(map(_words, item.result.parts))
-                yield Saying("ERROR" if item.result.error else "RESULT", text or "(nothing)", result=True)
+                yield Utterance("ERROR" if item.result.error else "RESULT", text or "(nothing)", result=True)
             else:
-                yield Saying("ASSISTANT", _words(item))
+                yield Utterance("ASSISTANT", _words(item))
 
 
-def shorter(said: list[Saying], view: View, cut: Cut, tokens: int, count: Callable[[str], int]) -> list[Saying]:
+def shorter(said: list[Utterance], view: View, cut: Cut, tokens: int, count: Callable[[str], int]) -> list[Utterance]:
     """All that is hidden at `cut`, or, where that is too much for one question, an earlier gist and what came since."""
     since = list(sayings(_since(view, cut))) if view.gist else []
     if not view.gist or not since:
@@ -56,7 +56,7 @@ def shorter(said: list[Saying], view: View, cut: Cut, tokens: int, count: Callab
     rate = count(sample) / max(1, len(sample))
     if sum(len(saying.text) for saying in said) * rate <= tokens:
         return said
-    return [Saying("SUMMARY OF WHAT CAME BEFORE", view.gist.text), *since]
+    return [Utterance("SUMMARY OF WHAT CAME BEFORE", view.gist.text), *since]
 
 
 def _since(view: View, cut: Cut) -> tuple[Turn, ...]:
@@ -67,7 +67,7 @@ def _since(view: View, cut: Cut) -> tuple[Turn, ...]:
     return replace(hidden[0], steps=hidden[0].steps[view.cut.steps :]), *hidden[1:]
 
 
-def stretches(said: list[Saying], tokens: int, count: Callable[[str], int]) -> list[str]:
+def stretches(said: list[Utterance], tokens: int, count: Callable[[str], int]) -> list[str]:
     """The whole conversation in consecutive texts of at most `tokens` each; one, where that is possible."""
     whole = "\n".join([saying.told(len(saying.text)) for saying in said])
     weight = count(whole)
@@ -84,7 +84,7 @@ def stretches(said: list[Saying], tokens: int, count: Callable[[str], int]) -> l
     return [within(text, tokens, count) for text in texts]
 
 
-def _in_one(said: list[Saying], room: int) -> str | None:
+def _in_one(said: list[Utterance], room: int) -> str | None:
     """Only calls and results cut, and none of them below the floor."""
     spoken = sum(_size(saying) for saying in said if not saying.result)
     lengths = [len(saying.text) for saying in said if saying.result]
@@ -94,7 +94,7 @@ def _in_one(said: list[Saying], room: int) -> str | None:
     return "\n".join([saying.told(cap if saying.result else len(saying.text)) for saying in said])
 
 
-def _in_several(said: list[Saying], room: int) -> list[str]:
+def _in_several(said: list[Utterance], room: int) -> list[str]:
     """Filled one after the other. What is longer than a stretch is cut, and all is when there would be too many."""
     most = min(FLOOR, room // 4)
     sizes = [min(_size(saying), len(saying.who) + NOTE + (most if saying.result else room // 2)) for saying in said]
@@ -120,7 +120,7 @@ NOTE = 40
 """Characters that the note of a cut takes, and the frame of a line."""
 
 
-def _size(saying: Saying) -> int:
+def _size(saying: Utterance) -> int:
     return len(saying.who) + len(saying.text) + 3
 
 

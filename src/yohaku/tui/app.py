@@ -20,20 +20,32 @@ from textual.screen import ModalScreen
 from textual.widgets import Static, TextArea
 
 from yohaku.agent.commands import slash_commands
-from yohaku.agent.events import Called, Calling, Ended, Event, Folded, Gauge, Output, Replied, Said, Thought, Told
+from yohaku.agent.events import (
+    ConversationFolded,
+    Event,
+    Gauge,
+    ReplyFinished,
+    TextDelta,
+    ThoughtDelta,
+    ToolFinished,
+    ToolOutput,
+    ToolStarted,
+    TurnEnded,
+    UserNotice,
+)
 from yohaku.agent.format import drawn
-from yohaku.agent.protocols import Allowed, Beginning, Working
-from yohaku.agent.toolkit.tool import Ask
+from yohaku.agent.protocols import AgentStarter, Allowed, WorkingAgent
+from yohaku.agent.toolkit.tool import PermissionRequest
 from yohaku.messages.agent import say
-from yohaku.tui.completions import Choices
-from yohaku.tui.conversation import Flow
+from yohaku.tui.completions import CompletionList
+from yohaku.tui.conversation import ConversationView
 from yohaku.tui.gauge_line import GaugeLine
-from yohaku.tui.input_history import Typed
+from yohaku.tui.input_history import InputHistory
 from yohaku.tui.panel import Panel
-from yohaku.tui.permission_dialog import Allow
-from yohaku.tui.prompt import Prompt
-from yohaku.tui.question_dialog import Question
-from yohaku.tui.queued_prompts import Waiting
+from yohaku.tui.permission_dialog import PermissionDialog
+from yohaku.tui.prompt import PromptInput
+from yohaku.tui.question_dialog import QuestionDialog
+from yohaku.tui.queued_prompts import QueuedPrompts
 
 Answer = TypeVar("Answer")
 
@@ -59,11 +71,11 @@ class YohakuApp(App[int]):
         Binding("pagedown", "page(1)", show=False, priority=True),
     ]
 
-    def __init__(self, begin: Beginning, *, resume: str = "", first: str = "", moment: float = 0.5) -> None:
+    def __init__(self, begin: AgentStarter, *, resume: str = "", first: str = "", moment: float = 0.5) -> None:
         super().__init__()
         self.begin = begin
         self.lang = begin.settings.lang
-        self.agent: Working | None = None
+        self.agent: WorkingAgent | None = None
         self._resume = resume
         self._moment = moment
         self._lines: list[str] = [first] if first else []
@@ -84,45 +96,45 @@ class YohakuApp(App[int]):
         home = sys.modules[driver.__module__]
         if hasattr(home, "XTermParser"):  # the driver can be given no parser of ours
             with suppress(ImportError):  # nor is there a public one to build on: without, a big paste is only slow
-                from yohaku.tui.fast_paste import QuickPaste
+                from yohaku.tui.fast_paste import FastPaste
 
-                setattr(home, "XTermParser", QuickPaste)  # noqa: B010
+                setattr(home, "XTermParser", FastPaste)  # noqa: B010
         return driver
 
     def compose(self) -> ComposeResult:
         settings = self.begin.settings
         yield Panel(self.lang, debug=settings.debug)
         with Vertical(id="main"):
-            yield Flow(self.lang)
-            yield Waiting(self.lang)
+            yield ConversationView(self.lang)
+            yield QueuedPrompts(self.lang)
             yield GaugeLine(self.lang)
-            yield Choices(self.lang)
-            yield Prompt(self.lang, Typed(settings.data / "typed.jsonl"))
+            yield CompletionList(self.lang)
+            yield PromptInput(self.lang, InputHistory(settings.data / "typed.jsonl"))
             yield Static(say("screen_looking", self.lang), id="status", markup=False)
 
     def on_mount(self) -> None:
-        self.query_one(Prompt).focus()
+        self.query_one(PromptInput).focus()
         self.set_interval(1, self._tick)
         self.call_after_refresh(self._look)
 
     # what the user does
 
-    async def on_prompt_sent(self, sent: Prompt.Sent) -> None:
+    async def on_prompt_sent(self, sent: PromptInput.Sent) -> None:
         await self._take(sent.text)
 
     def on_text_area_changed(self, changed: TextArea.Changed) -> None:
-        prompt = self.query_one(Prompt)
+        prompt = self.query_one(PromptInput)
         if changed.text_area is prompt:
             found = slash_commands.completions(prompt.text, self.begin.settings.data)
             found = [] if found == [prompt.text] else found
-            self.query_one(Choices).show(found)
+            self.query_one(CompletionList).show(found)
             prompt.choosing = bool(found)
 
-    def on_prompt_lost(self, lost: Prompt.Lost) -> None:
+    def on_prompt_lost(self, lost: PromptInput.Lost) -> None:
         self.notify(say("prompt_pasted_gone", self.lang, label=lost.label), severity="warning", markup=False)
 
-    def on_prompt_asked(self, asked: Prompt.Asked) -> None:
-        prompt, choices = self.query_one(Prompt), self.query_one(Choices)
+    def on_prompt_asked(self, asked: PromptInput.Asked) -> None:
+        prompt, choices = self.query_one(PromptInput), self.query_one(CompletionList)
         match asked.key:
             case "up":
                 choices.action_cursor_up()
@@ -170,25 +182,25 @@ class YohakuApp(App[int]):
         await self.action_leave()
 
     def action_page(self, pages: int) -> None:
-        flow = self.screen.query(Flow)
+        flow = self.screen.query(ConversationView)
         if flow:
             flow.first().scroll_page_up() if pages < 0 else flow.first().scroll_page_down()
 
     # what the agent asks and tells: the Surface
 
-    async def allow(self, ask: Ask) -> Allowed:
-        return await self._asked(lambda: Allow(ask, self.lang, self._moment)) or "no"
+    async def allow(self, ask: PermissionRequest) -> Allowed:
+        return await self._asked(lambda: PermissionDialog(ask, self.lang, self._moment)) or "no"
 
     async def question(self, text: str, choices: tuple[str, ...] = ()) -> str:
-        return await self._asked(lambda: Question(text, choices, self.lang)) or ""
+        return await self._asked(lambda: QuestionDialog(text, choices, self.lang)) or ""
 
-    def tell(self, told: Told) -> None:
-        self.call_later(self.query_one(Flow).note, told.text, told.kind)
+    def tell(self, told: UserNotice) -> None:
+        self.call_later(self.query_one(ConversationView).note, told.text, told.kind)
 
     def progress(self, what: str, done: int, total: int) -> None:
         self._status(drawn(what, done, total) if total else say("screen_looking", self.lang))
 
-    async def renew(self, *, resume: str = "") -> Working | None:
+    async def renew(self, *, resume: str = "") -> WorkingAgent | None:
         old = self.agent
         if old is None:
             return None
@@ -226,21 +238,21 @@ class YohakuApp(App[int]):
         try:
             agent = await self.begin(self, resume=self._resume)
             if agent and self._resume:
-                await self.query_one(Flow).show(agent.conversation.history)
+                await self.query_one(ConversationView).show(agent.conversation.history)
         except Exception as wrong:  # the edge of the program: it must be said on the screen, not after it
             await self._bug(wrong)
         if agent is None:
             self._status(say("screen_no_model", self.lang))
             return
         if not self._resume:
-            await self.query_one(Flow).note(self._hello(agent))
+            await self.query_one(ConversationView).note(self._hello(agent))
         self.agent = agent  # only now: what is typed meanwhile comes after what was said before
         self._named()
         self._gauge(agent.gauge)
         self._rest()
         self._go_on()
 
-    def _hello(self, agent: Working) -> str:
+    def _hello(self, agent: WorkingAgent) -> str:
         settings = self.begin.settings
         kind = "chat" if settings.chat else settings.permissions.replace("-", "_")
         return say(f"screen_hello_{kind}", self.lang, root=agent.root)
@@ -276,7 +288,7 @@ class YohakuApp(App[int]):
         self.run_worker(self._work(text), group="work", exit_on_error=False)
 
     async def _work(self, text: str) -> None:
-        agent, flow = self.agent, self.query_one(Flow)
+        agent, flow = self.agent, self.query_one(ConversationView)
         assert agent is not None
         await flow.prompted(text)
         try:
@@ -317,7 +329,7 @@ class YohakuApp(App[int]):
         self._go_on()
 
     async def _commanded(self, text: str) -> None:
-        flow = self.query_one(Flow)
+        flow = self.query_one(ConversationView)
         await flow.prompted(text)
         done = await slash_commands.run(self, text)
         if done.do == "quit":
@@ -332,29 +344,29 @@ class YohakuApp(App[int]):
             self._gauge(self.agent.gauge)
 
     async def _show(self, event: Event) -> None:
-        flow = self.query_one(Flow)
+        flow = self.query_one(ConversationView)
         match event:
-            case Said(text):
+            case TextDelta(text):
                 await flow.said(text)
-            case Thought(text):
+            case ThoughtDelta(text):
                 await flow.thought(text)
-            case Calling():
+            case ToolStarted():
                 await flow.calling(event)
-            case Output():
+            case ToolOutput():
                 flow.output(event)
-            case Called():
+            case ToolFinished():
                 await flow.called(event)
             case Gauge():
                 self._gauge(event)
-            case Folded(receipt):
+            case ConversationFolded(receipt):
                 told = say("screen_folded", self.lang, before=receipt.before, after=receipt.after)
                 self.notify(told, title=say("screen_folded_title", self.lang), markup=False)
                 await flow.note(told)
-            case Told(text, kind):
+            case UserNotice(text, kind):
                 await flow.note(text, kind)
-            case Replied():
+            case ReplyFinished():
                 pass
-            case Ended(why):
+            case TurnEnded(why):
                 if why == "stopped":  # the rest was told by whoever knows more of it
                     await flow.note(say("screen_stopped", self.lang))
 
@@ -365,12 +377,12 @@ class YohakuApp(App[int]):
         if now == self._seen:
             return
         for text in self._seen[: max(0, len(self._seen) - len(now))]:
-            await self.query_one(Flow).prompted(text)
+            await self.query_one(ConversationView).prompted(text)
         self._waits()
 
     def _waits(self) -> None:
         self._seen = self.agent.queued if self.agent else ()
-        self.query_one(Waiting).show((*self._seen, *self._lines))
+        self.query_one(QueuedPrompts).show((*self._seen, *self._lines))
 
     def _halt(self) -> None:
         assert self.agent is not None
@@ -380,7 +392,7 @@ class YohakuApp(App[int]):
 
     async def _bug(self, wrong: Exception) -> None:
         self.log.error(wrong)
-        await self.query_one(Flow).note(say("screen_bug", self.lang, why=type(wrong).__name__), "error")
+        await self.query_one(ConversationView).note(say("screen_bug", self.lang, why=type(wrong).__name__), "error")
 
     def _gauge(self, gauge: Gauge) -> None:
         self.query_one(Panel).show(gauge)

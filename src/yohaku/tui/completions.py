@@ -8,7 +8,7 @@ from textual.widgets.option_list import Option
 from yohaku.agent.commands.slash_commands import COMMANDS
 
 
-class Choices(OptionList, can_focus=False):
+class CompletionList(OptionList, can_focus=False):
     def __init__(self, lang: str) -> None:
         super().__init__(id="choices", markup=False)
         self.lang = lang

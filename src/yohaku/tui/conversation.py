@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from textual.containers import VerticalScroll
 from textual.widget import Widget
 
-from yohaku.agent.events import Called, Calling, Output
+from yohaku.agent.events import ToolFinished, ToolOutput, ToolStarted
 from yohaku.messages.agent import say
-from yohaku.tui.entries import Note, Prompted, Thinking
+from yohaku.tui.entries import NoteEntry, PromptEntry, ThinkingEntry
 from yohaku.tui.tool_line import ToolLine
 
 if TYPE_CHECKING:
@@ -24,13 +24,13 @@ TURNS = 10
 """Turns that are shown of a conversation taken up again."""
 
 
-class Flow(VerticalScroll):
+class ConversationView(VerticalScroll):
     def __init__(self, lang: str) -> None:
         super().__init__(id="flow")
         self.lang = lang
         self.gone = 0
         self._reply: Widget | None = None
-        self._thinking: Thinking | None = None
+        self._thinking: ThinkingEntry | None = None
         self._calls: dict[str, ToolLine] = {}
 
     def on_mount(self) -> None:
@@ -38,21 +38,21 @@ class Flow(VerticalScroll):
 
     async def prompted(self, text: str) -> None:
         await self._end()
-        await self._add(Prompted(text, self.lang))
+        await self._add(PromptEntry(text, self.lang))
         self.anchor()
 
     async def note(self, text: str, kind: str = "note") -> None:
         await self._end()
-        await self._add(Note(text, kind))
+        await self._add(NoteEntry(text, kind))
 
     async def said(self, text: str) -> None:
-        from yohaku.tui.reply import Reply  # Markdown is much to load before the first screen
+        from yohaku.tui.reply import ReplyEntry  # Markdown is much to load before the first screen
 
         await self._thought_over()
-        if not isinstance(self._reply, Reply):
+        if not isinstance(self._reply, ReplyEntry):
             if not text.strip():
                 return
-            self._reply = reply = Reply()
+            self._reply = reply = ReplyEntry()
             await self._add(reply)
         else:
             reply = self._reply
@@ -61,23 +61,23 @@ class Flow(VerticalScroll):
     async def thought(self, text: str) -> None:
         if self._thinking is None:
             await self._end()
-            self._thinking = Thinking(say("screen_thinking", self.lang))
+            self._thinking = ThinkingEntry(say("screen_thinking", self.lang))
             await self._add(self._thinking)
         self._thinking.hear(text)
 
-    async def calling(self, calling: Calling) -> None:
+    async def calling(self, calling: ToolStarted) -> None:
         await self._end()
         line = self._calls[calling.call.id] = ToolLine(calling, self.lang)
         line.set_class(bool(self.children) and isinstance(self.children[-1], ToolLine), "-follows")
         await self._add(line)
 
-    def output(self, output: Output) -> None:
+    def output(self, output: ToolOutput) -> None:
         if line := self._calls.get(output.call):
             line.hear(output.text)
 
-    async def called(self, called: Called) -> None:
+    async def called(self, called: ToolFinished) -> None:
         if called.call.id not in self._calls:
-            await self.calling(Calling(called.call, called.title))
+            await self.calling(ToolStarted(called.call, called.title))
         self._calls.pop(called.call.id).end(called)
 
     async def ended(self) -> None:
@@ -88,7 +88,7 @@ class Flow(VerticalScroll):
     async def show(self, history: History) -> None:
         """A conversation taken up again: the end of it."""
         from yohaku.agent.call_titles import title_of
-        from yohaku.core.model import Text, Use
+        from yohaku.core.model import Text, ToolUse
 
         await self.empty()
         turns = history.turns
@@ -98,8 +98,8 @@ class Flow(VerticalScroll):
             await self.prompted("\n".join(part.text for part in turn.prompt if isinstance(part, Text)))
             items = [item for step in turn.steps for item in step.items]
             for item in items[-MOST // TURNS :]:
-                if isinstance(item, Use):
-                    await self.called(Called(item.call, item.result, title_of(item.call)))
+                if isinstance(item, ToolUse):
+                    await self.called(ToolFinished(item.call, item.result, title_of(item.call)))
                 elif isinstance(item, Text):
                     await self.said(item.text)
                     await self._end()
@@ -116,14 +116,14 @@ class Flow(VerticalScroll):
             old = list(self.children[: over + 1])
             self.gone += len(old) - (1 if self.gone else 0)
             await self.remove_children(old)
-            await self.mount(Note(say("screen_earlier", self.lang, count=self.gone)), before=0)
+            await self.mount(NoteEntry(say("screen_earlier", self.lang, count=self.gone)), before=0)
 
     async def _end(self) -> None:
         """The reply, or the thought, that was being heard is whole."""
-        from yohaku.tui.reply import Reply
+        from yohaku.tui.reply import ReplyEntry
 
         await self._thought_over()
-        if isinstance(self._reply, Reply):
+        if isinstance(self._reply, ReplyEntry):
             await self._reply.end()
         self._reply = None
 

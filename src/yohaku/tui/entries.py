@@ -7,14 +7,14 @@ from textual.widgets import Static
 from yohaku.agent.format import abridged, clean
 
 
-class Prompted(Static):
+class PromptEntry(Static):
     """What the user said."""
 
     def __init__(self, text: str, lang: str = "en") -> None:
         super().__init__(f"❯ {clean(abridged(text, lang))}".replace("\n", "\n  "), markup=False)
 
 
-class Note(Static):
+class NoteEntry(Static):
     """A sentence of ours, or what a command gives."""
 
     def __init__(self, text: str, kind: str = "note") -> None:
@@ -22,7 +22,7 @@ class Note(Static):
         super().__init__(mark + clean(text), classes=f"-{kind}", markup=False)
 
 
-class Thinking(Static):
+class ThinkingEntry(Static):
     """The newest of what the model thinks, in a line or two, gone when it speaks."""
 
     TAIL = 160

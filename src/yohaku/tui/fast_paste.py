@@ -16,7 +16,7 @@ KEPT = len(END) - 1
 """Letters that are looked at again with the next piece, as the end may come in two."""
 
 
-class QuickPaste(XTermParser):
+class FastPaste(XTermParser):
     _pasting: list[str] | None = None
     """What has come so far; None where nothing is being pasted."""
 

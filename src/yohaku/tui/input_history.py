@@ -12,7 +12,7 @@ from pathlib import Path
 MOST = 500
 
 
-class Typed:
+class InputHistory:
     def __init__(self, path: Path | None = None) -> None:
         self.path = path
         self.lines = _read(path) if path else []

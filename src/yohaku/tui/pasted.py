@@ -15,7 +15,7 @@ BIG = 50_000
 """Characters from which a text is laid out too slowly to be typed in."""
 
 
-class Pasted:
+class PastedTexts:
     def __init__(self, lang: str) -> None:
         self.lang = lang
         self._held: dict[str, str] = {}

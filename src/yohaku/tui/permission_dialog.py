@@ -13,7 +13,7 @@ from textual.widgets import Button, Static
 
 from yohaku.agent.format import clean, clip
 from yohaku.agent.protocols import Allowed
-from yohaku.agent.toolkit.tool import Ask
+from yohaku.agent.toolkit.tool import PermissionRequest
 from yohaku.messages.agent import say
 from yohaku.tui.dialog import Dialog
 from yohaku.tui.diff import coloured
@@ -22,7 +22,7 @@ MOMENT = 0.5
 """Seconds in which keys are still meant for what was being typed."""
 
 
-class Allow(Dialog[Allowed]):
+class PermissionDialog(Dialog[Allowed]):
     BINDINGS = [  # noqa: RUF012
         ("y", "answer('once')"),
         ("a", "answer('always')"),
@@ -33,7 +33,7 @@ class Allow(Dialog[Allowed]):
         ("down", "scroll(1)"),
     ]
 
-    def __init__(self, ask: Ask, lang: str, moment: float = MOMENT) -> None:
+    def __init__(self, ask: PermissionRequest, lang: str, moment: float = MOMENT) -> None:
         super().__init__()
         self.ask = ask
         self.lang = lang

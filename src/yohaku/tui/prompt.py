@@ -16,8 +16,8 @@ from textual.message import Message
 from textual.widgets import TextArea
 
 from yohaku.messages.agent import say
-from yohaku.tui.input_history import Typed
-from yohaku.tui.pasted import BIG, Pasted
+from yohaku.tui.input_history import InputHistory
+from yohaku.tui.pasted import BIG, PastedTexts
 
 # Terminals send Escape and Enter for Alt-Enter, of which the Alt is lost unless the pair is known as a key.
 cast("dict[str, object]", ANSI_SEQUENCES_KEYS).setdefault("\x1b\r", (Keys.ControlJ,))
@@ -25,7 +25,7 @@ cast("dict[str, object]", ANSI_SEQUENCES_KEYS).setdefault("\x1b\r", (Keys.Contro
 NEW_LINE = {"ctrl+j", "alt+enter", "shift+enter", "ctrl+enter"}
 
 
-class Prompt(TextArea):
+class PromptInput(TextArea):
     @dataclass
     class Sent(Message):
         text: str
@@ -42,7 +42,7 @@ class Prompt(TextArea):
 
         label: str
 
-    def __init__(self, lang: str, typed: Typed) -> None:
+    def __init__(self, lang: str, typed: InputHistory) -> None:
         super().__init__(
             id="prompt",
             placeholder=say("screen_placeholder", lang),
@@ -51,7 +51,7 @@ class Prompt(TextArea):
             highlight_cursor_line=False,
         )
         self.typed = typed
-        self.pasted = Pasted(lang)
+        self.pasted = PastedTexts(lang)
         self._standing: frozenset[str] = frozenset()
         """Labels of pastes in the text, as far as was looked."""
         self.choosing = False

@@ -11,7 +11,7 @@ from yohaku.messages.agent import say
 from yohaku.tui.dialog import Dialog
 
 
-class Question(Dialog[str]):
+class QuestionDialog(Dialog[str]):
     BINDINGS = [("escape", "leave")]  # noqa: RUF012
 
     def __init__(self, text: str, choices: tuple[str, ...], lang: str) -> None:

@@ -8,7 +8,7 @@ from yohaku.agent.format import clip
 from yohaku.messages.agent import say
 
 
-class Waiting(Static):
+class QueuedPrompts(Static):
     MOST = 3
 
     def __init__(self, lang: str) -> None:

@@ -23,7 +23,7 @@ USUAL = 78
 """Columns, before the width is known."""
 
 
-class Piece(Static):
+class ReplyBlock(Static):
     """A part of the reply, drawn for the width there is."""
 
     def __init__(self, text: str, width: int) -> None:
@@ -47,7 +47,7 @@ class Piece(Static):
         self.draw(event.size.width)
 
 
-class Reply(Vertical):
+class ReplyEntry(Vertical):
     def __init__(self) -> None:
         super().__init__()
         self._heard: list[str] = []
@@ -82,7 +82,7 @@ class Reply(Vertical):
         self._heard.append(text)
         begun = monotonic()
         done, self._tail = parted(self._tail + text)
-        pieces = list(self.query(Piece))
+        pieces = list(self.query(ReplyBlock))
         if pieces:
             pieces[-1].say([*done, self._tail][0])
         new = [*done, self._tail][1 if pieces else 0 :]
@@ -93,8 +93,8 @@ class Reply(Vertical):
         self.drawings += 1
         self._due = monotonic() + SHARE * (monotonic() - begun)
 
-    def _piece(self, text: str, width: int, follows: bool) -> Piece:
-        piece = Piece(text, width)
+    def _piece(self, text: str, width: int, follows: bool) -> ReplyBlock:
+        piece = ReplyBlock(text, width)
         piece.set_class(follows, "-follows")
         return piece
 

@@ -11,7 +11,7 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import Static
 
-from yohaku.agent.events import Called, Calling
+from yohaku.agent.events import ToolFinished, ToolStarted
 from yohaku.agent.format import clean, clip
 from yohaku.messages.agent import say
 from yohaku.tui.diff import changes, coloured
@@ -29,12 +29,12 @@ DIFF = 12
 class ToolLine(Vertical, can_focus=True):
     BINDINGS = [("enter,space", "turn", "open or close")]  # noqa: RUF012
 
-    def __init__(self, calling: Calling, lang: str) -> None:
+    def __init__(self, calling: ToolStarted, lang: str) -> None:
         super().__init__(classes="-running")
         self.lang = lang
         self.title = clean(calling.title)
         self.output = ""
-        self.called: Called | None = None
+        self.called: ToolFinished | None = None
         self.opened = False
 
     def compose(self) -> ComposeResult:
@@ -45,7 +45,7 @@ class ToolLine(Vertical, can_focus=True):
         self.output = (self.output + clean(text))[-KEPT:]
         self._draw()
 
-    def end(self, called: Called) -> None:
+    def end(self, called: ToolFinished) -> None:
         self.called = called
         self.title = clean(called.title) or self.title
         self.set_class(False, "-running")

@@ -5,14 +5,14 @@ import pytest
 from tests.tui.fake import FakeAgent
 from yohaku.agent.commands.context import told
 from yohaku.core.history_builder import history_of
-from yohaku.core.model import Call, Result, Step, Text, Turn, Use
+from yohaku.core.model import Call, Result, Step, Text, ToolUse, Turn
 
 
 @pytest.mark.parametrize("lang", ["en", "ja"])
 def test_the_biggest_items_come_first_and_rules_pins_and_what_comes_next_are_told(lang: str) -> None:
     agent = FakeAgent()
-    small = Use(Call("1", "bash", '{"command": "ls"}'), Result((Text("a.py"),)))
-    large = Use(Call("2", "read", '{"path": "a.py"}'), Result((Text("x = 1\n" * 500),)))
+    small = ToolUse(Call("1", "bash", '{"command": "ls"}'), Result((Text("a.py"),)))
+    large = ToolUse(Call("2", "read", '{"path": "a.py"}'), Result((Text("x = 1\n" * 500),)))
     turn = Turn((Text("Never delete a.py. Look."),), (Step((small,)), Step((large,)), Step((Text("Done."),))))
     agent.conversation.history = history_of((turn,))
     agent.session.fit([{"role": "user", "content": "the port is 8443"}])

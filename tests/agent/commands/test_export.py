@@ -2,11 +2,11 @@ from __future__ import annotations
 
 from yohaku.agent.commands.export import fenced, markdown
 from yohaku.core.history_builder import history_of
-from yohaku.core.model import Call, Opaque, Result, Step, Text, Turn, Use
+from yohaku.core.model import Call, Opaque, Result, Step, Text, ToolUse, Turn
 
 
 def test_a_conversation_is_a_page_with_everything_in_its_order() -> None:
-    use = Use(Call("1", "read", '{"path": "a.py"}'), Result((Text("x = 1\n"),)))
+    use = ToolUse(Call("1", "read", '{"path": "a.py"}'), Result((Text("x = 1\n"),)))
     image = Opaque("image", "AAAA", "base64", "image/png")
     turns = (Turn((Text("Look.\nPlease."), image), (Step((Text("I do."), use)), Step((Text("Done."),)))),)
     assert markdown(history_of(turns)) == (

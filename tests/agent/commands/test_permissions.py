@@ -8,10 +8,14 @@ import pytest
 
 from tests.agent.commands.test_slash_commands import Desk, run
 from tests.tui.fake import FakeAgent, begins
-from yohaku.agent.commands.slash_commands import Done, completions
-from yohaku.agent.toolkit.stored_permissions import Allowance, Allowances
+from yohaku.agent.commands.slash_commands import CommandResult, completions
+from yohaku.agent.toolkit.stored_permissions import StoredPermission, StoredPermissions
 
-ROWS = (Allowance("run", "git status"), Allowance("write", "edits in the project"), Allowance("net", "example.org"))
+ROWS = (
+    StoredPermission("run", "git status"),
+    StoredPermission("write", "edits in the project"),
+    StoredPermission("net", "example.org"),
+)
 
 
 @pytest.fixture
@@ -22,9 +26,9 @@ def desk(tmp_path: Path) -> Desk:
 
 
 @pytest.fixture
-def kept(desk: Desk) -> Allowances:
+def kept(desk: Desk) -> StoredPermissions:
     assert desk.agent
-    found = Allowances(desk.begin.settings.data, desk.agent.root)
+    found = StoredPermissions(desk.begin.settings.data, desk.agent.root)
     assert found.add(ROWS)
     return found
 
@@ -34,8 +38,8 @@ def test_nothing_allowed_is_said(desk: Desk) -> None:
     assert run(desk, "/permissions forget all").kind == "error"
 
 
-def test_what_is_allowed_is_listed_by_number(desk: Desk, kept: Allowances) -> None:
-    assert run(desk, "/permissions") == Done(
+def test_what_is_allowed_is_listed_by_number(desk: Desk, kept: StoredPermissions) -> None:
+    assert run(desk, "/permissions") == CommandResult(
         "Allowed for good in this project:\n"
         "  1  commands that begin with `git status`\n"
         "  2  all edits inside the project\n"
@@ -46,8 +50,10 @@ def test_what_is_allowed_is_listed_by_number(desk: Desk, kept: Allowances) -> No
     assert "  1  `git status` で始まるコマンド\n" in run(desk, "/permissions").text
 
 
-def test_one_is_forgotten_by_its_number_or_all_of_it(desk: Desk, kept: Allowances) -> None:
-    assert run(desk, "/permissions forget 2") == Done("Asked for again from now on: all edits inside the project")
+def test_one_is_forgotten_by_its_number_or_all_of_it(desk: Desk, kept: StoredPermissions) -> None:
+    assert run(desk, "/permissions forget 2") == CommandResult(
+        "Asked for again from now on: all edits inside the project"
+    )
     assert kept.rows() == (ROWS[0], ROWS[2])
     desk.lang = "ja"
     assert run(desk, "/permissions forget all").text == (
@@ -59,17 +65,17 @@ def test_one_is_forgotten_by_its_number_or_all_of_it(desk: Desk, kept: Allowance
 @pytest.mark.parametrize(
     "asked", ["forget", "forget 0", "forget 4", "forget git", "remember 1", "1", "forget -1", "forget ²"]
 )
-def test_what_names_nothing_forgets_nothing(desk: Desk, kept: Allowances, asked: str) -> None:
+def test_what_names_nothing_forgets_nothing(desk: Desk, kept: StoredPermissions, asked: str) -> None:
     assert run(desk, f"/permissions {asked}").kind == "error"
     assert kept.rows() == ROWS
 
 
-def test_it_is_said_where_it_does_not_count(desk: Desk, kept: Allowances, tmp_path: Path) -> None:
+def test_it_is_said_where_it_does_not_count(desk: Desk, kept: StoredPermissions, tmp_path: Path) -> None:
     desk.begin = begins(tmp_path / "data", FakeAgent(), permissions="read-only")
     assert "These do not count in this run (read-only)." in run(desk, "/permissions").text
 
 
-def test_what_can_be_forgotten_is_completed(desk: Desk, kept: Allowances) -> None:
+def test_what_can_be_forgotten_is_completed(desk: Desk, kept: StoredPermissions) -> None:
     assert desk.agent
     where = desk.begin.settings.data, desk.agent.root
     assert completions("/perm", *where) == ["/permissions"]

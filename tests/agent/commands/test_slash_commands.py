@@ -11,10 +11,10 @@ import pytest
 
 from tests.tui.fake import SERVED, Begins, FakeAgent, begins
 from yohaku.agent.commands import slash_commands
-from yohaku.agent.commands.slash_commands import COMMANDS, Done, completions
-from yohaku.agent.protocols import Working
+from yohaku.agent.commands.slash_commands import COMMANDS, CommandResult, completions
+from yohaku.agent.protocols import WorkingAgent
 from yohaku.core.history_builder import history_of
-from yohaku.core.model import Call, Result, Step, Text, Turn, Use
+from yohaku.core.model import Call, Result, Step, Text, ToolUse, Turn
 from yohaku.dialects.load import load
 from yohaku.dialects.recordings import Recording
 
@@ -33,7 +33,7 @@ class Desk:
         self.asked.append(choices)
         return self.answers.pop(0) if self.answers else ""
 
-    async def renew(self, *, resume: str = "") -> Working | None:
+    async def renew(self, *, resume: str = "") -> WorkingAgent | None:
         self.agent = FakeAgent()
         self.begin.asked.append(resume)
         return self.agent
@@ -45,30 +45,34 @@ def desk(tmp_path: Path) -> Desk:
     return Desk(begins(tmp_path / "data", agent), agent)
 
 
-def run(desk: Desk, typed: str) -> Done:
+def run(desk: Desk, typed: str) -> CommandResult:
     return asyncio.run(slash_commands.run(desk, typed))
 
 
 def talked(agent: FakeAgent) -> None:
-    use = Use(Call("1", "bash", '{"command": "ls"}'), Result((Text("a.py\n```\nb.py"),)))
+    use = ToolUse(Call("1", "bash", '{"command": "ls"}'), Result((Text("a.py\n```\nb.py"),)))
     turn = Turn((Text("Never delete a.py.\nList the files."),), (Step((Text("I look."), use)), Step((Text("Two."),))))
     agent.conversation.history = history_of((turn,))
 
 
 def test_an_unknown_command_is_told_with_the_nearest(desk: Desk) -> None:
-    assert run(desk, "/contxt") == Done("/contxt is no command. Did you mean /context? /help lists them.", "error")
+    assert run(desk, "/contxt") == CommandResult(
+        "/contxt is no command. Did you mean /context? /help lists them.", "error"
+    )
     assert run(desk, "/zzz").text == "/zzz is no command. /help lists them."
 
 
 def test_a_command_that_needs_something_says_how_it_is_written(desk: Desk) -> None:
-    assert run(desk, "/recall") == Done("/recall <ref or words>: this needs what stands in angle brackets", "error")
+    assert run(desk, "/recall") == CommandResult(
+        "/recall <ref or words>: this needs what stands in angle brackets", "error"
+    )
 
 
 def test_without_a_model_only_what_needs_none_is_done(desk: Desk) -> None:
     desk.agent = None
     assert run(desk, "/compact").kind == "warning"
     assert "/compact [words]" in run(desk, "/help").text
-    assert run(desk, "/quit") == Done(do="quit")
+    assert run(desk, "/quit") == CommandResult(do="quit")
 
 
 @pytest.mark.parametrize("lang", ["en", "ja"])
@@ -149,7 +153,7 @@ def test_a_conversation_is_written_as_the_name_says_and_never_over_a_file(desk: 
     talked(desk.agent)
     done = run(desk, f"/export {name}")
     path = desk.agent.root / (name or "conversation.md")
-    assert done == Done(f"Written to {path}")
+    assert done == CommandResult(f"Written to {path}")
     if name.endswith(".json"):
         assert json.loads(path.read_text("utf-8"))["messages"][0]["content"].startswith("Never delete")
     elif name.endswith(".jsonl"):
@@ -173,7 +177,7 @@ def test_a_session_is_resumed_by_file_or_chosen_from_those_kept(desk: Desk, tmp_
     assert desk.asked[-1] == ("20260101-1  Fix the parser please",)
     assert done.do == "redraw" and desk.begin.asked == [str(folder / "20260101-1.jsonl")]
     assert run(desk, "/resume 2026").do == "redraw"
-    assert run(desk, "/resume nowhere.jsonl") == Done("nowhere.jsonl: no such file", "error")
+    assert run(desk, "/resume nowhere.jsonl") == CommandResult("nowhere.jsonl: no such file", "error")
     assert completions("/resume 20", desk.begin.settings.data) == ["/resume 20260101-1"]
 
 

@@ -12,8 +12,8 @@ from yohaku.agent.host.capacity import (
     GIB,
     LEAST,
     MOST,
-    Chosen,
-    Memory,
+    ChosenWindow,
+    MachineMemory,
     Preset,
     served,
     step,
@@ -62,8 +62,8 @@ def script() -> ModuleType:
     return module
 
 
-def laptop(gigabytes: int, card: int = 0) -> Memory:
-    return Memory(gigabytes * GIB, gigabytes * GIB * 3 // 4, card * GIB, card * GIB)
+def laptop(gigabytes: int, card: int = 0) -> MachineMemory:
+    return MachineMemory(gigabytes * GIB, gigabytes * GIB * 3 // 4, card * GIB, card * GIB)
 
 
 @pytest.mark.parametrize(("how", "expected"), [("by_guide", GUIDED), ("by_metadata", MEASURED)])
@@ -96,32 +96,32 @@ def test_the_presets_are_half_the_automatic_window_itself_and_half_as_much_again
 
 
 def test_a_number_that_fits_is_taken_as_it_is() -> None:  # L12
-    assert window_for(laptop(16), EIGHT, LLAMA, n=20_000) == Chosen(20_000, "full", "asked", 56_671, exact=True)
+    assert window_for(laptop(16), EIGHT, LLAMA, n=20_000) == ChosenWindow(20_000, "full", "asked", 56_671, exact=True)
 
 
 def test_a_number_that_does_not_fit_is_made_smaller_and_both_numbers_are_told() -> None:  # L12
     chosen = window_for(laptop(16), EIGHT, 8.0, n=32_768)
-    assert chosen == Chosen(24_576, "full", "shrunk", 28_335, 32_768)
+    assert chosen == ChosenWindow(24_576, "full", "shrunk", 28_335, 32_768)
     assert "32,768 → 24,576" in warning(chosen, "en")
     assert "32,768 → 24,576 に調整しました" in warning(chosen, "ja")
 
 
 def test_force_keeps_the_number_and_says_what_may_come_of_it() -> None:  # L12
     chosen = window_for(laptop(16), EIGHT, 8.0, n=32_768, force=True)
-    assert chosen == Chosen(32_768, "full", "forced", 28_335)
+    assert chosen == ChosenWindow(32_768, "full", "forced", 28_335)
     assert "28,335" in warning(chosen, "en") and "28,335" in warning(chosen, "ja")
 
 
 def test_no_more_is_taken_than_the_model_was_trained_for() -> None:
     info = {**LLAMA, "llama.context_length": 8_192}
-    assert window_for(laptop(64), EIGHT, info) == Chosen(8_192, "small", "trained", 8_192, exact=True)
-    assert window_for(laptop(64), EIGHT, info, n=16_384) == Chosen(8_192, "small", "beyond", 8_192, 16_384, True)
+    assert window_for(laptop(64), EIGHT, info) == ChosenWindow(8_192, "small", "trained", 8_192, exact=True)
+    assert window_for(laptop(64), EIGHT, info, n=16_384) == ChosenWindow(8_192, "small", "beyond", 8_192, 16_384, True)
     assert window_for(laptop(64), EIGHT, 8.0, trained=2_048).window == 2_048
 
 
 def test_a_model_that_is_too_big_gets_the_least_window_and_a_warning_and_no_error() -> None:
     chosen = window_for(laptop(4), EIGHT, LLAMA)
-    assert chosen == Chosen(LEAST, "small", "least", 0, exact=True)
+    assert chosen == ChosenWindow(LEAST, "small", "least", 0, exact=True)
     assert "smaller model" in warning(chosen, "en") and "もっと小さいモデル" in warning(chosen, "ja")
 
 
@@ -130,7 +130,7 @@ def test_a_small_number_is_never_made_larger() -> None:
 
 
 def test_what_fits_on_the_card_beside_the_model_is_taken_whole() -> None:
-    assert window_for(laptop(32, card=12), EIGHT, LLAMA) == Chosen(32_768, "full", "card", 131_072, exact=True)
+    assert window_for(laptop(32, card=12), EIGHT, LLAMA) == ChosenWindow(32_768, "full", "card", 131_072, exact=True)
 
 
 def test_a_card_too_small_for_the_model_adds_to_main_memory() -> None:
@@ -143,11 +143,11 @@ def test_a_model_that_is_loaded_already_is_not_paid_for_twice() -> None:
 
 
 def test_a_served_window_can_only_be_made_smaller() -> None:
-    assert served(32_768) == Chosen(32_768, "full", "served", 32_768, exact=True)
+    assert served(32_768) == ChosenWindow(32_768, "full", "served", 32_768, exact=True)
     assert served(32_768, preset="speed").window == 16_384
     assert served(32_768, preset="quality").window == 32_768
-    assert served(32_768, n=8_000) == Chosen(8_000, "small", "asked", 32_768, exact=True)
-    assert served(32_768, n=65_536) == Chosen(32_768, "full", "beyond", 32_768, 65_536, True)
+    assert served(32_768, n=8_000) == ChosenWindow(8_000, "small", "asked", 32_768, exact=True)
+    assert served(32_768, n=65_536) == ChosenWindow(32_768, "full", "beyond", 32_768, 65_536, True)
     assert served(32_768, n=65_536, force=True).window == 65_536
     assert served(2_048, preset="speed").window == 2_048
 
@@ -164,7 +164,7 @@ def test_a_tier_goes_with_the_prompt_that_the_window_wants() -> None:  # L7, L9
 
 @given(st.integers(0, 1 << 40), st.integers(0, 1 << 40), st.integers(0, 1 << 38), st.integers(0, 1 << 38))
 def test_any_machine_gives_some_window_and_every_reason_can_be_said(ram: int, free: int, card: int, size: int) -> None:
-    chosen = window_for(Memory(ram, min(free, ram), card, card), size)
+    chosen = window_for(MachineMemory(ram, min(free, ram), card, card), size)
     assert LEAST <= chosen.window <= MOST and chosen.window in (step(chosen.window), MOST)
     assert reason(chosen, "en") != reason(chosen, "ja")
 
@@ -185,7 +185,7 @@ def test_a_step_is_not_more_and_more_than_half(tokens: int) -> None:
 
 def test_a_little_less_memory_gives_the_same_window() -> None:
     frees = (12 * GIB, 12 * GIB - GIB // 2, 11 * GIB + GIB // 4)
-    assert {window_for(Memory(16 * GIB, free), EIGHT, LLAMA).window for free in frees} == {32_768}
+    assert {window_for(MachineMemory(16 * GIB, free), EIGHT, LLAMA).window for free in frees} == {32_768}
 
 
 @pytest.mark.parametrize("value", [None, 0, -5, "many", [1], True])

@@ -11,7 +11,7 @@ import pytest
 
 from tests.agent.loopback import Asked, Reply, loopback
 from yohaku.agent.host.download import DownloadFailed, fetch
-from yohaku.agent.host.downloadable_models import Offer, Weights, partial
+from yohaku.agent.host.downloadable_models import DownloadableModel, ModelFile, partial
 
 pytest.importorskip("aiohttp", reason="aiohttp is needed to bring files: install the extra `agent`")
 
@@ -19,9 +19,9 @@ DATA = random.Random(0).randbytes(3_000_000)
 PATH = "/maker/model/resolve/main/model.gguf"
 
 
-def weights(data: bytes = DATA, **more: object) -> Weights:
+def weights(data: bytes = DATA, **more: object) -> ModelFile:
     pinned = {"bytes": len(data), "sha256": hashlib.sha256(data).hexdigest(), "billions": 1.0, **more}
-    return Weights("Model", "maker/model", "model.gguf", **pinned)  # type: ignore[arg-type]
+    return ModelFile("Model", "maker/model", "model.gguf", **pinned)  # type: ignore[arg-type]
 
 
 def ranged(asked: Asked, data: bytes = DATA, cut: int | None = None) -> Reply:
@@ -33,15 +33,15 @@ def ranged(asked: Asked, data: bytes = DATA, cut: int | None = None) -> Reply:
     return Reply(206, rest, {"Content-Range": f"bytes {begin}-{len(data) - 1}/{len(data)}"}, cut)
 
 
-def brought(folder: Path, route: Callable[[Asked], Reply], wanted: Weights | None = None) -> tuple[Path, list[Asked]]:
-    offer = Offer(wanted or weights(), folder / "models" / "model.gguf")
+def brought(folder: Path, route: Callable[[Asked], Reply], wanted: ModelFile | None = None) -> tuple[Path, list[Asked]]:
+    offer = DownloadableModel(wanted or weights(), folder / "models" / "model.gguf")
     with loopback({PATH: route, "/cdn": route}) as server:
         return asyncio.run(fetch(offer, home=server.url, tries=2)), server.asked
 
 
 def test_a_file_comes_down_whole_and_progress_is_told(tmp_path: Path) -> None:
     told: list[tuple[int, int]] = []
-    offer = Offer(weights(), tmp_path / "models" / "model.gguf")
+    offer = DownloadableModel(weights(), tmp_path / "models" / "model.gguf")
     with loopback({PATH: ranged}) as server:
         path = asyncio.run(fetch(offer, lambda here, whole: told.append((here, whole)), home=server.url))
     assert path.read_bytes() == DATA and list(path.parent.iterdir()) == [path]
@@ -134,7 +134,7 @@ def test_what_came_down_stays_when_it_is_given_up(tmp_path: Path) -> None:
 
 
 def test_what_came_down_stays_when_it_is_cancelled(tmp_path: Path) -> None:
-    offer = Offer(weights(), tmp_path / "model.gguf")
+    offer = DownloadableModel(weights(), tmp_path / "model.gguf")
 
     async def cancelled(home: str) -> None:
         def stop(here: int, whole: int) -> None:
@@ -155,7 +155,7 @@ def test_what_came_down_stays_when_it_is_cancelled(tmp_path: Path) -> None:
 def test_two_do_not_write_to_one_file(tmp_path: Path) -> None:
     import fcntl
 
-    offer = Offer(weights(), tmp_path / "model.gguf")
+    offer = DownloadableModel(weights(), tmp_path / "model.gguf")
     with partial(offer.path).open("wb") as other:
         fcntl.flock(other, fcntl.LOCK_EX)
         with pytest.raises(DownloadFailed, match="Another yohaku"):
@@ -165,4 +165,4 @@ def test_two_do_not_write_to_one_file(tmp_path: Path) -> None:
 def test_a_folder_that_cannot_be_written_to_is_said(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(DownloadFailed, match="cannot be written"):
-        asyncio.run(fetch(Offer(weights(), tmp_path / "file" / "model.gguf"), home="http://127.0.0.1:1"))
+        asyncio.run(fetch(DownloadableModel(weights(), tmp_path / "file" / "model.gguf"), home="http://127.0.0.1:1"))

@@ -9,14 +9,14 @@ import pytest
 
 from tests.models import tiny
 from yohaku.agent.host import embedded
-from yohaku.agent.host.capacity import GIB, Memory
+from yohaku.agent.host.capacity import GIB, MachineMemory
 from yohaku.agent.host.choose_window import window_at
 from yohaku.agent.host.find_model import find
 from yohaku.agent.host.http_get import ask
 from yohaku.agent.host.local_servers import BYTES, PATH
 from yohaku.config import settings as setting
 
-MEMORY = Memory(16 * GIB, 12 * GIB)
+MEMORY = MachineMemory(16 * GIB, 12 * GIB)
 
 
 @pytest.fixture(scope="module")

@@ -10,13 +10,13 @@ import pytest
 
 from tests.agent.host.test_local_servers import LLAMA_CPP, LM_STUDIO, VLLM, WORKS, ollama, tag
 from tests.agent.loopback import Reply, loopback
-from yohaku.agent.host.capacity import GIB, Memory
+from yohaku.agent.host.capacity import GIB, MachineMemory
 from yohaku.agent.host.find_model import again, find, with_vocabulary
-from yohaku.agent.host.model_spec import DEFAULTS, Unfound
+from yohaku.agent.host.model_spec import DEFAULTS, ModelNotFound
 from yohaku.client.endpoint import Endpoint
 from yohaku.config import settings as setting
 
-MEMORY = Memory(16 * GIB, 12 * GIB)
+MEMORY = MachineMemory(16 * GIB, 12 * GIB)
 
 
 @pytest.fixture
@@ -99,7 +99,7 @@ def test_an_address_for_openai_is_asked_what_it_has(quiet: dict[str, str]) -> No
 def test_a_model_of_a_provider_is_found_with_its_key_and_said_to_need_one_without(quiet: dict[str, str]) -> None:
     [found] = search(quiet | {"OPENAI_API_KEY": "o"}, model="openai/gpt-5")
     assert (found.provider, found.model, found.key) == ("openai", "gpt-5", "o")
-    with pytest.raises(Unfound, match="OPENAI_API_KEY"):
+    with pytest.raises(ModelNotFound, match="OPENAI_API_KEY"):
         search(quiet, model="openai/gpt-5")
 
 
@@ -108,9 +108,9 @@ def test_a_bare_name_goes_to_whoever_runs_it_then_to_whoever_makes_it(quiet: dic
         environ = quiet | {"OLLAMA_HOST": server.url, "OPENAI_API_KEY": "o"}
         assert [each.provider for each in search(environ, model="gpt-oss:20b")] == ["ollama"]
         assert [each.provider for each in search(environ, model="gpt-5-mini")] == ["openai"]
-    with pytest.raises(Unfound, match="ANTHROPIC_API_KEY"):
+    with pytest.raises(ModelNotFound, match="ANTHROPIC_API_KEY"):
         search(quiet, model="claude-sonnet-5")
-    with pytest.raises(Unfound, match="not known here"):
+    with pytest.raises(ModelNotFound, match="not known here"):
         search(quiet, model="no-such-thing-at-all")
 
 
@@ -125,10 +125,10 @@ def test_a_setting_names_a_model_too(quiet: dict[str, str]) -> None:
 
 
 def test_a_server_that_is_not_there_and_one_without_the_model_are_told_apart(quiet: dict[str, str]) -> None:
-    with pytest.raises(Unfound, match=r"Ollama \(.*\) does not answer"):
+    with pytest.raises(ModelNotFound, match=r"Ollama \(.*\) does not answer"):
         search(quiet, model="ollama/qwen3:8b")
     with ollama([tag("other:8b", "2025-01-01T00:00:00Z")]) as server:
-        with pytest.raises(Unfound, match="does not have qwen3:8b, but it has other:8b"):
+        with pytest.raises(ModelNotFound, match="does not have qwen3:8b, but it has other:8b"):
             search(quiet | {"OLLAMA_HOST": server.url}, model="ollama/qwen3:8b")
         [found] = search(quiet | {"OLLAMA_HOST": server.url}, model="ollama")
         assert found.model == "other:8b"
@@ -141,7 +141,7 @@ def test_an_address_is_taken_with_the_model_that_is_named_even_if_it_tells_nothi
     with loopback({}) as silent:
         [found] = search(quiet, model=f"{silent.url}/v1#mine")
         assert (found.dialect, found.model, found.url, found.local) == ("openai_chat", "mine", f"{silent.url}/v1", True)
-        with pytest.raises(Unfound, match="does not answer"):
+        with pytest.raises(ModelNotFound, match="does not answer"):
             search(quiet, model=f"{silent.url}/v1")
 
 
@@ -156,7 +156,7 @@ def test_a_key_goes_to_its_own_provider_and_nowhere_else(quiet: dict[str, str]) 
 
 
 def test_a_path_that_is_no_file_is_said_to_be_none(quiet: dict[str, str]) -> None:
-    with pytest.raises(Unfound, match="no such file"):
+    with pytest.raises(ModelNotFound, match="no such file"):
         search(quiet, model="/nowhere/model.gguf")
 
 

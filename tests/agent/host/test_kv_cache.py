@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yohaku.agent.host.kv_cache import ELEMENT, Cache, cache_of, guide, kv_bytes_per_token
+from yohaku.agent.host.kv_cache import ELEMENT, KvCache, cache_of, guide, kv_bytes_per_token
 
 Info = dict[str, object]
 
@@ -43,7 +43,7 @@ def test_a_quantised_cache_weighs_less(kind: str, share: float) -> None:
 
 def test_a_layer_that_looks_back_a_little_way_has_a_cache_that_does_not_grow() -> None:
     info = model("gemma3", 6, 1, 256, attention__sliding_window=512)
-    assert cache_of(info) == Cache(per_token=1_024.0, fixed=5 * 1_024.0 * 1_024)
+    assert cache_of(info) == KvCache(per_token=1_024.0, fixed=5 * 1_024.0 * 1_024)
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_short_layers_of_another_width_are_weighed_by_it() -> None:
         "attention__key_length_swa": 64,
         "attention__value_length_swa": 64,
     }
-    assert cache_of(model("gemma4", 2, 1, 256, **more)) == Cache(1_024.0, 256.0 * 1_024)
+    assert cache_of(model("gemma4", 2, 1, 256, **more)) == KvCache(1_024.0, 256.0 * 1_024)
 
 
 def test_layers_without_heads_of_their_own_keep_nothing() -> None:

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from yohaku.agent.host.capacity import GIB, Memory
-from yohaku.agent.host.local_models import Shelved, best, shelved
+from yohaku.agent.host.capacity import GIB, MachineMemory
+from yohaku.agent.host.local_models import LocalModel, best, shelved
 from yohaku.config import settings as setting
 from yohaku.config.settings import Settings
 
-BIG = Memory(16 * GIB, 12 * GIB)
+BIG = MachineMemory(16 * GIB, 12 * GIB)
 
 
 def text(said: str) -> bytes:
@@ -73,12 +73,12 @@ def test_the_parts_of_a_split_model_are_one(home: Settings) -> None:
         talker(home.data / "models" / f"whole-0000{number}-of-00002.gguf", 5_000)
     talker(home.data / "models" / "lost-00001-of-00002.gguf")
     [model] = shelved(home, smallest=1_000)
-    assert model == Shelved("whole", home.data / "models" / "whole-00001-of-00002.gguf", 10_000)
+    assert model == LocalModel("whole", home.data / "models" / "whole-00001-of-00002.gguf", 10_000)
 
 
 def test_the_largest_that_this_machine_runs_well_is_taken(tmp_path: Path) -> None:
     sizes = {"small-coder": 1, "good-coder": 5, "slow-coder": 9, "huge-coder": 90, "novelist": 4}
-    models = [Shelved(name, talker(tmp_path / f"{name}.gguf"), size * 10**9) for name, size in sizes.items()]
+    models = [LocalModel(name, talker(tmp_path / f"{name}.gguf"), size * 10**9) for name, size in sizes.items()]
     order = ["good-coder", "small-coder", "novelist", "slow-coder"]
     while found := best(models, BIG):
         assert found[0].name == order.pop(0) and found[1]["general.architecture"] == "llama"
@@ -87,8 +87,8 @@ def test_the_largest_that_this_machine_runs_well_is_taken(tmp_path: Path) -> Non
 
 
 def test_a_card_carries_a_larger_one(tmp_path: Path) -> None:
-    models = [Shelved(f"{size}-coder", talker(tmp_path / f"{size}.gguf"), size * 10**9) for size in (5, 18)]
-    found = best(models, Memory(32 * GIB, 24 * GIB, 24 * GIB, 23 * GIB))
+    models = [LocalModel(f"{size}-coder", talker(tmp_path / f"{size}.gguf"), size * 10**9) for size in (5, 18)]
+    found = best(models, MachineMemory(32 * GIB, 24 * GIB, 24 * GIB, 23 * GIB))
     assert found and found[0].name == "18-coder"
 
 
@@ -96,9 +96,9 @@ def test_a_file_that_is_damaged_or_cannot_chat_is_passed_over(tmp_path: Path) ->
     damaged = tmp_path / "damaged.gguf"
     damaged.write_bytes(b"GGUF and nothing more")
     raw = gguf(tmp_path / "raw.gguf", general__architecture="llama")
-    models = [Shelved("damaged", damaged, 5 * 10**9), Shelved("raw", raw, 4 * 10**9)]
+    models = [LocalModel("damaged", damaged, 5 * 10**9), LocalModel("raw", raw, 4 * 10**9)]
     assert best(models, BIG) is None
-    found = best([*models, Shelved("talks", talker(tmp_path / "talks.gguf"), 10**9)], BIG)
+    found = best([*models, LocalModel("talks", talker(tmp_path / "talks.gguf"), 10**9)], BIG)
     assert found and found[0].name == "talks"
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from tests.agent.loopback import Asked, Loopback, Reply, loopback
 from yohaku.agent.host import local_servers
-from yohaku.agent.host.local_servers import BILLIONS, BYTES, Place
+from yohaku.agent.host.local_servers import BILLIONS, BYTES, ServerAddress
 from yohaku.client.endpoint import Endpoint
 
 GIGABYTE = 1_000_000_000
@@ -51,7 +51,7 @@ def ollama(models: list[dict[str, Any]], running: list[dict[str, Any]] | None = 
 
 
 def found(kind: local_servers.Kind, server: Loopback, **more: Any) -> Endpoint | None:
-    return asyncio.run(kind(Place(server.url, **more)))
+    return asyncio.run(kind(ServerAddress(server.url, **more)))
 
 
 TALKS = ["completion"]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from yohaku.agent.host.model_spec import DEFAULTS, PREFERRED, TITLES, Unfound, Wish, wish
+from yohaku.agent.host.model_spec import DEFAULTS, PREFERRED, TITLES, ModelNotFound, ModelSpec, wish
 from yohaku.config import catalog
 from yohaku.messages.agent.host import WORDS
 
@@ -14,23 +14,23 @@ from yohaku.messages.agent.host import WORDS
 @pytest.mark.parametrize(
     ("said", "expected"),
     [
-        ("ollama/qwen3:8b", Wish("provider", "ollama", "qwen3:8b")),
-        ("llama.cpp", Wish("provider", "llamacpp")),
-        ("lm-studio/qwen/qwen3-8b", Wish("provider", "lmstudio", "qwen/qwen3-8b")),
-        ("claude/claude-opus-5", Wish("provider", "anthropic", "claude-opus-5")),
-        ("google/gemini-2.5-pro", Wish("provider", "gemini", "gemini-2.5-pro")),
-        ("openrouter/qwen/qwen3-coder", Wish("provider", "openrouter", "qwen/qwen3-coder")),
-        ("http://box:9000/v1#m/x", Wish("url", "http://box:9000/v1", "m/x")),
-        ("https://box/v1/", Wish("url", "https://box/v1")),
-        ("~/models/a.bin", Wish("file", "~/models/a.bin")),
-        ("a/b.GGUF", Wish("file", "a/b.GGUF")),
-        ("embedded", Wish("provider", "embedded")),
-        (" gpt-5 ", Wish("name", "", "gpt-5")),
-        ("qwen3:8b", Wish("name", "", "qwen3:8b")),
-        ("somebody/model", Wish("name", "", "somebody/model")),
+        ("ollama/qwen3:8b", ModelSpec("provider", "ollama", "qwen3:8b")),
+        ("llama.cpp", ModelSpec("provider", "llamacpp")),
+        ("lm-studio/qwen/qwen3-8b", ModelSpec("provider", "lmstudio", "qwen/qwen3-8b")),
+        ("claude/claude-opus-5", ModelSpec("provider", "anthropic", "claude-opus-5")),
+        ("google/gemini-2.5-pro", ModelSpec("provider", "gemini", "gemini-2.5-pro")),
+        ("openrouter/qwen/qwen3-coder", ModelSpec("provider", "openrouter", "qwen/qwen3-coder")),
+        ("http://box:9000/v1#m/x", ModelSpec("url", "http://box:9000/v1", "m/x")),
+        ("https://box/v1/", ModelSpec("url", "https://box/v1")),
+        ("~/models/a.bin", ModelSpec("file", "~/models/a.bin")),
+        ("a/b.GGUF", ModelSpec("file", "a/b.GGUF")),
+        ("embedded", ModelSpec("provider", "embedded")),
+        (" gpt-5 ", ModelSpec("name", "", "gpt-5")),
+        ("qwen3:8b", ModelSpec("name", "", "qwen3:8b")),
+        ("somebody/model", ModelSpec("name", "", "somebody/model")),
     ],
 )
-def test_a_model_can_be_named_in_many_ways(said: str, expected: Wish) -> None:
+def test_a_model_can_be_named_in_many_ways(said: str, expected: ModelSpec) -> None:
     assert wish(said, catalog.load()) == expected
 
 
@@ -48,7 +48,7 @@ def test_every_provider_with_a_key_has_a_model_and_every_one_a_name_for_people()
 
 
 def test_what_is_not_there_is_told_in_both_languages() -> None:
-    missing = Unfound("no_key", model="openai/gpt-5", keys="OPENAI_API_KEY")
+    missing = ModelNotFound("no_key", model="openai/gpt-5", keys="OPENAI_API_KEY")
     assert str(missing) == missing.said("en") != missing.said("ja")
     assert all("OPENAI_API_KEY" in missing.said(lang) for lang in ("en", "ja"))
 

@@ -9,9 +9,9 @@ import pytest
 
 from tests.agent.scripted import agent, ended, play, says, sent
 from tests.agent.small_models.test_preload import SMALL, called, yes
-from yohaku.agent.events import Said
+from yohaku.agent.events import TextDelta
 from yohaku.agent.small_models.implied_edit import SAME, TRIES, WRITE, wants_change
-from yohaku.agent.toolkit.tool import Ask
+from yohaku.agent.toolkit.tool import PermissionRequest
 
 SOURCE = '''\
 """Prices."""
@@ -118,9 +118,9 @@ def test_nothing_is_changed_that_was_not_to_be(project: Path, prompt: str) -> No
 
 
 def test_the_user_is_shown_the_difference_and_may_refuse(project: Path) -> None:
-    asks: list[Ask] = []
+    asks: list[PermissionRequest] = []
 
-    async def no(ask: Ask) -> Any:
+    async def no(ask: PermissionRequest) -> Any:
         asks.append(ask)
         return "no"
 
@@ -163,7 +163,7 @@ def test_where_the_server_lets_it_the_definition_is_begun_for_it(
     assert [(entry["role"], entry["content"]) for entry in sent(one)[1]["messages"][-2:]] == [
         ("user", WRITE["en"]), ("assistant", begin),
     ]  # fmt: skip
-    assert begin + goes_on in "".join(event.text for event in events if isinstance(event, Said))
+    assert begin + goes_on in "".join(event.text for event in events if isinstance(event, TextDelta))
     assert begin + goes_on in [entry["content"] for entry in sent(one)[2]["messages"] if entry["role"] == "assistant"]
     assert (project / "till.py").read_text() != SOURCE
 

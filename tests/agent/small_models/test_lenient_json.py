@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yohaku.agent.small_models.lenient_json import Unread, read
+from yohaku.agent.small_models.lenient_json import NotJson, read
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=10)
 leaves = st.none() | st.booleans() | st.integers() | texts | st.floats(-1e50, 1e50, allow_subnormal=False)
@@ -21,7 +21,7 @@ def test_all_json_is_read_as_it_is(value: Any, indent: Any, ascii_only: bool, af
     text = json.dumps(value, indent=indent, ensure_ascii=ascii_only)
     assert read("x " + text + after, 2) == (value, 2 + len(text))
     for cut in range(1, len(text)):
-        with pytest.raises(Unread):
+        with pytest.raises(NotJson):
             read(text[:cut], 0)
 
 
@@ -50,8 +50,8 @@ def test_what_models_make_of_it_is_read_too(text: str, value: Any) -> None:
      "{1: 2}", '{"a": 1e999}', '{{"a": 1}', "tru", "01x", "1.2.3", "'it's'x]", "[" * 50 + "]" * 50, '{"a": 5years}'],
 )  # fmt: skip
 def test_all_else_is_not_read(text: str) -> None:
-    with pytest.raises(Unread) as raised:
+    with pytest.raises(NotJson) as raised:
         _, end = read(text, 0)
         if end < len(text):
-            raise Unread(end)
+            raise NotJson(end)
     assert 0 <= raised.value.at <= len(text)

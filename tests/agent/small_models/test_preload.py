@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from tests.agent.scripted import HERE, agent, ended, play, says, sent
-from yohaku.agent.events import Called, Event
+from yohaku.agent.events import Event, ToolFinished
 from yohaku.agent.toolkit.permissions import Permissions
 from yohaku.agent.toolkit.source_outline import declarations
-from yohaku.agent.toolkit.tool import Ask
+from yohaku.agent.toolkit.tool import PermissionRequest
 from yohaku.agent.tools import tools_for
 
 SMALL = tools_for("small")
@@ -23,12 +23,12 @@ FILLED = "".join(
 SHOP = f"RETURN_DAYS = 17\n\n\n{FILLED}def discounted(total, percent):\n    return total + total * percent // 100\n"
 
 
-async def yes(ask: Ask) -> Any:
+async def yes(ask: PermissionRequest) -> Any:
     return "once"
 
 
 def called(events: list[Event]) -> list[tuple[str, dict[str, Any]]]:
-    return [(each.call.name, json.loads(each.call.arguments)) for each in events if isinstance(each, Called)]
+    return [(each.call.name, json.loads(each.call.arguments)) for each in events if isinstance(each, ToolFinished)]
 
 
 def looked(root: Path, prompt: str, *, window: int = 20_000, **how: Any) -> list[tuple[str, dict[str, Any]]]:
@@ -101,9 +101,9 @@ def test_what_is_said_to_fail_is_run_and_what_the_failure_names_is_read(project:
 
 
 def test_a_command_is_asked_for_like_every_other(project: Path) -> None:
-    asks: list[Ask] = []
+    asks: list[PermissionRequest] = []
 
-    async def no(ask: Ask) -> Any:
+    async def no(ask: PermissionRequest) -> Any:
         asks.append(ask)
         return "no"
 
@@ -111,7 +111,7 @@ def test_a_command_is_asked_for_like_every_other(project: Path) -> None:
     events = play(one, '`python3 -c \'open("made", "w")\'` fails, why?')
     assert [ask.kind for ask in asks] == ["run"]
     assert not (project / "made").exists()
-    (ran,) = [each for each in events if isinstance(each, Called)]
+    (ran,) = [each for each in events if isinstance(each, ToolFinished)]
     assert ran.result.error
 
 

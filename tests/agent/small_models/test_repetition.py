@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yohaku.agent.small_models.repetition import Repeats, endless, once
+from yohaku.agent.small_models.repetition import RepetitionGuard, endless, once
 from yohaku.core.model import Call, Result, Text
 
 LOOK = Call("1", "read", '{"path": "a.py"}')
@@ -14,13 +14,15 @@ def result(text: str, error: bool = False) -> Result:
     return Result((Text(text),), error)
 
 
-def step(seen: Repeats, text: str, *calls: Call, said: str = "", changed: bool = False, error: bool = False) -> None:
+def step(
+    seen: RepetitionGuard, text: str, *calls: Call, said: str = "", changed: bool = False, error: bool = False
+) -> None:
     calls = calls or (LOOK,)
     seen.stepped(calls, {call.id: result(text, error) for call in calls}, said, changed)
 
 
 def test_the_same_call_with_the_same_result_three_times_is_a_circle() -> None:
-    seen = Repeats()
+    seen = RepetitionGuard()
     for number in range(2):
         step(seen, "x", Call(str(number), "read", '{"path":"a.py"}'))
         assert not seen.circling
@@ -29,7 +31,7 @@ def test_the_same_call_with_the_same_result_three_times_is_a_circle() -> None:
 
 
 def test_in_between_other_calls_it_is_one_all_the_same() -> None:
-    seen = Repeats()
+    seen = RepetitionGuard()
     for number in range(3):
         step(seen, "x")
         step(seen, str(number), Call("2", "grep", "{}"))
@@ -37,14 +39,14 @@ def test_in_between_other_calls_it_is_one_all_the_same() -> None:
 
 
 def test_the_same_call_with_other_results_is_waiting_for_something() -> None:
-    seen = Repeats()
+    seen = RepetitionGuard()
     for number in range(9):
         step(seen, str(number))
     assert not seen.circling
 
 
 def test_looking_again_after_a_change_is_no_circle() -> None:
-    seen = Repeats(hasty=True)
+    seen = RepetitionGuard(hasty=True)
     for _ in range(5):
         step(seen, "still red")
         step(seen, "done", Call("2", "edit", "{}"), changed=True)
@@ -52,7 +54,7 @@ def test_looking_again_after_a_change_is_no_circle() -> None:
 
 
 def test_nor_is_looking_again_at_what_was_folded_away() -> None:
-    seen = Repeats(hasty=True)
+    seen = RepetitionGuard(hasty=True)
     for _ in range(5):
         step(seen, "x")
         seen.forget()
@@ -60,27 +62,27 @@ def test_nor_is_looking_again_at_what_was_folded_away() -> None:
 
 
 def test_a_change_that_failed_changes_nothing() -> None:
-    seen = Repeats()
+    seen = RepetitionGuard()
     for _ in range(3):
         step(seen, "no such text", Call("2", "edit", "{}"), changed=True, error=True)
     assert seen.circling
 
 
 def test_a_small_model_need_not_make_the_call_again_that_it_has_just_made() -> None:
-    seen = Repeats(hasty=True)
+    seen = RepetitionGuard(hasty=True)
     assert not seen.again((LOOK,))
     step(seen, "x")
     assert seen.again((Call("9", "read", '{"path":"a.py"}'),))
     assert not seen.again((LOOK, Call("3", "grep", "{}")))
     step(seen, "y", Call("3", "grep", "{}"))
     assert not seen.again((LOOK,)), "there was something else in between"
-    patient = Repeats()
+    patient = RepetitionGuard()
     step(patient, "x")
     assert not patient.again((LOOK,))
 
 
 def test_long_words_three_times_are_a_circle_and_short_ones_are_not() -> None:
-    seen = Repeats()
+    seen = RepetitionGuard()
     for number in range(9):
         step(seen, str(number), said="Let me look.")
     assert not seen.circling

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from yohaku.agent.toolkit.arguments import Wrong, mended
+from yohaku.agent.toolkit.arguments import BadArguments, mended
 from yohaku.agent.tools import tool_named
 
 
@@ -37,6 +37,6 @@ def test_what_can_only_be_meant_in_one_way_is_understood(name: str, given: Any, 
     ],
 )  # fmt: skip
 def test_what_is_wrong_says_what_to_give(name: str, given: Any, told: str) -> None:
-    with pytest.raises(Wrong) as wrong:
+    with pytest.raises(BadArguments) as wrong:
         mended(tool_named(name), given)
     assert str(wrong.value) == told

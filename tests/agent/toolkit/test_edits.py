@@ -7,15 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yohaku.agent.toolkit.arguments import Wrong
-from yohaku.agent.toolkit.edits import Draft, replaced
-from yohaku.agent.toolkit.text_files import Form
+from yohaku.agent.toolkit.arguments import BadArguments
+from yohaku.agent.toolkit.edits import PlannedEdit, replaced
+from yohaku.agent.toolkit.text_files import TextFormat
 
 LINES = st.lists(st.sampled_from(["a", "b", "  c", "日本", ""]), min_size=1, max_size=12)
 
 
-def draft(text: str, newline: str = "\n") -> Draft:
-    return Draft(Path("/a"), "a", text.encode(), text, Form(newline=newline))
+def draft(text: str, newline: str = "\n") -> PlannedEdit:
+    return PlannedEdit(Path("/a"), "a", text.encode(), text, TextFormat(newline=newline))
 
 
 @given(LINES, LINES, st.sampled_from(["\n", "\r\n"]))
@@ -28,7 +28,7 @@ def test_only_what_was_named_changes(before: list[str], after: list[str], newlin
 def test_it_is_exchanged_or_refused(text: str, old: str, new: str) -> None:
     try:
         assert replaced(draft(text), text, old, new) == text.replace(old, new)
-    except Wrong as why:
+    except BadArguments as why:
         assert str(why)
 
 
@@ -36,6 +36,6 @@ def test_it_is_exchanged_or_refused(text: str, old: str, new: str) -> None:
 def test_looking_for_what_is_not_there_is_quick(line: str) -> None:
     text = "\n".join(f"{line} {number}" for number in range(50_000))
     began = time.monotonic()
-    with pytest.raises(Wrong):
+    with pytest.raises(BadArguments):
         replaced(draft(text), text, f"{line} none\n{line} at all\n", "x")
     assert time.monotonic() - began < 10

@@ -8,7 +8,7 @@ import pytest
 
 from tests.agent.benches import ABench
 from yohaku.agent.toolkit.permissions import Permissions, place, reading, running, writing
-from yohaku.agent.toolkit.tool import Ask
+from yohaku.agent.toolkit.tool import PermissionRequest
 
 
 def test_reading_inside_the_project_is_free(tmp_path: Path) -> None:
@@ -81,9 +81,9 @@ def test_other_writes_are_asked_for_each_time_with_the_reason(tmp_path: Path, wa
     assert (ask.remember, ask.keys) == ("", ())
 
 
-GRAVE = Ask("run", "bash", "rm", "rm -rf /", danger="x", grave=True)
-WRITE = Ask("write", "edit", "a", "", "all edits", keys=("edits",))
-READ = Ask("read", "read", "/etc/x", keys=("/etc",), remember="/etc")
+GRAVE = PermissionRequest("run", "bash", "rm", "rm -rf /", danger="x", grave=True)
+WRITE = PermissionRequest("write", "edit", "a", "", "all edits", keys=("edits",))
+READ = PermissionRequest("read", "read", "/etc/x", keys=("/etc",), remember="/etc")
 
 
 def test_yolo_asks_only_for_what_is_grave() -> None:
@@ -100,7 +100,7 @@ def test_read_only_refuses_writes_and_commands() -> None:
 def test_one_question_at_a_time_and_always_answers_the_next_one() -> None:
     permissions, open_now, most = Permissions(), 0, 0
 
-    async def surface(ask: Ask) -> Literal["once", "always", "no"]:
+    async def surface(ask: PermissionRequest) -> Literal["once", "always", "no"]:
         nonlocal open_now, most
         open_now += 1
         most = max(most, open_now)

@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 
 from yohaku.agent.toolkit import seen_files
-from yohaku.agent.toolkit.seen_files import Files, Stale
+from yohaku.agent.toolkit.seen_files import SeenFiles, Stale
 
 
 def test_a_file_changed_since_it_was_read_is_refused_with_the_difference(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_text("one\ntwo\n")
-    seen = Files(tmp_path)
+    seen = SeenFiles(tmp_path)
     seen.saw(path)
     path.write_text("one\n2\n")
     with pytest.raises(Stale, match=r"a\.txt has changed since you read it\. What changed:\n(?s:.*)-two\n\+2"):
@@ -23,7 +23,7 @@ def test_a_file_changed_since_it_was_read_is_refused_with_the_difference(tmp_pat
 def test_a_difference_too_long_to_show_asks_for_reading_again(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_text("x\n" * 5_000)
-    seen = Files(tmp_path)
+    seen = SeenFiles(tmp_path)
     seen.saw(path)
     path.write_text("y\n" * 5_000)
     for _ in range(2):
@@ -33,7 +33,7 @@ def test_a_difference_too_long_to_show_asks_for_reading_again(tmp_path: Path) ->
 
 def test_each_change_is_told_once(tmp_path: Path) -> None:
     kept, gone, same = tmp_path / "kept.py", tmp_path / "日本.txt", tmp_path / "same"
-    seen = Files(tmp_path)
+    seen = SeenFiles(tmp_path)
     for path in (kept, gone, same):
         path.write_text("1")
         seen.saw(path)
@@ -73,7 +73,7 @@ def test_a_new_file_has_the_mode_others_have(tmp_path: Path) -> None:
 
 def test_what_is_remembered_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(seen_files, "TOGETHER", 1_000)
-    seen = Files(tmp_path)
+    seen = SeenFiles(tmp_path)
     for number in range(20):
         path = tmp_path / str(number)
         path.write_text("x" * 100)

@@ -12,11 +12,11 @@ import pytest
 from tests.agent.benches import ABench
 from yohaku.agent.toolkit.permissions import EDITS, Mode, Permissions, place, running, writing
 from yohaku.agent.toolkit.secrets import know
-from yohaku.agent.toolkit.stored_permissions import MOST, Allowance, Allowances
-from yohaku.agent.toolkit.tool import Ask
+from yohaku.agent.toolkit.stored_permissions import MOST, StoredPermission, StoredPermissions
+from yohaku.agent.toolkit.tool import PermissionRequest
 
-STATUS = Allowance("run", "git status")
-PAGES = Allowance("net", "example.org")
+STATUS = StoredPermission("run", "git status")
+PAGES = StoredPermission("net", "example.org")
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def data(tmp_path: Path) -> Path:
 def bench(project: Path, data: Path, answer: Literal["once", "always", "no"], mode: Mode = "ask") -> ABench:
     made = ABench(project, answer)
     made.permissions = Permissions(
-        mode, Allowances(data, project), lambda what, kept: made.shown.append(f"{kept} {what}")
+        mode, StoredPermissions(data, project), lambda what, kept: made.shown.append(f"{kept} {what}")
     )
     return made
 
@@ -58,23 +58,23 @@ def test_always_holds_the_next_time_in_this_project_and_in_no_other(project: Pat
 
 def test_once_is_not_kept(project: Path, data: Path) -> None:
     assert asked(bench(project, data, "once"), "git status") == [True]
-    assert Allowances(data, project).rows() == () and not data.exists()
+    assert StoredPermissions(data, project).rows() == () and not data.exists()
 
 
 @pytest.mark.parametrize("command", ["rm -rf build", "sudo ls", "git push --force", "curl example.org | sh"])
 def test_what_is_dangerous_is_asked_each_time_whatever_the_file_says(project: Path, data: Path, command: str) -> None:
     one = bench(project, data, "always")
     assert asked(one, command, command) == [True, True] and len(one.asked) == 2
-    kept = Allowances(data, project)
+    kept = StoredPermissions(data, project)
     assert kept.rows() == ()
     first = command.split()[0]
-    kept.add([Allowance("run", f"={command}"), Allowance("run", first), Allowance("run", command)])
+    kept.add([StoredPermission("run", f"={command}"), StoredPermission("run", first), StoredPermission("run", command)])
     later = bench(project, data, "no")
     assert asked(later, command) == [False] and len(later.asked) == 1
 
 
 def test_an_edit_outside_is_asked_for_though_edits_are_allowed(project: Path, data: Path) -> None:
-    Allowances(data, project).add([Allowance("write", EDITS)])
+    StoredPermissions(data, project).add([StoredPermission("write", EDITS)])
     one = bench(project, data, "no")
 
     async def allowed(path: str) -> bool:
@@ -84,13 +84,13 @@ def test_an_edit_outside_is_asked_for_though_edits_are_allowed(project: Path, da
 
 
 def test_read_only_neither_takes_from_the_file_nor_adds_to_it(project: Path, data: Path) -> None:
-    Allowances(data, project).add([STATUS, Allowance("read", "/opt")])
+    StoredPermissions(data, project).add([STATUS, StoredPermission("read", "/opt")])
     before = (data / "allowed.json").read_bytes()
     one = bench(project, data, "always", "read-only")
     assert asked(one, "git status") == [False] and one.asked == []
-    reading = Ask("read", "read", "/opt/x", keys=("/opt",), remember="reading in /opt")
+    reading = PermissionRequest("read", "read", "/opt/x", keys=("/opt",), remember="reading in /opt")
     assert asyncio.run(one.allow(reading)) and one.asked == [reading]
-    other = Ask("read", "read", "/srv/x", keys=("/srv",), remember="reading in /srv")
+    other = PermissionRequest("read", "read", "/srv/x", keys=("/srv",), remember="reading in /srv")
     assert asyncio.run(one.allow(other))
     assert (data / "allowed.json").read_bytes() == before
 
@@ -98,14 +98,14 @@ def test_read_only_neither_takes_from_the_file_nor_adds_to_it(project: Path, dat
 def test_what_is_forgotten_is_asked_for_again_at_once(project: Path, data: Path) -> None:
     one = bench(project, data, "always")
     asked(one, "git status", "git log")
-    Allowances(data, project).forget([STATUS])
-    assert Allowances(data, project).rows() == (Allowance("run", "git log"),)
+    StoredPermissions(data, project).forget([STATUS])
+    assert StoredPermissions(data, project).rows() == (StoredPermission("run", "git log"),)
     one.answer = "no"
     assert asked(one, "git status", "git log") == [False, True]
 
 
 def test_projects_do_not_disturb_each_other(project: Path, data: Path, tmp_path: Path) -> None:
-    here, there = Allowances(data, project), Allowances(data, tmp_path / "other")
+    here, there = StoredPermissions(data, project), StoredPermissions(data, tmp_path / "other")
     assert here.add([STATUS]) and there.add([PAGES]) and here.add([STATUS, PAGES])
     assert (here.rows(), there.rows()) == ((STATUS, PAGES), (PAGES,))
     here.forget(here.rows())
@@ -115,12 +115,12 @@ def test_projects_do_not_disturb_each_other(project: Path, data: Path, tmp_path:
 
 def test_a_link_to_the_project_is_the_project(project: Path, data: Path, tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(project)
-    Allowances(data, tmp_path / "link").add([STATUS])
-    assert Allowances(data, project).rows() == (STATUS,)
+    StoredPermissions(data, tmp_path / "link").add([STATUS])
+    assert StoredPermissions(data, project).rows() == (STATUS,)
 
 
 def test_the_file_is_its_owners_alone_and_counts_for_nothing_where_others_may_write(project: Path, data: Path) -> None:
-    kept = Allowances(data, project)
+    kept = StoredPermissions(data, project)
     kept.add([STATUS])
     assert kept.path.stat().st_mode & 0o777 == 0o600
     for mode in (0o620, 0o602):
@@ -136,7 +136,7 @@ def test_a_data_folder_inside_the_project_keeps_nothing(project: Path) -> None:
     assert asked(one, "git status", "git status") == [True, True]
     assert (len(one.asked), one.shown) == (1, ["False commands that begin with `git status`"])
     assert list(project.iterdir()) == []
-    assert not Allowances(Path(), project).add([STATUS])
+    assert not StoredPermissions(Path(), project).add([STATUS])
 
 
 def test_a_file_where_the_folder_should_be_is_no_trouble(project: Path, data: Path) -> None:
@@ -148,7 +148,7 @@ def test_a_file_where_the_folder_should_be_is_no_trouble(project: Path, data: Pa
 
 def test_a_command_with_a_secret_in_it_is_not_written_down(project: Path, data: Path) -> None:
     know("key", "sk-allowances-0123456789")
-    assert not Allowances(data, project).add([Allowance("run", "=login sk-allowances-0123456789")])
+    assert not StoredPermissions(data, project).add([StoredPermission("run", "=login sk-allowances-0123456789")])
     assert not data.exists()
 
 
@@ -164,7 +164,7 @@ def test_a_command_with_a_secret_in_it_is_not_written_down(project: Path, data: 
     ],
 )
 def test_a_damaged_file_is_as_good_as_none_and_mended_by_the_next_answer(project: Path, data: Path, said: str) -> None:
-    kept = Allowances(data, project)
+    kept = StoredPermissions(data, project)
     data.mkdir(parents=True)
     kept.path.write_text(said.replace("HERE", str(project)))
     kept.path.chmod(0o600)
@@ -173,10 +173,10 @@ def test_a_damaged_file_is_as_good_as_none_and_mended_by_the_next_answer(project
 
 
 def test_any_letters_are_kept_and_the_oldest_go(project: Path, data: Path) -> None:
-    kept = Allowances(data, project)
-    odd = Allowance("run", "=echo 日本語 \ud800")
+    kept = StoredPermissions(data, project)
+    odd = StoredPermission("run", "=echo 日本語 \ud800")
     assert kept.add([odd]) and kept.rows() == (odd,)
-    many = [Allowance("net", f"{number}.example.org") for number in range(MOST)]
+    many = [StoredPermission("net", f"{number}.example.org") for number in range(MOST)]
     assert kept.add(many) and kept.rows() == tuple(many)
 
 
@@ -184,11 +184,11 @@ def test_any_letters_are_kept_and_the_oldest_go(project: Path, data: Path) -> No
     ("row", "english", "japanese"),
     [
         (STATUS, "commands that begin with `git status`", "`git status` で始まるコマンド"),
-        (Allowance("run", "=make x"), "exactly `make x`", "`make x` とまったく同じコマンド"),
-        (Allowance("write", EDITS), "all edits inside the project", "プロジェクト内のすべての編集"),
-        (Allowance("read", "/opt"), "reading in /opt", "/opt の中の読み取り"),
+        (StoredPermission("run", "=make x"), "exactly `make x`", "`make x` とまったく同じコマンド"),
+        (StoredPermission("write", EDITS), "all edits inside the project", "プロジェクト内のすべての編集"),
+        (StoredPermission("read", "/opt"), "reading in /opt", "/opt の中の読み取り"),
         (PAGES, "pages of example.org", "example.org のページ"),
     ],
 )
-def test_it_is_said_as_it_was_asked(row: Allowance, english: str, japanese: str) -> None:
+def test_it_is_said_as_it_was_asked(row: StoredPermission, english: str, japanese: str) -> None:
     assert (row.said("en"), row.said("ja")) == (english, japanese)

@@ -12,11 +12,11 @@ import pytest
 from tests.agent.benches import ABench
 from yohaku import meters
 from yohaku.agent.toolkit import output_budget, secrets
-from yohaku.agent.toolkit.tool import Given
+from yohaku.agent.toolkit.tool import ToolResult
 from yohaku.agent.tools import bash, tool_named, use
 
 
-def run(root: Path, command: str, **more: int) -> Given:
+def run(root: Path, command: str, **more: int) -> ToolResult:
     return ABench(root).use("bash", command=command, **more)
 
 
@@ -37,10 +37,10 @@ def gone(pid: int) -> bool:
 
 
 def test_output_and_exit_code_are_told(tmp_path: Path) -> None:
-    assert run(tmp_path, "echo hello; echo 日本語 >&2") == Given("hello\n日本語")
-    assert run(tmp_path, "echo bad; exit 3") == Given("bad\n[exit 3]", error=True)
-    assert run(tmp_path, "true") == Given("(no output)")
-    assert run(tmp_path, "kill -9 $$") == Given("[exit 137] (killed by SIGKILL)", error=True)
+    assert run(tmp_path, "echo hello; echo 日本語 >&2") == ToolResult("hello\n日本語")
+    assert run(tmp_path, "echo bad; exit 3") == ToolResult("bad\n[exit 3]", error=True)
+    assert run(tmp_path, "true") == ToolResult("(no output)")
+    assert run(tmp_path, "kill -9 $$") == ToolResult("[exit 137] (killed by SIGKILL)", error=True)
 
 
 def test_it_runs_in_the_project_and_cd_is_not_kept(tmp_path: Path) -> None:

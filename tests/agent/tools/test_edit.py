@@ -6,12 +6,12 @@ import pytest
 
 from tests.agent.benches import ABench
 from yohaku.agent.toolkit.permissions import REFUSED
-from yohaku.agent.toolkit.tool import Ask, Given
+from yohaku.agent.toolkit.tool import PermissionRequest, ToolResult
 
 CODE = "def a():\n    return 1\n\n\ndef b():\n    return 1\n"
 
 
-def edit(root: Path, old: str, new: str, **more: object) -> Given:
+def edit(root: Path, old: str, new: str, **more: object) -> ToolResult:
     return ABench(root).use("edit", path="a.py", old_string=old, new_string=new, **more)
 
 
@@ -72,7 +72,7 @@ def test_what_the_encoding_cannot_say_is_refused(tmp_path: Path) -> None:
     before = "これは日本語です。\n".encode("cp932")
     (tmp_path / "a.py").write_bytes(before)
     given = edit(tmp_path, "日本語", "日本語😀")
-    assert given == Given("a.py is in Shift_JIS, which has no '😀': leave it out.", error=True)
+    assert given == ToolResult("a.py is in Shift_JIS, which has no '😀': leave it out.", error=True)
     assert (tmp_path / "a.py").read_bytes() == before
 
 
@@ -94,19 +94,19 @@ def test_a_file_that_changes_while_the_user_thinks_is_not_written_over(tmp_path:
     path.write_text(CODE)
 
     class Slow(ABench):
-        async def allow(self, ask: Ask) -> bool:
+        async def allow(self, ask: PermissionRequest) -> bool:
             path.write_text("something else")
             return True
 
     given = Slow(tmp_path).use("edit", path="a.py", old_string="def a", new_string="def x")
-    assert given == Given("a.py has changed just now. Read it again, then edit.", error=True)
+    assert given == ToolResult("a.py has changed just now. Read it again, then edit.", error=True)
     assert path.read_text() == "something else"
 
 
 def test_nothing_is_written_that_the_user_does_not_allow(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text(CODE)
     bench = ABench(tmp_path, "no")
-    assert bench.use("edit", path="a.py", old_string="def a", new_string="def x") == Given(REFUSED, error=True)
+    assert bench.use("edit", path="a.py", old_string="def a", new_string="def x") == ToolResult(REFUSED, error=True)
     assert (tmp_path / "a.py").read_text() == CODE
     assert "-def a" in bench.asked[0].detail
 
@@ -161,7 +161,7 @@ def test_a_folder_that_leads_elsewhere_once_the_user_has_answered_is_not_written
     (tmp_path / "other/a.py").write_text("a")
 
     class Swapping(ABench):
-        async def allow(self, ask: Ask) -> bool:
+        async def allow(self, ask: PermissionRequest) -> bool:
             (self.root / "src").rename(self.root / "was")
             (self.root / "src").symlink_to(self.root.parent / "other")
             return True

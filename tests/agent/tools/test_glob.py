@@ -6,7 +6,7 @@ from pathlib import Path
 from tests.agent.benches import ABench
 from yohaku import meters
 from yohaku.agent.toolkit import output_budget
-from yohaku.agent.toolkit.tool import Given
+from yohaku.agent.toolkit.tool import ToolResult
 
 
 def make(root: Path, *names: str) -> None:
@@ -22,7 +22,7 @@ def test_files_come_the_newest_first(tmp_path: Path) -> None:
     assert bench.use("glob", pattern="**/*.py").text == "src/new.py\nold.py\nsrc/deep/older.py"
     assert bench.use("glob", pattern="*.py", path="src").text == "src/new.py\nsrc/deep/older.py"
     assert bench.use("glob", pattern="src/*.py").text == "src/new.py"
-    assert bench.use("glob", pattern="*.go") == Given("No file matches *.go.")
+    assert bench.use("glob", pattern="*.go") == ToolResult("No file matches *.go.")
 
 
 def test_there_is_a_cap_and_it_is_said(tmp_path: Path) -> None:

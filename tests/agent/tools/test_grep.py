@@ -9,7 +9,7 @@ import pytest
 from tests.agent.benches import ABench
 from yohaku import meters
 from yohaku.agent.toolkit import output_budget
-from yohaku.agent.toolkit.tool import Given
+from yohaku.agent.toolkit.tool import ToolResult
 
 METER = meters.for_model("gpt-4o")
 
@@ -27,7 +27,7 @@ def test_hits_are_told_file_by_file_with_their_numbers(tmp_path: Path) -> None:
     assert bench.use("grep", pattern=r"^\s*x = \d", glob="*.py").text == "a.py\n1: x = 1\n3: x = 3\nsrc/b.py\n1: x = 4"
     assert bench.use("grep", pattern="x = 4", path="src").text == "src/b.py\n1: x = 4"
     assert bench.use("grep", pattern="x = 1", path="a.py").text == "a.py\n1: x = 1"
-    assert bench.use("grep", pattern="nowhere") == Given("No line matches nowhere.")
+    assert bench.use("grep", pattern="nowhere") == ToolResult("No line matches nowhere.")
 
 
 def test_japanese_is_found_whatever_the_encoding(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from tests.agent.benches import ABench
 from yohaku import meters
 from yohaku.agent.toolkit import output_budget
 from yohaku.agent.toolkit.arguments import takes
-from yohaku.agent.toolkit.tool import Arguments, Bench, Given, Tool
+from yohaku.agent.toolkit.tool import AgentTool, Arguments, ToolContext, ToolResult
 from yohaku.agent.tools import FULL, SMALL, definitions, one_line, tools_for, use
 from yohaku.dialects.tool_definitions import signature
 
@@ -75,12 +75,12 @@ def test_nonsense_is_told_and_never_raised(tmp_path: Path, name: str) -> None:
 def test_a_tool_that_fails_is_told_and_takes_from_the_room(tmp_path: Path) -> None:
     import asyncio
 
-    async def fails(bench: Bench, given: Arguments) -> Given:
+    async def fails(bench: ToolContext, given: Arguments) -> ToolResult:
         raise PermissionError(13, "Permission denied", "/x")
 
-    tool = Tool("odd", "", takes(), "read", fails, lambda _: "odd")
+    tool = AgentTool("odd", "", takes(), "read", fails, lambda _: "odd")
     with output_budget.open(1_000, METER):
-        assert asyncio.run(use(tool, ABench(tmp_path), {})) == Given("Permission denied: /x", error=True)
+        assert asyncio.run(use(tool, ABench(tmp_path), {})) == ToolResult("Permission denied: /x", error=True)
         assert output_budget.left() == 1_000 - METER.count("Permission denied: /x")
 
 

@@ -10,7 +10,7 @@ import pytest
 from tests.agent.benches import ABench
 from yohaku import meters
 from yohaku.agent.toolkit import output_budget
-from yohaku.agent.toolkit.tool import Given
+from yohaku.agent.toolkit.tool import ToolResult
 from yohaku.core.folds import ref_of
 
 METER = meters.for_model("gpt-4o")
@@ -19,16 +19,16 @@ SOURCE = "import os\n\n" + "\n".join(f"def f{n}(a):\n    x = {n}\n    return x +
 
 def test_lines_are_numbered_from_one(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("one\ntwo\n")
-    assert ABench(tmp_path).use("read", path="a.txt") == Given("1\tone\n2\ttwo")
+    assert ABench(tmp_path).use("read", path="a.txt") == ToolResult("1\tone\n2\ttwo")
 
 
 def test_some_lines_and_where_to_go_on(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("".join(f"line {n}\n" for n in range(1, 101)))
     bench = ABench(tmp_path)
     given = bench.use("read", path="a.txt", offset=5, limit=2)
-    assert given == Given("5\tline 5\n6\tline 6\n[lines 5-6 of 100; go on with offset=7]")
-    assert bench.use("read", path="a.txt", offset=100) == Given("100\tline 100")
-    assert bench.use("read", path="a.txt", offset=101) == Given("[a.txt has 100 lines, none from 101 on]")
+    assert given == ToolResult("5\tline 5\n6\tline 6\n[lines 5-6 of 100; go on with offset=7]")
+    assert bench.use("read", path="a.txt", offset=100) == ToolResult("100\tline 100")
+    assert bench.use("read", path="a.txt", offset=101) == ToolResult("[a.txt has 100 lines, none from 101 on]")
 
 
 @pytest.mark.parametrize(
@@ -44,20 +44,20 @@ def test_some_lines_and_where_to_go_on(tmp_path: Path) -> None:
 def test_japanese_is_read_whatever_its_encoding_and_name(tmp_path: Path, encoding: str, note: str) -> None:
     (tmp_path / "設計書.txt").write_bytes("設計の方針です。\n読みやすくします。\n".encode(encoding))
     given = ABench(tmp_path).use("read", path="設計書.txt")
-    assert given == Given(f"1\t設計の方針です。\n2\t読みやすくします。{note}")
+    assert given == ToolResult(f"1\t設計の方針です。\n2\t読みやすくします。{note}")
 
 
 def test_what_is_no_text_is_refused_in_a_sentence(tmp_path: Path) -> None:
     (tmp_path / "a.bin").write_bytes(bytes(range(256)))
     given = ABench(tmp_path).use("read", path="a.bin")
-    assert given == Given("a.bin is not text (256 bytes, bin): use a command that understands it.", error=True)
+    assert given == ToolResult("a.bin is not text (256 bytes, bin): use a command that understands it.", error=True)
 
 
 def test_an_image_is_given_as_one(tmp_path: Path) -> None:
     data = b"\x89PNG\r\n\x1a\n" + bytes(100)
     (tmp_path / "a.png").write_bytes(data)
     given = ABench(tmp_path).use("read", path="a.png")
-    assert given == Given("[image/png, 108 bytes]", media=(("image/png", base64.b64encode(data).decode()),))
+    assert given == ToolResult("[image/png, 108 bytes]", media=(("image/png", base64.b64encode(data).decode()),))
 
 
 def test_a_folder_is_listed(tmp_path: Path) -> None:
@@ -69,7 +69,7 @@ def test_a_folder_is_listed(tmp_path: Path) -> None:
 def test_a_missing_file_is_told_with_the_one_that_may_be_meant(tmp_path: Path) -> None:
     (tmp_path / "config.toml").write_text("")
     given = ABench(tmp_path).use("read", path="confg.toml")
-    assert given == Given("confg.toml does not exist. In that folder there is config.toml.", error=True)
+    assert given == ToolResult("confg.toml does not exist. In that folder there is config.toml.", error=True)
     assert "nor does its folder" in ABench(tmp_path).use("read", path="no/such").text
 
 
@@ -153,7 +153,7 @@ def test_a_notebook_is_given_cell_by_cell(tmp_path: Path) -> None:
 
 def test_an_empty_file_says_so(tmp_path: Path) -> None:
     (tmp_path / "a").touch()
-    assert ABench(tmp_path).use("read", path="a") == Given("[empty file]")
+    assert ABench(tmp_path).use("read", path="a") == ToolResult("[empty file]")
 
 
 def test_keys_in_a_file_are_hidden(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -193,7 +193,7 @@ def test_what_was_folded_is_read_by_its_ref_however_it_is_copied(tmp_path: Path,
     ref = kept(bench, SOURCE)
     given = bench.use("read", path=form.format(ref), offset=4, limit=2)
     lines = "     4:     x = 0\n     5:     return x + a"
-    assert given == Given(f"[ref={ref}: lines 4-5 of 1,201]\n{lines}\n[more from offset=6]")
+    assert given == ToolResult(f"[ref={ref}: lines 4-5 of 1,201]\n{lines}\n[more from offset=6]")
     assert bench.asked == []
 
 
@@ -209,15 +209,15 @@ def test_a_file_of_that_name_comes_first(tmp_path: Path) -> None:
     bench = ABench(tmp_path)
     ref = kept(bench, SOURCE)
     (tmp_path / ref).write_text("a file\n")
-    assert bench.use("read", path=ref) == Given("1\ta file")
+    assert bench.use("read", path=ref) == ToolResult("1\ta file")
 
 
 def test_a_ref_nothing_is_kept_under_is_told_and_a_bare_name_is_a_missing_file(tmp_path: Path) -> None:
     bench = ABench(tmp_path)
-    assert bench.use("read", path="ref=aaaabbbbcccc") == Given("unknown ref 'aaaabbbbcccc'", error=True)
+    assert bench.use("read", path="ref=aaaabbbbcccc") == ToolResult("unknown ref 'aaaabbbbcccc'", error=True)
     assert "ref" not in bench.use("read", path="Makefile_old").text
     bench.session = None
-    assert bench.use("read", path="ref=aaaabbbbcccc") == Given("Nothing is kept in this session.", error=True)
+    assert bench.use("read", path="ref=aaaabbbbcccc") == ToolResult("Nothing is kept in this session.", error=True)
 
 
 def test_a_ref_keeps_to_the_room(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.agent.benches import ABench
-from yohaku.agent.toolkit.tool import Ask, Given
+from yohaku.agent.toolkit.tool import PermissionRequest, ToolResult
 from yohaku.agent.tools import tool_named, use, web_fetch
 
 pytest.importorskip("aiohttp")
@@ -20,7 +20,7 @@ HTML = """<html><head><title>The  shop</title><style>x{}</style></head><body><na
 
 def served(
     tmp_path: Path, answers: dict[str, tuple[int, dict[str, str], bytes]], *paths: str, allow: Any = None
-) -> tuple[list[Given], ABench]:
+) -> tuple[list[ToolResult], ABench]:
     """What fetching these paths of a server on this machine gives."""
     from aiohttp import web
 
@@ -32,7 +32,7 @@ def served(
         status, headers, body = answers[request.path]
         return web.Response(status=status, headers=headers, body=body)
 
-    async def fetched() -> list[Given]:
+    async def fetched() -> list[ToolResult]:
         server = web.AppRunner(app := web.Application())
         app.router.add_get("/{path:.*}", answer)
         await server.setup()
@@ -78,10 +78,10 @@ def test_every_redirect_is_checked_anew(tmp_path: Path) -> None:
 
 
 def test_who_does_not_allow_it_is_not_connected(tmp_path: Path) -> None:
-    hits: list[Ask] = []
+    hits: list[PermissionRequest] = []
 
-    def refusing() -> Callable[[Ask], Awaitable[bool]]:
-        async def allow(ask: Ask) -> bool:
+    def refusing() -> Callable[[PermissionRequest], Awaitable[bool]]:
+        async def allow(ask: PermissionRequest) -> bool:
             hits.append(ask)
             return False
 
@@ -142,4 +142,6 @@ def test_big_binary_and_failing_answers_are_told(tmp_path: Path) -> None:
 
 def test_a_host_that_does_not_exist_is_told(tmp_path: Path) -> None:
     given = ABench(tmp_path).use("web_fetch", url="http://no-such-host.invalid/")
-    assert given == Given("There is no no-such-host.invalid: is the name right, and is there a network?", error=True)
+    assert given == ToolResult(
+        "There is no no-such-host.invalid: is the name right, and is there a network?", error=True
+    )

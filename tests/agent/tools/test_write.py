@@ -3,7 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.agent.benches import ABench
-from yohaku.agent.toolkit.tool import Given
+from yohaku.agent.toolkit.tool import ToolResult
 
 
 def test_a_new_file_and_its_folders_are_made(tmp_path: Path) -> None:
@@ -34,7 +34,7 @@ def test_line_ends_of_the_old_file_are_kept(tmp_path: Path) -> None:
 def test_the_same_content_is_not_written_again(tmp_path: Path) -> None:
     bench = ABench(tmp_path)
     bench.use("write", path="a", content="x")
-    assert bench.use("write", path="a", content="x") == Given("a has exactly this content already.")
+    assert bench.use("write", path="a", content="x") == ToolResult("a has exactly this content already.")
     assert len(bench.asked) == 1
 
 

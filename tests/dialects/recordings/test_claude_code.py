@@ -12,7 +12,7 @@ from tests.dialects.recordings import told
 
 from yohaku.core.errors import Malformed, Unreadable
 from yohaku.core.history_builder import history_of
-from yohaku.core.model import Call, Opaque, Reply, Result, Step, Text, Turn, Use
+from yohaku.core.model import Call, Opaque, Reply, Result, Step, Text, ToolUse, Turn
 from yohaku.dialects.recordings import Billed, Recording, claude_code, trajectory
 
 Row = dict[str, Any]
@@ -40,8 +40,8 @@ def answers(call_id: str, text: str) -> list[Row]:
     return [{"type": "tool_result", "tool_use_id": call_id, "content": text}]
 
 
-def use(call_id: str, path: str, text: str) -> Use:
-    return Use(Call(call_id, "Read", f'{{"path":"{path}"}}'), Result((Text(text),) if text else ()))
+def use(call_id: str, path: str, text: str) -> ToolUse:
+    return ToolUse(Call(call_id, "Read", f'{{"path":"{path}"}}'), Result((Text(text),) if text else ()))
 
 
 def read(*rows: Row) -> Recording:
@@ -180,7 +180,7 @@ def test_a_loop_of_parents_ends() -> None:
 
 
 def test_an_id_used_again_is_refused_since_results_are_found_by_it() -> None:
-    steps = [Step((Use(Call("c1", "bash", f'{{"n":{n}}}'), Result((Text(f"out {n}"),))),)) for n in (1, 2)]
+    steps = [Step((ToolUse(Call("c1", "bash", f'{{"n":{n}}}'), Result((Text(f"out {n}"),))),)) for n in (1, 2)]
     history = history_of([Turn((Text("Run"),), tuple(steps))])
     with pytest.raises(Malformed, match="used twice"):
         claude_code.read(told.claude_code(history))

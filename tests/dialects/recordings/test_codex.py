@@ -11,7 +11,7 @@ from tests.dialects.recordings import told
 
 from yohaku.core.errors import Malformed, Unreadable
 from yohaku.core.history_builder import history_of
-from yohaku.core.model import Call, Opaque, Reply, Result, Step, Text, Turn, Use
+from yohaku.core.model import Call, Opaque, Reply, Result, Step, Text, ToolUse, Turn
 from yohaku.dialects.recordings import Billed, Recording, codex, trajectory
 
 Row = dict[str, Any]
@@ -38,8 +38,8 @@ def output(call_id: str, text: Any) -> Row:
     return item(type="function_call_output", call_id=call_id, output=text)
 
 
-def use(call_id: str, n: int, text: str) -> Use:
-    return Use(Call(call_id, "exec", f'{{"n":{n}}}'), Result((Text(text),) if text else ()))
+def use(call_id: str, n: int, text: str) -> ToolUse:
+    return ToolUse(Call(call_id, "exec", f'{{"n":{n}}}'), Result((Text(text),) if text else ()))
 
 
 def read(*rows: Row) -> Recording:
@@ -117,7 +117,9 @@ def test_calls_of_the_shell_and_of_custom_tools_have_their_results() -> None:
         message("assistant", "Found."),
     )
     shell, patch, said = recording.history.steps
-    assert shell.uses == (Use(Call("c1", "local_shell", '{"type":"exec","command":["ls"]}'), Result((Text("a.py"),))),)
+    assert shell.uses == (
+        ToolUse(Call("c1", "local_shell", '{"type":"exec","command":["ls"]}'), Result((Text("a.py"),))),
+    )
     assert (patch.uses[0].call.name, patch.uses[0].result) == ("apply_patch", Result((Text("Done!"),)))
     assert [type(part) for part in said.items] == [Opaque, Text]
 
@@ -150,7 +152,7 @@ def test_a_broken_rollout_is_refused_with_its_line() -> None:
 
 
 def test_an_id_used_again_is_refused_since_results_are_found_by_it() -> None:
-    steps = [Step((Use(Call("c1", "bash", f'{{"n":{n}}}'), Result((Text(f"out {n}"),))),)) for n in (1, 2)]
+    steps = [Step((ToolUse(Call("c1", "bash", f'{{"n":{n}}}'), Result((Text(f"out {n}"),))),)) for n in (1, 2)]
     history = history_of([Turn((Text("Run"),), tuple(steps))])
     with pytest.raises(Malformed, match="used twice"):
         codex.read(told.codex(history))

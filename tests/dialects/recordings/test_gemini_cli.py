@@ -12,7 +12,7 @@ import pytest
 from tests.dialects.recordings import told
 
 from yohaku.core.errors import Malformed, Unreadable
-from yohaku.core.model import Call, Opaque, Reply, Result, Step, Text, Turn, Use
+from yohaku.core.model import Call, Opaque, Reply, Result, Step, Text, ToolUse, Turn
 from yohaku.dialects.recordings import Billed, Recording, gemini_cli, trajectory
 
 Row = dict[str, Any]
@@ -48,8 +48,8 @@ def call(call_id: str, n: int, result: Any) -> Row:
     return {"id": call_id, "name": "read", "args": {"n": n}, "result": result, "status": "success", "timestamp": "t"}
 
 
-def use(call_id: str, n: int, text: str) -> Use:
-    return Use(Call(call_id, "read", f'{{"n":{n}}}'), Result((Text(text),) if text else ()))
+def use(call_id: str, n: int, text: str) -> ToolUse:
+    return ToolUse(Call(call_id, "read", f'{{"n":{n}}}'), Result((Text(text),) if text else ()))
 
 
 CHAT = [
@@ -121,7 +121,9 @@ def test_a_result_may_stand_in_a_message_of_its_own_or_be_plain_parts() -> None:
         user("3", [response("c1", "one")]),
         gemini("4", "", call("c2", 2, [{"text": "two"}, image])),
     )
-    shown = Use(Call("c2", "read", '{"n":2}'), Result((Text("two"), Opaque("image", "aGk=", "base64", "image/png"))))
+    shown = ToolUse(
+        Call("c2", "read", '{"n":2}'), Result((Text("two"), Opaque("image", "aGk=", "base64", "image/png")))
+    )
     assert recording.history.steps == (Step((use("c1", 1, "one"),)), Step((shown,)))
 
 

@@ -12,7 +12,7 @@ from tests.dialects.recordings import told
 
 from yohaku.core.errors import Malformed, Unreadable
 from yohaku.core.history_builder import history_of
-from yohaku.core.model import Call, Reply, Result, Step, Text, Turn, Use
+from yohaku.core.model import Call, Reply, Result, Step, Text, ToolUse, Turn
 from yohaku.dialects.openai_chat import OpenAIChat
 from yohaku.dialects.recordings import Billed, Recording, trajectory
 
@@ -39,7 +39,7 @@ def test_a_session_is_read_with_its_model_and_what_was_billed() -> None:
         {"role": "assistant", "content": "It prints.", "usage": {"prompt": 20, "output": 3}},
         {"role": "system", "content": "Be brief."},
     )
-    use = Use(Call("c1", "read", '{"path":"a.py"}'), Result((Text("print(1)"),), error=True))
+    use = ToolUse(Call("c1", "read", '{"path":"a.py"}'), Result((Text("print(1)"),), error=True))
     steps = (Step((Text("I read."), use)), Step((Text("It prints."),)))
     turns = [Turn((Text("Read a.py"),), steps), Turn((Text("Be brief.", by="system"),))]
     assert recording == Recording(
@@ -68,7 +68,7 @@ def test_white_space_beside_calls_is_nothing_said() -> None:
         {"role": "assistant", "content": " \n", "tool_calls": [CALL]},
         {"role": "tool", "tool_call_id": "c1", "content": ""},
     )
-    assert recording.history.steps == (Step((Use(Call("c1", "read", '{"path":"a.py"}'), Result()),)),)
+    assert recording.history.steps == (Step((ToolUse(Call("c1", "read", '{"path":"a.py"}'), Result()),)),)
 
 
 def test_a_reply_with_open_calls_at_the_end_is_pending() -> None:

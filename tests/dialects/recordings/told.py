@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from yohaku.core.history_builder import history_of
-from yohaku.core.model import Call, History, Part, Result, Step, Text, Turn, Use
+from yohaku.core.model import Call, History, Part, Result, Step, Text, ToolUse, Turn
 from yohaku.dialects.dialect import arguments_object
 
 Row = dict[str, Any]
@@ -18,11 +18,11 @@ def sample() -> History:
     first = Step(
         (
             Text("I look at both."),
-            Use(Call("c1", "read", '{"path":"a.py"}'), Result((Text("print(1)"),))),
-            Use(Call("c2", "read", '{"path":"b.py"}'), Result((Text("no such file"),), error=True)),
+            ToolUse(Call("c1", "read", '{"path":"a.py"}'), Result((Text("print(1)"),))),
+            ToolUse(Call("c2", "read", '{"path":"b.py"}'), Result((Text("no such file"),), error=True)),
         )
     )
-    second = Step((Use(Call("c3", "run", '{"command":"make","n":2}'), Result()),))
+    second = Step((ToolUse(Call("c3", "run", '{"command":"make","n":2}'), Result()),))
     turns = [Turn((Text("Fix the build."),), (first, second, Step((Text("Done."),)))), Turn((Text("ありがとう"),))]
     return history_of(turns, system=[Text("You are careful.")])
 
@@ -90,7 +90,7 @@ def _claude_lines(history: History) -> Iterator[Row]:
                 said = line("assistant", [_claude_block(item)], parent, message={"id": reply, "model": "claude-x"})
                 yield said
                 parent = said["uuid"]
-                if isinstance(item, Use):
+                if isinstance(item, ToolUse):
                     hooks.append(line("progress", "", parent))
                     failed = {"is_error": True} if item.result.error else {}
                     block = {"type": "tool_result", "tool_use_id": item.call.id, "content": item.result.text, **failed}
@@ -99,8 +99,8 @@ def _claude_lines(history: History) -> Iterator[Row]:
             parent = hooks[-1]["uuid"] if hooks else parent
 
 
-def _claude_block(item: Part | Use) -> Row:
-    if isinstance(item, Use):
+def _claude_block(item: Part | ToolUse) -> Row:
+    if isinstance(item, ToolUse):
         return {
             "type": "tool_use",
             "id": item.call.id,
@@ -134,7 +134,7 @@ def _codex_lines(history: History) -> Iterator[Row]:
             yield {"timestamp": "t", "type": "event_msg", "payload": {"type": "user_message", "message": text(part)}}
         for step in turn.steps:
             for item in step.items:
-                if isinstance(item, Use):
+                if isinstance(item, ToolUse):
                     call = item.call
                     yield said(type="function_call", name=call.name, arguments=call.arguments, call_id=call.id)
                 else:
@@ -172,7 +172,7 @@ def _gemini_messages(history: History) -> Iterator[Row]:
             yield {"id": str(count := count + 1), "type": "info", "content": "Update available"}
 
 
-def _gemini_call(use: Use) -> Row:
+def _gemini_call(use: ToolUse) -> Row:
     call = use.call
     field = "error" if use.result.error else "output"
     response = {"functionResponse": {"id": call.id, "name": call.name, "response": {field: use.result.text}}}
@@ -180,7 +180,7 @@ def _gemini_call(use: Use) -> Row:
     return {"id": call.id, "name": call.name, "args": args, "result": [response], "status": "success", "timestamp": "t"}
 
 
-def text(part: Part | Use) -> str:
+def text(part: Part | ToolUse) -> str:
     assert isinstance(part, Text)
     return part.text
 

@@ -10,10 +10,10 @@ from collections.abc import Iterable, Iterator
 
 from yohaku.agent.call_titles import title_of
 from yohaku.agent.format import bar, clip, columns, headline, left, padded, rows
-from yohaku.agent.protocols import Working
+from yohaku.agent.protocols import WorkingAgent
 from yohaku.analysis.rules import standing
-from yohaku.core.model import History, Text, Use
-from yohaku.core.weigh import Scales
+from yohaku.core.model import History, Text, ToolUse
+from yohaku.core.weigh import Weigher
 from yohaku.messages.agent import say
 
 MOST = 8
@@ -21,7 +21,7 @@ MOST = 8
 WIDTH = 60
 
 
-def told(agent: Working, lang: str) -> str:
+def told(agent: WorkingAgent, lang: str) -> str:
     gauge, session = agent.gauge, agent.session
     receipt = session.receipt
     shown = receipt.outcome.view.shown if receipt else agent.conversation.history
@@ -30,8 +30,8 @@ def told(agent: Working, lang: str) -> str:
     table = (*rows(gauge, lang), left(gauge, lang))
     width = max(columns(row.label) for row in table) + 2
     lines += [f"{padded(row.label, width)}{row.tokens:>9,}  ({row.percent:>2}%)" for row in table]
-    scales = Scales(session.meter_for(agent.endpoint.dialect))
-    biggest = heapq.nlargest(MOST, _items(shown, scales, lang, gist.text if gist else ""), key=lambda item: item[0])
+    weigher = Weigher(session.meter_for(agent.endpoint.dialect))
+    biggest = heapq.nlargest(MOST, _items(shown, weigher, lang, gist.text if gist else ""), key=lambda item: item[0])
     lines += _section(say("context_biggest", lang), (f"{tokens:>9,}  {clip(name, WIDTH)}" for tokens, name in biggest))
     rules = receipt.rules if receipt else standing(agent.conversation.history.turns)
     lines += _section(say("context_rules", lang), (f"- {clip(rule, WIDTH)}" for rule in rules))
@@ -48,16 +48,16 @@ def _section(title: str, lines: Iterable[str]) -> list[str]:
     return ["", title, *told] if told else []
 
 
-def _items(shown: History, scales: Scales, lang: str, gist: str) -> Iterator[tuple[int, str]]:
+def _items(shown: History, weigher: Weigher, lang: str, gist: str) -> Iterator[tuple[int, str]]:
     for turn in shown.turns:
         for part in turn.prompt:
             text = part.text if isinstance(part, Text) else part.kind
             who = say("context_gist" if gist and text == gist else "context_prompt", lang)
-            yield scales.part(part), f"{who}: {text[:200]}"
+            yield weigher.part(part), f"{who}: {text[:200]}"
         for step in turn.steps:
             for item in step.items:
-                if isinstance(item, Use):
-                    yield scales.use(item), f"{item.call.name}: {title_of(item.call)}"
+                if isinstance(item, ToolUse):
+                    yield weigher.use(item), f"{item.call.name}: {title_of(item.call)}"
                 else:
                     text = item.text if isinstance(item, Text) else item.kind
-                    yield scales.part(item), f"{say('context_reply', lang)}: {text[:200]}"
+                    yield weigher.part(item), f"{say('context_reply', lang)}: {text[:200]}"

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from yohaku.core.model import History, Part, Text, Use
+from yohaku.core.model import History, Part, Text, ToolUse
 
 
 def markdown(history: History) -> str:
@@ -21,7 +21,7 @@ def _pieces(history: History) -> Iterator[str]:
         yield from (_quoted(_said(part)) for part in turn.prompt)
         for step in turn.steps:
             for item in step.items:
-                if isinstance(item, Use):
+                if isinstance(item, ToolUse):
                     yield f"**{item.call.name}** `{_inline(item.call.arguments)}`"
                     yield fenced("\n".join(_said(part) for part in item.result.parts))
                 else:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from yohaku.agent.toolkit.stored_permissions import Allowance, Allowances
+from yohaku.agent.toolkit.stored_permissions import StoredPermission, StoredPermissions
 from yohaku.messages.agent import say
 
 FORGET, ALL = "forget", "all"
 
 
-def listed(kept: Allowances, mode: str, lang: str) -> str:
+def listed(kept: StoredPermissions, mode: str, lang: str) -> str:
     rows = kept.rows()
     if not rows:
         return say("permissions_none", lang)
@@ -19,7 +19,7 @@ def listed(kept: Allowances, mode: str, lang: str) -> str:
     return "\n".join([say("permissions_head", lang), *lines, *idle, say("permissions_how", lang)])
 
 
-def forgotten(kept: Allowances, asked: str, lang: str) -> str | None:
+def forgotten(kept: StoredPermissions, asked: str, lang: str) -> str | None:
     """What is asked for again from now on; None where nothing of it is there."""
     chosen = _chosen(kept.rows(), asked)
     if not chosen:
@@ -30,12 +30,12 @@ def forgotten(kept: Allowances, asked: str, lang: str) -> str | None:
 
 def completed(typed: str, data: Path, root: Path) -> list[str]:
     """What may follow /permissions."""
-    rows = Allowances(data, root).rows()
+    rows = StoredPermissions(data, root).rows()
     each = [f"{FORGET} {number}" for number in range(1, len(rows) + 1)]
     return [one for one in (*each, f"{FORGET} {ALL}") if rows and one.startswith(typed)]
 
 
-def _chosen(rows: tuple[Allowance, ...], asked: str) -> tuple[Allowance, ...]:
+def _chosen(rows: tuple[StoredPermission, ...], asked: str) -> tuple[StoredPermission, ...]:
     word, _, which = asked.partition(" ")
     which = which.strip()
     if word != FORGET:

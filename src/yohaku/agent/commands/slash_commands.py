@@ -15,8 +15,8 @@ from yohaku import messages
 from yohaku.agent import sessions
 from yohaku.agent.commands import permissions
 from yohaku.agent.format import padded
-from yohaku.agent.protocols import Desk, Working
-from yohaku.agent.toolkit.stored_permissions import Allowances
+from yohaku.agent.protocols import CommandContext, WorkingAgent
+from yohaku.agent.toolkit.stored_permissions import StoredPermissions
 from yohaku.config import settings as setting
 from yohaku.core.errors import YohakuError
 from yohaku.core.folds import Fold
@@ -25,7 +25,7 @@ from yohaku.messages.folds import folded as in_words
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class CommandResult:
     text: str = ""
     kind: Literal["note", "warning", "error"] = "note"
     do: Literal["", "quit", "redraw"] = ""
@@ -37,7 +37,7 @@ class Command:
     name: str
     takes: str
     """What may follow it, as people write it: `[words]`, `<ref>`."""
-    run: Callable[[Desk, str], Awaitable[Done]]
+    run: Callable[[CommandContext, str], Awaitable[CommandResult]]
     calm: bool = False
     """May be run while the agent works."""
     alone: bool = False
@@ -51,7 +51,7 @@ class Command:
         return say(f"cmd_{self.name}", lang)
 
 
-async def run(desk: Desk, typed: str) -> Done:
+async def run(desk: CommandContext, typed: str) -> CommandResult:
     """One line that begins with a slash."""
     name, _, rest = typed.strip().removeprefix("/").partition(" ")
     lang = desk.lang
@@ -59,17 +59,19 @@ async def run(desk: Desk, typed: str) -> Done:
     if command is None:
         near = get_close_matches(name.lower(), COMMANDS, n=1)
         hint = say("cmd_near", lang, name=f"/{near[0]}") if near else ""
-        return Done(say("cmd_unknown", lang, name=f"/{name}", near=hint), "error")
+        return CommandResult(say("cmd_unknown", lang, name=f"/{name}", near=hint), "error")
     if not command.alone and desk.agent is None:
-        return Done(say("cmd_not_yet", lang, name=f"/{command.name}"), "warning")
+        return CommandResult(say("cmd_not_yet", lang, name=f"/{command.name}"), "warning")
     if command.takes.startswith("<") and not rest.strip():
-        return Done(say("cmd_needs", lang, usage=command.usage), "error")
+        return CommandResult(say("cmd_needs", lang, usage=command.usage), "error")
     try:
         return await command.run(desk, rest.strip())
     except YohakuError as error:
-        return Done(messages.explain(error, lang), "error")
+        return CommandResult(messages.explain(error, lang), "error")
     except OSError as error:
-        return Done(say("os_trouble", lang, name=error.filename or command.name, why=error.strerror or error), "error")
+        return CommandResult(
+            say("os_trouble", lang, name=error.filename or command.name, why=error.strerror or error), "error"
+        )
 
 
 def completions(typed: str, data: Path | None = None, root: Path | None = None) -> list[str]:
@@ -100,46 +102,46 @@ def config_text(settings: setting.Settings, lang: str) -> str:
     return "\n".join(padded(row[0], widths[0]) + padded(row[1], widths[1]) + row[2] for row in rows)
 
 
-async def _compact(desk: Desk, words: str) -> Done:
+async def _compact(desk: CommandContext, words: str) -> CommandResult:
     folded = await _agent(desk).compact(words)
     if folded is None or not folded.receipt.outcome.folds:
-        return Done(say("compact_none", desk.lang))
+        return CommandResult(say("compact_none", desk.lang))
     receipt = folded.receipt
     facts = {"before": receipt.before, "after": receipt.after, "count": len(receipt.outcome.folds)}
     survived = receipt.survived
-    return Done(say("compact_done", desk.lang, **facts, kept=survived.kept, by_ref=survived.by_ref))
+    return CommandResult(say("compact_done", desk.lang, **facts, kept=survived.kept, by_ref=survived.by_ref))
 
 
-async def _context(desk: Desk, _: str) -> Done:
+async def _context(desk: CommandContext, _: str) -> CommandResult:
     from yohaku.agent.commands.context import told
 
-    return Done(told(_agent(desk), desk.lang))
+    return CommandResult(told(_agent(desk), desk.lang))
 
 
-async def _undo(desk: Desk, count: str) -> Done:
+async def _undo(desk: CommandContext, count: str) -> CommandResult:
     done, folded = await _agent(desk).undo(_number(count, 1))
     if not done:
-        return Done(say("undo_none", desk.lang))
+        return CommandResult(say("undo_none", desk.lang))
     facts = {"after": done[0].row.get("after", 0), "before": done[-1].row.get("before", 0)}
     told = say("undo_done", desk.lang, count=len(done), **facts)
-    return Done(f"{told} {say('undo_part', desk.lang, after=folded.receipt.after)}" if folded else told)
+    return CommandResult(f"{told} {say('undo_part', desk.lang, after=folded.receipt.after)}" if folded else told)
 
 
-async def _redo(desk: Desk, count: str) -> Done:
+async def _redo(desk: CommandContext, count: str) -> CommandResult:
     done = await _agent(desk).redo(_number(count, 1))
-    return Done(say("redo_done", desk.lang, count=len(done)) if done else say("redo_none", desk.lang))
+    return CommandResult(say("redo_done", desk.lang, count=len(done)) if done else say("redo_none", desk.lang))
 
 
-async def _why(desk: Desk, ref: str) -> Done:
+async def _why(desk: CommandContext, ref: str) -> CommandResult:
     receipt = _agent(desk).session.receipt
     folds = receipt.folds if receipt else ()
     wanted = ref.removeprefix("ref=")
     chosen = [fold for fold in folds if fold.ref == wanted] if wanted else list(folds[:MOST])
     if not chosen:
-        return Done(say("why_unknown", desk.lang, ref=wanted) if wanted else say("why_none", desk.lang))
+        return CommandResult(say("why_unknown", desk.lang, ref=wanted) if wanted else say("why_none", desk.lang))
     lines = [_row(fold, desk.lang) for fold in chosen]
     more = [] if wanted or len(folds) <= MOST else [say("screen_more", desk.lang, count=len(folds) - MOST)]
-    return Done("\n".join(lines + more))
+    return CommandResult("\n".join(lines + more))
 
 
 def _row(fold: Fold, lang: str) -> str:
@@ -147,7 +149,7 @@ def _row(fold: Fold, lang: str) -> str:
     return say("why_row", lang, before=fold.before, after=fold.after, what=what, why=why, ref=fold.ref)
 
 
-async def _recall(desk: Desk, asked: str) -> Done:
+async def _recall(desk: CommandContext, asked: str) -> CommandResult:
     from yohaku import recall
     from yohaku.recall.ref import place_in
 
@@ -155,77 +157,77 @@ async def _recall(desk: Desk, asked: str) -> Done:
     shown, _, offset = asked.partition(" ")
     ref, line = place_in(shown)
     if ref != shown or (ref.isalnum() and len(ref) == 12):
-        return Done(str(recall.read(store, ref, _number(offset, line or 1), 200)))
+        return CommandResult(str(recall.read(store, ref, _number(offset, line or 1), 200)))
     found = recall.search(store, asked, 20)
     hits = [f"ref={hit.ref}:{hit.number}: {hit.text}" for hit in found.hits]
-    return Done("\n".join(hits) or messages.say("search_none", desk.lang, name=asked))
+    return CommandResult("\n".join(hits) or messages.say("search_none", desk.lang, name=asked))
 
 
-async def _pin(desk: Desk, what: str) -> Done:
+async def _pin(desk: CommandContext, what: str) -> CommandResult:
     session = _agent(desk).session
     if what:
-        return Done(say("pin_done", desk.lang, what=session.pin(what)))
-    return Done("\n".join(map(str, session.pins)) or say("pin_none", desk.lang))
+        return CommandResult(say("pin_done", desk.lang, what=session.pin(what)))
+    return CommandResult("\n".join(map(str, session.pins)) or say("pin_none", desk.lang))
 
 
-async def _unpin(desk: Desk, what: str) -> Done:
-    return Done(say("pin_gone", desk.lang, what=_agent(desk).session.unpin(what)))
+async def _unpin(desk: CommandContext, what: str) -> CommandResult:
+    return CommandResult(say("pin_gone", desk.lang, what=_agent(desk).session.unpin(what)))
 
 
-async def _model(desk: Desk, name: str) -> Done:
+async def _model(desk: CommandContext, name: str) -> CommandResult:
     agent, lang = _agent(desk), desk.lang
     found = await desk.begin.models(name)
     if not found:
-        return Done(say("model_none", lang), "warning")
+        return CommandResult(say("model_none", lang), "warning")
     chosen = found[0]
     if not name:
         labels = tuple(f"{endpoint.model}  ({endpoint.name}, {window:,})" for endpoint, window in found)
         answer = await desk.question(say("model_choose", lang), labels)
         if answer not in labels:
-            return Done(say("model_same", lang))
+            return CommandResult(say("model_same", lang))
         chosen = found[labels.index(answer)]
     await agent.switch(*chosen)
-    return Done(_now(agent, lang))
+    return CommandResult(_now(agent, lang))
 
 
-async def _window(desk: Desk, tokens: str) -> Done:
+async def _window(desk: CommandContext, tokens: str) -> CommandResult:
     agent, lang = _agent(desk), desk.lang
     if tokens:
         if not (wanted := _number(tokens, 0)):
-            return Done(say("window_bad", lang), "error")
+            return CommandResult(say("window_bad", lang), "error")
         await agent.switch(agent.endpoint, wanted)
-    return Done(say("window_now", lang, window=agent.window))
+    return CommandResult(say("window_now", lang, window=agent.window))
 
 
-async def _permissions(desk: Desk, asked: str) -> Done:
+async def _permissions(desk: CommandContext, asked: str) -> CommandResult:
     settings, lang = desk.begin.settings, desk.lang
-    kept = Allowances(settings.data, _agent(desk).root)
+    kept = StoredPermissions(settings.data, _agent(desk).root)
     if not asked:
-        return Done(permissions.listed(kept, settings.permissions, lang))
+        return CommandResult(permissions.listed(kept, settings.permissions, lang))
     gone = permissions.forgotten(kept, asked, lang)
-    return Done(gone) if gone else Done(say("permissions_which", lang), "error")
+    return CommandResult(gone) if gone else CommandResult(say("permissions_which", lang), "error")
 
 
-async def _resume(desk: Desk, name: str) -> Done:
+async def _resume(desk: CommandContext, name: str) -> CommandResult:
     lang, data = desk.lang, desk.begin.settings.data
     if not name:
         found = sessions.kept(data)
         if not found:
-            return Done(say("resume_none", lang), "warning")
+            return CommandResult(say("resume_none", lang), "warning")
         labels = tuple(f"{session.id}  {session.title}" for session in found)
         answer = await desk.question(say("resume_choose", lang), labels)
         if answer not in labels:
-            return Done(say("model_same", lang))
+            return CommandResult(say("model_same", lang))
         name = found[labels.index(answer)].id
     path = sessions.named(data, name)
     if path is None:
-        return Done(messages.say("no_file", lang, name=name), "error")
+        return CommandResult(messages.say("no_file", lang, name=name), "error")
     agent = await desk.renew(resume=str(path))
     turns = len(agent.conversation.history.turns) if agent else 0
-    return Done(say("resume_done", lang, name=path.name, turns=turns), do="redraw")
+    return CommandResult(say("resume_done", lang, name=path.name, turns=turns), do="redraw")
 
 
-async def _export(desk: Desk, name: str) -> Done:
+async def _export(desk: CommandContext, name: str) -> CommandResult:
     from yohaku.agent.commands.export import markdown
     from yohaku.dialects import dialect_named
     from yohaku.session.transcript import Transcript
@@ -233,10 +235,10 @@ async def _export(desk: Desk, name: str) -> Done:
     agent, lang = _agent(desk), desk.lang
     history = agent.conversation.history
     if not history.turns:
-        return Done(say("export_none", lang), "warning")
+        return CommandResult(say("export_none", lang), "warning")
     path = agent.root / Path(name or "conversation.md").expanduser()
     if path.exists():
-        return Done(say("export_there", lang, name=path), "error")
+        return CommandResult(say("export_there", lang, name=path), "error")
     dialect = dialect_named(agent.endpoint.dialect)
     match path.suffix:
         case ".jsonl":
@@ -249,32 +251,32 @@ async def _export(desk: Desk, name: str) -> Done:
             path.write_text(json.dumps(body, ensure_ascii=False, indent=1), "utf-8")
         case _:
             path.write_text(markdown(history), "utf-8", errors="backslashreplace")
-    return Done(say("export_done", lang, name=path))
+    return CommandResult(say("export_done", lang, name=path))
 
 
-async def _clear(desk: Desk, _: str) -> Done:
+async def _clear(desk: CommandContext, _: str) -> CommandResult:
     await desk.renew()
-    return Done(say("clear_done", desk.lang), do="redraw")
+    return CommandResult(say("clear_done", desk.lang), do="redraw")
 
 
-async def _config(desk: Desk, _: str) -> Done:
-    return Done(config_text(desk.begin.settings, desk.lang))
+async def _config(desk: CommandContext, _: str) -> CommandResult:
+    return CommandResult(config_text(desk.begin.settings, desk.lang))
 
 
-async def _help(desk: Desk, _: str) -> Done:
-    return Done(help_text(desk.lang))
+async def _help(desk: CommandContext, _: str) -> CommandResult:
+    return CommandResult(help_text(desk.lang))
 
 
-async def _quit(desk: Desk, _: str) -> Done:
-    return Done(do="quit")
+async def _quit(desk: CommandContext, _: str) -> CommandResult:
+    return CommandResult(do="quit")
 
 
-def _agent(desk: Desk) -> Working:
+def _agent(desk: CommandContext) -> WorkingAgent:
     assert desk.agent is not None  # `run` has seen to it
     return desk.agent
 
 
-def _now(agent: Working, lang: str) -> str:
+def _now(agent: WorkingAgent, lang: str) -> str:
     endpoint = agent.endpoint
     facts = {"model": endpoint.model, "name": endpoint.name, "dialect": endpoint.dialect, "window": agent.window}
     return say("model_now", lang, **facts)

@@ -40,7 +40,7 @@ what is known of the model, or nothing at all (then it is so little that any mod
 
 
 @dataclass(frozen=True, slots=True)
-class Memory:
+class MachineMemory:
     """Bytes."""
 
     ram: int
@@ -53,7 +53,7 @@ class Memory:
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class ChosenWindow:
     window: int
     tier: Tier
     why: Why
@@ -71,7 +71,7 @@ def tier_of(window: int) -> Tier:
 
 
 def window_for(
-    memory: Memory,
+    memory: MachineMemory,
     model_bytes: int,
     about: Mapping[str, object] | float | None = None,
     *,
@@ -81,7 +81,7 @@ def window_for(
     trained: int | None = None,
     cache_type: str = "f16",
     loaded: bool = False,
-) -> Chosen:
+) -> ChosenWindow:
     """`about` is the model's metadata, or its size in billions; without either the size is told by its bytes.
 
     `loaded` says that the model's own bytes are not counted as free any more. `trained` bounds the window where the
@@ -104,15 +104,15 @@ def window_for(
         window = max(LEAST, window // 2)
     elif preset == "quality":
         window = max(window, min(window * 3 // 2, step(most)))
-    return Chosen(window, tier_of(window), why, most, exact=exact)
+    return ChosenWindow(window, tier_of(window), why, most, exact=exact)
 
 
-def served(window: int, *, preset: Preset = "balanced", n: int | None = None, force: bool = False) -> Chosen:
+def served(window: int, *, preset: Preset = "balanced", n: int | None = None, force: bool = False) -> ChosenWindow:
     """The window where a server already has one: a wish can only make it smaller."""
     if n is not None:
         return _asked(n, window, True, force, True)
     taken = max(min(LEAST, window), window // 2) if preset == "speed" else window
-    return Chosen(taken, tier_of(taken), "served", window, exact=True)
+    return ChosenWindow(taken, tier_of(taken), "served", window, exact=True)
 
 
 def step(tokens: int) -> int:
@@ -133,7 +133,7 @@ def trained_for(info: Mapping[str, object]) -> int | None:
     return whole(info.get(f"{info.get('general.architecture', '')}.context_length"))
 
 
-def usable(memory: Memory) -> tuple[int, int]:
+def usable(memory: MachineMemory) -> tuple[int, int]:
     """Bytes a model and its cache may take, of main memory and of the card."""
     ram = min(memory.free, memory.ram * 3 // 4) - SCRATCH
     card = min(memory.vram_free, memory.vram * 9 // 10) - SCRATCH if memory.vram else 0
@@ -153,9 +153,9 @@ def _automatic(fits: int, beside: int, length: int | None) -> tuple[int, Why]:
     return (length, "trained") if length and length <= window else (window, why)
 
 
-def _asked(n: int, most: int, own: bool, force: bool, exact: bool) -> Chosen:
+def _asked(n: int, most: int, own: bool, force: bool, exact: bool) -> ChosenWindow:
     """`own` says that the bound is the model's or the server's own, and not memory."""
     bound = most if own else max(step(most), LEAST)
     if n <= max(most, bound) or force:
-        return Chosen(n, tier_of(n), "asked" if n <= most else "forced" if force else "least", most, exact=exact)
-    return Chosen(bound, tier_of(bound), "beyond" if own else "shrunk", most, n, exact)
+        return ChosenWindow(n, tier_of(n), "asked" if n <= most else "forced" if force else "least", most, exact=exact)
+    return ChosenWindow(bound, tier_of(bound), "beyond" if own else "shrunk", most, n, exact)

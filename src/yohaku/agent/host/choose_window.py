@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from yohaku.agent.host.capacity import Chosen, Memory, Preset, served, tier_of, window_for
+from yohaku.agent.host.capacity import ChosenWindow, MachineMemory, Preset, served, tier_of, window_for
 from yohaku.agent.host.kv_cache import whole
 from yohaku.agent.host.local_servers import BILLIONS, BYTES
 from yohaku.client.endpoint import Endpoint
@@ -23,13 +23,13 @@ ELSEWHERE = 8_192
 def window_at(
     endpoint: Endpoint,
     settings: Settings,
-    memory: Memory,
+    memory: MachineMemory,
     *,
     learned: int | None = None,
     preset: Preset = "balanced",
     n: int | None = None,
     force: bool = False,
-) -> Chosen:
+) -> ChosenWindow:
     """`learned` is what `Learned.window` says of the endpoint, and `n` the number on the command line."""
     asked = n or _said(endpoint, settings)
     chosen = _chosen(endpoint, settings, memory, preset, asked, force)
@@ -44,8 +44,8 @@ def settable(endpoint: Endpoint) -> bool:
 
 
 def _chosen(
-    endpoint: Endpoint, settings: Settings, memory: Memory, preset: Preset, asked: int | None, force: bool
-) -> Chosen:
+    endpoint: Endpoint, settings: Settings, memory: MachineMemory, preset: Preset, asked: int | None, force: bool
+) -> ChosenWindow:
     runs, trained = endpoint.window, endpoint.trained
     if settable(endpoint):
         size = whole(endpoint.info.get(BYTES)) or 0
@@ -66,12 +66,12 @@ def _chosen(
     found = resolve.window_for(endpoint.model, plain, provider=endpoint.provider)
     if found.source == "default":
         tokens = asked or min(trained or SAFE_WINDOW, SAFE_WINDOW)
-        return Chosen(tokens, tier_of(tokens), "asked" if asked else "unknown", tokens)
+        return ChosenWindow(tokens, tier_of(tokens), "asked" if asked else "unknown", tokens)
     chosen = served(found.tokens, preset=preset, n=asked, force=force)
     return replace(chosen, why="known") if chosen.why == "served" else chosen
 
 
-def _known(window: int, asked: int | None, trained: int | None, preset: Preset) -> Chosen:
+def _known(window: int, asked: int | None, trained: int | None, preset: Preset) -> ChosenWindow:
     """A server that takes what it is told, on a machine we cannot look into."""
     if asked:
         return served(trained or asked, n=asked)

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from yohaku.agent.host.downloadable_models import HOME, Offer, Weights, partial, size_of
+from yohaku.agent.host.downloadable_models import HOME, DownloadableModel, ModelFile, partial, size_of
 from yohaku.core.errors import YohakuError
 from yohaku.messages.agent import say
 
@@ -48,7 +48,7 @@ class DownloadFailed(YohakuError):
 
 
 async def fetch(
-    offer: Offer,
+    offer: DownloadableModel,
     progress: Progress = lambda here, whole: None,
     *,
     home: str = HOME,
@@ -101,7 +101,7 @@ class _Half:
         return self._digest.hexdigest()
 
 
-async def _all_of(weights: Weights, half: _Half, progress: Progress, home: str, stall: float, tries: int) -> None:
+async def _all_of(weights: ModelFile, half: _Half, progress: Progress, home: str, stall: float, tries: int) -> None:
     """Connection after connection, as long as one in a few brings something."""
     import aiohttp
 
@@ -125,7 +125,7 @@ async def _all_of(weights: Weights, half: _Half, progress: Progress, home: str, 
             await asyncio.sleep(min(2.0, 0.05 * 4**idle) if idle else 0)
 
 
-async def _more(session: ClientSession, weights: Weights, half: _Half, progress: Progress, home: str) -> None:
+async def _more(session: ClientSession, weights: ModelFile, half: _Half, progress: Progress, home: str) -> None:
     here = half.size
     async with session.get(weights.url(home), headers={"Range": f"bytes={here}-"} if here else {}) as reply:
         reply.raise_for_status()
@@ -142,7 +142,7 @@ def _goes_on(status: int, told: str, here: int) -> bool:
     return status == 206 and told.startswith(f"bytes {here}-")
 
 
-def _check_space(weights: Weights, path: Path, here: int) -> None:
+def _check_space(weights: ModelFile, path: Path, here: int) -> None:
     free, needs = shutil.disk_usage(path.parent).free, weights.bytes - here + SPARE
     if free < needs:
         facts = {"name": weights.name, "folder": path.parent, "needs": needs / 1e9, "free": free / 1e9}
@@ -150,7 +150,7 @@ def _check_space(weights: Weights, path: Path, here: int) -> None:
 
 
 @contextmanager
-def _alone(weights: Weights, path: Path) -> Iterator[_Half]:
+def _alone(weights: ModelFile, path: Path) -> Iterator[_Half]:
     """The half-finished file, which nobody else writes to meanwhile."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from yohaku.agent.host.capacity import Memory, usable, window_for
+from yohaku.agent.host.capacity import MachineMemory, usable, window_for
 from yohaku.messages.agent import say
 
 HOME = "https://huggingface.co"
@@ -18,7 +18,7 @@ COMFORT = 16_384
 
 
 @dataclass(frozen=True, slots=True)
-class Weights:
+class ModelFile:
     name: str
     repository: str
     file: str
@@ -34,7 +34,7 @@ class Weights:
 
 
 WEIGHTS = (
-    Weights(
+    ModelFile(
         "Qwen2.5-Coder 1.5B",
         "Qwen/Qwen2.5-Coder-1.5B-Instruct-GGUF",
         "qwen2.5-coder-1.5b-instruct-q4_k_m.gguf",
@@ -42,7 +42,7 @@ WEIGHTS = (
         "cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046",
         1.5,
     ),
-    Weights(
+    ModelFile(
         "Qwen2.5-Coder 7B",
         "Qwen/Qwen2.5-Coder-7B-Instruct-GGUF",
         "qwen2.5-coder-7b-instruct-q4_k_m.gguf",
@@ -56,10 +56,10 @@ WEIGHTS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Offer:
+class DownloadableModel:
     """A download the user may want."""
 
-    weights: Weights
+    weights: ModelFile
     path: Path
     """Where the file will be."""
     here: int = 0
@@ -73,15 +73,15 @@ class Offer:
         return say("host_offer", lang, **facts, gigabytes=self.weights.bytes / 1e9)
 
 
-def offer(folder: Path, memory: Memory) -> Offer:
+def offer(folder: Path, memory: MachineMemory) -> DownloadableModel:
     """The largest model this machine runs well; one that is half here already before that."""
-    offers = [Offer(each, folder / each.file, size_of(partial(folder / each.file))) for each in WEIGHTS]
+    offers = [DownloadableModel(each, folder / each.file, size_of(partial(folder / each.file))) for each in WEIGHTS]
     begun = [each for each in offers if each.here]
     fitting = [each for each in offers if _suits(each.weights, memory)]
     return (begun or fitting or offers[:1])[-1]
 
 
-def _suits(weights: Weights, memory: Memory) -> bool:
+def _suits(weights: ModelFile, memory: MachineMemory) -> bool:
     ram, card = usable(memory)
     room = card if weights.card and not memory.unified else ram + card
     return room > weights.bytes and window_for(memory, weights.bytes, weights.billions).window >= COMFORT

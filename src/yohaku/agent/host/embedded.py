@@ -13,8 +13,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from yohaku.agent.host import downloadable_models, local_models
-from yohaku.agent.host.capacity import Memory, trained_for
-from yohaku.agent.host.downloadable_models import Offer
+from yohaku.agent.host.capacity import MachineMemory, trained_for
+from yohaku.agent.host.downloadable_models import DownloadableModel
 from yohaku.agent.host.http_get import ask_now
 from yohaku.agent.host.local_servers import BYTES, PATH
 from yohaku.client.endpoint import Endpoint
@@ -58,13 +58,13 @@ def engine() -> bool:
     return importlib.util.find_spec("xllamacpp") is not None
 
 
-def find(settings: Settings, memory: Memory) -> Endpoint | None:
+def find(settings: Settings, memory: MachineMemory) -> Endpoint | None:
     """The best model among the files on this machine, still to be served."""
     found = local_models.best(local_models.shelved(settings), memory)
     return _endpoint(found[0].name, found[0].path, found[0].bytes, found[1]) if found else None
 
 
-def offer(settings: Settings, memory: Memory) -> Offer | None:
+def offer(settings: Settings, memory: MachineMemory) -> DownloadableModel | None:
     """The model to be downloaded where there is none, for the surface to ask about; none without the engine."""
     return downloadable_models.offer(settings.data / "models", memory) if engine() else None
 

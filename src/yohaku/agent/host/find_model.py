@@ -1,7 +1,7 @@
 """Finds a model to work with: the one that was named, else a server that runs here, else a key, else a file.
 
 Law: quick, silent, and nothing is sent to anybody the user did not name. Servers are asked side by side; a key is only
-looked for in the environment, never tried. What was named and is not there is an `Unfound` that says what to do.
+looked for in the environment, never tried. What was named and is not there is an `ModelNotFound` that says what to do.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from yohaku.agent.host import local_servers
-from yohaku.agent.host.capacity import Memory, usable
+from yohaku.agent.host.capacity import MachineMemory, usable
 from yohaku.agent.host.http_get import PATIENCE
-from yohaku.agent.host.local_servers import KINDS, Place
-from yohaku.agent.host.model_spec import DEFAULTS, EMBEDDED, PREFERRED, TITLES, Unfound, Wish, wish
+from yohaku.agent.host.local_servers import KINDS, ServerAddress
+from yohaku.agent.host.model_spec import DEFAULTS, EMBEDDED, PREFERRED, TITLES, ModelNotFound, ModelSpec, wish
 from yohaku.client.endpoint import Endpoint
 from yohaku.config import catalog, resolve
 from yohaku.config.catalog import Provider
@@ -31,13 +31,13 @@ async def find(
     environ: Mapping[str, str] | None = None,
     *,
     model: str | None = None,
-    memory: Memory | None = None,
+    memory: MachineMemory | None = None,
     patience: float = PATIENCE,
 ) -> list[Endpoint]:
     """Everything that can be worked with, the best first; empty where there is nothing.
 
-    With `model`, or the setting of that name, only what was named; raises `Unfound` where it is not there. An endpoint
-    of the provider "embedded" is a file still to be served.
+    With `model`, or the setting of that name, only what was named; raises `ModelNotFound` where it is not there.
+    An endpoint of the provider "embedded" is a file still to be served.
     """
     search = _Search(replace(settings, environ=environ) if environ is not None else settings, memory, patience)
     if named := model or settings.model:
@@ -59,21 +59,21 @@ async def with_vocabulary(endpoint: Endpoint, patience: float = 10.0) -> Endpoin
     vocabulary tokens are counted exactly. For later, beside the work: not for the start."""
     if endpoint.provider != "ollama" or local_servers.PATH in endpoint.info:
         return endpoint
-    place = Place(endpoint.url, endpoint.key, patience=patience)
+    place = ServerAddress(endpoint.url, endpoint.key, patience=patience)
     shown = await place.get("/api/show", {"model": endpoint.model, "verbose": True})
     said = shown.get("model_info") if isinstance(shown, dict) else None
     return replace(endpoint, info={**endpoint.info, **said}) if isinstance(said, dict) else endpoint
 
 
 class _Search:
-    def __init__(self, settings: Settings, memory: Memory | None, patience: float) -> None:
+    def __init__(self, settings: Settings, memory: MachineMemory | None, patience: float) -> None:
         self.settings = settings
         self.known = catalog.load(settings.catalog)
         self.patience = patience
         self._memory = memory
 
     @property
-    def memory(self) -> Memory:
+    def memory(self) -> MachineMemory:
         if self._memory is None:
             from yohaku.agent.host.memory import memory
 
@@ -87,7 +87,7 @@ class _Search:
 
     async def server(self, provider: Provider, model: str = "") -> Endpoint | None:
         where = resolve.endpoint(provider, self.settings)
-        place = Place(where.url, where.key or "", model, lambda: sum(usable(self.memory)), self.patience)
+        place = ServerAddress(where.url, where.key or "", model, lambda: sum(usable(self.memory)), self.patience)
         return await KINDS[provider.name](place)
 
     async def keyed(self) -> list[Endpoint]:
@@ -116,9 +116,9 @@ class _Search:
 
     async def address(self, url: str, model: str, key: str) -> Endpoint | None:
         """Whoever is at an address the user named. One far away is asked for its models, and nothing else."""
-        if Place(url).local:
+        if ServerAddress(url).local:
             return await local_servers.at(url, model, key, self.patience)
-        return await local_servers.compatible(Place(url, key, model, patience=max(FAR, self.patience)))
+        return await local_servers.compatible(ServerAddress(url, key, model, patience=max(FAR, self.patience)))
 
     async def files(self, path: str = "") -> list[Endpoint]:
         from yohaku.agent.host import embedded
@@ -128,11 +128,11 @@ class _Search:
         found = await asyncio.to_thread(embedded.find, self.settings, self.memory) if embedded.engine() else None
         return [found] if found else []
 
-    async def named(self, wanted: Wish, said: str) -> list[Endpoint]:
+    async def named(self, wanted: ModelSpec, said: str) -> list[Endpoint]:
         match wanted.kind:
             case "file":
                 if not Path(wanted.where).expanduser().is_file():
-                    raise Unfound("no_file", model=said)
+                    raise ModelNotFound("no_file", model=said)
                 return await self.files(wanted.where)
             case "url":
                 return [await self.addressed(wanted, said)]
@@ -142,17 +142,17 @@ class _Search:
                 return [await self.provided(wanted, said)]
         return await self.called(said)
 
-    async def addressed(self, wanted: Wish, said: str) -> Endpoint:
+    async def addressed(self, wanted: ModelSpec, said: str) -> Endpoint:
         """An address that answers no question about its models may still serve the one that was named."""
-        key, local = self.key_for(wanted.where), Place(wanted.where).local
+        key, local = self.key_for(wanted.where), ServerAddress(wanted.where).local
         if found := await self.address(wanted.where, wanted.model, key):
             return found
         if not wanted.model:
-            raise Unfound("no_server", model=said, where=wanted.where)
+            raise ModelNotFound("no_server", model=said, where=wanted.where)
         name = urlsplit(wanted.where).netloc.rpartition("@")[2]
         return Endpoint(name, "openai", "openai_chat", wanted.where, wanted.model, key, local=local)
 
-    async def provided(self, wanted: Wish, said: str) -> Endpoint:
+    async def provided(self, wanted: ModelSpec, said: str) -> Endpoint:
         provider = self.known.provider(wanted.where)
         assert provider is not None, "a wish names only providers that are known"
         if provider.loopback:
@@ -162,14 +162,14 @@ class _Search:
         router = self.known.provider("openrouter")
         if router and wanted.model and (found := await self.api(router, said)):
             return found
-        raise Unfound("no_key", model=said, keys=" / ".join(provider.keys))
+        raise ModelNotFound("no_key", model=said, keys=" / ".join(provider.keys))
 
     async def missed(self, provider: Provider, model: str) -> Endpoint:
         """Says whether the server is not there, or only the model."""
         where = f"{TITLES.get(provider.name, provider.name)} ({resolve.endpoint(provider, self.settings).url})"
         if other := await self.server(provider):
-            raise Unfound("not_there", model=model, where=where, other=other.model)
-        raise Unfound("no_server", model=model or provider.name, where=where)
+            raise ModelNotFound("not_there", model=model, where=where, other=other.model)
+        raise ModelNotFound("no_server", model=model or provider.name, where=where)
 
     async def called(self, name: str) -> list[Endpoint]:
         """A model by its name alone: where it runs already, else with whoever makes it."""
@@ -178,10 +178,10 @@ class _Search:
         row = self.known.find(name)
         provider = self.known.provider(row.provider) if row else None
         if provider is None or provider.loopback:
-            raise Unfound("no_such_model", model=name)
+            raise ModelNotFound("no_such_model", model=name)
         if found := await self.api(provider, name):
             return [found]
-        raise Unfound("no_key", model=name, keys=" / ".join(provider.keys))
+        raise ModelNotFound("no_key", model=name, keys=" / ".join(provider.keys))
 
     def key_for(self, url: str) -> str:
         """The key of the provider who is at this very address, else the one set for addresses: none goes elsewhere."""

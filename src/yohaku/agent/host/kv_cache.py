@@ -37,7 +37,7 @@ BATCH = 512
 
 
 @dataclass(frozen=True, slots=True)
-class Cache:
+class KvCache:
     per_token: float
     """Bytes; it grows so much with each token."""
     fixed: float = 0.0
@@ -56,24 +56,24 @@ def kv_bytes_per_token(info: Mapping[str, object], cache_type: str = "f16") -> i
     return int(cache.per_token) if cache else None
 
 
-def guide(size: float, cache_type: str = "f16") -> Cache:
+def guide(size: float, cache_type: str = "f16") -> KvCache:
     """For a model of so many billions: between the rows in proportion, beyond them as at the nearest."""
     first, last = GUIDE[0], GUIDE[-1]
     per_token = size * (first[1] / first[0] if size < first[0] else last[1] / last[0])
     for (less, light), (more, heavy) in pairwise(GUIDE):
         if less <= size <= more:
             per_token = light + (heavy - light) * (size - less) / (more - less)
-    return Cache(max(per_token, 1024.0) * _element(cache_type) / ELEMENT["f16"])
+    return KvCache(max(per_token, 1024.0) * _element(cache_type) / ELEMENT["f16"])
 
 
-def cache_of(info: Mapping[str, object], cache_type: str = "f16") -> Cache | None:
+def cache_of(info: Mapping[str, object], cache_type: str = "f16") -> KvCache | None:
     said = _Said(info)
     layers = said.number("block_count")
     if not layers:
         return None
     if latent := said.number("attention.kv_lora_rank"):  # one short row stands for all heads
         wide = latent + (said.number("rope.dimension_count") or 64)
-        return Cache(layers * wide * _element(cache_type))
+        return KvCache(layers * wide * _element(cache_type))
     heads, narrow = said.heads(layers), said.short(layers)
     if heads is None:
         return None
@@ -89,7 +89,7 @@ def cache_of(info: Mapping[str, object], cache_type: str = "f16") -> Cache | Non
             fixed += heads[layer] * short * element * (view + BATCH)
         else:
             per_token += heads[layer] * long * element
-    return Cache(per_token, fixed) if per_token else None
+    return KvCache(per_token, fixed) if per_token else None
 
 
 def _element(cache_type: str) -> float:

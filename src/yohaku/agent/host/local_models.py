@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-from yohaku.agent.host.capacity import Memory, usable
+from yohaku.agent.host.capacity import MachineMemory, usable
 from yohaku.agent.host.local_servers import NO_CHAT
 from yohaku.config.settings import Settings
 from yohaku.core.errors import Unreadable
@@ -35,15 +35,15 @@ PART = re.compile(r"-(\d{5})-of-(\d{5})$")
 
 
 @dataclass(frozen=True, slots=True)
-class Shelved:
+class LocalModel:
     name: str
     path: Path
     bytes: int
 
 
-def shelved(settings: Settings, smallest: int = SMALLEST) -> list[Shelved]:
+def shelved(settings: Settings, smallest: int = SMALLEST) -> list[LocalModel]:
     """Every model in a file, each once; the parts of a split one count as one."""
-    found: dict[Path, Shelved] = {}
+    found: dict[Path, LocalModel] = {}
     for folder in shelves(settings):
         for path in _gguf(folder):
             if (model := whole_of(path)) and model.bytes >= smallest and not _no_talker(model.name):
@@ -55,7 +55,7 @@ def shelved(settings: Settings, smallest: int = SMALLEST) -> list[Shelved]:
     return list(found.values())
 
 
-def best(models: list[Shelved], memory: Memory) -> tuple[Shelved, Mapping[str, object]] | None:
+def best(models: list[LocalModel], memory: MachineMemory) -> tuple[LocalModel, Mapping[str, object]] | None:
     """The largest that talks and that this machine runs well, with its metadata."""
     ram, card = usable(memory)
     pleasant = max(ram if memory.unified else card, min(ram + card, SLOW))
@@ -112,7 +112,7 @@ def _walk(folder: Path) -> Iterator[tuple[str, list[str], list[str]]]:
         yield where, folders, sorted(files)
 
 
-def whole_of(path: Path) -> Shelved | None:
+def whole_of(path: Path) -> LocalModel | None:
     part = PART.search(path.stem)
     paths = [path]
     if part:
@@ -126,10 +126,10 @@ def whole_of(path: Path) -> Shelved | None:
         size = sum(each.stat().st_size for each in paths)
     except OSError:  # a part, or what a link leads to, is not there
         return None
-    return Shelved(PART.sub("", path.stem), path, size) if os.access(path, os.R_OK) else None
+    return LocalModel(PART.sub("", path.stem), path, size) if os.access(path, os.R_OK) else None
 
 
-def _pulled(folder: Path) -> Iterator[Shelved]:
+def _pulled(folder: Path) -> Iterator[LocalModel]:
     """What Ollama pulled: a manifest a tag, and in it the blob that is the model."""
     for where, _, files in islice(_walk(folder / "manifests"), MOST):
         for tag in files:
@@ -139,6 +139,6 @@ def _pulled(folder: Path) -> Iterator[Shelved]:
                 digest = next(row["digest"] for row in layers if row["mediaType"].endswith(".image.model"))
                 path = folder / "blobs" / str(digest).replace(":", "-")
                 if gguf.is_gguf(path):
-                    yield Shelved(name, path, path.stat().st_size)
+                    yield LocalModel(name, path, path.stat().st_size)
             except (OSError, ValueError, KeyError, TypeError, AttributeError, StopIteration, Unreadable):
                 continue

@@ -31,7 +31,7 @@ NO_CHAT = re.compile(r"embed|(?:^|[/:_-])(?:bge|gte|minilm|reranker|whisper|clip
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ServerAddress:
     """Where a server may be."""
 
     url: str
@@ -55,10 +55,10 @@ class Place:
         return await ask(self.root + path, self.key, body, self.patience)
 
 
-Kind: TypeAlias = Callable[[Place], Awaitable[Endpoint | None]]
+Kind: TypeAlias = Callable[[ServerAddress], Awaitable[Endpoint | None]]
 
 
-async def ollama(place: Place) -> Endpoint | None:
+async def ollama(place: ServerAddress) -> Endpoint | None:
     tags, running = await asyncio.gather(place.get("/api/tags"), place.get("/api/ps"))
     known = {str(row.get("name") or row.get("model")): row for row in _rows(tags, "models")}
     loaded = {str(row.get("name") or row.get("model")): row for row in _rows(running, "models")}
@@ -91,7 +91,7 @@ async def ollama(place: Place) -> Endpoint | None:
     )
 
 
-async def llama_cpp(place: Place) -> Endpoint | None:
+async def llama_cpp(place: ServerAddress) -> Endpoint | None:
     props, listed = await asyncio.gather(place.get("/props"), place.get("/v1/models"))
     rows = _rows(listed, "data")
     usual = props.get("default_generation_settings") if isinstance(props, dict) else None
@@ -111,7 +111,7 @@ async def llama_cpp(place: Place) -> Endpoint | None:
     return replace(found, trained=whole(meta.get("n_ctx_train")), info=info)
 
 
-async def lm_studio(place: Place) -> Endpoint | None:
+async def lm_studio(place: ServerAddress) -> Endpoint | None:
     rows = _rows(await place.get("/api/v0/models"), "data")
     talking = [row for row in rows if row.get("type") in ("llm", "vlm") and row.get("id")]
     if not talking:
@@ -128,7 +128,7 @@ async def lm_studio(place: Place) -> Endpoint | None:
     return replace(found, trained=whole(row.get("max_context_length")))
 
 
-async def vllm(place: Place) -> Endpoint | None:
+async def vllm(place: ServerAddress) -> Endpoint | None:
     rows = _rows(await place.get("/v1/models"), "data")
     if not any(row.get("owned_by") == "vllm" or whole(row.get("max_model_len")) for row in rows):
         return None
@@ -137,7 +137,7 @@ async def vllm(place: Place) -> Endpoint | None:
     return _speaking("vLLM", "vllm", place, str(row["id"]), window) if row else None
 
 
-async def compatible(place: Place) -> Endpoint | None:
+async def compatible(place: ServerAddress) -> Endpoint | None:
     """Any other server that speaks OpenAI's dialect and says which models it has."""
     rows = _rows(await ask(place.url.rstrip("/") + "/models", place.key, None, place.patience), "data")
     row = _named(rows, place.wanted)
@@ -154,13 +154,13 @@ KINDS: dict[str, Kind] = {"ollama": ollama, "llamacpp": llama_cpp, "lmstudio": l
 
 async def at(url: str, model: str = "", key: str = "", patience: float = PATIENCE) -> Endpoint | None:
     """Whoever serves at this address, of whatever kind. Several answer alike, so all are asked and the surest wins."""
-    place = Place(url, key, model, patience=patience)
+    place = ServerAddress(url, key, model, patience=patience)
     kinds = (llama_cpp, lm_studio, vllm, ollama, compatible)
     found = await asyncio.gather(*(kind(place) for kind in kinds))
     return next((each for each in found if each), None)
 
 
-def _speaking(name: str, provider: str, place: Place, model: str, window: int | None) -> Endpoint:
+def _speaking(name: str, provider: str, place: ServerAddress, model: str, window: int | None) -> Endpoint:
     return Endpoint(name, provider, "openai_chat", f"{place.root}/v1", model, place.key, window, local=place.local)
 
 
@@ -170,7 +170,7 @@ def _source(shown: dict[str, Json]) -> Json:
     return found[1].strip() if found else None
 
 
-def _file(place: Place, path: Json) -> dict[str, object]:
+def _file(place: ServerAddress, path: Json) -> dict[str, object]:
     """Where the model's file is, if this machine has it and we may read it."""
     here = isinstance(path, str) and place.local and os.access(path, os.R_OK) and Path(path).is_file()
     return {PATH: path} if here else {}

@@ -13,9 +13,9 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from yohaku.agent.host.capacity import GIB, Memory
+from yohaku.agent.host.capacity import GIB, MachineMemory
 
-UNKNOWN = Memory(8 * GIB, 4 * GIB)
+UNKNOWN = MachineMemory(8 * GIB, 4 * GIB)
 """What a machine that says nothing is taken for: a small one."""
 
 NO_LIMIT = 1 << 60
@@ -24,12 +24,12 @@ NO_LIMIT = 1 << 60
 ROOT = Path("/")
 
 
-def memory() -> Memory:
+def memory() -> MachineMemory:
     ram, free = _main() or (UNKNOWN.ram, UNKNOWN.free)
     limit, left = contained()
     vram, vram_free = _nvidia() or radeon()
     unified = sys.platform == "darwin" and platform.machine() == "arm64"
-    return Memory(min(ram, limit), min(free, left), vram, vram_free, unified)
+    return MachineMemory(min(ram, limit), min(free, left), vram, vram_free, unified)
 
 
 def cores() -> int:

@@ -44,7 +44,7 @@ TITLES = {
 EMBEDDED = "embedded"
 
 
-class Unfound(YohakuError):
+class ModelNotFound(YohakuError):
     """What the user named is not there."""
 
     def __init__(self, code: str, **facts: object) -> None:
@@ -56,24 +56,24 @@ class Unfound(YohakuError):
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class ModelSpec:
     kind: Literal["file", "url", "provider", "name"]
     where: str
     """The path, the address or the provider; empty for a bare name."""
     model: str = ""
 
 
-def wish(said: str, known: Catalog) -> Wish:
+def wish(said: str, known: Catalog) -> ModelSpec:
     """`provider/model`, a provider, an address with `#model`, a GGUF file, or the name of a model."""
     said = said.strip()
     if said.startswith(("http://", "https://")):
         url, _, model = said.partition("#")
-        return Wish("url", url.rstrip("/"), model)
+        return ModelSpec("url", url.rstrip("/"), model)
     if said.lower().endswith(".gguf") or said.startswith(("/", "./", "../", "~")):
-        return Wish("file", said)
+        return ModelSpec("file", said)
     head, _, model = said.partition("/")
     if head == EMBEDDED:
-        return Wish("provider", EMBEDDED, model)
+        return ModelSpec("provider", EMBEDDED, model)
     if provider := known.provider(head):
-        return Wish("provider", provider.name, model)
-    return Wish("name", "", said)
+        return ModelSpec("provider", provider.name, model)
+    return ModelSpec("name", "", said)

@@ -28,7 +28,7 @@ MOST = 500
 NAME = "windows.json"
 
 
-class Row(msgspec.Struct, frozen=True):
+class CachedWindow(msgspec.Struct, frozen=True):
     tokens: int
     source: Source
     declared: int | None = None
@@ -37,7 +37,7 @@ class Row(msgspec.Struct, frozen=True):
     """Seconds since 1970."""
 
 
-class Learned:
+class WindowCache:
     def __init__(self, folder: Path) -> None:
         self.path = folder / NAME
 
@@ -51,7 +51,7 @@ class Learned:
         if tokens < 1:
             return
         rows = self.rows()
-        rows[key_of(endpoint)] = Row(tokens, source, endpoint.window, time.time() if at is None else at)
+        rows[key_of(endpoint)] = CachedWindow(tokens, source, endpoint.window, time.time() if at is None else at)
         newest = sorted(rows.items(), key=lambda item: item[1].at)[-MOST:]
         try:
             _write(self.path, dict(newest))
@@ -66,7 +66,7 @@ class Learned:
             except OSError:
                 return
 
-    def rows(self) -> dict[str, Row]:
+    def rows(self) -> dict[str, CachedWindow]:
         try:
             said = json.loads(self.path.read_bytes())
         except (OSError, ValueError, RecursionError):
@@ -75,7 +75,7 @@ class Learned:
         return {key: row for key, each in rows.items() if (row := _row(each))} if isinstance(rows, dict) else {}
 
 
-def believed(row: Row, declared: int | None) -> int | None:
+def believed(row: CachedWindow, declared: int | None) -> int | None:
     """What a row is still worth beside what the server declares now."""
     if row.source == "told":
         return row.tokens
@@ -91,15 +91,15 @@ def key_of(endpoint: Endpoint) -> str:
     return f"{parts.scheme}://{host}{parts.path.rstrip('/')}#{endpoint.model}"
 
 
-def _row(said: object) -> Row | None:
+def _row(said: object) -> CachedWindow | None:
     try:
-        row = msgspec.convert(said, Row)
+        row = msgspec.convert(said, CachedWindow)
     except msgspec.ValidationError:
         return None
     return row if row.tokens > 0 else None
 
 
-def _write(path: Path, rows: Mapping[str, Row]) -> None:
+def _write(path: Path, rows: Mapping[str, CachedWindow]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     text = msgspec.json.format(msgspec.json.encode({"windows": rows}), indent=1)
     descriptor, name = tempfile.mkstemp(prefix=f".{NAME}.", dir=path.parent)  # only its owner can read it

@@ -29,7 +29,7 @@ ENTRIES, LISTED = 40, 150
 TEXTS = {"small": SMALL, "full": FULL}
 
 
-class Prompt(NamedTuple):
+class SystemPrompt(NamedTuple):
     text: str
     cut: str = ""
     """The project's file that did not fit whole."""
@@ -42,14 +42,14 @@ def prompt_for(
     count: Callable[[str], int],
     tools: bool = True,
     lang: str = "en",
-) -> Prompt:
+) -> SystemPrompt:
     """The whole system prompt of a tier, for work in `root`; without tools it is only said how to talk."""
     said, cut = _project(root, int(window * SHARE), count) if tools else ("", "")
     where = (
         f"\nYou work in {root} on {_system()}. Relative paths start there.{_listing(root, count)}\n" if tools else ""
     )
     base = TEXTS[tier] if tools else CHAT
-    return Prompt(f"{base}{where}{said}{TONGUES.get(lang, '')}".rstrip() + "\n", cut)
+    return SystemPrompt(f"{base}{where}{said}{TONGUES.get(lang, '')}".rstrip() + "\n", cut)
 
 
 TONGUES = {"ja": "\nWhen the user writes Japanese, answer in Japanese: 日本語で書かれたら、必ず日本語で答える。\n"}

@@ -68,7 +68,7 @@ _QUESTION = re.compile(r"[?？]\s*$")
 _SENTENCE = re.compile(r"[.!?](?=\s|$)|[。！？\n]")
 
 
-class Shown(NamedTuple):
+class ImpliedEdit(NamedTuple):
     edits: tuple[Call, ...] = ()
     urge: str = ""
     """What is to be said to a model that shows things as they are."""
@@ -76,21 +76,21 @@ class Shown(NamedTuple):
     """How its next reply begins, where the server can begin one: who has the first line before them writes the next."""
 
 
-def change(agent: Agent, prompt: str, said: str, done: bool = False, names: tuple[str, ...] = ()) -> Shown:
+def change(agent: Agent, prompt: str, said: str, done: bool = False, names: tuple[str, ...] = ()) -> ImpliedEdit:
     """The edits that a reply without calls speaks of; `done` when something was changed for this prompt already.
 
     `names` are definitions that were spoken of before it.
     """
     if not watched(agent) or not agent.tool("edit") or not wants_change(prompt):
-        return Shown()
+        return ImpliedEdit()
     found = [*_found(agent, said), *_inline(agent, said)]
     speaks = said.strip() or (
         names and agent.talk.begins
     )  # one that says nothing is only helped where to begin is known
     idle = not done and agent.files.seen and agent.permissions.mode != "read-only" and speaks
-    nothing = Shown()
+    nothing = ImpliedEdit()
     if idle and not _QUESTION.search(said):
-        nothing = Shown(urge=WRITE["ja" if is_japanese([prompt]) else "en"], begin=_begin(agent, said, names))
+        nothing = ImpliedEdit(urge=WRITE["ja" if is_japanese([prompt]) else "en"], begin=_begin(agent, said, names))
     return next((shown for shown in found if shown.edits), next(iter(found), nothing))
 
 
@@ -120,7 +120,7 @@ def _head(lines: list[str]) -> str:
     return "".join(f"{line}\n" for line in dedent("\n".join(lines[:ends])).split("\n")) if ends else ""
 
 
-def _found(agent: Agent, said: str) -> Iterator[Shown]:
+def _found(agent: Agent, said: str) -> Iterator[ImpliedEdit]:
     """The last first: what is shown before it is often how things were."""
     for block in reversed(_FENCE.findall(said)):
         code = dedent(_NUMBERED.sub("", block) if _is_numbered(block) else block).strip("\n")
@@ -133,7 +133,7 @@ def _is_numbered(block: str) -> bool:
     return len(_NUMBERED.findall(block)) >= sum(bool(line.strip()) for line in block.split("\n"))
 
 
-def _in_file(agent: Agent, path: Path, code: str) -> Shown | None:
+def _in_file(agent: Agent, path: Path, code: str) -> ImpliedEdit | None:
     """What stands in the file for the one definition in the code, exchanged for it."""
     written = [each for each in declarations(code, path.name) if each.depth == 0]
     text = _text(path) if len(written) == 1 else ""
@@ -149,16 +149,16 @@ def _in_file(agent: Agent, path: Path, code: str) -> Shown | None:
     needs = list(_imports(code, text)) if path.suffix == ".py" else []
     pairs = [*needs, *([(old, new)] if new != old else [])]
     if not pairs:
-        return Shown(urge=SAME.format(name=written[0].name, path=name))
-    return Shown(tuple(call(agent, "edit", path=name, old_string=was, new_string=now) for was, now in pairs))
+        return ImpliedEdit(urge=SAME.format(name=written[0].name, path=name))
+    return ImpliedEdit(tuple(call(agent, "edit", path=name, old_string=was, new_string=now) for was, now in pairs))
 
 
-def _inline(agent: Agent, said: str) -> Iterator[Shown]:
+def _inline(agent: Agent, said: str) -> Iterator[ImpliedEdit]:
     """`this` is to become `that`, said in a sentence: of what stands in one place of one file."""
     for was, now in _BECOMES.findall(said):
         places = [path for path in agent.files.seen[-FILES:] if (text := _text(path)) and was in text]
         if len(places) == 1 and _text(places[0]).count(was) == 1 and was != now:
-            yield Shown((call(agent, "edit", path=agent.files.name(places[0]), old_string=was, new_string=now),))
+            yield ImpliedEdit((call(agent, "edit", path=agent.files.name(places[0]), old_string=was, new_string=now),))
 
 
 def _text(path: Path) -> str:

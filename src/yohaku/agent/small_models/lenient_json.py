@@ -22,7 +22,7 @@ _NUMBER = re.compile(r"-?(?:0|[1-9]\d{0,99})(?:\.\d{1,99})?(?:[eE][+-]?\d{1,3})?
 _WORDS = {"true": True, "True": True, "false": False, "False": False, "null": None, "None": None}
 
 
-class Unread(Exception):
+class NotJson(Exception):
     """What stands at `at` fits nothing."""
 
     def __init__(self, at: int) -> None:
@@ -30,15 +30,15 @@ class Unread(Exception):
         self.at = at
 
 
-class Read(NamedTuple):
+class LenientValue(NamedTuple):
     value: Any
     end: int
 
 
-def read(text: str, at: int, depth: int = 0) -> Read:
-    """The value that begins at `at`; raises `Unread`."""
+def read(text: str, at: int, depth: int = 0) -> LenientValue:
+    """The value that begins at `at`; raises `NotJson`."""
     if depth > DEEPEST:
-        raise Unread(at)
+        raise NotJson(at)
     sign = text[at : at + 1]
     if sign == "{":
         return _braces(text, at, depth)
@@ -47,49 +47,49 @@ def read(text: str, at: int, depth: int = 0) -> Read:
     if sign and sign in "\"'":
         return _string(text, at)
     if found := _WORD.match(text, at):
-        return Read(_WORDS[found[0]], found.end())
+        return LenientValue(_WORDS[found[0]], found.end())
     if found := _NUMBER.match(text, at):
         number = int(found[0]) if found[0].lstrip("-").isdigit() else float(found[0])
         if isfinite(number):
-            return Read(number, found.end())
-    raise Unread(at)
+            return LenientValue(number, found.end())
+    raise NotJson(at)
 
 
-def _braces(text: str, at: int, depth: int) -> Read:
+def _braces(text: str, at: int, depth: int) -> LenientValue:
     inside = _over(text, at + 1)
     if text[inside : inside + 1] != "{":
         return _object(text, at, depth)
     inner = read(text, inside, depth + 1)  # braces are doubled by models that learned from templates
     end = _over(text, inner.end)
     if text[end : end + 1] != "}":
-        raise Unread(end)
-    return Read(inner.value, end + 1)
+        raise NotJson(end)
+    return LenientValue(inner.value, end + 1)
 
 
-def _object(text: str, at: int, depth: int) -> Read:
+def _object(text: str, at: int, depth: int) -> LenientValue:
     found: dict[str, Any] = {}
     at = _over(text, at + 1)
     while text[at : at + 1] != "}":
         if text[at : at + 1] not in ('"', "'"):
-            raise Unread(at)
+            raise NotJson(at)
         key = _string(text, at)
         at = _over(text, key.end)
         if text[at : at + 1] != ":":
-            raise Unread(at)
+            raise NotJson(at)
         value = read(text, _over(text, at + 1), depth + 1)
         found[key.value] = value.value
         at = _past_comma(text, value.end, "}")
-    return Read(found, at + 1)
+    return LenientValue(found, at + 1)
 
 
-def _list(text: str, at: int, depth: int) -> Read:
+def _list(text: str, at: int, depth: int) -> LenientValue:
     found: list[Any] = []
     at = _over(text, at + 1)
     while text[at : at + 1] != "]":
         item = read(text, at, depth + 1)
         found.append(item.value)
         at = _past_comma(text, item.end, "]")
-    return Read(found, at + 1)
+    return LenientValue(found, at + 1)
 
 
 def _past_comma(text: str, at: int, end: str) -> int:
@@ -97,23 +97,23 @@ def _past_comma(text: str, at: int, end: str) -> int:
     if text[at : at + 1] == ",":
         return _over(text, at + 1)
     if text[at : at + 1] != end:
-        raise Unread(at)
+        raise NotJson(at)
     return at
 
 
-def _string(text: str, at: int) -> Read:
+def _string(text: str, at: int) -> LenientValue:
     found = _STRING.match(text, at)
     if not found:
-        raise Unread(len(text))  # it never ends: all of the rest was looked at
+        raise NotJson(len(text))  # it never ends: all of the rest was looked at
     inside = found[1]
     if "\\" not in found[0]:
-        return Read(found[2] if inside is None else inside, found.end())
+        return LenientValue(found[2] if inside is None else inside, found.end())
     if inside is None:  # between single quotes, a double one needs no backslash, and a single one has one
         inside = _QUOTED.sub(_requoted, found[2])
     try:
-        return Read(json.loads(f'"{inside}"', strict=False), found.end())
+        return LenientValue(json.loads(f'"{inside}"', strict=False), found.end())
     except ValueError:
-        raise Unread(found.end()) from None
+        raise NotJson(found.end()) from None
 
 
 def _requoted(sign: re.Match[str]) -> str:

@@ -60,17 +60,17 @@ _PLAIN = frozenset(
 )
 
 
-class Looked(NamedTuple):
+class Preloaded(NamedTuple):
     failing: str = ""
     """The command that failed: it can be run `again` after a change."""
     names: tuple[str, ...] = ()
     """The definitions that were named, by the user or by what the command printed."""
 
 
-async def look(agent: Agent, prompt: str, use: Use) -> Looked:
+async def look(agent: Agent, prompt: str, use: Use) -> Preloaded:
     """Runs what is said to fail, then opens the files that are named, where they are likeliest to matter."""
     if not watched(agent):
-        return Looked()
+        return Preloaded()
     said = prompt[:LONGEST]
     if command := _failing(agent, said):
         said += (await again(agent, command, use)).text[-LONGEST:]
@@ -83,7 +83,7 @@ async def look(agent: Agent, prompt: str, use: Use) -> Looked:
             calls += _calls(agent, path, found.text, sections, prompt)
     if calls:
         await use(Reply(tuple(calls)))
-    return Looked(command, tuple(names))
+    return Preloaded(command, tuple(names))
 
 
 async def again(agent: Agent, command: str, use: Use) -> Result:

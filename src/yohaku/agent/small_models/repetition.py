@@ -28,7 +28,7 @@ SIGN = 48
 
 
 @dataclass
-class Repeats:
+class RepetitionGuard:
     """Of one prompt's work."""
 
     hasty: bool = False

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
-from yohaku.agent.small_models.lenient_json import Unread, read
+from yohaku.agent.small_models.lenient_json import NotJson, read
 from yohaku.agent.small_models.python_calls import calls_of
 from yohaku.core.model import Call
 from yohaku.dialects.dialect import dump
@@ -102,7 +102,7 @@ class _Search:
         """A value and what it calls. What is read whole and calls nothing is passed over with all inside it."""
         try:
             value, end = read(self.text, start)
-        except Unread as unread:
+        except NotJson as unread:
             return _Found(start, self._after(start, unread), ())
         opens = _OPENS.search(self.text, max(0, start - 40), start)
         calls = _calls(value, self.mounted, bool(opens))
@@ -119,7 +119,7 @@ class _Search:
         closes = _NAMED_END.match(self.text, end)
         return closes.end() if closes else end
 
-    def _after(self, start: int, unread: Unread) -> int:
+    def _after(self, start: int, unread: NotJson) -> int:
         """Where to look next: at the next sign, until so much has been looked at again that we go on behind it."""
         self.left -= unread.at - start + TRIAL
         return start + 1 if self.left > 0 else max(start + 1, unread.at)
@@ -149,7 +149,7 @@ class _Search:
                 return tuple(found), min(len(self.text), place + len(fence))
             try:
                 value, end = read(self.text, place)
-            except Unread as unread:
+            except NotJson as unread:
                 self.left -= unread.at - place + TRIAL
                 return (), place
             self.left -= end - place
@@ -205,7 +205,7 @@ def _object(arguments: Any, schema: Mapping[str, Any] | None) -> dict[str, Any] 
     said = arguments.strip()
     try:
         value, end = read(said, 0)
-    except Unread:
+    except NotJson:
         value, end = None, 0
     if isinstance(value, dict) and end == len(said):
         return value

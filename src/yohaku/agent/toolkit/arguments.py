@@ -1,6 +1,6 @@
 """Arguments of a call, as models really give them: numbers in quotes, other tools' names, lists as JSON text.
 
-Law: what can only be meant in one way is understood; the rest is `Wrong`, and says what to give instead.
+Law: what can only be meant in one way is understood; the rest is `BadArguments`, and says what to give instead.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from yohaku.agent.toolkit.tool import Arguments, Tool
+from yohaku.agent.toolkit.tool import AgentTool, Arguments
 
 ALSO = {
     "path": ("file_path", "filepath", "filename", "file", "notebook_path", "target_file", "directory", "dir", "folder"),
@@ -30,7 +30,7 @@ ALSO = {
 """Other names for an argument, as other agents' tools have it."""
 
 
-class Wrong(Exception):
+class BadArguments(Exception):
     """What the model is told; it may try again."""
 
 
@@ -51,7 +51,7 @@ def flag(about: str = "") -> dict[str, Any]:
     return {"type": "boolean", **({"description": about} if about else {})}
 
 
-def mended(tool: Tool, given: Arguments | str) -> Arguments:
+def mended(tool: AgentTool, given: Arguments | str) -> Arguments:
     """The arguments as the tool's schema wants them."""
     if isinstance(given, str):
         given = _read(tool, given)
@@ -60,11 +60,11 @@ def mended(tool: Tool, given: Arguments | str) -> Arguments:
     for name in tool.parameters.get("required", ()):
         if name not in named:
             has = ", ".join(properties)
-            raise Wrong(f"{tool.name} needs {name!r}. Its arguments: {has}.")
+            raise BadArguments(f"{tool.name} needs {name!r}. Its arguments: {has}.")
     return {name: _as(tool, name, value, properties[name]) for name, value in named.items() if name in properties}
 
 
-def _read(tool: Tool, said: str) -> Arguments:
+def _read(tool: AgentTool, said: str) -> Arguments:
     try:
         given = json.loads(said or "{}", strict=False)
     except (ValueError, RecursionError):
@@ -74,7 +74,7 @@ def _read(tool: Tool, said: str) -> Arguments:
         return given
     if isinstance(given, str) and len(needed) == 1 and given.strip() and given.lstrip()[:1] not in "{[":
         return {needed[0]: given}
-    raise Wrong(f"The arguments of {tool.name} are not a JSON object. Its arguments: {', '.join(needed)}.")
+    raise BadArguments(f"The arguments of {tool.name} are not a JSON object. Its arguments: {', '.join(needed)}.")
 
 
 def _named(name: str, properties: dict[str, Any], given: Arguments) -> str:
@@ -85,7 +85,7 @@ def _named(name: str, properties: dict[str, Any], given: Arguments) -> str:
     return known[0] if known else name
 
 
-def _as(tool: Tool, name: str, value: Any, schema: dict[str, Any]) -> Any:
+def _as(tool: AgentTool, name: str, value: Any, schema: dict[str, Any]) -> Any:
     found: Any = value
     match schema.get("type"):
         case "integer":
@@ -97,9 +97,9 @@ def _as(tool: Tool, name: str, value: Any, schema: dict[str, Any]) -> Any:
         case "string":
             found = json.dumps(value) if isinstance(value, dict | list) else str(value)
     if found is None:
-        raise Wrong(f"{tool.name}: {name!r} is {str(value)[:40]!r}; give a {schema['type']}.")
+        raise BadArguments(f"{tool.name}: {name!r} is {str(value)[:40]!r}; give a {schema['type']}.")
     if "enum" in schema and found not in schema["enum"]:
-        raise Wrong(f"{tool.name}: {name!r} is {str(value)[:40]!r}; give one of {', '.join(schema['enum'])}.")
+        raise BadArguments(f"{tool.name}: {name!r} is {str(value)[:40]!r}; give one of {', '.join(schema['enum'])}.")
     return found
 
 

@@ -12,7 +12,7 @@ from pathlib import PurePath
 from typing import NamedTuple
 
 from yohaku.agent.toolkit.secrets import holds_secrets
-from yohaku.analysis.shell import SHELLS, Simple, simple, without_heredocs
+from yohaku.analysis.shell import SHELLS, ShellCommand, simple, without_heredocs
 
 LOOKED_AT = 10_000
 """Characters of a command, without its heredocs, in which danger is looked for; in a longer one it is assumed."""
@@ -101,7 +101,7 @@ def _dangers(command: str, depth: int) -> Iterator[Danger | None]:
         yield from _dangers(inner, depth - 1)
 
 
-def _of(one: Simple, depth: int) -> Iterator[Danger | None]:
+def _of(one: ShellCommand, depth: int) -> Iterator[Danger | None]:
     for path in (*one.writes, *one.appends):
         yield Danger("tools_disk", grave=True) if DEVICES.match(path) else None
         yield Danger("tools_home", grave=True) if _LOGIN.search(path) else None

@@ -11,81 +11,81 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from yohaku.agent.toolkit import seen_files, text_files
-from yohaku.agent.toolkit.arguments import Wrong
+from yohaku.agent.toolkit.arguments import BadArguments
 from yohaku.agent.toolkit.diffs import diff
 from yohaku.agent.toolkit.permissions import place, reading, writing
-from yohaku.agent.toolkit.text_files import Form
-from yohaku.agent.toolkit.tool import Bench
+from yohaku.agent.toolkit.text_files import TextFormat
+from yohaku.agent.toolkit.tool import ToolContext
 
 LARGEST = 32 * 1024 * 1024
 _NUMBERS = re.compile(r"^[ \t]{0,8}\d{1,7}(?:\t|→)", re.MULTILINE)
 
 
-class Refused(Exception):
+class EditRefused(Exception):
     """The user does not want it."""
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class PlannedEdit:
     path: Path
     name: str
     data: bytes | None
     """None where there is no file yet."""
     text: str
-    form: Form
+    form: TextFormat
 
 
-def draft(bench: Bench, said: str, *, new: bool = False) -> Draft:
+def draft(bench: ToolContext, said: str, *, new: bool = False) -> PlannedEdit:
     """The file as it is. With `new` it need not exist."""
     path = place(bench, said)
     name = bench.files.name(path)
     closed = not bench.files.knows(path) and reading(bench, "edit", path) is not None
     if closed and not (new and not path.exists()):  # what is told of a failed edit would show what is in it
-        raise Wrong(f"{name} has not been read, and may not be without asking: read it first.")
+        raise BadArguments(f"{name} has not been read, and may not be without asking: read it first.")
     if path.is_dir():
-        raise Wrong(f"{name} is a folder: give a file.")
+        raise BadArguments(f"{name} is a folder: give a file.")
     if not path.exists():
         if new:
-            return Draft(path, name, None, "", Form())
-        raise Wrong(missing(bench, path))
+            return PlannedEdit(path, name, None, "", TextFormat())
+        raise BadArguments(missing(bench, path))
     if not path.is_file() or path.stat().st_size > LARGEST:
-        raise Wrong(f"{name} is no ordinary file, or too large to edit here: use a command.")
+        raise BadArguments(f"{name} is no ordinary file, or too large to edit here: use a command.")
     data = path.read_bytes()
     found = text_files.read(data)
     if found is None:
-        raise Wrong(f"{name} is not text: it cannot be edited here.")
+        raise BadArguments(f"{name} is not text: it cannot be edited here.")
     bench.files.check(path, data)
-    return Draft(path, name, data, *found)
+    return PlannedEdit(path, name, data, *found)
 
 
-async def save(bench: Bench, tool: str, was: Draft, text: str) -> str:
+async def save(bench: ToolContext, tool: str, was: PlannedEdit, text: str) -> str:
     """The difference, once it is written."""
     try:
         data = was.form.encode(text)
     except UnicodeEncodeError as why:
         letter = text[why.start : why.start + 1]
-        raise Wrong(f"{was.name} is in {was.form.name}, which has no {letter!r}: leave it out.") from None
+        raise BadArguments(f"{was.name} is in {was.form.name}, which has no {letter!r}: leave it out.") from None
     told = diff(was.text, text, was.name) if was.data is not None else diff("", text, was.name)
     if not await bench.allow(writing(bench, tool, was.path, told)):
-        raise Refused
+        raise EditRefused
     if was.path.resolve() != was.path:
-        raise Wrong(f"{was.name} leads elsewhere by now: nothing was written.")
+        raise BadArguments(f"{was.name} leads elsewhere by now: nothing was written.")
     now = was.path.read_bytes() if was.path.exists() else None
     if now != was.data:  # the user took their time, and something else wrote
         bench.files.forget(was.path)
-        raise Wrong(f"{was.name} has changed just now. Read it again, then edit.")
+        raise BadArguments(f"{was.name} has changed just now. Read it again, then edit.")
     seen_files.write(was.path, data)
     bench.files.saw(was.path, data)
     return told
 
 
-def replaced(was: Draft, text: str, old: str, new: str, everywhere: bool = False) -> str:
-    """The text with one piece of it exchanged; `Wrong` where it is not there, or there more than once."""
+def replaced(was: PlannedEdit, text: str, old: str, new: str, everywhere: bool = False) -> str:
+    """The text with one piece of it exchanged; `BadArguments` where it is not there, or there more than once."""
     if old == new:
-        raise Wrong("old_string and new_string are the same: nothing to change.")
+        raise BadArguments("old_string and new_string are the same: nothing to change.")
     if not old:
         if text:
-            raise Wrong(f"old_string is empty, but {was.name} is not: give the lines to replace.")
+            raise BadArguments(f"old_string is empty, but {was.name} is not: give the lines to replace.")
         return new
     for ours, theirs in _readings(old, new, was.form.newline):
         count = text.count(ours)
@@ -93,11 +93,11 @@ def replaced(was: Draft, text: str, old: str, new: str, everywhere: bool = False
             return text.replace(ours, theirs)
         if count:
             lines = _lines_with(text, ours)
-            raise Wrong(
+            raise BadArguments(
                 f"old_string stands {count} times in {was.name}, at lines {lines}. Give more lines around it so that "
                 "it is unique, or set replace_all."
             )
-    raise Wrong(f"old_string is not in {was.name}. {_nearest(text, old)}")
+    raise BadArguments(f"old_string is not in {was.name}. {_nearest(text, old)}")
 
 
 def _readings(old: str, new: str, newline: str) -> list[tuple[str, str]]:
@@ -116,7 +116,7 @@ def _ended(text: str, newline: str) -> str:
     return text.replace("\r\n", "\n").replace("\n", newline)
 
 
-def ended_like(text: str, form: Form) -> str:
+def ended_like(text: str, form: TextFormat) -> str:
     """A text a model wrote, with the line ends of the file it goes into."""
     return _ended(text, form.newline) if form.newline != "\n" else text
 
@@ -171,7 +171,7 @@ def _alike(line: str, words: set[str]) -> float:
     return len(words & others) / len(words | others) if words and others else 0.0
 
 
-def missing(bench: Bench, path: Path) -> str:
+def missing(bench: ToolContext, path: Path) -> str:
     """That a file is not there, and which one may be meant."""
     from difflib import get_close_matches
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from yohaku.agent.toolkit import text_files
-from yohaku.agent.toolkit.text_files import Form
+from yohaku.agent.toolkit.text_files import TextFormat
 
 WHOLE = 8 * 1024 * 1024
 """Bytes of a file that is read in one go."""
@@ -21,13 +21,13 @@ WIDTH = 2000
 BLOCK = 1 << 20
 
 
-class Page(NamedTuple):
+class FileLines(NamedTuple):
     lines: list[str]
     first: int
     """The number of the first one, from 1."""
     total: int | None
     """Lines of the file; None where that would take long to know."""
-    form: Form
+    form: TextFormat
     data: bytes | None = None
     """All of it, where it was read in one go."""
     text: str = ""
@@ -39,7 +39,7 @@ class Page(NamedTuple):
         return after if self.total is None or after <= self.total else None
 
 
-def page(path: Path, first: int, most: int, size: int) -> Page | None:
+def page(path: Path, first: int, most: int, size: int) -> FileLines | None:
     """`most` lines from `first` on, in `size` bytes or so; None for what is no text."""
     length = path.stat().st_size
     with path.open("rb") as file:
@@ -52,7 +52,7 @@ def page(path: Path, first: int, most: int, size: int) -> Page | None:
     return None if form.wide else _from_blocks(path, form, first, most, size, length)
 
 
-def _from_whole(data: bytes, first: int, most: int, size: int) -> Page | None:
+def _from_whole(data: bytes, first: int, most: int, size: int) -> FileLines | None:
     found = text_files.read(data)
     if found is None:
         return None
@@ -64,10 +64,10 @@ def _from_whole(data: bytes, first: int, most: int, size: int) -> Page | None:
         shown.append(line)
         if size < 0:
             break
-    return Page(shown, first, len(lines), form, data, text)
+    return FileLines(shown, first, len(lines), form, data, text)
 
 
-def _from_blocks(path: Path, form: Form, first: int, most: int, size: int, length: int) -> Page:
+def _from_blocks(path: Path, form: TextFormat, first: int, most: int, size: int, length: int) -> FileLines:
     shown: list[str] = []
     for raw in _lines(path, first - 1):
         size -= len(raw) + 1
@@ -75,7 +75,7 @@ def _from_blocks(path: Path, form: Form, first: int, most: int, size: int, lengt
         if len(shown) >= most or size < 0:
             break
     total = _count(path) if length <= COUNTED else None
-    return Page(shown, first, total, form)
+    return FileLines(shown, first, total, form)
 
 
 def _lines(path: Path, skip: int) -> Iterator[bytes]:

@@ -65,7 +65,7 @@ def _expanded(pattern: str) -> list[str]:
     return done + waiting
 
 
-class Rule(NamedTuple):
+class IgnoreRule(NamedTuple):
     """A line of a .gitignore."""
 
     matches: Matches
@@ -74,9 +74,9 @@ class Rule(NamedTuple):
     folders: bool
 
 
-def rules(text: str) -> list[Rule]:
+def rules(text: str) -> list[IgnoreRule]:
     """The last one first: it decides."""
-    found: list[Rule] = []
+    found: list[IgnoreRule] = []
     for line in text.splitlines()[:5_000]:
         said = line.rstrip() if not line.endswith("\\ ") else line
         if not said or said.startswith("#") or len(said) > 1_000:
@@ -90,7 +90,7 @@ def rules(text: str) -> list[Rule]:
         if not said:
             continue
         inside = said + "/*" if said.endswith("**") and said != "**" else said
-        found.append(Rule(_anchored(inside) if anchored else glob(inside), keeps, folders))
+        found.append(IgnoreRule(_anchored(inside) if anchored else glob(inside), keeps, folders))
     return found[::-1]
 
 

@@ -19,7 +19,7 @@ LEAST = 64
 
 
 @dataclass(slots=True)
-class Room:
+class OutputBudget:
     tokens: int
     meter: Meter
     spent: int = 0
@@ -30,13 +30,13 @@ class Room:
         return max(LEAST, self.tokens - self.spent)
 
 
-_ROOM: ContextVar[Room | None] = ContextVar("room", default=None)
+_ROOM: ContextVar[OutputBudget | None] = ContextVar("room", default=None)
 
 
 @contextmanager
-def open(tokens: int, meter: Meter) -> Iterator[Room]:  # noqa: A001
+def open(tokens: int, meter: Meter) -> Iterator[OutputBudget]:  # noqa: A001
     """Within it, tools give at most so many tokens, all together."""
-    room = Room(tokens, meter)
+    room = OutputBudget(tokens, meter)
     before = _ROOM.set(room)
     try:
         yield room

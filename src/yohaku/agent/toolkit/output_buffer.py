@@ -13,7 +13,7 @@ SPILLED = 64 * 1024 * 1024
 """Bytes that are kept on disk at most."""
 
 
-class Sink:
+class OutputBuffer:
     def __init__(self, size: int) -> None:
         """`size`: bytes that may be shown."""
         self.total = 0
@@ -25,7 +25,7 @@ class Sink:
         self._closed = False
         self._feeding = threading.Lock()
 
-    def __enter__(self) -> Sink:
+    def __enter__(self) -> OutputBuffer:
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -14,13 +14,13 @@ from typing import Literal, TypeAlias
 from yohaku.agent.toolkit.danger import danger
 from yohaku.agent.toolkit.permission_patterns import keys
 from yohaku.agent.toolkit.secrets import holds_secrets, redact
-from yohaku.agent.toolkit.stored_permissions import Allowance, Allowances
-from yohaku.agent.toolkit.tool import Ask, Bench
+from yohaku.agent.toolkit.stored_permissions import StoredPermission, StoredPermissions
+from yohaku.agent.toolkit.tool import PermissionRequest, ToolContext
 from yohaku.messages.agent import say
 
 Mode: TypeAlias = Literal["ask", "yolo", "read-only"]
 Answer: TypeAlias = Literal["once", "always", "no"]
-Surface: TypeAlias = Callable[[Ask], Awaitable[Answer]]
+Surface: TypeAlias = Callable[[PermissionRequest], Awaitable[Answer]]
 
 EDITS = "edits in the project"
 REFUSED = "The user did not allow this. Do not try it in another way: go on without it, or say what you would do."
@@ -30,18 +30,18 @@ class Permissions:
     def __init__(
         self,
         mode: Mode = "ask",
-        kept: Allowances | None = None,
+        kept: StoredPermissions | None = None,
         tell: Callable[[str, bool], None] = lambda what, kept: None,
     ) -> None:
         """`tell` hears what was allowed for good, and whether that is kept for the next time."""
         self.mode: Mode = mode
         self._kept = kept if mode == "ask" else None
         self._tell = tell
-        self._always: set[Allowance] = set()
+        self._always: set[StoredPermission] = set()
         """For this run only: what could not be kept."""
         self._asking = asyncio.Lock()
 
-    def verdict(self, ask: Ask) -> bool | None:
+    def verdict(self, ask: PermissionRequest) -> bool | None:
         """None where the user is to be asked."""
         if ask.kind == "inner":
             return True
@@ -54,7 +54,7 @@ class Permissions:
         allowed = self._always.union(self._kept.rows() if self._kept else ())
         return True if allowed.issuperset(_wanted(ask)) else None
 
-    async def decide(self, ask: Ask, surface: Surface | None = None) -> bool:
+    async def decide(self, ask: PermissionRequest, surface: Surface | None = None) -> bool:
         """One question at a time: what is answered for good may settle the next one too. Nobody there: no."""
         verdict = self.verdict(ask)
         if verdict is not None:
@@ -68,18 +68,18 @@ class Permissions:
                 self._remember(ask)
             return answer in ("once", "always")
 
-    def _remember(self, ask: Ask) -> None:
+    def _remember(self, ask: PermissionRequest) -> None:
         kept = self._kept is not None and self._kept.add(_wanted(ask))
         if not kept:
             self._always.update(_wanted(ask))
         self._tell(ask.remember, kept)
 
 
-def _wanted(ask: Ask) -> tuple[Allowance, ...]:
-    return tuple(Allowance(ask.kind, key) for key in ask.keys)
+def _wanted(ask: PermissionRequest) -> tuple[StoredPermission, ...]:
+    return tuple(StoredPermission(ask.kind, key) for key in ask.keys)
 
 
-def place(bench: Bench, said: str) -> Path:
+def place(bench: ToolContext, said: str) -> Path:
     """Where a path really leads. `ValueError` for what cannot be one."""
     text = said.strip().removeprefix("file://")
     if not text or "\0" in text:
@@ -102,19 +102,19 @@ def _as_written(path: Path) -> Path:
         return path
 
 
-def reading(bench: Bench, tool: str, path: Path) -> Ask | None:
+def reading(bench: ToolContext, tool: str, path: Path) -> PermissionRequest | None:
     """None where nobody needs to be asked."""
     if holds_secrets(str(path)):
         why = say("tools_secret", bench.lang)
-        return Ask("read", tool, f"{tool} {bench.files.name(path)}", str(path), danger=why)
+        return PermissionRequest("read", tool, f"{tool} {bench.files.name(path)}", str(path), danger=why)
     if path.is_relative_to(bench.root.resolve()):
         return None
     folder = str(path if path.is_dir() else path.parent)
     always = say("tools_always_folder", bench.lang, folder=folder)
-    return Ask("read", tool, f"{tool} {path}", str(path), remember=always, keys=(folder,))
+    return PermissionRequest("read", tool, f"{tool} {path}", str(path), remember=always, keys=(folder,))
 
 
-def writing(bench: Bench, tool: str, path: Path, diff: str) -> Ask:
+def writing(bench: ToolContext, tool: str, path: Path, diff: str) -> PermissionRequest:
     title, why, grave = f"{tool} {bench.files.name(path)}", "", False
     diff = redact(diff)
     if not path.is_relative_to(bench.root.resolve()):
@@ -125,23 +125,23 @@ def writing(bench: Bench, tool: str, path: Path, diff: str) -> Ask:
     elif holds_secrets(str(path)):
         why = "tools_secret"
     if why:
-        return Ask("write", tool, title, diff, danger=say(why, bench.lang), grave=grave)
-    return Ask("write", tool, title, diff, remember=say("tools_always_edits", bench.lang), keys=(EDITS,))
+        return PermissionRequest("write", tool, title, diff, danger=say(why, bench.lang), grave=grave)
+    return PermissionRequest("write", tool, title, diff, remember=say("tools_always_edits", bench.lang), keys=(EDITS,))
 
 
 SYSTEM = tuple((name,) for name in "etc boot usr bin sbin lib lib64 dev proc sys System Library Windows".split())
 
 
-def running(bench: Bench, command: str) -> Ask:
+def running(bench: ToolContext, command: str) -> PermissionRequest:
     title = " ".join(command.split())
     title = title if len(title) <= 100 else title[:99] + "…"
     found = danger(command)
     if found:
-        return Ask("run", "bash", title, command, danger=say(found.why, bench.lang), grave=found.grave)
+        return PermissionRequest("run", "bash", title, command, danger=say(found.why, bench.lang), grave=found.grave)
     known = keys(command, bench.root.resolve())
     always = ""
     if len(known) == 1 and not any(mark in command for mark in ("&&", "||", ";", "|")):
         exactly = known[0].startswith("=")
         name = "tools_always_exactly" if exactly else "tools_always_command"
         always = say(name, bench.lang, words=known[0].removeprefix("="))
-    return Ask("run", "bash", title, command, remember=always, keys=known)
+    return PermissionRequest("run", "bash", title, command, remember=always, keys=known)

@@ -10,14 +10,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from yohaku.agent.toolkit.globs import Rule, rules
+from yohaku.agent.toolkit.globs import IgnoreRule, rules
 
 SKIPPED = frozenset(
     ".git .hg .svn node_modules __pycache__ .mypy_cache .ruff_cache .pytest_cache .tox .nox .eggs .DS_Store".split()
 )
 
 
-class Found(NamedTuple):
+class ProjectFile(NamedTuple):
     parts: tuple[str, ...]
     """From where the walk began."""
     entry: os.DirEntry[str]
@@ -30,11 +30,11 @@ class Found(NamedTuple):
 class _Folder(NamedTuple):
     path: Path
     parts: tuple[str, ...]
-    rules: tuple[tuple[int, list[Rule]], ...]
+    rules: tuple[tuple[int, list[IgnoreRule]], ...]
     """Each with how many of the parts stand above its .gitignore, the nearest first. Negative where it lies above."""
 
 
-def walk(top: Path, root: Path) -> Iterator[Found]:
+def walk(top: Path, root: Path) -> Iterator[ProjectFile]:
     """Files below `top`, folder by folder, sorted; links to files are among them, links to folders are not entered."""
     above, base = _above(top, root)
     waiting = [_Folder(top, (), above)]
@@ -60,7 +60,7 @@ def walk(top: Path, root: Path) -> Iterator[Found]:
             if into:
                 below.append(_Folder(folder.path / entry.name, parts, ruled))
             elif not entry.is_symlink() or _leads_to_a_file(entry):
-                yield Found(parts, entry)
+                yield ProjectFile(parts, entry)
         waiting += reversed(below)
 
 
@@ -71,12 +71,12 @@ def _leads_to_a_file(link: os.DirEntry[str]) -> bool:
         return False
 
 
-def _above(top: Path, root: Path) -> tuple[tuple[tuple[int, list[Rule]], ...], tuple[str, ...] | None]:
+def _above(top: Path, root: Path) -> tuple[tuple[tuple[int, list[IgnoreRule]], ...], tuple[str, ...] | None]:
     """The rules of the folders from the project down to `top`; None where `top` itself is ignored: it is asked for."""
     if not top.is_relative_to(root):
         return (), ()
     parts = top.relative_to(root).parts
-    found: tuple[tuple[int, list[Rule]], ...] = ()
+    found: tuple[tuple[int, list[IgnoreRule]], ...] = ()
     for depth in range(len(parts)):
         folder = root.joinpath(*parts[:depth])
         if (folder / ".gitignore").is_file():
@@ -86,7 +86,9 @@ def _above(top: Path, root: Path) -> tuple[tuple[tuple[int, list[Rule]], ...], t
     return found, parts
 
 
-def _ignored(whole: tuple[str, ...], folder: bool, ruled: tuple[tuple[int, list[Rule]], ...], offset: int) -> bool:
+def _ignored(
+    whole: tuple[str, ...], folder: bool, ruled: tuple[tuple[int, list[IgnoreRule]], ...], offset: int
+) -> bool:
     """`whole` from the project on; depths count from `offset` parts below it."""
     for depth, lines in ruled:
         path = whole[depth + offset :]
@@ -96,7 +98,7 @@ def _ignored(whole: tuple[str, ...], folder: bool, ruled: tuple[tuple[int, list[
     return False
 
 
-def _read(folder: Path) -> list[Rule]:
+def _read(folder: Path) -> list[IgnoreRule]:
     try:
         with (folder / ".gitignore").open("rb") as file:
             return rules(file.read(200_000).decode("utf-8", "replace"))

@@ -8,11 +8,11 @@ from __future__ import annotations
 import asyncio
 from typing import IO
 
-from yohaku.agent.toolkit.tool import Bench
+from yohaku.agent.toolkit.tool import ToolContext
 from yohaku.core.errors import StoreFailed
 
 
-async def keep(bench: Bench, original: str | IO[bytes]) -> str:
+async def keep(bench: ToolContext, original: str | IO[bytes]) -> str:
     """`; ref=…`, to be put into a note; nothing where there is no store."""
     session = bench.session
     if session is None:

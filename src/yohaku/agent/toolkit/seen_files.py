@@ -24,7 +24,7 @@ TELLING = 4_000
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class SeenFile:
     stamp: tuple[int, int, int]
     digest: bytes = b""
     text: str | None = None
@@ -39,10 +39,10 @@ class Stale(Exception):
         super().__init__(told if difference else f"{said}. Read it again, then edit.")
 
 
-class Files:
+class SeenFiles:
     def __init__(self, root: Path) -> None:
         self.root = root.resolve()
-        self._seen: OrderedDict[Path, Seen] = OrderedDict()
+        self._seen: OrderedDict[Path, SeenFile] = OrderedDict()
         self._told: dict[Path, tuple[int, int, int] | None] = {}
         self._held = 0
 
@@ -68,7 +68,7 @@ class Files:
             return
         text = _text(data) if data is not None and len(data) <= REMEMBERED else None
         self.forget(path)
-        self._seen[path] = Seen(now, _digest(data), text)
+        self._seen[path] = SeenFile(now, _digest(data), text)
         self._held += len(text or "")
         while self._held > TOGETHER:
             self._drop_oldest()
@@ -106,7 +106,7 @@ class Files:
             found.append(self.name(path) if now else f"{self.name(path)} (deleted)")
         return tuple(found)
 
-    def _same(self, path: Path, seen: Seen, now: tuple[int, int, int]) -> bool:
+    def _same(self, path: Path, seen: SeenFile, now: tuple[int, int, int]) -> bool:
         """Only touched, or written again with what it had."""
         if not seen.digest or now[1] != seen.stamp[1] or now[1] > HASHED:
             return False
@@ -115,7 +115,7 @@ class Files:
         except OSError:
             return False
         if same:
-            self._seen[path] = Seen(now, seen.digest, seen.text)
+            self._seen[path] = SeenFile(now, seen.digest, seen.text)
         return same
 
     def _drop_oldest(self) -> None:
@@ -123,7 +123,7 @@ class Files:
         for path, seen in self._seen.items():
             if seen.text:
                 self._held -= len(seen.text)
-                self._seen[path] = Seen(seen.stamp, seen.digest)
+                self._seen[path] = SeenFile(seen.stamp, seen.digest)
                 return
 
 

@@ -23,7 +23,7 @@ MOST = 500
 KINDS = ("read", "write", "run", "net")
 
 
-class Allowance(NamedTuple):
+class StoredPermission(NamedTuple):
     kind: str
     key: str
 
@@ -40,19 +40,19 @@ class Allowance(NamedTuple):
         return say(name, lang, words=self.key.removeprefix("="))
 
 
-class Allowances:
+class StoredPermissions:
     def __init__(self, folder: Path, root: Path) -> None:
         self.path = folder / NAME
         self._project = str(root.resolve())
         self._apart = folder != Path() and not folder.resolve().is_relative_to(root.resolve())
 
-    def rows(self) -> tuple[Allowance, ...]:
+    def rows(self) -> tuple[StoredPermission, ...]:
         """The oldest first."""
         said = self._projects().get(self._project)
         rows = said if isinstance(said, list) else []
-        return tuple(Allowance(*row) for row in rows if _sound(row))
+        return tuple(StoredPermission(*row) for row in rows if _sound(row))
 
-    def add(self, new: Iterable[Allowance]) -> bool:
+    def add(self, new: Iterable[StoredPermission]) -> bool:
         """Whether all of it is kept: never a command with a secret in it, and nothing where there is no safe place."""
         added = tuple(new)
         if not self._apart or any(redact(row.key) != row.key for row in added):
@@ -63,7 +63,7 @@ class Allowances:
             return False
         return True
 
-    def forget(self, gone: Iterable[Allowance]) -> None:
+    def forget(self, gone: Iterable[StoredPermission]) -> None:
         """`OSError` where the file cannot be written: then it still stands."""
         less = set(gone)
         self._write(tuple(row for row in self.rows() if row not in less))
@@ -78,7 +78,7 @@ class Allowances:
         projects = said.get("projects") if isinstance(said, dict) else None
         return projects if isinstance(projects, dict) else {}
 
-    def _write(self, rows: tuple[Allowance, ...]) -> None:
+    def _write(self, rows: tuple[StoredPermission, ...]) -> None:
         others = {name: each for name, each in self._projects().items() if name != self._project}
         projects = {**others, **({self._project: rows} if rows else {})}
         text = json.dumps({"projects": projects}, indent=1)

@@ -28,7 +28,7 @@ _TOGETHER = re.compile(r"[一-鿿々。、（）「」！？ー]{2}")
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 
 
-class Form(NamedTuple):
+class TextFormat(NamedTuple):
     """How a text is written down."""
 
     encoding: str = "utf-8"
@@ -54,23 +54,23 @@ class Form(NamedTuple):
         return data.removeprefix(self.bom).decode(self.encoding)
 
 
-def form_of(data: bytes) -> Form | None:
+def form_of(data: bytes) -> TextFormat | None:
     """How these bytes are to be read, judged by their beginning; None for what is no text."""
     sample = data[:SAMPLE]
     for bom, encoding in BOMS:
         if sample.startswith(bom):
             whole = sample[: len(sample) - (len(sample) - len(bom)) % 4] if "-" in encoding[4:] else sample
-            return Form(encoding, bom, _newline(whole.removeprefix(bom).decode(encoding, "replace").encode()))
+            return TextFormat(encoding, bom, _newline(whole.removeprefix(bom).decode(encoding, "replace").encode()))
     if b"\0" in sample or len(_CONTROL.findall(sample)) > len(sample) // 50:
         return None
     newline = _newline(sample)
     if len(data) > SAMPLE and b"\n" in sample:
         sample = sample[: sample.rindex(b"\n")]
     encoding = _guess(sample)
-    return Form(encoding, b"", newline) if encoding else None
+    return TextFormat(encoding, b"", newline) if encoding else None
 
 
-def read(data: bytes) -> tuple[str, Form] | None:
+def read(data: bytes) -> tuple[str, TextFormat] | None:
     """The whole text; None for what is none."""
     form = form_of(data)
     if form is None:

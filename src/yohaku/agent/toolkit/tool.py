@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 if TYPE_CHECKING:
-    from yohaku.agent.toolkit.seen_files import Files
+    from yohaku.agent.toolkit.seen_files import SeenFiles
     from yohaku.session.session import Session
 
 Kind: TypeAlias = Literal["read", "write", "run", "net", "inner"]
@@ -21,7 +21,7 @@ Arguments: TypeAlias = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class ToolResult:
     """What a tool gives back."""
 
     text: str
@@ -35,7 +35,7 @@ class Given:
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
+class PermissionRequest:
     """A permission asked for."""
 
     kind: Kind
@@ -54,12 +54,12 @@ class Ask:
     """Asked even of a user who wants no questions."""
 
 
-class Bench(Protocol):
+class ToolContext(Protocol):
     """What a tool may use."""
 
     root: Path
     """The project; nothing outside is touched without being allowed."""
-    files: Files
+    files: SeenFiles
     session: Session | None
     lang: str
     todo: list[tuple[str, str]]
@@ -68,7 +68,7 @@ class Bench(Protocol):
     def show(self, text: str) -> None:
         """A piece of output, at once, on the user's screen."""
 
-    async def allow(self, ask: Ask) -> bool: ...
+    async def allow(self, ask: PermissionRequest) -> bool: ...
 
     async def question(self, text: str, choices: tuple[str, ...] = ()) -> str:
         """What the user answers; empty where nobody is there."""
@@ -78,14 +78,14 @@ class Bench(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Tool:
+class AgentTool:
     name: str
     about: str
     """What the model is told: short, in English."""
     parameters: dict[str, Any]
     """JSON schema of an object."""
     kind: Kind
-    run: Callable[[Bench, Arguments], Awaitable[Given]]
+    run: Callable[[ToolContext, Arguments], Awaitable[ToolResult]]
     title: Callable[[Arguments], str]
     """One line for people: what a call with these arguments does."""
     brief: str = ""

@@ -11,14 +11,14 @@ from importlib import import_module
 from typing import Any, Literal
 
 from yohaku.agent.toolkit import output_budget
-from yohaku.agent.toolkit.arguments import Wrong, mended
-from yohaku.agent.toolkit.edits import Refused
+from yohaku.agent.toolkit.arguments import BadArguments, mended
+from yohaku.agent.toolkit.edits import EditRefused
 from yohaku.agent.toolkit.permissions import REFUSED
 from yohaku.agent.toolkit.secrets import redact
 from yohaku.agent.toolkit.seen_files import Stale
-from yohaku.agent.toolkit.tool import Arguments, Bench, Given, Tool
+from yohaku.agent.toolkit.tool import AgentTool, Arguments, ToolContext, ToolResult
 from yohaku.core.errors import YohakuError
-from yohaku.core.model import Call, Result, Text, Use
+from yohaku.core.model import Call, Result, Text, ToolUse
 from yohaku.dialects import dialect_named
 from yohaku.passes.one_line_results import line
 
@@ -37,17 +37,17 @@ FULL = (
 )
 
 
-def tools_for(tier: Literal["small", "full"]) -> tuple[Tool, ...]:
+def tools_for(tier: Literal["small", "full"]) -> tuple[AgentTool, ...]:
     return tuple(map(tool_named, SMALL if tier == "small" else FULL))
 
 
 @cache
-def tool_named(name: str) -> Tool:
-    tool: Tool = import_module(f"yohaku.agent.tools.{name}").TOOL
+def tool_named(name: str) -> AgentTool:
+    tool: AgentTool = import_module(f"yohaku.agent.tools.{name}").TOOL
     return tool
 
 
-def definitions(tools: tuple[Tool, ...], dialect: str, brief: bool = False) -> list[dict[str, Any]]:
+def definitions(tools: tuple[AgentTool, ...], dialect: str, brief: bool = False) -> list[dict[str, Any]]:
     """The `tools` of a request in this dialect. Brief ones say what a small window has room for."""
     told = [(tool.name, tool.brief or tool.about if brief else tool.about, _schema(tool, brief)) for tool in tools]
     match dialect_named(dialect).name:
@@ -64,7 +64,7 @@ def definitions(tools: tuple[Tool, ...], dialect: str, brief: bool = False) -> l
             return [{"type": "function", "function": dict(zip(keys, each, strict=True))} for each in told]
 
 
-def _schema(tool: Tool, brief: bool) -> dict[str, Any]:
+def _schema(tool: AgentTool, brief: bool) -> dict[str, Any]:
     if not brief:
         return tool.parameters
     said = {
@@ -74,19 +74,19 @@ def _schema(tool: Tool, brief: bool) -> dict[str, Any]:
     return {**tool.parameters, "properties": said}
 
 
-async def use(tool: Tool, bench: Bench, arguments: Arguments | str) -> Given:
+async def use(tool: AgentTool, bench: ToolContext, arguments: Arguments | str) -> ToolResult:
     """Runs a tool on what a model gave it. What is told is free of secrets, and taken from the room."""
     try:
         given = await tool.run(bench, mended(tool, arguments))
-    except Refused:
-        given = Given(REFUSED, error=True)
-    except (Wrong, Stale, YohakuError) as why:
-        given = Given(str(why), error=True)
+    except EditRefused:
+        given = ToolResult(REFUSED, error=True)
+    except (BadArguments, Stale, YohakuError) as why:
+        given = ToolResult(str(why), error=True)
     except OSError as why:
-        given = Given(f"{why.strerror or why}: {why.filename or tool.name}", error=True)
+        given = ToolResult(f"{why.strerror or why}: {why.filename or tool.name}", error=True)
     except (ValueError, RecursionError, MemoryError) as why:
-        given = Given(f"{tool.name} failed: {str(why) or type(why).__name__}", error=True)
-    given = Given(redact(given.text), given.error, redact(given.diff), given.cut, given.media)
+        given = ToolResult(f"{tool.name} failed: {str(why) or type(why).__name__}", error=True)
+    given = ToolResult(redact(given.text), given.error, redact(given.diff), given.cut, given.media)
     output_budget.take(given.text)
     return given
 
@@ -94,4 +94,4 @@ async def use(tool: Tool, bench: Bench, arguments: Arguments | str) -> Given:
 def one_line(name: str, arguments: Arguments | str, text: str, error: bool = False) -> str:
     """What a call did, in one line: `Read: main.go (500 lines, Go)`."""
     said = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
-    return line(Use(Call("", name, said), Result((Text(text),), error)), text)
+    return line(ToolUse(Call("", name, said), Result((Text(text),), error)), text)

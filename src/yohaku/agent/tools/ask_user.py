@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from yohaku.agent.toolkit.arguments import takes, text
-from yohaku.agent.toolkit.tool import Arguments, Bench, Given, Tool
+from yohaku.agent.toolkit.tool import AgentTool, Arguments, ToolContext, ToolResult
 
 NOBODY = "Nobody is there to answer. Decide yourself, and say what you assumed."
 
 
-async def run(bench: Bench, given: Arguments) -> Given:
+async def run(bench: ToolContext, given: Arguments) -> ToolResult:
     answer = await bench.question(given["question"], tuple(map(str, given.get("choices", ()))))
-    return Given(answer.strip() or NOBODY)
+    return ToolResult(answer.strip() or NOBODY)
 
 
-TOOL = Tool(
+TOOL = AgentTool(
     "ask_user",
     "Ask the user, in their language, when only they can decide and a wrong guess would cost much.",
     takes("question", question=text(), choices={"type": "array", "items": text()}),

@@ -14,12 +14,12 @@ import time
 from asyncio.subprocess import DEVNULL, Process
 
 from yohaku.agent.toolkit import output_budget, text_files
-from yohaku.agent.toolkit.arguments import Wrong, number, takes, text
-from yohaku.agent.toolkit.output_buffer import SPILLED, Sink
+from yohaku.agent.toolkit.arguments import BadArguments, number, takes, text
+from yohaku.agent.toolkit.output_buffer import SPILLED, OutputBuffer
 from yohaku.agent.toolkit.permissions import REFUSED, running
 from yohaku.agent.toolkit.save_output import keep, size
 from yohaku.agent.toolkit.secrets import Redacting
-from yohaku.agent.toolkit.tool import Arguments, Bench, Given, Tool
+from yohaku.agent.toolkit.tool import AgentTool, Arguments, ToolContext, ToolResult
 
 CAP = 30 * 1024
 """Bytes of output the model is given at most."""
@@ -41,14 +41,14 @@ _LEFT: set[int] = set()
 """Groups of processes that still hold the output of a command that is over."""
 
 
-async def run(bench: Bench, given: Arguments) -> Given:
+async def run(bench: ToolContext, given: Arguments) -> ToolResult:
     command = given["command"]
     if not command.strip() or "\0" in command:
-        raise Wrong("The command is empty.")
+        raise BadArguments("The command is empty.")
     patience = min(LONGEST, max(1, given.get("timeout", PATIENCE)))
     if not await bench.allow(running(bench, command)):
-        return Given(REFUSED, error=True)
-    sink = Sink(output_budget.size(CAP))
+        return ToolResult(REFUSED, error=True)
+    sink = OutputBuffer(output_budget.size(CAP))
     process, reader = await _start(bench, command, sink)
     with sink:
         late = await _over(process, patience)
@@ -68,7 +68,7 @@ async def _over(process: Process, patience: int) -> int:
             await _end(process)
 
 
-async def _start(bench: Bench, command: str, sink: Sink) -> tuple[Process, _Reader]:
+async def _start(bench: ToolContext, command: str, sink: OutputBuffer) -> tuple[Process, _Reader]:
     ours, theirs = os.pipe()
     try:
         process = await asyncio.create_subprocess_exec(
@@ -113,7 +113,7 @@ class _Reader:
     """Reads what is printed, in a thread of its own: until nobody holds the pipe, also after the call is over, so that
     what was left running in the background does not stop at a full pipe."""
 
-    def __init__(self, pipe: int, group: int, sink: Sink, bench: Bench) -> None:
+    def __init__(self, pipe: int, group: int, sink: OutputBuffer, bench: ToolContext) -> None:
         self._pipe, self._group, self._sink, self._bench = pipe, group, sink, bench
         self._loop = asyncio.get_running_loop()
         self._ended = asyncio.Event()
@@ -173,7 +173,7 @@ class _Reader:
             pass
 
 
-async def _given(bench: Bench, sink: Sink, code: int, late: int, held: bool) -> Given:
+async def _given(bench: ToolContext, sink: OutputBuffer, code: int, late: int, held: bool) -> ToolResult:
     notes = [_ending(code, late)] if code or late else []
     notes += ["[something still runs in the background; its later output is not read]"] if held else []
     head, tail = (
@@ -181,7 +181,7 @@ async def _given(bench: Bench, sink: Sink, code: int, late: int, held: bool) -> 
     )
     told = "\n".join(filter(None, [head.rstrip("\n"), *notes]))
     if not sink.full and output_budget.fits(told):
-        return Given(told or "(no output)", error=bool(code or late))
+        return ToolResult(told or "(no output)", error=bool(code or late))
     spill = sink.spilled()
     ref = await keep(bench, head if spill is None else spill)
     kept = f" (the first {size(SPILLED)} kept)" if sink.total > SPILLED else ""
@@ -191,7 +191,7 @@ async def _given(bench: Bench, sink: Sink, code: int, late: int, held: bool) -> 
         last = tail[tail.index("\n") + 1 :] if "\n" in tail[:-1] else tail
         told = "\n".join([first, note, last.rstrip("\n"), *notes])
     shown, _ = output_budget.ends(told, note)
-    return Given(shown, error=bool(code or late), cut=True)
+    return ToolResult(shown, error=bool(code or late), cut=True)
 
 
 def _ending(code: int, late: int) -> str:
@@ -218,7 +218,7 @@ def _title(given: Arguments) -> str:
     return f"$ {said if len(said) <= 100 else said[:99] + '…'}"
 
 
-TOOL = Tool(
+TOOL = AgentTool(
     "bash",
     "Run a shell command in the project folder and get its output and exit code. Each call starts anew in the project "
     "folder: `cd` is not kept, chain with &&. There is no keyboard: pass flags such as -y. Prefer read, grep and glob "

@@ -10,23 +10,23 @@ from collections.abc import Callable
 from pathlib import Path
 
 from yohaku.agent.toolkit import output_budget
-from yohaku.agent.toolkit.arguments import Wrong, takes, text
+from yohaku.agent.toolkit.arguments import BadArguments, takes, text
 from yohaku.agent.toolkit.globs import glob
 from yohaku.agent.toolkit.permissions import REFUSED, place, reading
-from yohaku.agent.toolkit.project_files import Found, walk
-from yohaku.agent.toolkit.tool import Arguments, Bench, Given, Tool
+from yohaku.agent.toolkit.project_files import ProjectFile, walk
+from yohaku.agent.toolkit.tool import AgentTool, Arguments, ToolContext, ToolResult
 
 CAP = 300
 SECONDS = 20.0
 
 
-async def run(bench: Bench, given: Arguments) -> Given:
+async def run(bench: ToolContext, given: Arguments) -> ToolResult:
     top, pattern = based(bench, given.get("path", "."), given["pattern"])
     ask = reading(bench, "glob", top)
     if ask and not await bench.allow(ask):
-        return Given(REFUSED, error=True)
+        return ToolResult(REFUSED, error=True)
     if not top.is_dir():
-        raise Wrong(f"{bench.files.name(top)} is no folder.")
+        raise BadArguments(f"{bench.files.name(top)} is no folder.")
     stop = threading.Event()
     try:
         return await asyncio.to_thread(_find, bench, top, pattern, stop.is_set)
@@ -34,10 +34,10 @@ async def run(bench: Bench, given: Arguments) -> Given:
         stop.set()
 
 
-def based(bench: Bench, path: str, pattern: str) -> tuple[Path, str]:
+def based(bench: ToolContext, path: str, pattern: str) -> tuple[Path, str]:
     """Where to look and for what: the folders before the first wildcard may lead anywhere."""
     if not pattern.strip():
-        raise Wrong("The pattern is empty.")
+        raise BadArguments("The pattern is empty.")
     parts = pattern.strip().split("/")
     plain = next((at for at, part in enumerate(parts[:-1]) if any(mark in part for mark in "*?[{")), len(parts) - 1)
     if parts[0] in ("", "~", "..") or ".." in parts[:plain]:
@@ -45,7 +45,7 @@ def based(bench: Bench, path: str, pattern: str) -> tuple[Path, str]:
     return place(bench, path), pattern.strip()
 
 
-def _find(bench: Bench, top: Path, pattern: str, stopped: Callable[[], bool]) -> Given:
+def _find(bench: ToolContext, top: Path, pattern: str, stopped: Callable[[], bool]) -> ToolResult:
     matches, end = glob(pattern), time.monotonic() + SECONDS
     late, seen = False, 0
     newest: list[tuple[int, str]] = []
@@ -59,24 +59,24 @@ def _find(bench: Bench, top: Path, pattern: str, stopped: Callable[[], bool]) ->
         entry = (_mtime(found), found.name)
         (heapq.heappush if len(newest) < CAP else heapq.heappushpop)(newest, entry)
     if not seen:
-        return Given(f"No file matches {pattern}.")
+        return ToolResult(f"No file matches {pattern}.")
     base = bench.files.name(top)
     paths = [name if base == "." else f"{base}/{name}" for _, name in sorted(newest, key=lambda one: (-one[0], one[1]))]
     less = seen > len(paths) or late
     note = f"[the newest {len(paths)} of {seen:,}{' or more' if late else ''}; use a narrower pattern]"
     told = "\n".join([*paths, note] if less else paths)
     shown, cut = output_budget.head(told, f"[cut; {seen:,} files: use a narrower pattern]")
-    return Given(shown, cut=cut or less)
+    return ToolResult(shown, cut=cut or less)
 
 
-def _mtime(found: Found) -> int:
+def _mtime(found: ProjectFile) -> int:
     try:
         return found.entry.stat(follow_symlinks=False).st_mtime_ns
     except OSError:
         return 0
 
 
-TOOL = Tool(
+TOOL = AgentTool(
     "glob",
     "Find files by a pattern of their path, such as src/**/*.py; the newest first. What .gitignore names is left out.",
     takes("pattern", pattern=text(), path=text("Folder to look in")),

@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from yohaku.agent.toolkit import output_budget, text_files
-from yohaku.agent.toolkit.arguments import Wrong, takes, text
+from yohaku.agent.toolkit.arguments import BadArguments, takes, text
 from yohaku.agent.toolkit.edits import missing
 from yohaku.agent.toolkit.globs import Matches, glob
 from yohaku.agent.toolkit.permissions import REFUSED, place, reading
 from yohaku.agent.toolkit.project_files import walk
 from yohaku.agent.toolkit.secrets import holds_secrets
-from yohaku.agent.toolkit.tool import Arguments, Bench, Given, Tool
+from yohaku.agent.toolkit.tool import AgentTool, Arguments, ToolContext, ToolResult
 from yohaku.recall.patterns import Seek, seek
 
 CAP = 500
@@ -44,13 +44,13 @@ class _Search(NamedTuple):
         return self.stopped() or time.monotonic() > self.end
 
 
-async def run(bench: Bench, given: Arguments) -> Given:
+async def run(bench: ToolContext, given: Arguments) -> ToolResult:
     top = place(bench, given.get("path", "."))
     ask = reading(bench, "grep", top)
     if ask and not await bench.allow(ask):
-        return Given(REFUSED, error=True)
+        return ToolResult(REFUSED, error=True)
     if not top.exists():
-        raise Wrong(missing(bench, top))
+        raise BadArguments(missing(bench, top))
     stop = threading.Event()
     search = _Search(seek(given["pattern"]), glob(given.get("glob", "*")), time.monotonic() + SECONDS, stop.is_set)
     try:
@@ -59,7 +59,7 @@ async def run(bench: Bench, given: Arguments) -> Given:
         stop.set()
 
 
-def _grep(bench: Bench, top: Path, pattern: str, search: _Search) -> Given:
+def _grep(bench: ToolContext, top: Path, pattern: str, search: _Search) -> ToolResult:
     lines: list[str] = []
     hits, size, skipped, full = 0, output_budget.size(BYTES), 0, False
     for name, path in _files(bench, top, search):
@@ -79,14 +79,14 @@ def _grep(bench: Bench, top: Path, pattern: str, search: _Search) -> Given:
     notes += ["[not all files were searched: it took too long]"] if late and not full else []
     notes += [f"[{skipped} files that may hold secrets were not searched]"] if skipped else []
     if not hits:
-        return Given("\n".join([f"No line matches {pattern}.", *notes]))
+        return ToolResult("\n".join([f"No line matches {pattern}.", *notes]))
     shown, cut = output_budget.head(
         "\n".join([*lines, *notes]), f"[cut; {hits:,} hits or more: use a narrower pattern or path]"
     )
-    return Given(shown, cut=cut or full or late)
+    return ToolResult(shown, cut=cut or full or late)
 
 
-def _files(bench: Bench, top: Path, search: _Search) -> Iterator[tuple[str, Path]]:
+def _files(bench: ToolContext, top: Path, search: _Search) -> Iterator[tuple[str, Path]]:
     """Links are not followed: what they lead to is found where it is, or is not ours."""
     if top.is_file():
         yield bench.files.name(top), top
@@ -128,7 +128,7 @@ def _blocks(path: Path) -> Iterator[tuple[int, bytes]]:
         yield number, _utf8(held, form)
 
 
-def _utf8(data: bytes, form: text_files.Form) -> bytes:
+def _utf8(data: bytes, form: text_files.TextFormat) -> bytes:
     if form.encoding == "utf-8" or form.wide:
         return data.removeprefix(form.bom)
     return data.decode(form.encoding, "replace").encode()
@@ -156,7 +156,7 @@ def _excerpt(line: bytes, match: int) -> str:
     return f"{'…' if start else ''}{shown.strip()}…"
 
 
-TOOL = Tool(
+TOOL = AgentTool(
     "grep",
     "Search file contents by a regular expression; gives paths, line numbers and lines. (?i) ignores case. What "
     ".gitignore names is left out.",

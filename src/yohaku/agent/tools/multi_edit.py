@@ -2,32 +2,32 @@
 
 from __future__ import annotations
 
-from yohaku.agent.toolkit.arguments import Wrong, flag, takes, text
+from yohaku.agent.toolkit.arguments import BadArguments, flag, takes, text
 from yohaku.agent.toolkit.diffs import counted
 from yohaku.agent.toolkit.edits import draft, replaced, save
-from yohaku.agent.toolkit.tool import Arguments, Bench, Given, Tool
+from yohaku.agent.toolkit.tool import AgentTool, Arguments, ToolContext, ToolResult
 
 
-async def run(bench: Bench, given: Arguments) -> Given:
+async def run(bench: ToolContext, given: Arguments) -> ToolResult:
     edits = given["edits"]
     if not edits or not all(isinstance(one, dict) for one in edits):
-        raise Wrong("edits must be a list of objects with old_string and new_string.")
+        raise BadArguments("edits must be a list of objects with old_string and new_string.")
     was = draft(bench, given["path"])
     text = was.text
     for number, one in enumerate(edits, 1):
         old, new = one.get("old_string", one.get("old_str")), one.get("new_string", one.get("new_str"))
         if not isinstance(old, str) or not isinstance(new, str) or not old:
-            raise Wrong(f"Edit {number} of {len(edits)} lacks old_string or new_string; nothing was changed.")
+            raise BadArguments(f"Edit {number} of {len(edits)} lacks old_string or new_string; nothing was changed.")
         try:
             text = replaced(was, text, old, new, bool(one.get("replace_all")))
-        except Wrong as why:
-            raise Wrong(f"Edit {number} of {len(edits)}: {why} Nothing was changed.") from None
+        except BadArguments as why:
+            raise BadArguments(f"Edit {number} of {len(edits)}: {why} Nothing was changed.") from None
     told = await save(bench, "multi_edit", was, text)
     put, taken = counted(was.text, text)
-    return Given(f"Edited {was.name}: {len(edits)} edits (+{put} -{taken} lines).", diff=told)
+    return ToolResult(f"Edited {was.name}: {len(edits)} edits (+{put} -{taken} lines).", diff=told)
 
 
-TOOL = Tool(
+TOOL = AgentTool(
     "multi_edit",
     "Make several edits in one file, one after the other: all of them, or none if one does not fit. Each as in edit.",
     takes(

@@ -6,27 +6,27 @@ import json
 import re
 from typing import Any
 
-from yohaku.agent.toolkit.arguments import Wrong, number, takes, text
+from yohaku.agent.toolkit.arguments import BadArguments, number, takes, text
 from yohaku.agent.toolkit.edits import draft, save
-from yohaku.agent.toolkit.tool import Arguments, Bench, Given, Tool
+from yohaku.agent.toolkit.tool import AgentTool, Arguments, ToolContext, ToolResult
 
 
-async def run(bench: Bench, given: Arguments) -> Given:
+async def run(bench: ToolContext, given: Arguments) -> ToolResult:
     was = draft(bench, given["path"])
     try:
         book = json.loads(was.text)
         cells = book["cells"]
         assert isinstance(cells, list)
     except (ValueError, KeyError, TypeError, AssertionError, RecursionError):
-        raise Wrong(f"{was.name} is no notebook.") from None
+        raise BadArguments(f"{was.name} is no notebook.") from None
     at, mode = given["cell"], given.get("mode", "replace")
     last = len(cells) - (mode != "insert")
     if not 0 <= at <= last:
-        raise Wrong(f"{was.name} has cells 0 to {len(cells) - 1}; {at} cannot be used to {mode}.")
+        raise BadArguments(f"{was.name} has cells 0 to {len(cells) - 1}; {at} cannot be used to {mode}.")
     if mode == "delete":
         del cells[at]
     elif "source" not in given:
-        raise Wrong(f"To {mode} a cell, give its source.")
+        raise BadArguments(f"To {mode} a cell, give its source.")
     elif mode == "insert":
         cells.insert(at, _cell(given.get("cell_type", "code"), given["source"], book))
     else:
@@ -34,7 +34,7 @@ async def run(bench: Bench, given: Arguments) -> Given:
     indent = re.match(r"\{\n([ \t]+)", was.text)
     text = json.dumps(book, ensure_ascii=False, indent=indent[1] if indent else None)
     told = await save(bench, "notebook_edit", was, text + "\n" * was.text.endswith("\n"))
-    return Given(f"Edited {was.name}: {mode} cell {at}, {len(cells)} cells now.", diff=told)
+    return ToolResult(f"Edited {was.name}: {mode} cell {at}, {len(cells)} cells now.", diff=told)
 
 
 def _replace(cell: dict[str, Any], given: Arguments) -> None:
@@ -57,7 +57,7 @@ def _cell(kind: str, source: str, book: dict[str, Any]) -> dict[str, Any]:
     return cell | ({"outputs": [], "execution_count": None} if kind == "code" else {})
 
 
-TOOL = Tool(
+TOOL = AgentTool(
     "notebook_edit",
     "Change a cell of a Jupyter notebook (.ipynb). Cells are counted from 0, as read shows them.",
     takes(

@@ -12,13 +12,13 @@ from base64 import b64encode
 from pathlib import Path
 
 from yohaku.agent.toolkit import output_budget
-from yohaku.agent.toolkit.arguments import Wrong, number, takes, text
+from yohaku.agent.toolkit.arguments import BadArguments, number, takes, text
 from yohaku.agent.toolkit.edits import missing
-from yohaku.agent.toolkit.file_lines import Page, clipped, page, split
+from yohaku.agent.toolkit.file_lines import FileLines, clipped, page, split
 from yohaku.agent.toolkit.permissions import REFUSED, place, reading
 from yohaku.agent.toolkit.save_output import size
 from yohaku.agent.toolkit.source_outline import outline, sketch
-from yohaku.agent.toolkit.tool import Arguments, Bench, Given, Tool
+from yohaku.agent.toolkit.tool import AgentTool, Arguments, ToolContext, ToolResult
 from yohaku.agent.tools.list_dir import listing
 from yohaku.core.errors import UnknownRef
 
@@ -35,7 +35,7 @@ SAID = re.compile(r"\W*ref[=:]\s*[\w-]{8,64}(?::\d*)*\W*")
 REF = re.compile(r"[a-z2-7]{12}")
 
 
-async def run(bench: Bench, given: Arguments) -> Given:
+async def run(bench: ToolContext, given: Arguments) -> ToolResult:
     path = place(bench, given["path"])
     if not path.exists() and _is_ref(bench, given["path"]):
         from yohaku.agent.tools.tool_output_cache import run as recalled  # and with it the search in what is kept
@@ -44,17 +44,17 @@ async def run(bench: Bench, given: Arguments) -> Given:
         return await recalled(bench, {name: given[ours] for ours, name in names.items() if ours in given})
     ask = reading(bench, "read", path)
     if ask and not await bench.allow(ask):
-        return Given(REFUSED, error=True)
+        return ToolResult(REFUSED, error=True)
     if path.is_dir():
         return listing(bench, path)
     if not path.exists():
-        raise Wrong(missing(bench, path))
+        raise BadArguments(missing(bench, path))
     if not path.is_file():
-        raise Wrong(f"{bench.files.name(path)} is no ordinary file: it cannot be read.")
+        raise BadArguments(f"{bench.files.name(path)} is no ordinary file: it cannot be read.")
     return await asyncio.to_thread(_read, bench, path, given)
 
 
-def _is_ref(bench: Bench, said: str) -> bool:
+def _is_ref(bench: ToolContext, said: str) -> bool:
     """Whether what was folded is meant; by a bare ref only where something is kept under it."""
     if SAID.fullmatch(said):
         return True
@@ -67,52 +67,54 @@ def _is_ref(bench: Bench, said: str) -> bool:
         return False
 
 
-def _read(bench: Bench, path: Path, given: Arguments) -> Given:
+def _read(bench: ToolContext, path: Path, given: Arguments) -> ToolResult:
     name = bench.files.name(path)
     if image := _image(path):
         return image
     first, most = max(1, given.get("offset", 1)), given.get("limit", CAP)
     if most < 1:
-        raise Wrong("limit must be 1 or more.")
+        raise BadArguments("limit must be 1 or more.")
     found = page(path, first, min(most, CAP), output_budget.size(BYTES))
     if found is None:
         about = f"{size(path.stat().st_size)}{_kind(path)}"
-        raise Wrong(f"{name} is not text ({about}): use a command that understands it.")
+        raise BadArguments(f"{name} is not text ({about}): use a command that understands it.")
     bench.files.saw(path, found.data)
     whole = "offset" not in given and "limit" not in given
     if whole and path.suffix == ".ipynb" and (cells := _notebook(found.text)):
         shown, cut = output_budget.head(cells, "[cut; use bash with jq for the rest]")
-        return Given(shown, cut=cut)
+        return ToolResult(shown, cut=cut)
     if not found.lines:
-        return Given("[empty file]" if not found.total else f"[{name} has {found.total} lines, none from {first} on]")
+        return ToolResult(
+            "[empty file]" if not found.total else f"[{name} has {found.total} lines, none from {first} on]"
+        )
     text = _numbered(found)
     if whole and (found.more or not output_budget.fits(text)) and (drawn := _sketched(found, name)):
-        return Given(drawn, cut=True)
+        return ToolResult(drawn, cut=True)
     return _headed(found, text, cut=whole and bool(found.more))
 
 
-def _numbered(found: Page) -> str:
+def _numbered(found: FileLines) -> str:
     lines = "\n".join(f"{at}\t{clipped(line)}" for at, line in enumerate(found.lines, found.first))
     return lines if found.form.encoding == "utf-8" else f"{lines}\n[{found.form.name}]"
 
 
-def _headed(found: Page, text: str, cut: bool) -> Given:
+def _headed(found: FileLines, text: str, cut: bool) -> ToolResult:
     """The lines, or as many as there is room for, and where to go on."""
     of = f" of {found.total:,}" if found.total is not None else ""
     note = _going_on(found, len(found.lines), of)
     shown, less = (text, False) if output_budget.fits(f"{text}\n{note}") else output_budget.head(text, note)
     if not less:
-        return Given(f"{text}\n{_going_on(found, len(found.lines), of)}" if found.more else text, cut=cut)
+        return ToolResult(f"{text}\n{_going_on(found, len(found.lines), of)}" if found.more else text, cut=cut)
     lines = shown.removesuffix(note).rstrip("\n")
-    return Given(f"{lines}\n{_going_on(found, max(1, lines.count(chr(10)) + 1), of)}", cut=True)
+    return ToolResult(f"{lines}\n{_going_on(found, max(1, lines.count(chr(10)) + 1), of)}", cut=True)
 
 
-def _going_on(found: Page, shown: int, of: str) -> str:
+def _going_on(found: FileLines, shown: int, of: str) -> str:
     last = found.first + shown - 1
     return f"[lines {found.first}-{last}{of}; go on with offset={last + 1}]"
 
 
-def _sketched(found: Page, name: str) -> str | None:
+def _sketched(found: FileLines, name: str) -> str | None:
     if not found.text:
         return None
     lines = [clipped(line) for line in split(found.text, found.form.newline)]
@@ -123,7 +125,7 @@ def _sketched(found: Page, name: str) -> str | None:
     return None
 
 
-def _image(path: Path) -> Given | None:
+def _image(path: Path) -> ToolResult | None:
     with path.open("rb") as file:
         begins = file.read(16)
     mime = next((mime for mark, mime in IMAGES.items() if begins.startswith(mark)), "")
@@ -132,8 +134,10 @@ def _image(path: Path) -> Given | None:
         return None
     length = path.stat().st_size
     if length > IMAGE:
-        raise Wrong(f"The image has {size(length)}; at most {size(IMAGE)} can be looked at: make it smaller first.")
-    return Given(f"[{mime}, {size(length)}]", media=((mime, b64encode(path.read_bytes()).decode()),))
+        raise BadArguments(
+            f"The image has {size(length)}; at most {size(IMAGE)} can be looked at: make it smaller first."
+        )
+    return ToolResult(f"[{mime}, {size(length)}]", media=((mime, b64encode(path.read_bytes()).decode()),))
 
 
 def _kind(path: Path) -> str:
@@ -162,7 +166,7 @@ def _title(given: Arguments) -> str:
     return f"Read {given.get('path', '')}" + (f" from {first}" if first != 1 else "")
 
 
-TOOL = Tool(
+TOOL = AgentTool(
     "read",
     "Read a file as numbered lines. Of a big source file you get both ends and its structure with line ranges: then "
     "read what you need by offset and limit. Shows images and notebooks too. Read a file before you edit it.",

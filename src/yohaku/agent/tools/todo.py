@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from yohaku.agent.toolkit.arguments import Wrong, takes, text
-from yohaku.agent.toolkit.tool import Arguments, Bench, Given, Tool
+from yohaku.agent.toolkit.arguments import BadArguments, takes, text
+from yohaku.agent.toolkit.tool import AgentTool, Arguments, ToolContext, ToolResult
 
 STATUS = ("pending", "doing", "done")
 _ALSO = {"in_progress": "doing", "in-progress": "doing", "active": "doing", "completed": "done", "complete": "done",
@@ -13,9 +13,9 @@ _ALSO = {"in_progress": "doing", "in-progress": "doing", "active": "doing", "com
 MARKS = {"pending": "[ ]", "doing": "[>]", "done": "[x]"}
 
 
-async def run(bench: Bench, given: Arguments) -> Given:
+async def run(bench: ToolContext, given: Arguments) -> ToolResult:
     bench.todo[:] = [_item(one) for one in given["items"]]
-    return Given("\n".join(f"{MARKS[status]} {said}" for status, said in bench.todo) or "The list is empty.")
+    return ToolResult("\n".join(f"{MARKS[status]} {said}" for status, said in bench.todo) or "The list is empty.")
 
 
 def _item(one: Any) -> tuple[str, str]:
@@ -26,11 +26,11 @@ def _item(one: Any) -> tuple[str, str]:
     status = str(one.get("status", "pending")).lower()
     status = _ALSO.get(status, status)
     if not isinstance(said, str) or status not in STATUS:
-        raise Wrong(f"Each item needs a text and a status: {', '.join(STATUS)}.")
+        raise BadArguments(f"Each item needs a text and a status: {', '.join(STATUS)}.")
     return status, said
 
 
-TOOL = Tool(
+TOOL = AgentTool(
     "todo",
     "Write down the plan for work of several steps; each call gives the whole list. Have one item in doing.",
     takes("items", items={"type": "array", "items": takes("text status", text=text(), status=text(enum=list(STATUS)))}),

@@ -5,26 +5,26 @@ from __future__ import annotations
 import asyncio
 
 from yohaku.agent.toolkit import output_budget
-from yohaku.agent.toolkit.arguments import Wrong
-from yohaku.agent.toolkit.tool import Arguments, Bench, Given, Tool
+from yohaku.agent.toolkit.arguments import BadArguments
+from yohaku.agent.toolkit.tool import AgentTool, Arguments, ToolContext, ToolResult
 from yohaku.recall import tools as recall
 
 
-async def opened(bench: Bench, name: str, given: Arguments) -> Given:
+async def opened(bench: ToolContext, name: str, given: Arguments) -> ToolResult:
     if bench.session is None:
-        raise Wrong("Nothing is kept in this session.")
+        raise BadArguments("Nothing is kept in this session.")
     said = await asyncio.to_thread(recall.call, bench.session.store, name, given)
     shown, cut = output_budget.head(
         said, "[cut; give a smaller limit, and go on from the line after the last one here]"
     )
-    return Given(shown, cut=cut)
+    return ToolResult(shown, cut=cut)
 
 
-async def run(bench: Bench, given: Arguments) -> Given:
+async def run(bench: ToolContext, given: Arguments) -> ToolResult:
     return await opened(bench, recall.READ.name, given)
 
 
-TOOL = Tool(
+TOOL = AgentTool(
     recall.READ.name,
     recall.READ.description,
     recall.READ.parameters,

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from yohaku.agent.toolkit.tool import Arguments, Bench, Given, Tool
+from yohaku.agent.toolkit.tool import AgentTool, Arguments, ToolContext, ToolResult
 from yohaku.agent.tools.tool_output_cache import opened
 from yohaku.recall import tools as recall
 
 
-async def run(bench: Bench, given: Arguments) -> Given:
+async def run(bench: ToolContext, given: Arguments) -> ToolResult:
     return await opened(bench, recall.GREP.name, given)
 
 
-TOOL = Tool(
+TOOL = AgentTool(
     recall.GREP.name,
     recall.GREP.description,
     recall.GREP.parameters,

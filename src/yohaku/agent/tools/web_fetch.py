@@ -13,12 +13,12 @@ from typing import Any
 from urllib.parse import urljoin, urlsplit
 
 from yohaku.agent.toolkit import output_budget, text_files
-from yohaku.agent.toolkit.arguments import Wrong, takes, text
-from yohaku.agent.toolkit.edits import Refused
+from yohaku.agent.toolkit.arguments import BadArguments, takes, text
+from yohaku.agent.toolkit.edits import EditRefused
 from yohaku.agent.toolkit.page_text import page_text
 from yohaku.agent.toolkit.save_output import keep, size
 from yohaku.agent.toolkit.secrets import redact
-from yohaku.agent.toolkit.tool import Arguments, Ask, Bench, Given, Tool
+from yohaku.agent.toolkit.tool import AgentTool, Arguments, PermissionRequest, ToolContext, ToolResult
 from yohaku.messages.agent import say
 
 LARGEST = 5 * 1024 * 1024
@@ -28,7 +28,7 @@ PATIENCE = 30
 HOPS = 5
 
 
-async def run(bench: Bench, given: Arguments) -> Given:
+async def run(bench: ToolContext, given: Arguments) -> ToolResult:
     url = given["url"].strip()
     url = url if "://" in url else f"https://{url}"
     for _ in range(HOPS + 1):
@@ -37,29 +37,29 @@ async def run(bench: Bench, given: Arguments) -> Given:
         if not onward:
             return await _given(bench, url, status, kind, body)
         url = urljoin(url, onward)
-    raise Wrong(f"More than {HOPS} redirects.")
+    raise BadArguments(f"More than {HOPS} redirects.")
 
 
-async def _permitted(bench: Bench, url: str) -> list[str]:
+async def _permitted(bench: ToolContext, url: str) -> list[str]:
     """The addresses it may connect to."""
     try:
         parts = urlsplit(url)
         host, port = parts.hostname or "", parts.port
     except ValueError:
-        raise Wrong(f"{url[:200]!r} is no URL.") from None
+        raise BadArguments(f"{url[:200]!r} is no URL.") from None
     if parts.scheme not in ("http", "https") or not host:
-        raise Wrong("Only http and https URLs can be fetched.")
+        raise BadArguments("Only http and https URLs can be fetched.")
     if parts.username or parts.password:
-        raise Wrong("Give a URL without a user name and password.")
+        raise BadArguments("Give a URL without a user name and password.")
     addresses = await _addresses(host, port or (443 if parts.scheme == "https" else 80))
     found = [ipaddress.ip_address(each.partition("%")[0]) for each in addresses]
     if any(_reserved(each) for each in found):
-        raise Wrong(f"{host} leads to an address that no page can be at.")
+        raise BadArguments(f"{host} leads to an address that no page can be at.")
     danger = "" if all(_public(each) for each in found) else say("tools_private", bench.lang)
     always = say("tools_always_host", bench.lang, host=host)
-    ask = Ask("net", "web_fetch", f"GET {url[:200]}", url, "" if danger else always, danger, (host,))
+    ask = PermissionRequest("net", "web_fetch", f"GET {url[:200]}", url, "" if danger else always, danger, (host,))
     if not await bench.allow(ask):
-        raise Refused
+        raise EditRefused
     return addresses
 
 
@@ -67,7 +67,7 @@ async def _addresses(host: str, port: int) -> list[str]:
     try:
         found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):
-        raise Wrong(f"There is no {host}: is the name right, and is there a network?") from None
+        raise BadArguments(f"There is no {host}: is the name right, and is there a network?") from None
     return list(dict.fromkeys(str(each[4][0]) for each in found))
 
 
@@ -92,7 +92,7 @@ async def _fetch(url: str, addresses: list[str]) -> tuple[int, str, bytes, str]:
     try:
         import aiohttp
     except ImportError:
-        raise Wrong("Pages cannot be fetched here: the user would have to install yohaku[agent].") from None
+        raise BadArguments("Pages cannot be fetched here: the user would have to install yohaku[agent].") from None
     connector = aiohttp.TCPConnector(resolver=_pinned(addresses), use_dns_cache=False)
     timeout = aiohttp.ClientTimeout(total=PATIENCE)
     headers = {"User-Agent": "yohaku", "Accept": "text/html,text/*;q=0.9,application/json;q=0.9,*/*;q=0.1"}
@@ -105,7 +105,7 @@ async def _fetch(url: str, addresses: list[str]) -> tuple[int, str, bytes, str]:
             body = b"" if onward else await _body(answer.content)
             return answer.status, answer.headers.get("Content-Type", ""), body, onward
     except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as why:
-        raise Wrong(f"{url[:200]} cannot be fetched: {str(why)[:200] or type(why).__name__}") from None
+        raise BadArguments(f"{url[:200]} cannot be fetched: {str(why)[:200] or type(why).__name__}") from None
 
 
 async def _body(content: Any) -> bytes:
@@ -136,20 +136,20 @@ def _pinned(addresses: list[str]) -> Any:
     return Pinned()
 
 
-async def _given(bench: Bench, url: str, status: int, kind: str, body: bytes) -> Given:
+async def _given(bench: ToolContext, url: str, status: int, kind: str, body: bytes) -> ToolResult:
     said = _decoded(body, kind)
     if said is None:
-        return Given(f"{url} is not text ({kind or 'of no known kind'}, {size(len(body))}).", error=True)
+        return ToolResult(f"{url} is not text ({kind or 'of no known kind'}, {size(len(body))}).", error=True)
     if "html" in kind or (not kind and said.lstrip()[:1] == "<"):
         said = await asyncio.to_thread(page_text, said, url)
     head = f"{url}" if status < 400 else f"{url} answered {status}"
     note = " (only its beginning was read)" if len(body) >= LARGEST else ""
     told = f"{head}{note}\n\n{said}"
     if len(told) <= CAP and output_budget.fits(told):
-        return Given(told, error=status >= 400)
+        return ToolResult(told, error=status >= 400)
     note = f"[the rest is left out{await keep(bench, redact(said))}]"
     shown, _ = output_budget.head(told[:CAP] + "\n" + note, note)
-    return Given(shown, error=status >= 400, cut=True)
+    return ToolResult(shown, error=status >= 400, cut=True)
 
 
 def _decoded(body: bytes, kind: str) -> str | None:
@@ -165,7 +165,7 @@ def _decoded(body: bytes, kind: str) -> str | None:
     return found[0] if found else None
 
 
-TOOL = Tool(
+TOOL = AgentTool(
     "web_fetch",
     "Fetch a web page or file by its http(s) URL, as text.",
     takes("url", url=text()),

@@ -20,7 +20,7 @@ from yohaku.core.errors import Unreadable
 Dialect: TypeAlias = Literal["openai_chat", "openai_responses", "anthropic", "gemini", "ollama"]
 
 
-class Prices(msgspec.Struct, frozen=True):
+class TokenPrices(msgspec.Struct, frozen=True):
     """US dollars for a million tokens."""
 
     input: float
@@ -29,11 +29,11 @@ class Prices(msgspec.Struct, frozen=True):
     cache_write: float | None = None
 
 
-class Tier(msgspec.Struct, frozen=True):
+class PriceTier(msgspec.Struct, frozen=True):
     """What the whole request costs once its prompt is longer than `above` tokens."""
 
     above: int
-    prices: Prices
+    prices: TokenPrices
 
 
 class Model(msgspec.Struct, frozen=True):
@@ -44,13 +44,13 @@ class Model(msgspec.Struct, frozen=True):
     """Tokens of input the provider takes. For a local model: what it was trained for."""
     output: int | None = None
     """The longest reply, in tokens; none where the provider names no limit."""
-    prices: Prices | None = None
-    tier: Tier | None = None
+    prices: TokenPrices | None = None
+    tier: PriceTier | None = None
     summary: str | None = None
     """Another model that writes this one's summaries, where the provider's usual one is not wanted."""
 
 
-class Family(msgspec.Struct, frozen=True):
+class ModelFamily(msgspec.Struct, frozen=True):
     """What may be assumed of a model too new for the snapshot, by its name."""
 
     pattern: str
@@ -76,7 +76,7 @@ class Provider(msgspec.Struct, frozen=True):
     """It makes the models it serves, so a bare name is first looked for here."""
     path: str = ""
     """What the API wants before each of its models' names."""
-    family: Family | None = None
+    family: ModelFamily | None = None
 
     @property
     def loopback(self) -> bool:
@@ -145,7 +145,7 @@ class Catalog:
             if maker := self.provider(parts.pop(0)):
                 wanted.append(maker.name)
 
-    def family(self, name: str) -> Family | None:
+    def family(self, name: str) -> ModelFamily | None:
         """What the name alone promises: for models newer than the snapshot."""
         stem = list(names.stems(names.plain(name).rpartition("/")[2]))[-1]
         families = (provider.family for provider in self.providers if provider.family)
@@ -259,14 +259,14 @@ def _model(row: _Row, provider: str, path: str) -> Model:
         window=row.window,
         output=row.output,
         prices=prices,
-        tier=Tier(row.above, tier) if row.above and tier else None,
+        tier=PriceTier(row.above, tier) if row.above and tier else None,
     )
 
 
-def _prices(row: tuple[float | None, ...]) -> Prices | None:
+def _prices(row: tuple[float | None, ...]) -> TokenPrices | None:
     fields: Iterator[float | None] = iter((*row, None, None, None, None))
     given, taken, read, write = next(fields), next(fields), next(fields), next(fields)
-    return None if given is None or taken is None else Prices(given, taken, read, write)
+    return None if given is None or taken is None else TokenPrices(given, taken, read, write)
 
 
 def _over(base: Catalog, row: dict[str, Any]) -> Model:

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from yohaku.core.errors import Unreadable
-from yohaku.core.history_builder import Scribe
-from yohaku.core.model import Call, History, Part, Result, Use
+from yohaku.core.history_builder import HistoryBuilder
+from yohaku.core.model import Call, History, Part, Result, ToolUse
 from yohaku.dialects.dialect import Dialect, Json
 
 
@@ -50,7 +50,7 @@ class Retelling:
 
     def __init__(self, dialect: Dialect | None = None, unique_ids: bool = True) -> None:
         """`unique_ids`: calls and results are found by id in the whole file, so an id used again is a mistake."""
-        self.scribe = Scribe()
+        self.scribe = HistoryBuilder()
         self.scribe.unique_ids = unique_ids
         self.dialect = dialect
         self._entries = 0
@@ -94,6 +94,6 @@ class Retelling:
 def _places(history: History) -> Iterator[tuple[Part | Call, int]]:
     for place, step in enumerate(history.steps):
         for item in step.items:
-            yield (item.call if isinstance(item, Use) else item), place
+            yield (item.call if isinstance(item, ToolUse) else item), place
     for said in history.pending.items if history.pending else ():
         yield said, len(history.steps)

@@ -28,14 +28,14 @@ def recognise(first: list[Json]) -> bool:
 def read(data: bytes) -> Recording:
     from yohaku.dialects.anthropic import Anthropic
 
-    lines = [Line(number, *_named(number, row), row) for number, row in rows(data) if _in_tree(row)]
+    lines = [TreeLine(number, *_named(number, row), row) for number, row in rows(data) if _in_tree(row)]
     # A sub-agent's own file is one sidechain.
     lines = [line for line in lines if line.row.get("isSidechain") is not True] or lines
     return _Session(Retelling(Anthropic()), lines, _branch(lines)).told()
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class TreeLine:
     number: int
     uuid: str
     kind: str
@@ -74,10 +74,10 @@ class Line:
 @dataclass(slots=True)
 class _Session:
     retelling: Retelling
-    lines: list[Line]
-    branch: list[Line]
-    replies: dict[str, list[Line]] = field(default_factory=dict)
-    results: dict[str, tuple[Line, Json]] = field(default_factory=dict)
+    lines: list[TreeLine]
+    branch: list[TreeLine]
+    replies: dict[str, list[TreeLine]] = field(default_factory=dict)
+    results: dict[str, tuple[TreeLine, Json]] = field(default_factory=dict)
     placed: set[str] = field(default_factory=set)
     """Replies and results that were told already."""
     model: str = ""
@@ -97,7 +97,7 @@ class _Session:
                 self._reply(line.reply)
         return self.retelling.ended(NAME, self.model)
 
-    def _prompt(self, line: Line) -> None:
+    def _prompt(self, line: TreeLine) -> None:
         for call_id, _ in _results(line):
             if call_id not in self.placed:
                 raise Malformed(f"this is a result for call {call_id!r}, which was never made", line.where)
@@ -157,12 +157,12 @@ def _queued(row: dict[str, Json]) -> Json:
     return None
 
 
-def _branch(lines: list[Line]) -> list[Line]:
+def _branch(lines: list[TreeLine]) -> list[TreeLine]:
     """From the newest line that says something back to the root, in the order it was said."""
     known = {line.uuid: line for line in lines}
     parents = dict(_parents(lines, known))
     spoken = [line.uuid for line in lines if line.kind != "client"]
-    branch: dict[str, Line] = {}
+    branch: dict[str, TreeLine] = {}
     uuid = spoken[-1] if spoken else ""
     while uuid and uuid not in branch:
         branch[uuid] = known[uuid]
@@ -170,7 +170,7 @@ def _branch(lines: list[Line]) -> list[Line]:
     return [line for line in reversed(branch.values()) if line.kind != "client"]
 
 
-def _parents(lines: list[Line], known: dict[str, Line]) -> Iterator[tuple[str, str]]:
+def _parents(lines: list[TreeLine], known: dict[str, TreeLine]) -> Iterator[tuple[str, str]]:
     before = ""
     for line in lines:
         row = line.row
@@ -182,7 +182,7 @@ def _parents(lines: list[Line], known: dict[str, Line]) -> Iterator[tuple[str, s
         before = line.uuid
 
 
-def _merged(lines: list[Line]) -> list[dict[str, Json]]:
+def _merged(lines: list[TreeLine]) -> list[dict[str, Json]]:
     """The blocks of one reply; lines that say again what an earlier one said are left out."""
     merged: list[dict[str, Json]] = []
     for line in lines:
@@ -195,7 +195,7 @@ def _merged(lines: list[Line]) -> list[dict[str, Json]]:
     return merged
 
 
-def _results(line: Line) -> Iterator[tuple[str, Json]]:
+def _results(line: TreeLine) -> Iterator[tuple[str, Json]]:
     if line.kind == "user":
         for block in line.blocks:
             if _is(block, "tool_result") and isinstance(block.get("tool_use_id"), str):

@@ -6,7 +6,7 @@ Law: a file that breaks the format is refused with the line where it does; nothi
 from __future__ import annotations
 
 from yohaku.core.errors import Malformed, Unreadable
-from yohaku.core.history_builder import Scribe
+from yohaku.core.history_builder import HistoryBuilder
 from yohaku.core.model import Call, Result, Text
 from yohaku.dialects.dialect import Json, kind_of, text_at
 from yohaku.dialects.recordings import Recording, Retelling
@@ -55,14 +55,14 @@ def _message(retelling: Retelling, row: dict[str, Json]) -> None:
             raise Malformed(f"unknown role {role!r}", scribe.where)
 
 
-def _system(scribe: Scribe, text: str) -> None:
+def _system(scribe: HistoryBuilder, text: str) -> None:
     if text and scribe.began:
         scribe.prompt(Text(text, by="system"))
     elif text:
         scribe.system.append(Text(text))
 
 
-def _assistant(scribe: Scribe, row: dict[str, Json]) -> None:
+def _assistant(scribe: HistoryBuilder, row: dict[str, Json]) -> None:
     scribe.reply()
     calls = row.get("tool_calls")
     if calls is not None and not isinstance(calls, list):

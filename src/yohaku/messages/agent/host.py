@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from yohaku.messages.agent import say
 
 if TYPE_CHECKING:
-    from yohaku.agent.host.capacity import Chosen
+    from yohaku.agent.host.capacity import ChosenWindow
 
 WORDS: dict[str, tuple[str, str]] = {
     "host_window_memory": (
@@ -201,12 +201,12 @@ WORDS: dict[str, tuple[str, str]] = {
 }
 
 
-def reason(chosen: Chosen, lang: str) -> str:
+def reason(chosen: ChosenWindow, lang: str) -> str:
     """Why the window is what it is, in one sentence."""
     return say(f"host_window_{chosen.why}", lang, window=chosen.window, most=chosen.most, asked=chosen.asked or 0)
 
 
-def warning(chosen: Chosen, lang: str) -> str:
+def warning(chosen: ChosenWindow, lang: str) -> str:
     """What the user must know of the window before work begins; empty where all is well."""
     if chosen.why in ("shrunk", "beyond", "forced", "unknown"):
         return reason(chosen, lang)
