@@ -55,7 +55,10 @@ PATIENCE = 3.0
 """Seconds that what is still running is given to end."""
 NARROW = 90
 """Columns below which the panel is one line."""
-PARTS = "app panel gaugeline flow entry reply toolline waiting prompt choices dialog allow question".split()
+PARTS = """
+app panel gauge_line conversation entries reply tool_line queued_prompts prompt completions dialog permission_dialog
+question_dialog
+""".split()
 
 
 class YohakuApp(App[int]):
