@@ -18,13 +18,13 @@ import time
 
 BARE = "import textual"
 SCREEN = """
-from yohaku import cli_agent, settings
-from yohaku.agent.surface.begin import Begin
+from yohaku.agent.startup import Starter
+from yohaku.config import settings
 from yohaku.tui.app import YohakuApp
 class First(YohakuApp):
     def _look(self):  # called once the first screen is drawn
         self.exit(0)
-First(Begin(settings.read())).run()
+First(Starter(settings.read())).run()
 """
 
 
@@ -39,8 +39,10 @@ def seconds(code: str) -> float:
             pass
     except OSError:  # the other side has closed it
         pass
-    os.waitpid(child, 0)
+    _, status = os.waitpid(child, 0)
     os.close(terminal)
+    if status:
+        raise SystemExit(f"this does not run:\n{code}")
     return time.perf_counter() - begun
 
 

@@ -14,9 +14,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from yohaku.core.folds import ref_of
-from yohaku.recall import Found, Hit, search
+from yohaku.recall import SearchHit, SearchResult, search
 from yohaku.recall import index as indexing
-from yohaku.recall import search as wording
+from yohaku.recall import search_originals as wording
 from yohaku.recall.index import ask, fill, place
 from yohaku.stores import OpenedOriginal, Store
 from yohaku.stores.fallback import FallbackStore
@@ -61,7 +61,7 @@ def after(checks: int) -> Callable[[], bool]:
     return lambda: next(asked) >= checks
 
 
-def looked(store: Store, words: str) -> Found:
+def looked(store: Store, words: str) -> SearchResult:
     """What is found without an index."""
     memory = MemoryStore()
     for kept in reversed(list(store.kept())):
@@ -69,7 +69,7 @@ def looked(store: Store, words: str) -> Found:
     return search(memory, words, 1000)
 
 
-def found(store: Store, words: str) -> list[Hit]:
+def found(store: Store, words: str) -> list[SearchHit]:
     return sorted(search(store, words, 1000, learn=False).hits)
 
 
@@ -110,13 +110,13 @@ def test_what_is_known_is_not_opened_unless_it_may_hold_the_words(store: Countin
     assert fill(store, 60)
     for words in ("budget", "予算案", "予算", "UDGE", "the budget"):
         store.opened.clear()
-        assert search(store, words) == Found((Hit(ref, 1, "the budget of 予算案"),), complete=True)
+        assert search(store, words) == SearchResult((SearchHit(ref, 1, "the budget of 予算案"),), complete=True)
         assert store.opened == [ref], words
     store.opened.clear()
-    assert search(store, "nowhere 無") == Found((), complete=True) and store.opened == []
+    assert search(store, "nowhere 無") == SearchResult((), complete=True) and store.opened == []
     later, *_ = put(store, "budget, put later")
     assert sorted(search(store, "budget").hits) == sorted(
-        [Hit(ref, 1, "the budget of 予算案"), Hit(later, 1, "budget, put later")]
+        [SearchHit(ref, 1, "the budget of 予算案"), SearchHit(later, 1, "budget, put later")]
     )
 
 
@@ -193,8 +193,8 @@ def test_a_tenant_is_told_of_its_own_only(store: Counting) -> None:
         assert fill(each, 60)
     known = ask(one, ["needle"])
     assert known is not None and known.blocks == {mine: [0]} and theirs not in known.rest
-    assert found(one, "needle") == [Hit(mine, 1, "needle of one")]
-    assert found(other, "needle") == [Hit(theirs, 1, "needle of another")]
+    assert found(one, "needle") == [SearchHit(mine, 1, "needle of one")]
+    assert found(other, "needle") == [SearchHit(theirs, 1, "needle of another")]
     assert found(store, "needle") == []
     one.drop([mine], 1 << 40)
     assert fill(one, 60) and len(found(other, "平穏無事")) == 180
@@ -299,7 +299,7 @@ def test_many_processes_fill_it_at_once_and_nothing_is_known_twice(store: Counti
 def test_a_search_that_runs_out_of_time_says_so(store: Counting) -> None:
     put(store, *map(some, range(5)))
     cut = search(store, "nowhere", seconds=0)
-    assert cut == Found((), complete=False, late=True)
+    assert cut == SearchResult((), complete=False, late=True)
     assert str(cut).startswith("[the time ran out before everything was looked through")
     assert str(search(store, "nothing", limit=1)).endswith("[there may be more: raise the limit, or give more words]")
     assert str(search(store, "nowhere")) == "[no line that is kept holds all of these words]"
@@ -309,6 +309,6 @@ def test_a_search_may_be_kept_to_some_originals(store: Counting) -> None:
     _, second = put(store, "needle one\n", "needle two\n")
     put(store, *map(some, range(9)))
     for _ in range(2):
-        assert search(store, "needle", refs={second}).hits == (Hit(second, 1, "needle two"),)
-        assert search(store, "needle", refs=()) == Found((), complete=True)
+        assert search(store, "needle", refs={second}).hits == (SearchHit(second, 1, "needle two"),)
+        assert search(store, "needle", refs=()) == SearchResult((), complete=True)
         fill(store, 60)

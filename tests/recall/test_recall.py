@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from yohaku import dialects, recall
 from yohaku.core.errors import BadSetting, UnknownRef, YohakuError
 from yohaku.core.folds import ref_of
-from yohaku.recall import Found, Hit, Line, Lines, grep, read, search
+from yohaku.recall import FoundLine, OpenedLines, SearchHit, SearchResult, grep, read, search
 from yohaku.recall import patterns as seeking
 from yohaku.stores import Original, Store
 from yohaku.stores.memory import MemoryStore
@@ -48,19 +48,19 @@ def put(store: Store, original: str | bytes) -> str:
 def test_lines_are_numbered_from_one(store: Store) -> None:
     ref = put(store, "一\nsecond\r\n\nlast")
     original = Original(ref, len("一\nsecond\r\n\nlast".encode()), 4)
-    lines = (Line(1, "一"), Line(2, "second"), Line(3, ""), Line(4, "last"))
-    assert read(store, ref) == Lines(original, lines)
-    assert read(store, ref, 2, 2) == Lines(original, lines[1:3], more=4)
-    assert read(store, ref, 4, 9) == Lines(original, lines[3:])
-    assert read(store, ref, 5) == Lines(original, ())
-    assert read(store, ref, -3, 1) == read(store, ref, 1, 1) == Lines(original, lines[:1], more=2)
+    lines = (FoundLine(1, "一"), FoundLine(2, "second"), FoundLine(3, ""), FoundLine(4, "last"))
+    assert read(store, ref) == OpenedLines(original, lines)
+    assert read(store, ref, 2, 2) == OpenedLines(original, lines[1:3], more=4)
+    assert read(store, ref, 4, 9) == OpenedLines(original, lines[3:])
+    assert read(store, ref, 5) == OpenedLines(original, ())
+    assert read(store, ref, -3, 1) == read(store, ref, 1, 1) == OpenedLines(original, lines[:1], more=2)
 
 
 @given(st.text(st.sampled_from("ab\n漢\r "), max_size=50), st.integers(1, 12), st.integers(1, 12))
 def test_lines_are_those_that_line_feeds_part(text: str, offset: int, limit: int) -> None:
     store = MemoryStore()
     lines = text.split("\n")[: -1 if text.endswith("\n") or not text else None]
-    expected = [Line(n, line.removesuffix("\r")) for n, line in enumerate(lines, 1)][offset - 1 :][:limit]
+    expected = [FoundLine(n, line.removesuffix("\r")) for n, line in enumerate(lines, 1)][offset - 1 :][:limit]
     assert list(read(store, put(store, text), offset, limit).lines) == expected
 
 
@@ -77,7 +77,7 @@ def test_lines_from_anywhere_in_a_long_original(store: Store) -> None:
 def test_what_is_shown_at_once_is_limited_by_its_size_but_never_nothing(store: Store) -> None:
     ref = put(store, "漢字\n" * 100)
     assert read(store, ref, 1, 100, room=70).more == 11
-    assert read(store, ref, 5, 100, room=1).lines == (Line(5, "漢字"),)
+    assert read(store, ref, 5, 100, room=1).lines == (FoundLine(5, "漢字"),)
 
 
 def test_a_very_long_line_is_cut_and_the_next_is_shown(store: Store) -> None:
@@ -85,19 +85,25 @@ def test_a_very_long_line_is_cut_and_the_next_is_shown(store: Store) -> None:
     found = read(store, put(store, original), 1, 10, width=10).lines
     cut = "… [cut; search for the rest]"
     assert found == (
-        Line(1, "short"), Line(2, "漢x" * 5 + cut), Line(3, "after"), Line(4, "y" * 10 + cut), Line(5, "end"),
-    )  # fmt: skip
+        FoundLine(1, "short"),
+        FoundLine(2, "漢x" * 5 + cut),
+        FoundLine(3, "after"),
+        FoundLine(4, "y" * 10 + cut),
+        FoundLine(5, "end"),
+    )
 
 
 def test_what_is_no_text_has_no_lines(store: Store) -> None:
     ref = put(store, b"\x89PNG\r\n" + bytes(100))
-    assert read(store, ref) == Lines(Original(ref, 106, 2, binary=True), ())
+    assert read(store, ref) == OpenedLines(Original(ref, 106, 2, binary=True), ())
     assert str(read(store, ref)) == str(grep(store, ref, "P")) == f"[ref={ref}: 106 bytes, not text]"
 
 
 def test_matching_lines_are_found_with_their_numbers(store: Store, engine: str) -> None:
     ref = put(store, LOG)
-    expected = [Line(n, line) for n, line in enumerate(LOG.split("\n"), 1) if re.search("ERROR 処理 [0-9]*7$", line)]
+    expected = [
+        FoundLine(n, line) for n, line in enumerate(LOG.split("\n"), 1) if re.search("ERROR 処理 [0-9]*7$", line)
+    ]
     assert grep(store, ref, "ERROR 処理 [0-9]*7$").lines == tuple(expected[:50])
     assert len(expected) == 50
     first = grep(store, ref, "ERROR", limit=3)
@@ -113,7 +119,7 @@ def test_matching_lines_are_found_with_their_numbers(store: Store, engine: str) 
 )
 def test_a_line_matches_as_it_would_alone(text: str, pattern: str) -> None:
     lines = text.split("\n")[: -1 if text.endswith("\n") or not text else None]
-    expected = tuple(Line(n, line) for n, line in enumerate(lines, 1) if re.search(pattern, line))
+    expected = tuple(FoundLine(n, line) for n, line in enumerate(lines, 1) if re.search(pattern, line))
     store = MemoryStore()
     ref = put(store, text)
     before = seeking.re2
@@ -204,12 +210,14 @@ def test_words_are_found_in_all_that_was_put_the_newest_first(store: Store, engi
     put(store, b"\0budget project")
     found = search(store, "project budget")
     assert sorted(found.hits) == sorted(
-        [Hit(second, 1, "a budget for the PROJECT: 検索"), Hit(first, 2, "The Budget of the project")]
+        [SearchHit(second, 1, "a budget for the PROJECT: 検索"), SearchHit(first, 2, "The Budget of the project")]
     )
     assert found.complete
-    assert search(store, "予算") == Found((Hit(first, 1, "予算は三万円"),), complete=True)
-    assert search(store, "検索 BUDGET") == Found((Hit(second, 1, "a budget for the PROJECT: 検索"),), complete=True)
-    assert search(store, "a.b") == search(store, "  ") == Found((), complete=True)
+    assert search(store, "予算") == SearchResult((SearchHit(first, 1, "予算は三万円"),), complete=True)
+    assert search(store, "検索 BUDGET") == SearchResult(
+        (SearchHit(second, 1, "a budget for the PROJECT: 検索"),), complete=True
+    )
+    assert search(store, "a.b") == search(store, "  ") == SearchResult((), complete=True)
 
 
 def test_a_number_no_database_can_hold_is_only_a_very_large_one(tmp_path: Path) -> None:
@@ -223,9 +231,9 @@ def test_a_number_no_database_can_hold_is_only_a_very_large_one(tmp_path: Path) 
 def test_a_search_ends_with_its_limit_or_its_time(store: Store) -> None:
     ref = put(store, LOG)
     found = search(store, "error", limit=2)
-    hits = (Hit(ref, 7, "000007 ERROR 処理 7"), Hit(ref, 1007, "001007 ERROR 処理 1007"))
-    assert found == Found(hits, complete=False)
-    assert search(store, "nowhere", seconds=0) == Found((), complete=False, late=True)
+    hits = (SearchHit(ref, 7, "000007 ERROR 処理 7"), SearchHit(ref, 1007, "001007 ERROR 処理 1007"))
+    assert found == SearchResult(hits, complete=False)
+    assert search(store, "nowhere", seconds=0) == SearchResult((), complete=False, late=True)
 
 
 def test_an_unknown_ref_is_said(store: Store) -> None:

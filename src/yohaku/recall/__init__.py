@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from yohaku.recall.blocks import FoundLine
 from yohaku.recall.lines import OpenedLines, grep, read
-from yohaku.recall.search import SearchHit, SearchResult, search
+from yohaku.recall.search_originals import SearchHit, SearchResult, search
 from yohaku.recall.tools import call, definitions
 
 __all__ = ["FoundLine", "OpenedLines", "SearchHit", "SearchResult", "call", "definitions", "grep", "read", "search"]

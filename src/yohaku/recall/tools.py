@@ -14,7 +14,7 @@ from yohaku.dialects import dialect_named
 from yohaku.dialects.tool_definitions import Signature
 from yohaku.recall.lines import grep, read
 from yohaku.recall.ref import place_in
-from yohaku.recall.search import search
+from yohaku.recall.search_originals import search
 from yohaku.stores import Store
 
 MOST_LINES = 2000

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from yohaku.core.folds import ref_of
 from yohaku.recall.index import fill
-from yohaku.recall.search import SearchResult, search
+from yohaku.recall.search_originals import SearchResult, search
 from yohaku.stores.memory import MemoryStore
 from yohaku.stores.sqlite import SQLiteStore
 
