@@ -7,8 +7,9 @@ from hypothesis import strategies as st
 
 from yohaku.agent.events import Gauge
 from yohaku.agent.format import abridged, bar, clip, columns, counts, drawn, headline, left, line, rows, short
+from yohaku.core.budget import Budget
 
-DRAWN = Gauge(used=4218, window=8192, system=2014, tools=1487, turns=717, last=205, messages=12)
+DRAWN = Gauge(used=4218, window=9216, reserve=1024, system=2014, tools=1487, turns=717, last=205, messages=12)
 
 
 def test_the_head_of_the_panel_is_as_it_is_drawn() -> None:
@@ -38,6 +39,14 @@ def test_the_rows_add_up_whatever_the_provider_reports(
     if used >= system + tools + last or turns >= last:
         assert sum(row.tokens for row in drawn) == used
         assert min(row.tokens for row in drawn) >= 0
+
+
+def test_percent_and_level_are_shares_of_the_limit_as_in_the_core() -> None:
+    gauge = Gauge(used=7300, window=8192, reserve=1024)
+    assert (gauge.limit, gauge.level) == (7168, "over") == (7168, Budget(8192, 1024).level(7300))
+    assert headline(gauge, "en") == "7.3K / 7K (102%)"
+    assert Gauge(used=4400, window=8192, reserve=1024).level == "warm"
+    assert tuple(left(gauge, "en")) == ("remaining", 0, 0)
 
 
 def test_numbers_are_as_people_say_them() -> None:

@@ -51,7 +51,9 @@ def test_calls_are_run_and_their_results_sent(tmp_path: Path) -> None:
     one = agent(tmp_path, says("I look.", calls("read", path="a.py")), says("It holds x."))
     events = play(one, "What is in a.py?")
     kinds = [type(event).__name__ for event in events if not isinstance(event, Gauge)]
-    assert kinds == ["TextDelta", "Replied", "ToolStarted", "ToolFinished", "TextDelta", "Replied", "TurnEnded"]
+    assert kinds == [
+        "TextDelta", "ReplyFinished", "ToolStarted", "ToolFinished", "TextDelta", "ReplyFinished", "TurnEnded",
+    ]  # fmt: skip
     assert [event.title for event in events if isinstance(event, ToolStarted)] == ["read a.py"]
     assert roles(sent(one)[1]) == ["system", "user", "assistant", "tool"]
     assert sent(one)[1]["messages"][-1]["content"] == "the content of a.py"

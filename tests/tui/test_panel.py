@@ -76,6 +76,6 @@ def test_over_the_window_the_number_is_true_and_it_is_said_what_happens_first(
     async def script(pilot: Pilot[int]) -> None:
         shown = " ".join(seen(app).replace("│", " ").split())
         assert "8.4K / 8K (103%) !!!" in shown and word in shown
-        assert app.query_one(Panel).has_class("-full")
+        assert app.query_one(Panel).has_class("-over")
 
     run(app, script)

@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from yohaku.core.budget import Budget, Level
+
 if TYPE_CHECKING:  # a surface is on the screen before all of this is loaded
     from yohaku.core.model import Call, Result
     from yohaku.core.receipt import Receipt
@@ -75,7 +77,7 @@ class Gauge:
     last: int = 0
     """Of the newest results."""
     reserve: int = 0
-    limit: int = 0
+    """Tokens kept free for the reply."""
     exact: bool = True
     messages: int = 0
     foldings: int = 0
@@ -86,13 +88,17 @@ class Gauge:
     """What will happen next and why, in one sentence."""
 
     @property
-    def share(self) -> float:
-        return self.used / self.window if self.window else 0.0
+    def limit(self) -> int:
+        """The most a request may weigh: what percent, bar and colours are shares of."""
+        return self.window - self.reserve
 
     @property
-    def level(self) -> Literal["calm", "warm", "hot", "full"]:
-        share = self.share
-        return "calm" if share < 0.6 else "warm" if share < 0.8 else "hot" if share < 0.9 else "full"
+    def share(self) -> float:
+        return self.used / self.limit
+
+    @property
+    def level(self) -> Level:
+        return Budget(self.window, self.reserve).level(self.used)
 
 
 @dataclass(frozen=True, slots=True)

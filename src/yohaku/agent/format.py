@@ -13,7 +13,7 @@ from yohaku.agent.events import Gauge
 from yohaku.agent.toolkit.save_output import size
 from yohaku.messages.agent import say
 
-MARKS = {"calm": "", "warm": "!", "hot": "!!", "full": "!!!"}
+MARKS = {"calm": "", "warm": "!", "hot": "!!", "full": "!!!", "over": "!!!"}
 """What stands for the colour where there is none."""
 
 
@@ -64,12 +64,12 @@ def percent(part: int, whole: int) -> int:
 
 
 def headline(gauge: Gauge, lang: str, *, whole: bool = False) -> str:
-    """`4.2K / 8K (52%)`, or every digit; an estimate says so."""
-    share = f"({percent(gauge.used, gauge.window)}%)"
+    """Return `4.2K / 7K (59%)`, tokens used and the limit, or every digit; `~` marks an estimate."""
+    share = f"({percent(gauge.used, gauge.limit)}%)"
     about = "" if gauge.exact else "~"
     if whole:
-        return f"{about}{gauge.used:,} / {gauge.window:,} {say('panel_tokens', lang)} {share}"
-    return f"{about}{short(gauge.used)} / {short(gauge.window)} {share}"
+        return f"{about}{gauge.used:,} / {gauge.limit:,} {say('panel_tokens', lang)} {share}"
+    return f"{about}{short(gauge.used)} / {short(gauge.limit)} {share}"
 
 
 def rows(gauge: Gauge, lang: str) -> tuple[GaugeRow, ...]:
@@ -83,14 +83,12 @@ def rows(gauge: Gauge, lang: str) -> tuple[GaugeRow, ...]:
         for part in (gauge.system, gauge.tools, min(gauge.last, gauge.turns))
     )
     parts = {"system": system, "tools": tools, "turns": gauge.used - system - tools - last, "last": last}
-    return tuple(
-        GaugeRow(say(f"panel_{name}", lang), each, percent(each, gauge.window)) for name, each in parts.items()
-    )
+    return tuple(GaugeRow(say(f"panel_{name}", lang), each, percent(each, gauge.limit)) for name, each in parts.items())
 
 
 def left(gauge: Gauge, lang: str) -> GaugeRow:
-    tokens = max(0, gauge.window - gauge.used)
-    return GaugeRow(say("panel_left", lang), tokens, percent(tokens, gauge.window))
+    tokens = max(0, gauge.limit - gauge.used)
+    return GaugeRow(say("panel_left", lang), tokens, percent(tokens, gauge.limit))
 
 
 def counts(gauge: Gauge, lang: str) -> tuple[str, str]:

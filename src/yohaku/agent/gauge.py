@@ -82,7 +82,6 @@ def gauge(
         turns=max(0, used - ledger.system - ledger.tools),
         last=ledger.last,
         reserve=budget.reserve,
-        limit=budget.limit,
         exact=meter.exact or bool(scale.lessons),
         messages=messages,
         foldings=foldings,

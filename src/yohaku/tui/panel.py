@@ -14,7 +14,7 @@ from yohaku.agent.events import Gauge
 from yohaku.agent.format import MARKS, bar, clip, columns, counts, headline, left, padded, rows
 from yohaku.messages.agent import say
 
-LEVELS = ("calm", "warm", "hot", "full")
+LEVELS = ("calm", "warm", "hot", "full", "over")
 
 
 class Panel(Vertical):
@@ -68,7 +68,7 @@ class Panel(Vertical):
         return ["", *lines[:-1], "─" * columns(lines[0]), lines[-1], "", *counts(gauge, self.lang)]
 
     def _coming(self, gauge: Gauge) -> Content:
-        state = say("panel_over" if gauge.used > gauge.window else f"panel_{gauge.level}", self.lang)
+        state = say(f"panel_{gauge.level}", self.lang)
         if not gauge.coming:
             return Content(f"\n{state}")
         return Content.assemble(f"\n{state}\n\n", (say("panel_next", self.lang), "bold"), f"\n{gauge.coming}")
