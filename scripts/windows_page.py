@@ -10,7 +10,7 @@ sys.path.insert(0, str(ROOT / "src"))
 
 from yohaku.agent.host.capacity import GIB, ChosenWindow, MachineMemory, window_for  # noqa: E402
 from yohaku.agent.host.kv_cache import kv_bytes_per_token  # noqa: E402 - the package need not be installed
-from yohaku.analysis.window_profile import strategies  # noqa: E402
+from yohaku.analysis.window_profile import profile_for  # noqa: E402
 
 PAGE = ROOT / "docs" / "windows.md"
 
@@ -69,7 +69,7 @@ def matrix(choose: object, machines: list[tuple[str, MachineMemory]]) -> str:
 
 def ways() -> str:
     names = {"below 8K": 4_096, "8K to 16K": 8_192, "16K to 32K": 16_384, "32K and more": 32_768}
-    return table("window", [(name, list(strategies(size))) for name, size in names.items()], COLUMNS)
+    return table("window", [(name, list(profile_for(size))) for name, size in names.items()], COLUMNS)
 
 
 COLUMNS = ["folding", "split reading", "light prompt", "splitting the work"]

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from yohaku.analysis.activity import decisions, plan, status, story, troubles
+from yohaku.analysis.activity import describe_status, find_decisions, find_failures, find_plan, read_activity
 from yohaku.core.model import Call, Result, Step, Text, ToolUse, Turn
 
 
@@ -22,7 +22,7 @@ def turns(*items: ToolUse | Text) -> list[Turn]:
 
 
 def test_the_newest_calls_are_looked_at_in_order() -> None:
-    told = story(turns(shell("a"), shell("b"), Text("said"), shell("c")), most=2)
+    told = read_activity(turns(shell("a"), shell("b"), Text("said"), shell("c")), most=2)
     assert [(event.step, event.ran) for event in told.events] == [(1, "b"), (3, "c")]
     assert told.said == ((2, "said"),)
 
@@ -38,7 +38,7 @@ def test_the_newest_calls_are_looked_at_in_order() -> None:
     ],
 )
 def test_a_command_that_only_looks_is_known(ran: str, looks: bool) -> None:
-    (event,) = story(turns(shell(ran))).events
+    (event,) = read_activity(turns(shell(ran))).events
     assert event.looks is looks
 
 
@@ -53,12 +53,12 @@ def test_a_command_that_only_looks_is_known(ran: str, looks: bool) -> None:
     ],
 )
 def test_the_status_of_a_command(result: str, said: str) -> None:
-    (event,) = story(turns(shell("x", result))).events
-    assert status(event) == said
+    (event,) = read_activity(turns(shell("x", result))).events
+    assert describe_status(event) == said
 
 
 def test_an_error_is_solved_when_the_same_attempt_works() -> None:
-    events = story(
+    events = read_activity(
         turns(
             shell("cd x && make test 2>&1 | tail", "Exit code 1\nerror: one"),
             shell("make lint", "Exit code 1\nerror: two"),
@@ -66,7 +66,7 @@ def test_an_error_is_solved_when_the_same_attempt_works() -> None:
             shell("make test", "fine"),
         )
     ).events
-    assert [(one.event.key, one.solved, one.lines()) for one in troubles(events)] == [
+    assert [(one.event.key, one.solved, one.lines()) for one in find_failures(events)] == [
         ("make test", True, ("error: one",)),
         ("make lint", False, ("error: two",)),
         ("Edit a", False, ("x",)),
@@ -74,8 +74,8 @@ def test_an_error_is_solved_when_the_same_attempt_works() -> None:
 
 
 def test_failing_tests_are_trouble_even_where_a_pipe_hides_the_exit_code() -> None:
-    (event,) = story(turns(shell("pytest | tail", "E  ValueError: 1\n== 1 failed in 1s =="))).events
-    (one,) = troubles([event])
+    (event,) = read_activity(turns(shell("pytest | tail", "E  ValueError: 1\n== 1 failed in 1s =="))).events
+    (one,) = find_failures([event])
     assert one.lines() == ("E ValueError: 1", "1 failed in 1s")
 
 
@@ -85,7 +85,7 @@ def test_decisions_are_sentences_with_a_reason_then_with_an_intention_newest_fir
         (1, "We use SQLite instead of files. Good."),
         (2, "原因は設定の読み込みです。次へ進みます。\n方針を変えて、先にテストを直すことにしました。"),
     ]
-    assert decisions(said) == [
+    assert find_decisions(said) == [
         "方針を変えて、先にテストを直すことにしました。",
         "原因は設定の読み込みです。",
         "We use SQLite instead of files.",
@@ -109,19 +109,22 @@ TODOS = [
 )
 def test_the_plan_is_the_newest_list_with_its_marks(call: ToolUse) -> None:
     older = use("TodoWrite", {"todos": [{"content": "zero", "status": "pending"}]})
-    assert plan(story(turns(older, call))) == ["[x] one", "[>] two", "[ ] three"]
+    assert find_plan(read_activity(turns(older, call))) == ["[x] one", "[>] two", "[ ] three"]
 
 
 def test_a_plan_kept_task_by_task_is_put_together() -> None:
-    told = story(
+    told = read_activity(
         turns(
             use("TaskCreate", {"subject": "one"}, "Task #1 created"),
             use("TaskCreate", {"subject": "two"}, "Task #2 created"),
             use("TaskUpdate", {"taskId": "1", "status": "completed"}, "Updated"),
         )
     )
-    assert plan(told) == ["[x] one", "[ ] two"]
+    assert find_plan(told) == ["[x] one", "[ ] two"]
 
 
 def test_a_checklist_in_a_text_is_a_plan_too() -> None:
-    assert plan(story(turns(Text("Plan:\n- [x] one\n- [ ] two\nGo."), Text("ok")))) == ["[x] one", "[ ] two"]
+    assert find_plan(read_activity(turns(Text("Plan:\n- [x] one\n- [ ] two\nGo."), Text("ok")))) == [
+        "[x] one",
+        "[ ] two",
+    ]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yohaku.analysis.entities import Entity, facts, origin_of, rank
+from yohaku.analysis.entities import Entity, describe_call, extract_entities, rank_entities
 from yohaku.core.model import Call, Result, Step, Text, ToolUse, Turn
 
 
@@ -42,7 +42,7 @@ from yohaku.core.model import Call, Result, Step, Text, ToolUse, Turn
     ],
 )
 def test_facts_are_told_apart(text: str, found: list[Entity]) -> None:
-    assert list(facts(text)) == found
+    assert list(extract_entities(text)) == found
 
 
 @pytest.mark.parametrize(
@@ -57,19 +57,19 @@ def test_facts_are_told_apart(text: str, found: list[Entity]) -> None:
     ],
 )
 def test_japanese_around_a_fact_does_not_hide_it(text: str, fact: Entity) -> None:
-    assert fact in facts(text)
+    assert fact in extract_entities(text)
 
 
 @given(st.text())
 def test_every_fact_stands_in_the_text_once(text: str) -> None:
-    found = list(facts(text))
+    found = list(extract_entities(text))
     assert all(fact.text in text for fact in found)
     assert len(set(found)) == len(found)
 
 
 @pytest.mark.parametrize("piece", ["a", " ", "a.", '"', '"a', "1,", "/", "「", "`a ", "aA1_", "0f", "-a", "9", "あ"])
 def test_a_huge_text_is_no_trouble(piece: str) -> None:
-    assert len(list(facts(piece * (1_000_000 // len(piece))))) <= 1
+    assert len(list(extract_entities(piece * (1_000_000 // len(piece))))) <= 1
 
 
 # Which matter
@@ -90,26 +90,26 @@ def turns() -> list[Turn]:
 
 
 def test_what_was_named_comes_before_what_was_only_seen() -> None:
-    names = [found.fact.text for found in rank(turns())]
+    names = [found.fact.text for found in rank_entities(turns())]
     assert set(names[:2]) == {"old_name", "new_name"}
     assert names[2:] == ["rare_one", "common_one"]
 
 
 def test_a_fact_comes_with_the_newest_call_it_stands_in() -> None:
-    origins = {found.fact.text: found.origin for found in rank(turns())}
+    origins = {found.fact.text: found.origin for found in rank_entities(turns())}
     assert origins == {"old_name": "grep 1", "rare_one": "grep 1", "new_name": "grep 2", "common_one": "ls"}
 
 
 def test_what_an_open_error_names_comes_first() -> None:
-    assert rank(turns(), open_errors="KeyError: rare_one")[0].fact == Entity("name", "rare_one")
+    assert rank_entities(turns(), open_errors="KeyError: rare_one")[0].fact == Entity("name", "rare_one")
 
 
 def test_no_more_than_asked_is_given() -> None:
-    assert len(rank(turns(), most=2)) == 2
-    assert [found.fact.text for found in rank(turns(), chars=5)] == ["common_one"]
+    assert len(rank_entities(turns(), most=2)) == 2
+    assert [found.fact.text for found in rank_entities(turns(), chars=5)] == ["common_one"]
 
 
 def test_an_origin_says_what_was_run_not_where() -> None:
-    assert origin_of(use("cd /x && git -C /y log 2>&1", "")) == "git log"
-    assert origin_of(ToolUse(Call("1", "Read", '{"file_path": "/a/b.py", "limit": 3}'), Result())) == "Read /a/b.py"
-    assert origin_of(use("echo " + "x" * 500, ""), most=20) == "echo xxxxxxxxxxxxxx…"
+    assert describe_call(use("cd /x && git -C /y log 2>&1", "")) == "git log"
+    assert describe_call(ToolUse(Call("1", "Read", '{"file_path": "/a/b.py", "limit": 3}'), Result())) == "Read /a/b.py"
+    assert describe_call(use("echo " + "x" * 500, ""), most=20) == "echo xxxxxxxxxxxxxx…"

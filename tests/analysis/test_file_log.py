@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yohaku.analysis.file_access import touches
-from yohaku.analysis.file_log import FileRecord, files, joined
-from yohaku.analysis.touch import FileAccess, Lines
+from yohaku.analysis.file_access import find_accesses
+from yohaku.analysis.file_log import FileRecord, merge_ranges, read_file_log
+from yohaku.analysis.touch import FileAccess, LineRange
 from yohaku.core.model import Call, Result, Step, Text, ToolUse, Turn
 
 
@@ -52,7 +52,7 @@ def shell(command: str, result: str = "", error: bool = False) -> ToolUse:
     ],
 )
 def test_a_tool_is_known_by_its_words(call: ToolUse, touch: FileAccess) -> None:
-    assert touches(call) == (touch,)
+    assert find_accesses(call) == (touch,)
 
 
 @pytest.mark.parametrize(
@@ -66,12 +66,12 @@ def test_a_tool_is_known_by_its_words(call: ToolUse, touch: FileAccess) -> None:
     ],
 )
 def test_a_search_touches_no_file(call: ToolUse) -> None:
-    assert touches(call) == ()
+    assert find_accesses(call) == ()
 
 
 def test_a_move_deletes_and_creates() -> None:
     moved = use("move_file", {"source": "a", "destination": "b"})
-    assert touches(moved) == (FileAccess("a", "deleted"), FileAccess("b", "created"))
+    assert find_accesses(moved) == (FileAccess("a", "deleted"), FileAccess("b", "created"))
 
 
 PATCH = """*** Begin Patch
@@ -93,7 +93,7 @@ PATCH = """*** Begin Patch
     ],
 )
 def test_a_patch_says_what_it_does_to_each_file(call: ToolUse) -> None:
-    assert touches(call) == (
+    assert find_accesses(call) == (
         FileAccess("a.py", "created"),
         FileAccess("b.py", "modified"),
         FileAccess("b.py", "deleted"),
@@ -103,15 +103,17 @@ def test_a_patch_says_what_it_does_to_each_file(call: ToolUse) -> None:
 
 
 def test_an_editor_that_keeps_a_file_open_says_which_in_its_result() -> None:
-    shown = "[FileRecord: /x/a.py (9 lines total)]\n1:x"
-    assert touches(use("edit", {"search": "x", "replace": "y"}, shown)) == (FileAccess("/x/a.py", "modified"),)
-    assert touches(use("execute", {"action": "edit 1:2\nx > y\nend_of_edit"}, shown)) == (
+    shown = "[File: /x/a.py (9 lines total)]\n1:x"
+    assert find_accesses(use("edit", {"search": "x", "replace": "y"}, shown)) == (FileAccess("/x/a.py", "modified"),)
+    assert find_accesses(use("execute", {"action": "edit 1:2\nx > y\nend_of_edit"}, shown)) == (
         FileAccess("/x/a.py", "modified"),
     )
 
 
 def test_aider_says_what_it_edited() -> None:
-    assert touches(use("aider", {}, "Applied edit to a/b.py  \nCommit 1 x")) == (FileAccess("a/b.py", "modified"),)
+    assert find_accesses(use("aider", {}, "Applied edit to a/b.py  \nCommit 1 x")) == (
+        FileAccess("a/b.py", "modified"),
+    )
 
 
 # Shell commands
@@ -153,21 +155,21 @@ def test_aider_says_what_it_edited() -> None:
     ],
 )
 def test_a_shell_command_says_what_it_does(command: str, touched: list[FileAccess]) -> None:
-    assert list(touches(shell(command))) == touched
+    assert list(find_accesses(shell(command))) == touched
 
 
 def test_a_path_is_told_as_it_was_said() -> None:
-    assert touches(use("exec_command", {"cmd": "cat a.py", "workdir": "/x"})) == (FileAccess("a.py", "read"),)
+    assert find_accesses(use("exec_command", {"cmd": "cat a.py", "workdir": "/x"})) == (FileAccess("a.py", "read"),)
 
 
 def test_of_a_failed_command_the_last_part_failed() -> None:
     ran = shell("cat > a.py <<E\nx\nE\ncat b.py", "Exit code 1", error=True)
-    assert touches(ran) == (FileAccess("a.py", "created"), FileAccess("b.py", "read", None, False))
+    assert find_accesses(ran) == (FileAccess("a.py", "created"), FileAccess("b.py", "read", None, False))
 
 
 def test_a_file_that_is_missing_was_not_touched() -> None:
     ran = shell("rm a b; true", "rm: cannot remove 'b': No such file or directory")
-    assert touches(ran) == (FileAccess("a", "deleted"), FileAccess("b", "deleted", None, False))
+    assert find_accesses(ran) == (FileAccess("a", "deleted"), FileAccess("b", "deleted", None, False))
 
 
 # The ledger
@@ -190,7 +192,7 @@ def test_the_ledger_keeps_the_last_state_the_ranges_and_the_last_step() -> None:
             shell("rm c.py"),
         ),
     ]
-    assert list(files(turns).values()) == [
+    assert list(read_file_log(turns).values()) == [
         FileRecord("/x/b.py", "read", ((1, -1),), 1),
         FileRecord("/x/a.py", "modified", ((1, 17),), 3),
         FileRecord("c.py", "deleted", (), 5),
@@ -199,26 +201,26 @@ def test_the_ledger_keeps_the_last_state_the_ranges_and_the_last_step() -> None:
 
 def test_a_file_made_here_stays_created_and_one_seen_before_is_modified() -> None:
     turns = [turn(shell("echo x > a; echo y >> a"), shell("cat b; echo y > b"))]
-    assert {path: file.state for path, file in files(turns).items()} == {"a": "created", "b": "modified"}
+    assert {path: file.state for path, file in read_file_log(turns).items()} == {"a": "created", "b": "modified"}
 
 
 def test_a_relative_path_is_the_same_file_as_the_one_absolute_path_it_ends() -> None:
     turns = [turn(use("Read", {"file_path": "/x/src/a.py"}), shell("sed -i s/x/y/ src/a.py"), shell("cat a.py"))]
-    assert list(files(turns)) == ["/x/src/a.py"]
+    assert list(read_file_log(turns)) == ["/x/src/a.py"]
     two = [turn(use("Read", {"file_path": "/x/a.py"}), use("Read", {"file_path": "/y/a.py"}), shell("cat a.py"))]
-    assert list(files(two)) == ["/x/a.py", "/y/a.py", "a.py"]
+    assert list(read_file_log(two)) == ["/x/a.py", "/y/a.py", "a.py"]
 
 
-def spans() -> st.SearchStrategy[Lines]:
+def spans() -> st.SearchStrategy[LineRange]:
     return st.tuples(st.integers(1, 30), st.integers(0, 30)).map(lambda pair: (pair[0], pair[0] + pair[1]))
 
 
 @given(st.lists(spans(), max_size=8))
-def test_joined_ranges_hold_the_same_lines_and_do_not_meet(ranges: list[Lines]) -> None:
-    done = joined(tuple(ranges))
+def test_joined_ranges_hold_the_same_lines_and_do_not_meet(ranges: list[LineRange]) -> None:
+    done = merge_ranges(tuple(ranges))
     assert {n for a, b in done for n in range(a, b + 1)} == {n for a, b in ranges for n in range(a, b + 1)}
     assert all(first[1] + 1 < second[0] for first, second in pairwise(done))
 
 
 def test_a_range_without_an_end_takes_in_all_after_it() -> None:
-    assert joined(((5, 9), (7, -1), (100, 120))) == ((5, -1),)
+    assert merge_ranges(((5, 9), (7, -1), (100, 120))) == ((5, -1),)

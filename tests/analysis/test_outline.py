@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from yohaku.analysis.outline import sections, sketch
+from yohaku.analysis.outline import find_sections, render_outline
 
 GO = "\n".join(
     [
@@ -27,7 +27,7 @@ GO = "\n".join(
 
 
 def test_each_part_has_its_lines_and_its_first_line_as_title() -> None:
-    assert sections(GO) == [
+    assert find_sections(GO) == [
         (1, 3, "imports"),
         (4, 7, "type Server struct"),
         (8, 11, "func main()"),
@@ -58,11 +58,11 @@ KNOWN = {
 
 @pytest.mark.parametrize("text", KNOWN, ids=["python", "rust", "typescript", "java", "c", "markdown"])
 def test_the_common_languages_are_known(text: str) -> None:  # L5
-    assert [title for _, _, title in sections(text)] == KNOWN[text]
+    assert [title for _, _, title in find_sections(text)] == KNOWN[text]
 
 
 def test_a_comment_in_a_program_is_no_heading() -> None:
-    assert [title for *_, title in sections("# about\ndef a():\n    pass\n# more\ndef b():\n    pass")] == [
+    assert [title for *_, title in find_sections("# about\ndef a():\n    pass\n# more\ndef b():\n    pass")] == [
         "beginning",
         "def a()",
         "def b()",
@@ -70,26 +70,26 @@ def test_a_comment_in_a_program_is_no_heading() -> None:
 
 
 def test_a_text_without_structure_has_no_sections() -> None:
-    assert sections("just a line\n" * 100) == []
-    assert sections("def alone():\n    pass") == []
-    assert sections("") == []
+    assert find_sections("just a line\n" * 100) == []
+    assert find_sections("def alone():\n    pass") == []
+    assert find_sections("") == []
 
 
 @pytest.mark.parametrize("mark", ["{:>6}\t", "{}: ", "{}|", "{:>5}→"])
 def test_numbers_before_the_lines_are_taken_at_their_word(mark: str) -> None:
     numbered = "\n".join(mark.format(number) + line for number, line in enumerate(GO.split("\n"), 41))
-    assert sections(numbered) == [(first + 40, last + 40, title) for first, last, title in sections(GO)]
+    assert find_sections(numbered) == [(first + 40, last + 40, title) for first, last, title in find_sections(GO)]
 
 
 def test_too_many_parts_are_told_without_what_is_inside_them_and_then_in_groups() -> None:
     classes = "\n".join(f"class C{n}:\n    def f(self):\n        pass" for n in range(30))
-    assert [title for *_, title in sections(classes, most=40)] == [f"class C{n}" for n in range(30)]
-    assert sections(classes, most=10)[:2] == [(1, 9, "class C0 and 2 more"), (10, 18, "class C3 and 2 more")]
+    assert [title for *_, title in find_sections(classes, most=40)] == [f"class C{n}" for n in range(30)]
+    assert find_sections(classes, most=10)[:2] == [(1, 9, "class C0 and 2 more"), (10, 18, "class C3 and 2 more")]
 
 
 def test_a_sketch_keeps_both_ends_and_says_how_to_read_the_rest() -> None:  # L5
     text = "\n".join(f"def f{n}():\n    return {n}\n" for n in range(60))
-    shown = sketch(text, "abc", ends=3, most=5)
+    shown = render_outline(text, "abc", ends=3, most=5)
     assert shown is not None
     assert shown.split("\n") == [
         "def f0():",
@@ -111,8 +111,8 @@ def test_a_sketch_keeps_both_ends_and_says_how_to_read_the_rest() -> None:  # L5
 
 
 def test_what_is_hardly_longer_than_its_sketch_has_none() -> None:
-    assert sketch(GO, "abc", ends=5) is None
-    assert sketch("no structure\n" * 500, "abc") is None
+    assert render_outline(GO, "abc", ends=5) is None
+    assert render_outline("no structure\n" * 500, "abc") is None
 
 
 @pytest.mark.parametrize(
@@ -120,5 +120,5 @@ def test_what_is_hardly_longer_than_its_sketch_has_none() -> None:
 )
 def test_no_text_makes_it_slow(text: str) -> None:
     began = time.process_time()
-    sections(text)
+    find_sections(text)
     assert time.process_time() - began < 2

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yohaku.analysis.rules import LONGEST, MOST, rules, standing
+from yohaku.analysis.rules import MAX_RULE_CHARS, MAX_STANDING_CHARS, find_rules, find_standing_rules
 from yohaku.core.model import Text, Turn
 
 RULES = """\
@@ -180,21 +180,21 @@ Let's just try without caching and see what happens
 
 @pytest.mark.parametrize("sentence", RULES)
 def test_a_sentence_that_sets_a_rule_is_found_word_for_word(sentence: str) -> None:
-    assert rules(sentence) == (sentence,)
+    assert find_rules(sentence) == (sentence,)
 
 
 @pytest.mark.parametrize("sentence", NONE)
 def test_a_sentence_that_only_tells_is_no_rule(sentence: str) -> None:
-    assert rules(sentence) == ()
+    assert find_rules(sentence) == ()
 
 
 @pytest.mark.parametrize("sentence", ["NEVER touch the tests.", "İ: Never Touch The Tests.", "本番での再起動はNG。"])
 def test_a_rule_in_capitals_is_one_and_stays_as_it_was(sentence: str) -> None:
-    assert rules(sentence) == (sentence,)
+    assert find_rules(sentence) == (sentence,)
 
 
 def test_a_name_that_begins_like_a_ban_is_none() -> None:
-    assert rules("サーバーはnginxです。") == ()
+    assert find_rules("サーバーはnginxです。") == ()
 
 
 def test_rules_are_cut_out_at_the_ends_of_sentences_lines_and_list_items() -> None:
@@ -202,7 +202,7 @@ def test_rules_are_cut_out_at_the_ends_of_sentences_lines_and_list_items() -> No
         "Fix the login page. Never touch auth.py! It fails at night.\n\n- Use only `httpx`.\n- see the log\n"
         "1. Do not rename v1.2 files\n設定を直して。本番には触らないでください。よろしく。"
     )
-    assert rules(text) == (
+    assert find_rules(text) == (
         "Never touch auth.py!",
         "Use only `httpx`.",
         "Do not rename v1.2 files",
@@ -212,7 +212,7 @@ def test_rules_are_cut_out_at_the_ends_of_sentences_lines_and_list_items() -> No
 
 def test_a_sentence_over_two_lines_of_one_paragraph_stays_whole() -> None:
     text = "Please look at the parser of the configuration file first, and do not change\nany public names in it."
-    assert rules(text) == (text,)
+    assert find_rules(text) == (text,)
 
 
 @pytest.mark.parametrize(
@@ -229,25 +229,25 @@ def test_a_sentence_over_two_lines_of_one_paragraph_stays_whole() -> None:
     ],
 )
 def test_what_was_pasted_sets_no_rule(pasted: str) -> None:
-    assert rules(f"Look:\n\n{pasted}") == ()
+    assert find_rules(f"Look:\n\n{pasted}") == ()
 
 
 def test_behind_what_was_pasted_the_user_speaks_again() -> None:
     text = "```\ncode\n```\nNever run it.\n<output>must not</output>\n<output>\nOnly read it."
-    assert rules(text) == ("Never run it.", "Only read it.")
+    assert find_rules(text) == ("Never run it.", "Only read it.")
 
 
 def test_in_a_long_paste_only_plain_rules_in_sentences_count() -> None:
     filler = "\n".join(f"Line {n} of a document about many things." for n in range(60))
     text = f"{filler}\nYou must never delete the backup of a customer.\nKeep it short.\nno color\nmust_not: x"
-    assert rules(text) == ("You must never delete the backup of a customer.",)
+    assert find_rules(text) == ("You must never delete the backup of a customer.",)
 
 
 def test_of_a_long_sentence_the_clause_with_the_rule_is_kept() -> None:
     told = "the service reads the table and then writes it back to the disk " * 6
     text = f"As {told}, never touch the table {told}"
-    (rule,) = rules(text)
-    assert rule.startswith("never touch the table") and rule in text and len(rule) <= LONGEST
+    (rule,) = find_rules(text)
+    assert rule.startswith("never touch the table") and rule in text and len(rule) <= MAX_RULE_CHARS
 
 
 def prompts(*texts: str, by: str = "") -> list[Turn]:
@@ -255,11 +255,14 @@ def prompts(*texts: str, by: str = "") -> list[Turn]:
 
 
 def test_rules_stand_in_order_and_once_at_their_newest_place() -> None:
-    assert standing(prompts("Never push.", "Only edit a.py.", "never push!")) == ("Only edit a.py.", "never push!")
+    assert find_standing_rules(prompts("Never push.", "Only edit a.py.", "never push!")) == (
+        "Only edit a.py.",
+        "never push!",
+    )
 
 
 def test_what_a_program_put_in_for_the_user_sets_no_rule() -> None:
-    assert standing(prompts("You must obey.", by="system")) == ()
+    assert find_standing_rules(prompts("You must obey.", by="system")) == ()
 
 
 @pytest.mark.parametrize(
@@ -277,26 +280,26 @@ def test_what_a_program_put_in_for_the_user_sets_no_rule() -> None:
 )
 def test_a_rule_the_user_takes_back_is_gone_and_no_other(stated: str, taken_back: str) -> None:
     other = "Keep the public API unchanged."
-    assert standing(prompts(other, stated, taken_back)) == (other,)
-    assert standing(prompts(other, stated), then=prompts(taken_back)) == (other,)
-    assert standing(prompts(taken_back, other, stated)) == (other, stated)
+    assert find_standing_rules(prompts(other, stated, taken_back)) == (other,)
+    assert find_standing_rules(prompts(other, stated), then=prompts(taken_back)) == (other,)
+    assert find_standing_rules(prompts(taken_back, other, stated)) == (other, stated)
 
 
 def test_a_withdrawal_takes_back_only_what_it_speaks_of() -> None:
     turns = prompts("Never edit config.toml.", "Do not edit the tests.", "You may now edit the tests.")
-    assert standing(turns) == ("Never edit config.toml.",)
+    assert find_standing_rules(turns) == ("Never edit config.toml.",)
 
 
 def test_later_turns_add_no_rules() -> None:
-    assert standing(prompts("Never push."), then=prompts("Never pull.")) == ("Never push.",)
+    assert find_standing_rules(prompts("Never push."), then=prompts("Never pull.")) == ("Never push.",)
 
 
 def test_the_newest_stand_within_a_number_of_characters_and_short_ones_always() -> None:
     filler = "\n".join("A line of a long document." for _ in range(50))
     long = [f"{filler}\nYou must never change {'the very important ' * 10}table number {n}." for n in range(40)]
-    found = standing(prompts("Never push.", *long))
+    found = find_standing_rules(prompts("Never push.", *long))
     assert found[0] == "Never push." and found[-1].endswith("table number 39.")
-    assert sum(map(len, found)) <= MOST
+    assert sum(map(len, found)) <= MAX_STANDING_CHARS
     assert [rule for rule in found if rule.endswith("table number 0.")] == []
 
 
@@ -306,12 +309,12 @@ ODD = ["a" * 10**6, " " * 10**6, "no " * 300_000, "。" * 500_000, "<a>" * 200_0
 @pytest.mark.parametrize("text", [*ODD, "`" * 500_000, "だけ" * 300_000, '"' * 500_000, "今後は" * 200_000])
 def test_odd_text_is_read_in_no_time(text: str) -> None:
     start = time.perf_counter()
-    rules(text)
-    rules(f"never {text}\n" + text[:19_000])
+    find_rules(text)
+    find_rules(f"never {text}\n" + text[:19_000])
     assert time.perf_counter() - start < 2
 
 
 @given(st.text())
 def test_a_rule_is_always_a_slice_of_the_text(text: str) -> None:
-    for rule in rules(f"Never {text} do\n必ず{text}こと。\n{text}"):
-        assert rule in f"Never {text} do\n必ず{text}こと。\n{text}" and 0 < len(rule) <= LONGEST
+    for rule in find_rules(f"Never {text} do\n必ず{text}こと。\n{text}"):
+        assert rule in f"Never {text} do\n必ず{text}こと。\n{text}" and 0 < len(rule) <= MAX_RULE_CHARS

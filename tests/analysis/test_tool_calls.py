@@ -6,7 +6,15 @@ from typing import Any
 import pytest
 
 from yohaku.analysis import tool_calls
-from yohaku.analysis.tool_calls import command, complaint, errors, exit_code, failed, red_tests, words_of
+from yohaku.analysis.tool_calls import (
+    find_command,
+    find_complaint,
+    find_errors,
+    find_exit_code,
+    has_failed,
+    split_tool_name,
+    tests_failed,
+)
 from yohaku.core.model import Call, Result, Text, ToolUse
 
 
@@ -36,11 +44,16 @@ def use(name: str, arguments: dict[str, Any] | str, result: str = "", error: boo
     ],
 )
 def test_the_command_of_a_call_is_found(name: str, arguments: dict[str, Any] | str, ran: str | None) -> None:
-    assert command(use(name, arguments)) == ran
+    assert find_command(use(name, arguments)) == ran
 
 
 def test_a_tools_name_is_read_by_its_words() -> None:
-    assert words_of("read_file") == words_of("fs.readFile") - {"fs"} == words_of("ReadFile") == {"read", "file"}
+    assert (
+        split_tool_name("read_file")
+        == split_tool_name("fs.readFile") - {"fs"}
+        == split_tool_name("ReadFile")
+        == {"read", "file"}
+    )
 
 
 # How it ended
@@ -66,11 +79,11 @@ def test_a_tools_name_is_read_by_its_words() -> None:
     ],
 )
 def test_an_exit_code_is_found_where_tools_say_it(result: str, code: int | None) -> None:
-    assert exit_code(use("bash", {"command": "x"}, result)) == code
+    assert find_exit_code(use("bash", {"command": "x"}, result)) == code
 
 
 def test_the_tool_is_believed_before_the_output() -> None:
-    assert exit_code(use("bash", {"command": "x"}, "Exit code 1\nlog\nexited with code 0")) == 1
+    assert find_exit_code(use("bash", {"command": "x"}, "Exit code 1\nlog\nexited with code 0")) == 1
 
 
 @pytest.mark.parametrize(
@@ -90,7 +103,7 @@ def test_the_tool_is_believed_before_the_output() -> None:
     ],
 )
 def test_a_call_failed_if_it_or_its_result_says_so(failing: ToolUse, is_so: bool) -> None:
-    assert failed(failing) is is_so
+    assert has_failed(failing) is is_so
 
 
 # Tests
@@ -120,12 +133,12 @@ def test_a_call_failed_if_it_or_its_result_says_so(failing: ToolUse, is_so: bool
     ],
 )
 def test_a_test_run_is_summed_up_in_its_own_words(said: str, summary: str, red: bool) -> None:
-    assert tool_calls.tests(said) == summary
-    assert red_tests(summary) is red
+    assert tool_calls.find_test_summary(said) == summary
+    assert tests_failed(summary) is red
 
 
 def test_what_is_no_test_run_has_no_summary() -> None:
-    assert tool_calls.tests("The tests are in tests/.\nOKAY\n12 files changed") is None
+    assert tool_calls.find_test_summary("The tests are in tests/.\nOKAY\n12 files changed") is None
 
 
 # Errors
@@ -148,21 +161,21 @@ def test_what_is_no_test_run_has_no_summary() -> None:
     ],
 )
 def test_the_lines_that_say_what_went_wrong_are_found(said: str, lines: tuple[str, ...]) -> None:
-    assert errors(said) == lines
+    assert find_errors(said) == lines
 
 
 def test_of_many_errors_the_first_and_the_last_are_given() -> None:
     said = "\n".join(f"error: {number}" for number in range(9))
-    assert errors(said, most=3) == ("error: 0", "error: 1", "error: 8")
-    assert errors(said, most=0) == ()
+    assert find_errors(said, most=3) == ("error: 0", "error: 1", "error: 8")
+    assert find_errors(said, most=0) == ()
 
 
 def test_a_sure_error_goes_before_what_may_be_one() -> None:
-    assert errors("x: command not found\nKeyError: 'a'") == ("KeyError: 'a'",)
+    assert find_errors("x: command not found\nKeyError: 'a'") == ("KeyError: 'a'",)
 
 
 def test_a_long_line_is_shown_around_its_error() -> None:
-    (line,) = errors("x" * 5_000 + " error: here " + "y" * 5_000)
+    (line,) = find_errors("x" * 5_000 + " error: here " + "y" * 5_000)
     assert "error: here" in line
     assert len(line) <= 240
 
@@ -171,16 +184,16 @@ def test_a_refusal_gives_the_users_reason() -> None:
     refused = use(
         "Edit", {"file_path": "a"}, "The user doesn't want this. To go on, the user said:\nuse b.py", error=True
     )
-    assert complaint(refused) == ("the user said: use b.py",)
+    assert find_complaint(refused) == ("the user said: use b.py",)
 
 
 def test_where_nothing_sounds_like_an_error_the_last_line_is_given() -> None:
-    assert complaint(use("bash", {"command": "x"}, "Exit code 1\nfirst\nlast words")) == ("last words",)
-    assert complaint(use("bash", {"command": "x"}, "Exit code 1")) == ()
+    assert find_complaint(use("bash", {"command": "x"}, "Exit code 1\nfirst\nlast words")) == ("last words",)
+    assert find_complaint(use("bash", {"command": "x"}, "Exit code 1")) == ()
 
 
 @pytest.mark.parametrize("piece", ["a", " ", "error: ", "=== 1 passed", "1 failed, ", "\n", ":1:1", "A"])
 def test_a_huge_text_is_no_trouble(piece: str) -> None:
     text = piece * (1_000_000 // len(piece))
-    assert len(errors(text)) <= 3
-    assert len(tool_calls.tests(text) or "") < 300
+    assert len(find_errors(text)) <= 3
+    assert len(tool_calls.find_test_summary(text) or "") < 300

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from yohaku.analysis.window_profile import WindowProfile, strategies
+from yohaku.analysis.window_profile import WindowProfile, profile_for
 
 
 @pytest.mark.parametrize(
@@ -19,4 +19,4 @@ from yohaku.analysis.window_profile import WindowProfile, strategies
     ],
 )
 def test_the_window_alone_chooses_the_strategies(window: int, expected: WindowProfile) -> None:  # L7
-    assert strategies(window) == expected
+    assert profile_for(window) == expected

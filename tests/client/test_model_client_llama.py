@@ -22,7 +22,7 @@ from yohaku.core.history_builder import history_of
 from yohaku.core.model import Text, Tool, Turn
 from yohaku.dialects import dialect_named
 from yohaku.dialects.dialect import Answer
-from yohaku.summary.request import SummaryRequest, question
+from yohaku.summary.request import SummaryRequest, build_question
 
 WINDOW = 8_192
 BASES = {"openai_chat": "/v1", "openai_responses": "/v1", "anthropic": ""}
@@ -94,7 +94,7 @@ def test_a_reply_without_room_is_seen_to_be_cut(served: Served, dialect: str) ->
 @pytest.mark.parametrize("dialect", ["openai_chat", "anthropic"])
 @pytest.mark.parametrize("form", [RequestForm(False, False), RequestForm(True, False)])
 def test_it_sums_up(served: Served, dialect: str, form: RequestForm) -> None:
-    asked = question(SummaryRequest("summary", 300), "USER: please change app.py")
+    asked = build_question(SummaryRequest("summary", 300), "USER: please change app.py")
     assert tiny.SUMMARY in talked(served, dialect, lambda talk: talk.ask(asked), form=form)
 
 

@@ -14,7 +14,7 @@ from yohaku.core.engine import Question
 from yohaku.core.errors import Unanswered
 from yohaku.core.history_builder import history_of
 from yohaku.core.model import Call, History, Opaque, Reply, Text, Turn
-from yohaku.summary.request import SummaryRequest, question
+from yohaku.summary.request import SummaryRequest, build_question
 from yohaku.testing import histories
 
 SCHEMA = {"type": "object", "properties": {"summary": {"type": "string"}}, "required": ["summary"]}
@@ -56,7 +56,7 @@ def test_every_body_is_well_formed_and_offers_no_tools(dialect: str, how: dict[s
         SummaryRequest("snapshot", 300),
         SummaryRequest("summary", 300, retain=None),
     ):
-        body = request(question(order, "USER: hello"), dialect, "m", **how)
+        body = request(build_question(order, "USER: hello"), dialect, "m", **how)
         assert checkers.DIALECTS[dialect].problems(body) == []
         assert not {"tools", "tool_choice", "toolConfig"} & body.keys()
 

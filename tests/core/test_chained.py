@@ -11,8 +11,8 @@ from typing import NamedTuple
 import pytest
 from tests.conftest import shared_folder
 
-from yohaku.analysis.file_log import files
-from yohaku.analysis.rules import standing
+from yohaku.analysis.file_log import read_file_log
+from yohaku.analysis.rules import find_standing_rules
 from yohaku.core.budget import Budget
 from yohaku.core.engine import Folded, Outcome, PlanOptions, TooBig, plan
 from yohaku.core.folds import Gist, View, ref_of, told
@@ -20,7 +20,7 @@ from yohaku.core.history_builder import history_of
 from yohaku.core.model import Call, Result, Step, Text, ToolUse, Turn
 from yohaku.core.receipt import Receipt
 from yohaku.dialects.load import Request, load
-from yohaku.digest.gist import gist, ledger_in
+from yohaku.digest.gist import read_file_paths, write_gist
 from yohaku.recipes.auto import RECIPES
 from yohaku.session.driver import EffectHandlers, drive
 from yohaku.testing import ByteMeter, ScriptedModel
@@ -223,8 +223,8 @@ def test_a_gist_with_room_tells_of_every_file(language: str) -> None:
 
 
 def f1(turns: list[Turn], tokens: int) -> float:
-    told_of = ledger_in(gist(turns, ref=ref_of(told(turns)), tokens=tokens, count=METER.count))
-    touched = set(files(turns))
+    told_of = read_file_paths(write_gist(turns, ref=ref_of(told(turns)), tokens=tokens, count=METER.count))
+    touched = set(read_file_log(turns))
     return 2 * len(told_of & touched) / max(1, len(told_of) + len(touched))
 
 
@@ -238,11 +238,11 @@ def test_a_recorded_session_folded_keeps_its_rules_files_and_facts(path: Path, s
     loaded = load(path.read_bytes(), path.name)
     assert not isinstance(loaded, Request)
     turns = list(loaded.history.turns)
-    if files(turns):
+    if read_file_log(turns):
         assert f1(turns, 30_000) >= 0.95
     budget = Budget.of(32_768)
     outcome = drive(plan(View(loaded.history), budget, RECIPES["auto"], METER, PlanOptions(model=False)))
     receipt = Receipt(outcome, budget.limit, True, METER.name)
     assert receipt.facts.lost == 0
     if not isinstance(outcome.verdict, TooBig):
-        assert [rule for rule in standing(turns) if rule not in shown(outcome)] == []
+        assert [rule for rule in find_standing_rules(turns) if rule not in shown(outcome)] == []

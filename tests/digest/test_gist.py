@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yohaku.analysis.file_log import files
+from yohaku.analysis.file_log import read_file_log
 from yohaku.core.model import Call, Result, Step, Text, ToolUse, Turn
 from yohaku.dialects.load import load
 from yohaku.dialects.recordings import Recording
-from yohaku.digest.gist import ENGLISH, JAPANESE, cut, gist, language, ledger_in
+from yohaku.digest.gist import ENGLISH, JAPANESE, choose_titles, cut_to_tokens, read_file_paths, write_gist
 from yohaku.testing import conversation
 
 REF = "abcdefabcdef"
@@ -91,40 +91,40 @@ Seen in results:
 
 def test_a_gist_tells_what_was_asked_done_decided_and_found() -> None:
     rules = ("Never touch the database.",)
-    assert gist(turns(), ref=REF, tokens=2_000, count=count, rules=rules) == WHOLE
+    assert write_gist(turns(), ref=REF, tokens=2_000, count=count, rules=rules) == WHOLE
 
 
 def test_who_shows_what_was_in_the_results_leaves_the_index_out() -> None:
     rules = ("Never touch the database.",)
-    text = gist(turns(), ref=REF, tokens=2_000, count=count, rules=rules, index=False)
+    text = write_gist(turns(), ref=REF, tokens=2_000, count=count, rules=rules, index=False)
     assert text == WHOLE.partition("\nSeen in results:")[0]
 
 
 def test_a_small_gist_is_the_header_and_what_fits_of_the_rules() -> None:
     rules = ("Never touch the database.", "Only use the standard library. " * 20, "Answer in English.")
-    text = gist(turns(), ref=REF, tokens=50, count=count, rules=rules)
+    text = write_gist(turns(), ref=REF, tokens=50, count=count, rules=rules)
     assert text.splitlines() == [*WHOLE.splitlines()[:3], "- Answer in English."]
 
 
 def test_with_no_room_for_the_header_the_ref_stays_and_then_nothing() -> None:
-    assert gist(turns(), ref=REF, tokens=8, count=count) == "[folded; ref=abcdefabcdef]"
-    assert gist(turns(), ref=REF, tokens=2, count=count) == ""
+    assert write_gist(turns(), ref=REF, tokens=8, count=count) == "[folded; ref=abcdefabcdef]"
+    assert write_gist(turns(), ref=REF, tokens=2, count=count) == ""
 
 
 def test_a_japanese_conversation_has_japanese_titles() -> None:
     japanese = [Turn((Text("パーサーを直してください。"),), turns()[0].steps)]
-    text = gist(japanese, ref=REF, tokens=1_000, count=count)
+    text = write_gist(japanese, ref=REF, tokens=1_000, count=count)
     assert text.startswith(
         f"[これまでの会話を折りたたみました: 指示 1 件、4 ステップ; ref={REF}]\n目的(ユーザーの言葉):\n"
     )
-    assert ledger_in(text) == {"/x/src/parse.py"}
-    assert language(japanese) is JAPANESE
-    assert language(turns()) is ENGLISH
+    assert read_file_paths(text) == {"/x/src/parse.py"}
+    assert choose_titles(japanese) is JAPANESE
+    assert choose_titles(turns()) is ENGLISH
 
 
 def test_what_the_system_put_between_is_not_the_users() -> None:
     hidden = [Turn((Text("Be kind.", by="system"), Text("Go.")), (Step((Text("ok"),)),))]
-    text = gist(hidden, ref=REF, tokens=500, count=count)
+    text = write_gist(hidden, ref=REF, tokens=500, count=count)
     assert "Be kind." not in text
     assert "1 prompt, 1 step;" in text
 
@@ -132,14 +132,14 @@ def test_what_the_system_put_between_is_not_the_users() -> None:
 def test_where_paths_take_too_much_room_their_folder_is_told_once() -> None:
     reads = [use("Read", {"file_path": f"/home/someone/projects/thing/src/module_{n}.py"}, "x") for n in range(30)]
     many = [Turn((Text("Go."),), tuple(Step((read,)) for read in reads))]
-    text = gist(many, ref=REF, tokens=350, count=count)
+    text = write_gist(many, ref=REF, tokens=350, count=count)
     assert "Files, under /home/someone/projects/thing/src/:" in text
-    assert ledger_in(text) == {f"/home/someone/projects/thing/src/module_{n}.py" for n in range(30)}
+    assert read_file_paths(text) == {f"/home/someone/projects/thing/src/module_{n}.py" for n in range(30)}
 
 
 def test_the_newest_prompts_are_kept_and_the_first() -> None:
     many = [Turn((Text(f"Task number {n}: " + "do the thing " * 8),), (Step((Text("ok"),)),)) for n in range(100)]
-    text = gist(many, ref=REF, tokens=400, count=count)
+    text = write_gist(many, ref=REF, tokens=400, count=count)
     assert "Task number 0:" in text
     assert "Task number 99:" in text
     assert "Task number 50:" not in text
@@ -148,14 +148,14 @@ def test_the_newest_prompts_are_kept_and_the_first() -> None:
 @given(st.randoms(use_true_random=False), st.integers(0, 800))
 def test_a_gist_never_weighs_more_than_it_may_and_is_the_same_again(chance: Random, tokens: int) -> None:
     hidden = conversation(chance).turns
-    text = gist(hidden, ref=REF, tokens=tokens, count=count, rules=("必ず日本語で。",))
+    text = write_gist(hidden, ref=REF, tokens=tokens, count=count, rules=("必ず日本語で。",))
     assert count(text) <= tokens or text == ""
-    assert text == gist(hidden, ref=REF, tokens=tokens, count=count, rules=("必ず日本語で。",))
+    assert text == write_gist(hidden, ref=REF, tokens=tokens, count=count, rules=("必ず日本語で。",))
 
 
 @given(st.text(), st.integers(0, 60))
 def test_a_cut_text_is_the_beginning_of_the_text(text: str, tokens: int) -> None:
-    shown = cut(text, tokens, count)
+    shown = cut_to_tokens(text, tokens, count)
     assert shown == text.strip() or shown == "" or text.strip().startswith(shown.removesuffix(" […]"))
     assert count(shown) <= max(tokens, 1)
 
@@ -168,6 +168,9 @@ def test_the_files_of_recorded_sessions_are_told(shared: Path) -> None:
         recording = load(path.read_bytes(), path.name)
         assert isinstance(recording, Recording)
         hidden = recording.history.turns
-        told, true = ledger_in(gist(hidden, ref=REF, tokens=30_000, count=count)), set(files(hidden))
+        told, true = (
+            read_file_paths(write_gist(hidden, ref=REF, tokens=30_000, count=count)),
+            set(read_file_log(hidden)),
+        )
         scores.append(2 * len(told & true) / (len(told) + len(true)) if told or true else 1.0)
     assert sum(scores) / len(scores) >= 0.95

@@ -4,8 +4,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yohaku.analysis.names import names, words_of
-from yohaku.digest.select_lines import COMMA, DEEP, LONG, MOST, NUMBER, Looked, Source, Span, choose, shown
+from yohaku.analysis.names import extract_names, split_words
+from yohaku.digest.select_lines import (
+    COMMA_TOKENS,
+    MAX_SCANNED_CHARS,
+    MAX_SOURCE_CHARS,
+    MAX_SPAN_CHARS,
+    NUMBER_TOKENS,
+    Source,
+    Span,
+    SpanCache,
+    choose_spans,
+    render_spans,
+)
 
 PLENTY = 1_000_000.0
 
@@ -18,14 +29,14 @@ def chosen(
     *sources: Source, tokens: float = PLENTY, covered: tuple[str, ...] = (), topic: str = "", brief: bool = False
 ) -> list[list[str]]:
     """For each source what of it is shown, as it was."""
-    spans, _ = choose(sources, covered, tokens, words_of(topic), brief=brief)
+    spans, _ = choose_spans(sources, covered, tokens, split_words(topic), brief=brief)
     return [[of.text[span.start : span.end] for span in some] for of, some in zip(sources, spans, strict=True)]
 
 
 def cost(source: Source, spans: list[Span]) -> float:
     def one(span: Span) -> float:
         long = span.end - span.start
-        return source.tokens * long + COMMA if span.alone else source.tokens * (long + 1) + NUMBER
+        return source.tokens * long + COMMA_TOKENS if span.alone else source.tokens * (long + 1) + NUMBER_TOKENS
 
     return sum(map(one, spans)) + source.title if spans else 0
 
@@ -56,7 +67,7 @@ HOW = st.fixed_dictionaries({"brief": st.booleans(), "roomy": st.booleans()})
 def test_what_is_chosen_lies_in_its_text_in_order_and_no_character_twice(
     sources: list[Source], covered: frozenset[str], tokens: float, how: dict[str, bool]
 ) -> None:
-    found, _ = choose(sources, covered, tokens, **how)
+    found, _ = choose_spans(sources, covered, tokens, **how)
     assert len(found) == len(sources)
     for one, spans in zip(sources, found, strict=True):
         ends = [0, *(place for span in spans for place in (span.start, span.end)), len(one.text)]
@@ -64,14 +75,14 @@ def test_what_is_chosen_lies_in_its_text_in_order_and_no_character_twice(
         for span in spans:
             assert one.text[: span.start].count("\n") == span.line - 1
             assert "\n" not in one.text[span.start : span.end]
-            assert 0 < span.end - span.start <= 2 * LONG
+            assert 0 < span.end - span.start <= 2 * MAX_SPAN_CHARS
 
 
 @given(MANY, COVERED, TOKENS, HOW)
 def test_what_is_chosen_and_what_is_left_add_up_to_the_tokens_given(
     sources: list[Source], covered: frozenset[str], tokens: float, how: dict[str, bool]
 ) -> None:
-    found, left = choose(sources, covered, tokens, **how)
+    found, left = choose_spans(sources, covered, tokens, **how)
     assert left >= 0
     assert sum(map(cost, sources, found)) + left == pytest.approx(tokens)
 
@@ -81,10 +92,10 @@ def test_the_same_sources_give_the_same_choice_looked_into_or_not(
     sources: list[Source], covered: frozenset[str], tokens: float, how: dict[str, bool]
 ) -> None:
     again = [Source(s.text, s.age, s.tokens, s.own, s.quotes, s.title) for s in sources]
-    looked: Looked = {}
-    first = choose(sources, covered, tokens, looked=looked, **how)
-    assert first == choose(again, sorted(covered, reverse=True), tokens, **how)
-    assert first == choose(sources, covered, tokens, looked=looked, **how)
+    looked: SpanCache = {}
+    first = choose_spans(sources, covered, tokens, looked=looked, **how)
+    assert first == choose_spans(again, sorted(covered, reverse=True), tokens, **how)
+    assert first == choose_spans(sources, covered, tokens, looked=looked, **how)
 
 
 @given(MANY, COVERED)
@@ -93,9 +104,9 @@ def test_with_tokens_enough_every_name_is_shown_and_no_line_is_that_names_nothin
 ) -> None:
     sources = [Source(s.text, s.age, s.tokens, title=s.title) for s in sources]
     found = chosen(*sources, covered=tuple(covered))
-    short = [line for s in sources for line in s.text.split("\n") if len(line) <= LONG]
-    told = [names(line) for lines in found for line in lines]
-    assert frozenset[str]().union(*map(names, short)) - covered <= frozenset[str]().union(*told)
+    short = [line for s in sources for line in s.text.split("\n") if len(line) <= MAX_SPAN_CHARS]
+    told = [extract_names(line) for lines in found for line in lines]
+    assert frozenset[str]().union(*map(extract_names, short)) - covered <= frozenset[str]().union(*told)
     assert all(some - covered for some in told)
 
 
@@ -103,9 +114,9 @@ def test_with_tokens_enough_every_name_is_shown_and_no_line_is_that_names_nothin
 def test_lines_and_names_are_shown_as_they_were(
     sources: list[Source], covered: frozenset[str], tokens: float, how: dict[str, bool]
 ) -> None:
-    found, _ = choose(sources, covered, tokens, **how)
+    found, _ = choose_spans(sources, covered, tokens, **how)
     for one, spans in zip(sources, found, strict=True):
-        lines = shown(one.text, spans, numbered=False)
+        lines = render_spans(one.text, spans, numbered=False)
         whole = [span.line for span in spans if not span.alone]
         if alone := [one.text[span.start : span.end] for span in spans if span.alone]:
             assert lines.pop() == f"… {', '.join(alone)}"
@@ -125,7 +136,7 @@ def test_lines_that_name_nothing_are_never_shown() -> None:
 def test_a_name_that_is_covered_is_not_paid_for_again() -> None:
     text = "call get_rows\ncall put_rows"
     assert chosen(source(text), covered=("get_rows",)) == [["call put_rows"]]
-    assert choose([source(text)], ("get_rows", "put_rows"), PLENTY) == ([[]], PLENTY)
+    assert choose_spans([source(text)], ("get_rows", "put_rows"), PLENTY) == ([[]], PLENTY)
 
 
 def test_a_name_in_two_sources_is_shown_once_in_the_shorter_line() -> None:
@@ -144,8 +155,8 @@ def test_to_be_brief_the_names_of_a_long_line_stand_alone() -> None:
     assert chosen(source(text), tokens=30) == [[]]
     assert chosen(source(text), tokens=30, brief=True) == [["get_rows", "put_rows"]]
     assert chosen(source(text), tokens=10, brief=True) == [["get_rows"]]
-    (spans,), left = choose([source(text)], (), 30, brief=True)
-    assert shown(text, spans) == ["… get_rows, put_rows"] and left == 30 - 2 * (8 + COMMA)
+    (spans,), left = choose_spans([source(text)], (), 30, brief=True)
+    assert render_spans(text, spans) == ["… get_rows, put_rows"] and left == 30 - 2 * (8 + COMMA_TOKENS)
 
 
 def test_the_names_of_a_short_line_do_not_nor_does_japanese() -> None:
@@ -157,10 +168,14 @@ def test_the_names_of_a_short_line_do_not_nor_does_japanese() -> None:
 def test_where_it_is_roomy_names_get_their_lines_as_far_as_the_tokens_go() -> None:
     long = "a line that goes on and on about get_rows, and only at its end names put_rows"
     text = f"{long}\n{long.upper()}"
-    (spans,), left = choose([source(text)], (), PLENTY, brief=True, roomy=True)
-    assert shown(text, spans) == [f"1: {long}", f"2: {long.upper()}"] and PLENTY - left == cost(source(text), spans)
-    (spans,), left = choose([source(text)], (), 110, brief=True, roomy=True)
-    assert shown(text, spans) == [f"1: {long}", "… GET_ROWS, PUT_ROWS"] and 110 - left == cost(source(text), spans)
+    (spans,), left = choose_spans([source(text)], (), PLENTY, brief=True, roomy=True)
+    assert render_spans(text, spans) == [f"1: {long}", f"2: {long.upper()}"] and PLENTY - left == cost(
+        source(text), spans
+    )
+    (spans,), left = choose_spans([source(text)], (), 110, brief=True, roomy=True)
+    assert render_spans(text, spans) == [f"1: {long}", "… GET_ROWS, PUT_ROWS"] and 110 - left == cost(
+        source(text), spans
+    )
 
 
 def test_of_two_alike_the_newer_is_shown() -> None:
@@ -176,9 +191,9 @@ def test_what_the_topic_is_made_of_comes_first() -> None:
 
 def test_a_source_of_which_nothing_is_shown_yet_costs_its_title_once() -> None:
     titled = Source("get_rows\nput_rows", 1, 1.0, title=10)
-    assert choose([titled], (), 9 + NUMBER) == ([[]], 9 + NUMBER)
-    assert choose([titled], (), 19 + NUMBER) == ([[Span(1, 0, 8)]], 0)
-    assert choose([titled], (), 28 + 2 * NUMBER) == ([[Span(1, 0, 8), Span(2, 9, 17)]], 0)
+    assert choose_spans([titled], (), 9 + NUMBER_TOKENS) == ([[]], 9 + NUMBER_TOKENS)
+    assert choose_spans([titled], (), 19 + NUMBER_TOKENS) == ([[Span(1, 0, 8)]], 0)
+    assert choose_spans([titled], (), 28 + 2 * NUMBER_TOKENS) == ([[Span(1, 0, 8), Span(2, 9, 17)]], 0)
 
 
 def test_a_line_too_dear_for_what_is_left_gives_way_to_a_cheaper_one() -> None:
@@ -186,9 +201,9 @@ def test_a_line_too_dear_for_what_is_left_gives_way_to_a_cheaper_one() -> None:
 
 
 def test_without_tokens_or_sources_nothing_is_shown() -> None:
-    assert choose([source("get_rows")], (), 0) == ([[]], 0)
-    assert choose([source("get_rows")], (), -5) == ([[]], 0)
-    assert choose([], (), 10) == ([], 10)
+    assert choose_spans([source("get_rows")], (), 0) == ([[]], 0)
+    assert choose_spans([source("get_rows")], (), -5) == ([[]], 0)
+    assert choose_spans([], (), 10) == ([], 10)
 
 
 def test_a_japanese_line_is_chosen_by_its_names() -> None:
@@ -277,8 +292,8 @@ def test_of_a_long_line_only_the_pieces_that_name_something_are_shown() -> None:
     filler = "and so on " * 30
     text = f"first line\n{filler}get_rows {filler}put_rows {filler}"
     one = source(text)
-    (spans,), _ = choose([one], (), PLENTY)
-    (line,) = shown(text, spans)
+    (spans,), _ = choose_spans([one], (), PLENTY)
+    (line,) = render_spans(text, spans)
     head, middle, tail = line.partition(" … ")
     assert head.startswith("2: and so on") and middle and "get_rows" in head and "put_rows" in tail
     assert len(line) < 200 < len(text) // 3
@@ -286,9 +301,9 @@ def test_of_a_long_line_only_the_pieces_that_name_something_are_shown() -> None:
 
 def test_pieces_that_follow_each_other_are_shown_as_one() -> None:
     text = ", ".join(f"name_{n}" for n in range(60))
-    (spans,), _ = choose([source(text)], (), PLENTY)
-    assert len(spans) > 4 and all(span.line == 1 and span.end - span.start <= LONG for span in spans)
-    assert shown(text, spans) == [f"1: {text}"]
+    (spans,), _ = choose_spans([source(text)], (), PLENTY)
+    assert len(spans) > 4 and all(span.line == 1 and span.end - span.start <= MAX_SPAN_CHARS for span in spans)
+    assert render_spans(text, spans) == [f"1: {text}"]
 
 
 def test_a_long_line_is_not_cut_in_the_middle_of_a_path() -> None:
@@ -303,34 +318,34 @@ def test_a_long_line_is_not_cut_in_the_middle_of_a_path() -> None:
 def test_what_has_no_number_does_not_look_like_a_title() -> None:
     text = "[a title_1]\n\tset_in = 1\n# another_2"
     every = [Span(1, 0, 11), Span(2, 12, 23), Span(3, 24, 35)]
-    assert shown(text, every, numbered=False) == [" [a title_1]", "\tset_in = 1", " # another_2"]
+    assert render_spans(text, every, numbered=False) == [" [a title_1]", "\tset_in = 1", " # another_2"]
 
 
 def test_lines_are_shown_with_their_numbers() -> None:
     text = "alpha\nbeta_1\n\ngamma_2"
-    assert shown(text, [Span(2, 6, 12), Span(4, 14, 21)]) == ["2: beta_1", "4: gamma_2"]
-    assert shown(text, [Span(2, 6, 12)], numbered=False) == [" beta_1"]
-    assert shown(text, []) == []
+    assert render_spans(text, [Span(2, 6, 12), Span(4, 14, 21)]) == ["2: beta_1", "4: gamma_2"]
+    assert render_spans(text, [Span(2, 6, 12)], numbered=False) == [" beta_1"]
+    assert render_spans(text, []) == []
 
 
 @pytest.mark.parametrize("mark", ["→", "|", ":", "\t"])
 def test_lines_with_numbers_of_their_own_get_no_others(mark: str) -> None:
     text = f"  10{mark}alpha_1\n  11{mark}beta_2\n  12{mark}gamma_3"
-    assert shown(text, [Span(2, text.index("  11"), text.index("\n  12"))]) == [f"  11{mark}beta_2"]
+    assert render_spans(text, [Span(2, text.index("  11"), text.index("\n  12"))]) == [f"  11{mark}beta_2"]
 
 
 def test_numbers_of_their_own_may_begin_behind_a_title() -> None:
     text = "<path>src/app.py</path>\n<content>\n1: first\n2: get_rows\n"
     at = text.index("2: get")
-    assert shown(text, [Span(4, at, at + 11)]) == ["2: get_rows"]
+    assert render_spans(text, [Span(4, at, at + 11)]) == ["2: get_rows"]
 
 
 def test_numbers_that_do_not_rise_are_none_of_lines() -> None:
-    assert shown("9: alpha_1\n4: beta_2", [Span(2, 11, 20)]) == ["2: 4: beta_2"]
+    assert render_spans("9: alpha_1\n4: beta_2", [Span(2, 11, 20)]) == ["2: 4: beta_2"]
 
 
 def test_a_single_line_that_begins_with_a_number_is_not_taken_for_numbered() -> None:
-    assert shown("10:30 it began\nget_rows", [Span(2, 15, 23)]) == ["2: get_rows"]
+    assert render_spans("10:30 it began\nget_rows", [Span(2, 15, 23)]) == ["2: get_rows"]
 
 
 # Whatever there is
@@ -350,31 +365,35 @@ MEGA = 1 << 20
 )
 def test_a_megabyte_of_anything_is_looked_at_and_done_with(text: str) -> None:
     for own in (False, True):
-        found, left = choose([source(text, own=own)], names(text[:100]), 1_000)
+        found, left = choose_spans([source(text, own=own)], extract_names(text[:100]), 1_000)
         assert 0 <= left <= 1_000
-        assert len(shown(text, found[0])) <= len(found[0])
+        assert len(render_spans(text, found[0])) <= len(found[0])
 
 
 def test_of_more_than_can_be_looked_into_the_newer_and_smaller_are() -> None:
-    huge = "filler word " * (DEEP // 12)
+    huge = "filler word " * (MAX_SOURCE_CHARS // 12)
     old, new = source(f"old_rows\n{huge}", age=50), source(f"{huge}\nnew_rows", age=2)
-    between = [source(huge, age=40)] * (MOST // DEEP)
+    between = [source(huge, age=40)] * (MAX_SCANNED_CHARS // MAX_SOURCE_CHARS)
     spare = [source(f"row_{n}", age=3) for n in range(3)]
     found = chosen(old, new, *between, *spare)
     assert found[:2] == [[], ["new_rows"]] and found[-3:] == [["row_0"], ["row_1"], ["row_2"]]
 
 
 def test_what_the_model_said_is_looked_into_first() -> None:
-    huge = "filler word " * (DEEP // 12)
-    found = chosen(*[source(huge, age=2)] * (MOST // DEEP), source("old_rows", age=30, own=True))
+    huge = "filler word " * (MAX_SOURCE_CHARS // 12)
+    found = chosen(
+        *[source(huge, age=2)] * (MAX_SCANNED_CHARS // MAX_SOURCE_CHARS), source("old_rows", age=30, own=True)
+    )
     assert found[-1] == ["old_rows"]
 
 
 def test_of_a_long_source_the_beginning_and_the_end_are_looked_into() -> None:
-    text = "\n".join(["first_row", *["plain"] * DEEP, "middle_row", *["plain"] * DEEP, "last_row"])
-    (found,), _ = choose([source(text)], (), 1_000)
-    assert shown(text, found) == ["1: first_row", f"{2 * DEEP + 3}: last_row"]
+    text = "\n".join(
+        ["first_row", *["plain"] * MAX_SOURCE_CHARS, "middle_row", *["plain"] * MAX_SOURCE_CHARS, "last_row"]
+    )
+    (found,), _ = choose_spans([source(text)], (), 1_000)
+    assert render_spans(text, found) == ["1: first_row", f"{2 * MAX_SOURCE_CHARS + 3}: last_row"]
 
 
 def test_one_source_is_looked_into_however_big_it_is() -> None:
-    assert chosen(source("x\n" * MOST + "last_rows")) == [["last_rows"]]
+    assert chosen(source("x\n" * MAX_SCANNED_CHARS + "last_rows")) == [["last_rows"]]

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from yohaku.analysis.tool_calls import reads
+from yohaku.analysis.tool_calls import is_reader
 from yohaku.core.budget import Budget
 from yohaku.core.engine import PassContext
 from yohaku.core.folds import Fold, View, ref_of
@@ -105,17 +105,17 @@ def test_commands_are_shown_by_both_ends_and_reads_by_their_beginning() -> None:
     ],
 )
 def test_a_tool_that_reads_is_known_by_its_name(tool: str, read: bool) -> None:
-    assert reads(tool) is read
+    assert is_reader(tool) is read
 
 
 @pytest.mark.parametrize("tool", ["HTTPGet", "PDFRead", "MCPFetchPage"])
 def test_a_word_behind_capitals_is_a_word(tool: str) -> None:
-    assert reads(tool)
+    assert is_reader(tool)
 
 
 @pytest.mark.parametrize("tool", ["build_target", "locate", "create_widget", "thread_dump", "preview_deploy"])
 def test_a_tool_that_does_not_read_is_not_taken_for_one(tool: str) -> None:
-    assert not reads(tool)
+    assert not is_reader(tool)
 
 
 def test_prompts_replies_and_arguments_are_left_alone() -> None:

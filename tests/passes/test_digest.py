@@ -15,9 +15,9 @@ from yohaku.core.folds import Cut, Fold, Gist, View, ref_of, told
 from yohaku.core.history_builder import history_of
 from yohaku.core.model import Call, History, Opaque, Result, Step, Text, ToolUse, Turn
 from yohaku.core.weigh import Weigher
-from yohaku.digest.excerpts import abridged, scraps
-from yohaku.digest.select_lines import Source, choose
-from yohaku.passes.digest import TOLD, digest
+from yohaku.digest.excerpts import collect_excerpts, render_excerpts
+from yohaku.digest.select_lines import Source, choose_spans
+from yohaku.passes.digest import MAX_GIST_TOKENS, digest
 from yohaku.testing import ByteMeter, ScriptedModel, histories
 
 QUIET = PlanOptions(model=False)
@@ -210,8 +210,8 @@ def test_a_gist_is_told_and_goes_on_with_lines_under_their_calls() -> None:
 def test_every_line_of_a_gist_was_said_or_is_a_title() -> None:
     v = View(history(12, 8))
     w = folded(v, 2_000, recent=0.35)
-    hidden = list(scraps(v, w.cut))
-    titles = set(abridged(hidden, choose([Source(s.text, 1, 0.0, s.own) for s in hidden], (), 1e9)[0]))
+    hidden = list(collect_excerpts(v, w.cut))
+    titles = set(render_excerpts(hidden, choose_spans([Source(s.text, 1, 0.0, s.own) for s in hidden], (), 1e9)[0]))
     said = {line for scrap in hidden for line in scrap.text.split("\n")}
     for line in gist(w).text.split("\n[assistant]\n", 1)[1].split("\n"):
         if line.startswith("… "):
@@ -257,7 +257,7 @@ def test_what_is_told_and_the_lines_stay_within_what_the_goal_leaves(limit: int)
     v = View(history(100, 100, lines=100))
     text = gist(folded(v, limit)).text
     before = text.split("\n[assistant]", 1)[0].split("\n[cat", 1)[0]
-    assert FourMeter().count(before) <= min(limit * 0.6 * 0.12, TOLD)
+    assert FourMeter().count(before) <= min(limit * 0.6 * 0.12, MAX_GIST_TOKENS)
     assert FourMeter().count(text) <= limit * 0.6
 
 

@@ -13,7 +13,7 @@ from yohaku.core.history_builder import history_of
 from yohaku.core.model import Call, History, Result, Step, Text, ToolUse, Turn
 from yohaku.core.weigh import Weigher
 from yohaku.passes.clear_largest import clear
-from yohaku.passes.drop_superseded import bare, supersede
+from yohaku.passes.drop_superseded import file_lines, supersede
 from yohaku.testing import ByteMeter, histories
 
 METER = ByteMeter()
@@ -130,7 +130,7 @@ def test_numbers_before_lines_do_not_matter_nor_does_what_stands_around_them() -
     for mark in ("→", "\t", ": ", "| "):
         shown = "Here is the file:\n" + numbered(code(1, 30), mark=mark)
         assert folded(read(shown), plain) == [(0, READ)]
-        assert bare(shown) == bare(code(1, 30))
+        assert file_lines(shown) == file_lines(code(1, 30))
 
 
 def test_a_command_that_does_more_than_read_is_no_read() -> None:

@@ -10,7 +10,7 @@ import pytest
 from tests import checkers
 
 from yohaku import dialects
-from yohaku.analysis.retention import survey
+from yohaku.analysis.retention import survey_retention
 from yohaku.core.budget import Budget
 from yohaku.core.engine import Folded, PassContext, plan
 from yohaku.core.folds import Gist, Slot, Stub, View, ref_of
@@ -110,7 +110,7 @@ def test_a_fold_does_not_stand_on_another_thought_or_on_none() -> None:
         view = View(history).with_(stubs)
         assert (view.live, view.shown, list(view.originals(stubs[0]))) == ((), history, [])
         assert list(shape(view)) == list(shape(View(history)))
-        assert survey(view) == survey(View(history))
+        assert survey_retention(view) == survey_retention(View(history))
 
 
 def test_a_fold_does_not_stand_in_a_turn_that_is_the_newest_again() -> None:

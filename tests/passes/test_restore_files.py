@@ -10,7 +10,7 @@ from yohaku.core.history_builder import history_of
 from yohaku.core.model import Call, Result, Step, Text, ToolUse, Turn
 from yohaku.core.weigh import Weigher
 from yohaku.passes.drop_oldest import slide
-from yohaku.passes.restore_files import recent, restored
+from yohaku.passes.restore_files import find_recent, restored
 from yohaku.testing import ByteMeter
 
 METER = ByteMeter()
@@ -105,7 +105,7 @@ def test_what_can_still_be_seen_does_not_come_back() -> None:
     turns = [Turn((Text("go"),), (read(1, "a.py"), read(2, "b.py"))), Turn((Text("on"),), (read(3, "a.py"),))]
     v = View(history_of(turns))
     (gist,) = slide(by="turns")(v, PassContext(Budget(900, 0), Weigher(METER), Weigher(METER).ledger(v.shown), 600))
-    assert [file.path for file in recent(v.with_([gist]), 5)] == ["b.py"]
+    assert [file.path for file in find_recent(v.with_([gist]), 5)] == ["b.py"]
 
 
 def test_nothing_comes_back_where_nothing_was_folded() -> None:

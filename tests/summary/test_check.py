@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yohaku.summary.check import Accepted, Evidence, Rejected, read, substance
+from yohaku.summary.check import Accepted, Evidence, Rejected, check_answer, count_substance
 from yohaku.summary.prompts.form import FORMS
 from yohaku.summary.prompts.snapshot import SNAPSHOT
 from yohaku.summary.prompts.summary import SUMMARY
@@ -27,7 +27,7 @@ def count(text: str) -> int:
 
 
 def found(answer: str, kind: str = "summary", tokens: int = 500) -> Accepted | Rejected:
-    return read(answer, kind, EVIDENCE, tokens, count)
+    return check_answer(answer, kind, EVIDENCE, tokens, count)
 
 
 @pytest.mark.parametrize(
@@ -276,7 +276,7 @@ def test_an_answer_that_is_mostly_made_up_is_bad() -> None:
 
 
 def test_japanese_has_substance_in_few_signs() -> None:
-    assert substance("ログインを修正中") >= 16 > substance("[TODO] ... <summary>")
+    assert count_substance("ログインを修正中") >= 16 > count_substance("[TODO] ... <summary>")
     assert found("<summary>ログインを修正している。</summary>") == Accepted("ログインを修正している。")
 
 
@@ -284,7 +284,7 @@ def test_japanese_has_substance_in_few_signs() -> None:
 def test_whatever_the_answer_is_what_is_used_is_small_and_has_content(answer: str, kind: str, tokens: int) -> None:
     for text in (answer, f"<summary>{answer}", f"{answer}</retain>{answer}{GOOD}", f'{{"summary": "{answer}'):
         used = found(text, kind, tokens)
-        assert isinstance(used, Rejected) or (count(used.whole) <= tokens and substance(used.whole) >= 16)
+        assert isinstance(used, Rejected) or (count(used.whole) <= tokens and count_substance(used.whole) >= 16)
 
 
 @pytest.mark.parametrize(
@@ -293,5 +293,5 @@ def test_whatever_the_answer_is_what_is_used_is_small_and_has_content(answer: st
 def test_odd_answers_are_read_in_no_time(text: str) -> None:
     start = time.perf_counter()
     for before in ("", "<summary>", "{"):
-        read(before + text * (60_000 // len(text)), "summary", EVIDENCE, 10_000, count)
+        check_answer(before + text * (60_000 // len(text)), "summary", EVIDENCE, 10_000, count)
     assert time.perf_counter() - start < 3

@@ -12,7 +12,7 @@ from yohaku.summary.prompts.merge import MERGE
 from yohaku.summary.prompts.retain import RETAIN
 from yohaku.summary.prompts.snapshot import SNAPSHOT
 from yohaku.summary.prompts.summary import SUMMARY
-from yohaku.summary.request import SummaryRequest, asked, is_japanese, question
+from yohaku.summary.request import SummaryRequest, ask_for_summary, build_question, is_japanese
 from yohaku.summary.transcript_text import Utterance
 from yohaku.testing import ScriptedModel
 
@@ -26,7 +26,9 @@ def count(text: str) -> int:
 
 
 def answered(model: ScriptedModel, said: list[Utterance] = SAID, tokens: int = 2_000) -> Accepted | Rejected:
-    asking: Generator[Question, str, Accepted | Rejected] = asked(ORDER, said, Evidence.of(said), tokens, count)
+    asking: Generator[Question, str, Accepted | Rejected] = ask_for_summary(
+        ORDER, said, Evidence.of(said), tokens, count
+    )
     try:
         wanted = next(asking)
         while True:
@@ -50,7 +52,7 @@ def long(turns: int) -> list[Utterance]:
 
 
 def test_a_question_begins_with_the_record_and_ends_with_the_form() -> None:
-    asks = question(
+    asks = build_question(
         SummaryRequest("summary", 300, directives=("Keep all\n names.",), retain_directives=("Keep refs.",)), "RECORD"
     )
     assert asks == Question(
@@ -69,7 +71,7 @@ def test_a_question_begins_with_the_record_and_ends_with_the_form() -> None:
 
 
 def test_a_snapshot_is_asked_for_with_its_fields_and_a_scratchpad_first() -> None:
-    asks = question(SummaryRequest("snapshot", 300, model="small"), "RECORD")
+    asks = build_question(SummaryRequest("snapshot", 300, model="small"), "RECORD")
     assert (asks.purpose, asks.prefill, asks.stop, asks.model) == (
         "snapshot",
         "<scratchpad>\n",
@@ -88,14 +90,14 @@ def test_a_snapshot_is_asked_for_with_its_fields_and_a_scratchpad_first() -> Non
 
 
 def test_our_words_can_be_replaced_and_nothing_be_retained() -> None:
-    asks = question(SummaryRequest("summary", 300, prompt="Sum it up.", retain=None), "RECORD")
+    asks = build_question(SummaryRequest("summary", 300, prompt="Sum it up.", retain=None), "RECORD")
     assert asks.text.startswith("<transcript>\nRECORD\n</transcript>\n\nSum it up.\n\nWrite in")
     assert (asks.prefill, "<retain>" in asks.text) == ("<summary>\n", False)
 
 
 def test_the_words_of_the_user_and_the_rules_and_the_language_are_told() -> None:
     order = SummaryRequest("summary", 300, words="keep the API", rules=("Never push.",), japanese=True)
-    text = question(order, "RECORD").text
+    text = build_question(order, "RECORD").text
     assert "\n\nWhat the user asked for in this: keep the API\n\n" in text
     assert "you need not repeat them:\n- Never push.\n\n" in text
     assert "\n\nWrite in Japanese (日本語で書くこと). At most 240 characters.\n\n" in text

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Literal, NamedTuple, TypeAlias
 
-from yohaku.analysis.window_profile import WindowProfile, strategies
+from yohaku.analysis.window_profile import WindowProfile, profile_for
 from yohaku.core.budget import Budget
 from yohaku.core.weigh import Ledger
 
@@ -29,7 +29,7 @@ class Strategy(NamedTuple):
 
 def strategy_for(window: int, fixed: Callable[[Tier], int]) -> Strategy:
     """`fixed` weighs the prompt and the tools of a tier; a meter that counts much makes any window small."""
-    use = strategies(window)
+    use = profile_for(window)
     light = use.light_prompt != "off" or fixed("full") > window * FIXED
     return Strategy("small" if light else "full", use)
 
@@ -50,6 +50,6 @@ def shares(room: int, calls: int) -> int:
 
 def too_much_at_once(window: int, weight: int, budget: Budget, ledger: Ledger) -> bool:
     """Whether a prompt is so big that the user should hear that it is worked on part by part."""
-    if strategies(window).propose_split == "off":
+    if profile_for(window).propose_split == "off":
         return False
     return weight > max(budget.remaining(ledger), int((budget.limit - ledger.fixed) * 0.5))

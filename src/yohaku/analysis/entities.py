@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Literal, NamedTuple, TypeAlias
 
-from yohaku.analysis.tool_calls import arguments, command
+from yohaku.analysis.tool_calls import find_command, read_arguments
 from yohaku.core.model import Text, ToolUse, Turn
 
 Kind: TypeAlias = Literal["path", "url", "id", "quantity", "command", "name", "quoted"]
@@ -31,7 +31,7 @@ EXTENSIONS = frozenset(
     nix gradle cmake mk pony so dll exe bin img db sqlite plist pem key crt sum mod tmpl ejs hbs snap map
     wasm""".split()
 )
-METHODS = frozenset("key map log m r mod sum out env in so db img".split())
+METHOD_NAMES = frozenset("key map log m r mod sum out env in so db img".split())
 """Extensions that are as often what is asked of an object: `console.log`."""
 
 FOLDERS = frozenset(
@@ -47,21 +47,21 @@ UNITS = frozenset(
 COUNTERS = "円個件分秒時日週月年人名回枚本台行歳倍点％"
 """Japanese says what it counts in one letter."""
 
-_INSIDE = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./\\@+~:#$%,-"
-_APART = bytes(code if code in _INSIDE else 32 for code in range(256))
+_ENTITY_BYTES = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./\\@+~:#$%,-"
+_SEPARATORS_TO_SPACES = bytes(code if code in _ENTITY_BYTES else 32 for code in range(256))
 """Everything that cannot be inside a fact becomes a space. Text in other scripts has become question marks before."""
 
 _URL = re.compile(r"(?:https?|ftp|ssh|git|file|s3|gs|wss?|postgres|redis|mongodb)://[A-Za-z0-9._~:/?#@!$&*+,;=%-]+")
 _QUOTED = re.compile(
     r"[\"`](?<![A-Za-z0-9_].)([^\s\"`][^\"`\n]{1,78})[\"`](?![A-Za-z0-9_])|[「『]([^「」『』\n]{2,80})[」』]"
 )
-SPACED = (
+SPACED_UNITS = (
     "ms sec seconds minutes hours days weeks months years KB MB GB TB KiB MiB GiB bytes tokens px USD EUR JPY kg km"
 ).split()
 """Units that stand after a space and mean nothing else."""
 
-_SPACED = re.compile(rf"[0-9](?<![A-Za-z0-9_.,][0-9])[0-9,.]{{0,20}} (?:{'|'.join(SPACED)})\b")
-_COUNTED = re.compile(rf"[0-9](?<![A-Za-z0-9_.,][0-9])[0-9,.]{{0,20}} ?[{COUNTERS}]間?")
+_SPACED_QUANTITY = re.compile(rf"[0-9](?<![A-Za-z0-9_.,][0-9])[0-9,.]{{0,20}} (?:{'|'.join(SPACED_UNITS)})\b")
+_COUNTED_QUANTITY = re.compile(rf"[0-9](?<![A-Za-z0-9_.,][0-9])[0-9,.]{{0,20}} ?[{COUNTERS}]間?")
 
 _SHAPES: tuple[tuple[Kind, re.Pattern[str]], ...] = (
     ("id", re.compile(r"[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")),
@@ -72,37 +72,37 @@ _SHAPES: tuple[tuple[Kind, re.Pattern[str]], ...] = (
     ("quantity", re.compile(r"[0-9]{1,3}(?:,[0-9]{3})+")),
     ("quantity", re.compile(r"[0-9]{4}-[0-9]{2}(?:-[0-9]{2}(?:T[0-9:.]+)?)?|v?[0-9]+(?:\.[0-9]+){1,3}(?:[-+][\w.]+)?")),
 )
-_PLAIN = re.compile(r"[A-Za-z]?[a-z]*|[A-Z]+|[0-9]{0,4}")
-_NAME = re.compile(r"[A-Za-z_]\w*(?:(?:\.|::|-|@|/|:)\w+)*")
+_PLAIN_WORD = re.compile(r"[A-Za-z]?[a-z]*|[A-Z]+|[0-9]{0,4}")
+_DOTTED_NAME = re.compile(r"[A-Za-z_]\w*(?:(?:\.|::|-|@|/|:)\w+)*")
 
-LONGEST = 300
+MAX_ENTITY_CHARS = 300
 """Characters. What is longer is data, not something one would name."""
 
 
-def facts(text: str) -> Iterator[Entity]:
+def extract_entities(text: str) -> Iterator[Entity]:
     """The facts of a text, each once: those of one word in the order they first stand in it, then the others."""
-    tokens = dict.fromkeys(text.encode("ascii", "replace").translate(_APART).split())
-    found = dict.fromkeys(map(fact_of, tokens))
+    tokens = dict.fromkeys(text.encode("ascii", "replace").translate(_SEPARATORS_TO_SPACES).split())
+    found = dict.fromkeys(map(classify_word, tokens))
     if "://" in text:
         found |= dict.fromkeys(Entity("url", url.rstrip(".,;:!?")) for url in _URL.findall(text))
-    if not _SPACED_UNITS.isdisjoint(tokens):
-        found |= dict.fromkeys(Entity("quantity", said) for said in _SPACED.findall(text))
+    if not _SPACED_UNIT_BYTES.isdisjoint(tokens):
+        found |= dict.fromkeys(Entity("quantity", said) for said in _SPACED_QUANTITY.findall(text))
     if not text.isascii():
-        found |= dict.fromkeys(Entity("quantity", said) for said in _COUNTED.findall(text))
+        found |= dict.fromkeys(Entity("quantity", said) for said in _COUNTED_QUANTITY.findall(text))
     quoted = (one or other for one, other in _QUOTED.findall(text))
     found |= dict.fromkeys(Entity("quoted", said) for said in quoted if " " in said or not said.isascii())
     found.pop(None, None)
     return iter(found)  # type: ignore[arg-type]
 
 
-_SPACED_UNITS = frozenset(unit.encode() for unit in SPACED)
+_SPACED_UNIT_BYTES = frozenset(unit.encode() for unit in SPACED_UNITS)
 
 
 @lru_cache(1 << 16)
-def fact_of(word: bytes) -> Entity | None:
+def classify_word(word: bytes) -> Entity | None:
     """What a word is, if it is more than a word."""
     token = word.decode().strip(",:").rstrip(".-+~@,")
-    if _PLAIN.fullmatch(token) or not 1 < len(token) <= LONGEST:
+    if _PLAIN_WORD.fullmatch(token) or not 1 < len(token) <= MAX_ENTITY_CHARS:
         return None
     for kind, shape in _SHAPES:
         if shape.fullmatch(token):
@@ -119,7 +119,7 @@ def _is_path(token: str) -> bool:
     parts = token.replace("\\", "/").split("/")
     if len(parts) == 1:
         stem, dot, extension = token.rpartition(".")
-        known = extension.lower() in EXTENSIONS and (extension not in METHODS or "-" in stem or stem.isupper())
+        known = extension.lower() in EXTENSIONS and (extension not in METHOD_NAMES or "-" in stem or stem.isupper())
         return bool(dot and stem and stem[-1] != "." and known)
     if token.startswith("/") and len(parts) == 2:  # also the end of a tag in HTML
         return parts[1] in FOLDERS or "." in parts[1]
@@ -139,7 +139,7 @@ def _is_path(token: str) -> bool:
 def _is_name(token: str) -> bool:
     """Written as names in programs are, not as a word: `snake_case`, `CamelCase`, `a.b`, `utf8`."""
     bare = token.lstrip("@$#~./")
-    if not bare or not _NAME.fullmatch(bare):
+    if not bare or not _DOTTED_NAME.fullmatch(bare):
         return False
     if "_" in bare.strip("_") or "::" in bare or token[0] in "@$":
         return True
@@ -161,14 +161,16 @@ class RankedEntity(NamedTuple):
     score: float
 
 
-NEWEST = 300_000
+MAX_RANKED_CHARS = 300_000
 """Characters of results that are looked at; what is older is seldom asked for by name."""
 
-EACH = 24_000
+MAX_RESULT_CHARS = 24_000
 """Characters of one result that are looked at, half of them at its end."""
 
 
-def rank(turns: Sequence[Turn], *, most: int = 400, chars: int = NEWEST, open_errors: str = "") -> list[RankedEntity]:
+def rank_entities(
+    turns: Sequence[Turn], *, most: int = 400, chars: int = MAX_RANKED_CHARS, open_errors: str = ""
+) -> list[RankedEntity]:
     """The facts in the results of turns, those that matter most first.
 
     That is: what the user or the assistant has named, what stands in an error still open, what is new, what is rare.
@@ -179,53 +181,61 @@ def rank(turns: Sequence[Turn], *, most: int = 400, chars: int = NEWEST, open_er
     for age, step in enumerate(step for turn in reversed(turns) for step in reversed(turn.steps)):
         for item in step.items:
             if isinstance(item, ToolUse):
-                text = _ends(item.result.text)
-                here = {fact for fact in facts(text) if fact.kind != "quoted" and not _TIMING.fullmatch(fact.text)}
+                text = _shorten_result(item.result.text)
+                here = {
+                    fact
+                    for fact in extract_entities(text)
+                    if fact.kind != "quoted" and not _DURATION.fullmatch(fact.text)
+                }
                 seen.update(here)
                 chars -= len(text)
-                origin = origin_of(item)
+                origin = describe_call(item)
                 for fact in here - origins.keys():
                     origins[fact] = age, origin
-                said.update(facts(item.call.arguments[:2_000]))
+                said.update(extract_entities(item.call.arguments[:2_000]))
             elif isinstance(item, Text):
-                said.update(facts(item.text[:EACH]))
+                said.update(extract_entities(item.text[:MAX_RESULT_CHARS]))
         if chars < 0:
             break
     prompts = [part.text for turn in turns[-20:] for part in turn.prompt if isinstance(part, Text)]
-    said.update(fact for prompt in prompts for fact in facts(prompt[:EACH]))
-    wrong = set(facts(open_errors))
+    said.update(fact for prompt in prompts for fact in extract_entities(prompt[:MAX_RESULT_CHARS]))
+    wrong = set(extract_entities(open_errors))
     found = [
         RankedEntity(
-            fact, origin, WORTH[fact.kind] + 2 * (fact in said) + 3 * (fact in wrong) + 1 / seen[fact] + 10 / (10 + age)
+            fact,
+            origin,
+            WORTH_OF_KIND[fact.kind] + 2 * (fact in said) + 3 * (fact in wrong) + 1 / seen[fact] + 10 / (10 + age),
         )
         for fact, (age, origin) in origins.items()
     ]
     return sorted(found, key=lambda one: (-one.score, one.fact))[:most]
 
 
-WORTH: dict[Kind, float] = {
+WORTH_OF_KIND: dict[Kind, float] = {
     "id": 0.5, "path": 0.5, "url": 0.4, "name": 0.3, "command": 0.3, "quantity": 0.0, "quoted": -0.5,
 }  # fmt: skip
 
 
-_TIMING = re.compile(r"[0-9.]+ ?(?:[mµn]?s|sec|seconds)")
+_DURATION = re.compile(r"[0-9.]+ ?(?:[mµn]?s|sec|seconds)")
 """How long something took is in every result and asked for by nobody."""
 
 
-def _ends(text: str) -> str:
-    return text if len(text) <= EACH else f"{text[: EACH // 2]}\n{text[-EACH // 2 :]}"
+def _shorten_result(text: str) -> str:
+    return (
+        text if len(text) <= MAX_RESULT_CHARS else f"{text[: MAX_RESULT_CHARS // 2]}\n{text[-MAX_RESULT_CHARS // 2 :]}"
+    )
 
 
-def origin_of(use: ToolUse, most: int = 60) -> str:
+def describe_call(use: ToolUse, most: int = 60) -> str:
     """A call in a few words: its command, or its name with what it was asked about. Of a long path the end is shown."""
-    ran = command(use)
+    ran = find_command(use)
     if ran is None:
-        values = [value for value in arguments(use).values() if isinstance(value, str) and 0 < len(value) <= 200]
+        values = [value for value in read_arguments(use).values() if isinstance(value, str) and 0 < len(value) <= 200]
         short = [value if len(value) <= most else f"…{value[-most:]}" for value in values if "\n" not in value]
         return " ".join((use.call.name, *short[:2]))
-    ran = " ".join(_ASIDE.sub("", ran[: 8 * most]).split())
+    ran = " ".join(_SURROUNDINGS.sub("", ran[: 8 * most]).split())
     return ran if len(ran) <= most else f"{ran[: most - 1]}…"
 
 
-_ASIDE = re.compile(r"^\s*cd [^&;|\n]{1,200}(?:&&|;)\s*|(?<=git)\s+-C\s+\S{1,200}|\s2>&1|\s2>/dev/null")
+_SURROUNDINGS = re.compile(r"^\s*cd [^&;|\n]{1,200}(?:&&|;)\s*|(?<=git)\s+-C\s+\S{1,200}|\s2>&1|\s2>/dev/null")
 """What of a command says where, not what."""

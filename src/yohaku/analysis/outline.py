@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-TITLE = 72
+MAX_TITLE_CHARS = 72
 """Characters of a title."""
 
 _DECLARED = re.compile(
@@ -22,16 +22,16 @@ _METHOD = re.compile(r"[ \t]{0,8}(?:public|private|protected|internal|static)[ \
 _HEADING = re.compile(r"#{1,4}[ \t]{1,4}\S")
 _IMPORT = re.compile(r"(?:import|from|#include|using|use|require|package|const \w{1,60} = require)\b")
 _BLOCK = ("if", "for", "while", "switch", "else", "}", "return", "do", "try", "catch")
-_NUMBERED = re.compile(r"[ \t]{0,8}(\d{1,7})(?:\t|→|: ?|\| ?)")
+_LINE_NUMBER = re.compile(r"[ \t]{0,8}(\d{1,7})(?:\t|→|: ?|\| ?)")
 
 
-def sections(text: str, first: int = 1, most: int = 40) -> list[tuple[int, int, str]]:
+def find_sections(text: str, first: int = 1, most: int = 40) -> list[tuple[int, int, str]]:
     """First line, last line and title of each part; none where no structure can be seen.
 
     Numbers that stand before the lines, as reading tools write them, are taken at their word.
     """
-    numbers, lines = _numbered(text.splitlines(), first)
-    found = [at for at, line in enumerate(lines) if _declares(line)]
+    numbers, lines = _number_lines(text.splitlines(), first)
+    found = [at for at, line in enumerate(lines) if _is_declaration(line)]
     if not found:
         found = [at for at, line in enumerate(lines) if _HEADING.match(line)]
     if len(found) > most:
@@ -48,13 +48,13 @@ def sections(text: str, first: int = 1, most: int = 40) -> list[tuple[int, int, 
     return [(numbers[start], numbers[end], _title(lines, start, end, found)) for start, end in spans]
 
 
-def sketch(text: str, ref: str, ends: int = 50, most: int = 40, first: int = 1) -> str | None:
+def render_outline(text: str, ref: str, ends: int = 50, most: int = 40, first: int = 1) -> str | None:
     """The first and last lines of a file and its structure; None where it has none, or is hardly longer than that."""
     lines = text.splitlines()
-    parts = sections(text, first, most)
+    parts = find_sections(text, first, most)
     if not parts or len(lines) <= 2 * ends + len(parts) + 4:
         return None
-    numbers, _ = _numbered(lines, first)
+    numbers, _ = _number_lines(lines, first)
     hidden = f"lines {numbers[ends]:,}-{numbers[-ends - 1]:,} of {numbers[-1]:,}"
     structure = [f"  {start}-{end}: {title}" for start, end, title in parts]
     return "\n".join(
@@ -70,7 +70,7 @@ def sketch(text: str, ref: str, ends: int = 50, most: int = 40, first: int = 1) 
     )
 
 
-def _declares(line: str) -> bool:
+def _is_declaration(line: str) -> bool:
     if _DECLARED.match(line):
         return True
     if "(" not in line:
@@ -83,23 +83,23 @@ def _declares(line: str) -> bool:
 def _title(lines: list[str], start: int, end: int, found: list[int]) -> str:
     if start == 0 and found[0] > 0:
         return "imports" if any(_IMPORT.match(line) for line in lines[: end + 1]) else "beginning"
-    title = " ".join(lines[start][: 4 * TITLE].split()).rstrip("{: ")
+    title = " ".join(lines[start][: 4 * MAX_TITLE_CHARS].split()).rstrip("{: ")
     more = sum(start < at <= end for at in found)
-    title = title if len(title) <= TITLE else title[: TITLE - 1] + "…"
+    title = title if len(title) <= MAX_TITLE_CHARS else title[: MAX_TITLE_CHARS - 1] + "…"
     return f"{title} and {more} more" if more else title
 
 
-def _numbered(lines: list[str], first: int) -> tuple[list[int], list[str]]:
+def _number_lines(lines: list[str], first: int) -> tuple[list[int], list[str]]:
     """The number of each line, and the lines without numbers before them."""
-    marks = [_NUMBERED.match(line) for line in lines]
+    marks = [_LINE_NUMBER.match(line) for line in lines]
     told = [int(mark[1]) for mark in marks if mark]
     if len(told) < 3 or len(told) < len(lines) * 0.8 or told != list(range(told[0], told[0] + len(told))):
         return list(range(first, first + len(lines))), lines
     bare = [line[mark.end() :] if mark else line for line, mark in zip(lines, marks, strict=True)]
-    return list(_counted(marks, told[0])), bare
+    return list(_fill_numbers(marks, told[0])), bare
 
 
-def _counted(marks: list[re.Match[str] | None], number: int) -> Iterator[int]:
+def _fill_numbers(marks: list[re.Match[str] | None], number: int) -> Iterator[int]:
     for mark in marks:
         number = int(mark[1]) if mark else number
         yield number

@@ -34,48 +34,58 @@ from yohaku.analysis.rule_patterns import (
     TELLS,
     WITHDRAWS,
 )
-from yohaku.analysis.sentences import JAPANESE, PASTE, SENTENCE, bare, own, sentences, small
+from yohaku.analysis.sentences import (
+    JAPANESE,
+    MIN_PASTE_LINES,
+    SENTENCE,
+    lower_in_place,
+    mask_quotes,
+    split_sentences,
+    strip_pasted,
+)
 from yohaku.core.model import Text, Turn
 
-LONGEST = 300
+MAX_RULE_CHARS = 300
 """Characters of a rule that are kept."""
 
-MOST = 4_000
+MAX_STANDING_CHARS = 4_000
 """Characters of rules that stand at once, the newest of them; short ones out of short prompts stand always."""
 
-SHORT = 160
+MAX_BRIEF_RULE_CHARS = 160
 
 
 @lru_cache(maxsize=1 << 10)
-def rules(text: str) -> tuple[str, ...]:
+def find_rules(text: str) -> tuple[str, ...]:
     """The sentences that set a rule, in order."""
-    pasted = text.count("\n") >= PASTE
-    found = ((sentence, _rule_at(sentence, pasted)) for sentence in sentences(text, _hints))
-    return tuple(dict.fromkeys(_cut(sentence, at) for sentence, at in found if at is not None))
+    pasted = text.count("\n") >= MIN_PASTE_LINES
+    found = ((sentence, _rule_at(sentence, pasted)) for sentence in split_sentences(text, _may_hold_rule))
+    return tuple(dict.fromkeys(_shorten_rule(sentence, at) for sentence, at in found if at is not None))
 
 
-def _hints(line: str) -> bool:
-    return bool(HINT.search(small(line)))
+def _may_hold_rule(line: str) -> bool:
+    return bool(HINT.search(lower_in_place(line)))
 
 
-def standing(turns: Iterable[Turn], then: Iterable[Turn] = (), most: int = MOST) -> tuple[str, ...]:
+def find_standing_rules(
+    turns: Iterable[Turn], then: Iterable[Turn] = (), most: int = MAX_STANDING_CHARS
+) -> tuple[str, ...]:
     """The rules of these turns that still stand; what is said in the turns `then` may only take them back."""
     stated: dict[str, tuple[str, bool]] = {}
     """By what they say, the newest last, each with whether it always stands."""
-    for text in _typed(turns):
-        for key in _withdrawn(text, stated):
+    for text in _typed_texts(turns):
+        for key in _find_withdrawn(text, stated):
             del stated[key]
-        brief = text.count("\n") < PASTE
-        for rule in rules(text):
-            stated.pop(key := _same(rule), None)
-            stated[key] = rule, brief and len(rule) <= SHORT
-    for text in _typed(then):
-        for key in _withdrawn(text, stated):
+        brief = text.count("\n") < MIN_PASTE_LINES
+        for rule in find_rules(text):
+            stated.pop(key := _normalize(rule), None)
+            stated[key] = rule, brief and len(rule) <= MAX_BRIEF_RULE_CHARS
+    for text in _typed_texts(then):
+        for key in _find_withdrawn(text, stated):
             del stated[key]
-    return _newest(list(stated.values()), most)
+    return _keep_newest(list(stated.values()), most)
 
 
-def _newest(stated: list[tuple[str, bool]], most: int) -> tuple[str, ...]:
+def _keep_newest(stated: list[tuple[str, bool]], most: int) -> tuple[str, ...]:
     left = most - sum(len(rule) for rule, always in stated if always)
     kept: list[str] = []
     for rule, always in reversed(stated):
@@ -87,21 +97,21 @@ def _newest(stated: list[tuple[str, bool]], most: int) -> tuple[str, ...]:
     return tuple(reversed(kept))
 
 
-def _typed(turns: Iterable[Turn]) -> Iterator[str]:
+def _typed_texts(turns: Iterable[Turn]) -> Iterator[str]:
     for turn in turns:
         yield from (part.text for part in turn.prompt if isinstance(part, Text) and not part.by)
 
 
-def _same(rule: str) -> str:
+def _normalize(rule: str) -> str:
     return "".join(re.findall(r"\w+", rule.casefold()))
 
 
 def _rule_at(sentence: str, pasted: bool) -> int | None:
     """Where the rule in a sentence begins, if it sets one."""
-    said = small(bare(sentence))
-    said = (TAGGED_ON.sub("", said) if said.endswith("?") else said)[: 2 * LONGEST]
+    said = lower_in_place(mask_quotes(sentence))
+    said = (TAGGED_ON.sub("", said) if said.endswith("?") else said)[: 2 * MAX_RULE_CHARS]
     at = _rule_at_ja(said, pasted) if JAPANESE.search(said) else _rule_at_en(said, pasted)
-    return None if at is None or ONCE.search(said) or _takes_back(said) else at
+    return None if at is None or ONCE.search(said) or _withdraws(said) else at
 
 
 def _rule_at_en(said: str, pasted: bool) -> int | None:
@@ -130,41 +140,41 @@ def _rule_at_ja(said: str, pasted: bool) -> int | None:
     return found.start() if found and asks else None
 
 
-def _cut(sentence: str, at: int) -> str:
+def _shorten_rule(sentence: str, at: int) -> str:
     """All of it, or the clause with the rule and what comes behind it."""
-    if len(sentence) <= LONGEST:
+    if len(sentence) <= MAX_RULE_CHARS:
         return sentence
-    begin = 0 if at < LONGEST // 2 else max(sentence.rfind(stop, 0, at + 2) + 1 for stop in ",;:—、，(\n")
+    begin = 0 if at < MAX_RULE_CHARS // 2 else max(sentence.rfind(stop, 0, at + 2) + 1 for stop in ",;:—、，(\n")
     part = sentence[begin:].strip()
-    if len(part) <= LONGEST:
+    if len(part) <= MAX_RULE_CHARS:
         return part
-    part = part[:LONGEST]
-    return part[: part.rfind(" ")].rstrip() if " " in part[LONGEST // 2 :] else part
+    part = part[:MAX_RULE_CHARS]
+    return part[: part.rfind(" ")].rstrip() if " " in part[MAX_RULE_CHARS // 2 :] else part
 
 
-def _withdrawn(text: str, stated: dict[str, tuple[str, bool]]) -> list[str]:
+def _find_withdrawn(text: str, stated: dict[str, tuple[str, bool]]) -> list[str]:
     """The keys of the rules that are taken back: those that speak of what the withdrawal speaks of."""
-    if not stated or len(text) > 4_000 or not BACK.search(said := small(text)):
+    if not stated or len(text) > 4_000 or not BACK.search(said := lower_in_place(text)):
         return []
     gone: list[str] = []
-    for line in own(said).split("\n"):
+    for line in strip_pasted(said).split("\n"):
         for sentence in SENTENCE.split(line):
             if len(sentence) < 400 and WITHDRAWS.search(sentence):
-                words = _content(sentence)
+                words = _content_words(sentence)
                 telling = words - GENERIC or words
-                gone += [key for key, (rule, _) in stated.items() if _speaks_of(_content(rule), telling)]
+                gone += [key for key, (rule, _) in stated.items() if _concerns(_content_words(rule), telling)]
     return list(dict.fromkeys(gone))
 
 
-def _takes_back(sentence: str) -> bool:
+def _withdraws(sentence: str) -> bool:
     return bool(BACK.search(sentence) and WITHDRAWS.search(sentence))
 
 
-def _speaks_of(rule: frozenset[str], words: frozenset[str]) -> bool:
+def _concerns(rule: frozenset[str], words: frozenset[str]) -> bool:
     return bool(words) and 2 * len(rule & words) >= len(words)
 
 
-def _content(text: str) -> frozenset[str]:
+def _content_words(text: str) -> frozenset[str]:
     found = (word.casefold() for word in CONTENT.findall(text))
     return frozenset(_stem(word) for word in found if word not in EMPTY)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
-PASTE = 40
+MIN_PASTE_LINES = 40
 """Lines. A longer prompt is mostly pasted, and a line in it has to look like a sentence to be taken for one."""
 
 FENCE = re.compile(r"[ \t>]*(?:```|~~~)")
@@ -35,7 +35,7 @@ NOISE = re.compile(
 ENDS_AS_CODE = re.compile(r"(?:[;{}\\]|\)\s*:|=>|\[|\()\s*$")
 COMMIT = re.compile(r"(?:^|\s)[0-9a-f]{7,40}\s+\w+(?:\([^()\n]{0,40}\))?!?:\s")
 HEADING = re.compile(r"\s*#{1,6}\s")
-LINE = 20_000
+MAX_LINE_CHARS = 20_000
 """Characters. A longer line is data."""
 SENTENCE = re.compile(
     r"(?<=[.!?…])(?<!\be\.g\.)(?<!\bi\.e\.)(?<!\bvs\.)[\"'”’)*_]{0,3}\s+(?=\S)|(?<=[。！？!?])[」』）)]?"
@@ -46,12 +46,12 @@ JAPANESE = re.compile(r"[ぁ-んァ-ヶ一-龯]")
 WORD = re.compile(r"[A-Za-z']{2,}")
 
 
-def sentences(text: str, worth: Callable[[str], object] = bool) -> Iterator[str]:
+def split_sentences(text: str, worth: Callable[[str], object] = bool) -> Iterator[str]:
     """The sentences of the prose in lines that are `worth` a look."""
-    lines = own(text).split("\n")
-    pasted = len(lines) > PASTE
-    for line in _joined(lines):
-        if len(line) > LINE or not worth(line) or (pasted and HEADING.match(line)) or _is_noise(line, pasted):
+    lines = strip_pasted(text).split("\n")
+    pasted = len(lines) > MIN_PASTE_LINES
+    for line in _join_wrapped(lines):
+        if len(line) > MAX_LINE_CHARS or not worth(line) or (pasted and HEADING.match(line)) or _is_noise(line, pasted):
             continue
         for sentence in SENTENCE.split(line):
             bare = sentence[_end(MARK, sentence) :].strip()
@@ -59,18 +59,18 @@ def sentences(text: str, worth: Callable[[str], object] = bool) -> Iterator[str]
                 yield bare
 
 
-def small(text: str) -> str:
+def lower_in_place(text: str) -> str:
     """In small letters, each where it was: one letter there is has a small one of two."""
     lower = text.lower()
     return lower if len(lower) == len(text) else text.replace("İ", "i").lower()
 
 
-def bare(sentence: str) -> str:
+def mask_quotes(sentence: str) -> str:
     """With every quote blotted out: what is quoted is not said."""
     return QUOTED.sub(lambda quote: "`" + "x" * (len(quote[0]) - 2) + "`", sentence)
 
 
-def own(text: str) -> str:
+def strip_pasted(text: str) -> str:
     """Without fenced code, and without what stands between tags that say it is pasted."""
     kept, fenced = [], False
     for line in text.split("\n"):
@@ -91,7 +91,7 @@ def own(text: str) -> str:
     return "\n".join([*out, text[at:]])
 
 
-def _joined(lines: list[str]) -> Iterator[str]:
+def _join_wrapped(lines: list[str]) -> Iterator[str]:
     """Lines, those of a paragraph with hard ends put together again."""
     held = ""
     for line in lines:

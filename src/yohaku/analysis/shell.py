@@ -24,10 +24,10 @@ class ShellCommand(NamedTuple):
 
 SHELLS = frozenset("bash sh zsh dash ash ksh fish pwsh powershell".split())
 
-BEFORE = frozenset("sudo time nohup env command exec builtin then do else if while until ! { (".split())
+PREFIX_WORDS = frozenset("sudo time nohup env command exec builtin then do else if while until ! { (".split())
 """What may stand before the command that matters."""
 
-LONGEST = 100_000
+MAX_COMMAND_CHARS = 100_000
 """Characters of a command, without its heredocs, that are looked at."""
 
 _HEREDOC = re.compile(r"<<-?[ \t]?(['\"]?)([A-Za-z_]\w*)\1")
@@ -46,17 +46,17 @@ _DURATION = re.compile(r"-|\d+[smhd]?$")
 
 
 @lru_cache(16)
-def simple(command: str, depth: int = 2) -> tuple[ShellCommand, ...]:
+def split_commands(command: str, depth: int = 2) -> tuple[ShellCommand, ...]:
     """The simple commands, in order; those inside `bash -c '…'` in its place."""
     found: list[ShellCommand] = []
-    for one in _split(without_heredocs(command)[:LONGEST]):
-        words = _meant(one.words)
-        inner = _inner(words) if depth else None
-        found += simple(inner, depth - 1) if inner is not None else [one._replace(words=words)]
+    for one in _split(strip_heredocs(command)[:MAX_COMMAND_CHARS]):
+        words = _strip_prefix(one.words)
+        inner = _find_inner_command(words) if depth else None
+        found += split_commands(inner, depth - 1) if inner is not None else [one._replace(words=words)]
     return tuple(found)
 
 
-def without_heredocs(command: str, most: int = 32) -> str:
+def strip_heredocs(command: str, most: int = 32) -> str:
     """The command without the bodies of its heredocs, also of those inside a `$(…)`."""
     kept: list[str] = []
     at = 0
@@ -106,7 +106,7 @@ def _split(command: str) -> Iterator[ShellCommand]:
             target = "skip" if text == "<<<" else ""
         elif kind == "redirect":
             end_word()
-            target = _target(text)
+            target = _redirect_kind(text)
         elif kind == "op":
             end_word()
             target = ""
@@ -117,13 +117,13 @@ def _split(command: str) -> Iterator[ShellCommand]:
         elif kind == "plain" and word is None and text.startswith("#"):
             comment = True
         else:
-            word = (word or "") + _bare(kind, text)
+            word = (word or "") + _unquote(kind, text)
     end_word()
     if words or any(files.values()):
         yield ShellCommand(tuple(words), tuple(files["w"]), tuple(files["a"]), tuple(files["r"]), piped)
 
 
-def _target(redirect: str) -> Literal["w", "a", "r", "skip"]:
+def _redirect_kind(redirect: str) -> Literal["w", "a", "r", "skip"]:
     if redirect.endswith("&"):
         return "skip"
     if redirect.startswith("<"):
@@ -131,17 +131,17 @@ def _target(redirect: str) -> Literal["w", "a", "r", "skip"]:
     return "a" if ">>" in redirect else "w"
 
 
-def _bare(kind: str | None, text: str) -> str:
+def _unquote(kind: str | None, text: str) -> str:
     if kind == "quoted":
         return text[1:-1].replace('\\"', '"') if text[0] == '"' else text[1:-1]
     return text[1:] if kind == "escaped" else text
 
 
-def _meant(words: tuple[str, ...]) -> tuple[str, ...]:
+def _strip_prefix(words: tuple[str, ...]) -> tuple[str, ...]:
     """Without assignments and what merely runs a command: `X=1 sudo timeout 5 cat f` means `cat f`."""
     at = 0
     while at < len(words):
-        if words[at] in BEFORE or _ASSIGNED.match(words[at]):
+        if words[at] in PREFIX_WORDS or _ASSIGNED.match(words[at]):
             at += 1
         elif words[at] == "timeout":
             at += 1
@@ -152,7 +152,7 @@ def _meant(words: tuple[str, ...]) -> tuple[str, ...]:
     return words[at:]
 
 
-def _inner(words: tuple[str, ...]) -> str | None:
+def _find_inner_command(words: tuple[str, ...]) -> str | None:
     """The command that a shell is told to run."""
     if not words or words[0].rsplit("/", 1)[-1] not in SHELLS:
         return None

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from yohaku.analysis.shell import ShellCommand, simple
-from yohaku.analysis.touch import FileAccess, Lines, clean
+from yohaku.analysis.shell import ShellCommand, split_commands
+from yohaku.analysis.touch import FileAccess, LineRange, clean_path
 
 READERS = frozenset("cat head tail less more nl bat tac strings xxd open view get-content gc type ls".split())
 DELETERS = frozenset("rm unlink rmdir remove-item trash".split())
@@ -18,8 +18,8 @@ _NO_FILE = re.compile(r"[*?\[\]{}$`]|^-|^/dev/(?!shm)|^&|^\d$")
 
 def by_shell(ran: str, said: str, ok: bool) -> Iterator[FileAccess]:
     """Where the result names files that are missing, those failed; else the last part of a command that failed."""
-    parts = simple(ran)
-    missing = _missing(said) if "No such file" in said or "cannot " in said else frozenset()
+    parts = split_commands(ran)
+    missing = _find_missing_words(said) if "No such file" in said or "cannot " in said else frozenset()
     for number, part in enumerate(parts):
         if part.words and part.words[0] == "cd":
             continue
@@ -28,11 +28,11 @@ def by_shell(ran: str, said: str, ok: bool) -> Iterator[FileAccess]:
         for touch in _by_command(part, after):
             if not _NO_FILE.search(touch.path):
                 yield FileAccess(
-                    clean(touch.path), touch.how, touch.lines, touch.path not in missing if missing else done
+                    clean_path(touch.path), touch.how, touch.lines, touch.path not in missing if missing else done
                 )
 
 
-def _missing(said: str) -> frozenset[str]:
+def _find_missing_words(said: str) -> frozenset[str]:
     """The words of the lines that complain of a file; its name is one of them."""
     lines = (line for line in said[:4_000].splitlines() if "No such file" in line or "cannot " in line)
     return frozenset(word for line in lines for word in _APART.split(line))
@@ -51,12 +51,12 @@ def _by_command(part: ShellCommand, after: ShellCommand | None) -> Iterator[File
 def _by_words(words: tuple[str, ...], after: ShellCommand | None) -> Iterator[FileAccess]:
     name, rest = words[0].rsplit("/", 1)[-1].lower(), words[1:]
     if name == "git" and rest:
-        verb, rest = _git(rest)
+        verb, rest = _split_git(rest)
         yield from _by_git(verb, rest)
         return
-    files = _operands(rest)
+    files = _find_operands(rest)
     if name in READERS:
-        lines = _head(rest) if name == "head" else _shown(after) if name != "ls" else None
+        lines = _head_range(rest) if name == "head" else _piped_range(after) if name != "ls" else None
         yield from (FileAccess(path, "read", lines) for path in files if not path.isdigit())
     elif name == "sed":
         yield from _by_sed(rest)
@@ -75,7 +75,7 @@ def _by_words(words: tuple[str, ...], after: ShellCommand | None) -> Iterator[Fi
         yield from (FileAccess(path, "created") for path in saved if "://" not in path and path != "-")
 
 
-def _git(rest: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
+def _split_git(rest: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
     """What git does, and with what."""
     at = 0
     while at < len(rest) and rest[at].startswith("-"):
@@ -84,7 +84,7 @@ def _git(rest: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
 
 
 def _by_git(verb: str, rest: tuple[str, ...]) -> Iterator[FileAccess]:
-    files = _operands(rest)
+    files = _find_operands(rest)
     if verb == "rm" and "--cached" not in rest:
         yield from (FileAccess(path, "deleted") for path in files)
     elif verb == "mv" and len(files) > 1:
@@ -105,22 +105,22 @@ def _by_move(files: list[str], fate: str) -> Iterator[FileAccess]:
 
 def _by_sed(rest: tuple[str, ...]) -> Iterator[FileAccess]:
     scripts = [rest[at + 1] for at, word in enumerate(rest[:-1]) if word in ("-e", "--expression")]
-    files = [word for word in _operands(rest) if word not in scripts]
+    files = [word for word in _find_operands(rest) if word not in scripts]
     if not scripts:
         scripts, files = files[:1], files[1:]
     in_place = any(re.match(r"-[nErs]*i|--in-place", word) for word in rest)
     if in_place and rest[:1] == ("-i",) and files and not scripts[0]:
         scripts, files = files[:1], files[1:]  # the sed of macOS wants a suffix after -i, often an empty one
-    lines = _printed(scripts[0]) if scripts else None
+    lines = _sed_range(scripts[0]) if scripts else None
     yield from (FileAccess(path, "modified" if in_place else "read", None if in_place else lines) for path in files)
 
 
-def _printed(script: str) -> Lines | None:
+def _sed_range(script: str) -> LineRange | None:
     spans = [(int(a), -1 if b == "$" else int(b or a)) for a, b in _RANGE.findall(script)]
     return (spans[0][0], spans[-1][1]) if spans else None
 
 
-def _head(rest: tuple[str, ...]) -> Lines | None:
+def _head_range(rest: tuple[str, ...]) -> LineRange | None:
     for at, word in enumerate(rest):
         if word == "-n" and rest[at + 1 : at + 2] and rest[at + 1].isdigit():
             return 1, int(rest[at + 1])
@@ -129,16 +129,16 @@ def _head(rest: tuple[str, ...]) -> Lines | None:
     return 1, 10
 
 
-def _shown(after: ShellCommand | None) -> Lines | None:
+def _piped_range(after: ShellCommand | None) -> LineRange | None:
     """What of a file comes through the next command of a pipe."""
     if after is None or not after.words:
         return None
     if after.words[0] == "sed" and "-n" in after.words:
-        return next(filter(None, map(_printed, after.words[1:])), None)
-    return _head(after.words[1:]) if after.words[0] == "head" else None
+        return next(filter(None, map(_sed_range, after.words[1:])), None)
+    return _head_range(after.words[1:]) if after.words[0] == "head" else None
 
 
-def _operands(rest: tuple[str, ...]) -> list[str]:
+def _find_operands(rest: tuple[str, ...]) -> list[str]:
     """The words that are not options, nor the number that belongs to one."""
     found: list[str] = []
     for at, word in enumerate(rest):

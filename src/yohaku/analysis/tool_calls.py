@@ -12,16 +12,16 @@ from typing import Any
 
 import msgspec
 
-from yohaku.analysis.shell import SHELLS, simple
+from yohaku.analysis.shell import SHELLS, split_commands
 from yohaku.core.model import ToolUse
 
-RUNS = SHELLS | frozenset("shell exec execute run cmd command commands terminal console".split())
+RUN_WORDS = SHELLS | frozenset("shell exec execute run cmd command commands terminal console".split())
 """A tool with one of these words in its name runs commands."""
 
-COMMAND = ("command", "cmd", "commands", "script", "action", "commandline", "code")
+COMMAND_ARGUMENTS = ("command", "cmd", "commands", "script", "action", "commandline", "code")
 """The argument that holds the command, without case and underscores, the surest name first."""
 
-ENDS = 600
+MAX_STATUS_CHARS = 600
 """Characters at either end of a result where a tool says how the command ended."""
 
 _WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
@@ -29,64 +29,64 @@ _QUOTE = re.compile(r"[^\w@%+=:,./-]")
 
 
 @lru_cache(512)
-def words_of(name: str) -> frozenset[str]:
+def split_tool_name(name: str) -> frozenset[str]:
     """The words in the name of a tool: `read_file`, `fs.readFile` and `ReadFile` have the same."""
     return frozenset(word.lower() for word in _WORDS.findall(name))
 
 
-READS = frozenset(("read", "cat", "view", "open", "get", "fetch"))
+READ_WORDS = frozenset(("read", "cat", "view", "open", "get", "fetch"))
 
 
-def reads(tool: str) -> bool:
+def is_reader(tool: str) -> bool:
     """Whether its name says that a tool reads, in one of its words, as in `read_file`, `fs.cat` or `openPage`."""
-    return not READS.isdisjoint(words_of(tool))
+    return not READ_WORDS.isdisjoint(split_tool_name(tool))
 
 
-def plain(name: str) -> str:
+def normalize_name(name: str) -> str:
     return name.replace("_", "").replace("-", "").lower()
 
 
-def arguments(use: ToolUse) -> dict[str, Any]:
+def read_arguments(use: ToolUse) -> dict[str, Any]:
     """By plain name, to be read only. A call whose arguments are a bare text has them as its `input`."""
-    return _given(use.call.arguments)
+    return _parse_arguments(use.call.arguments)
 
 
 @lru_cache(16)
-def _given(text: str) -> dict[str, Any]:
+def _parse_arguments(text: str) -> dict[str, Any]:
     """What is asked of one call is asked in a row, so the last few are enough to remember."""
     try:
         values = msgspec.json.decode(text)
     except (ValueError, RecursionError):
         values = None
     if isinstance(values, dict):
-        return {plain(name): value for name, value in values.items()}
+        return {normalize_name(name): value for name, value in values.items()}
     return {"input": text} if text.strip() and text.lstrip()[:1] not in "{[" else {}
 
 
-def command(use: ToolUse) -> str | None:
+def find_command(use: ToolUse) -> str | None:
     """The shell command a call ran."""
-    if words_of(use.call.name).isdisjoint(RUNS):
+    if split_tool_name(use.call.name).isdisjoint(RUN_WORDS):
         return None
-    given = arguments(use)
-    for name in COMMAND:
-        if (found := _told(given.get(name))) is not None:
+    given = read_arguments(use)
+    for name in COMMAND_ARGUMENTS:
+        if (found := _join_command(given.get(name))) is not None:
             return found
-    return _told(given.get("input"))
+    return _join_command(given.get("input"))
 
 
-def _told(value: object) -> str | None:
+def _join_command(value: object) -> str | None:
     if isinstance(value, dict):
-        return _told(value.get("command"))
+        return _join_command(value.get("command"))
     if isinstance(value, str):
         return value.strip() or None
     if not isinstance(value, list) or not value or not all(isinstance(word, str) for word in value):
         return None
     if len(value) > 2 and value[0].rsplit("/", 1)[-1] in SHELLS and value[1].startswith("-"):
         return str(value[2]).strip()
-    return " ".join(_quoted(word) for word in value)
+    return " ".join(_quote(word) for word in value)
 
 
-def _quoted(word: str) -> str:
+def _quote(word: str) -> str:
     return "'" + word.replace("'", "'\\''") + "'" if not word or _QUOTE.search(word) else word
 
 
@@ -111,38 +111,38 @@ _FAILURE = re.compile(
 )
 
 
-def exit_code(use: ToolUse) -> int | None:
+def find_exit_code(use: ToolUse) -> int | None:
     """What the tool says the command ended with, at the beginning or the end of its result."""
     text = use.result.text
-    found = _CODE.search(text[:ENDS]) or _last(_CODE.finditer(text[-ENDS:]))
+    found = _CODE.search(text[:MAX_STATUS_CHARS]) or _find_last(_CODE.finditer(text[-MAX_STATUS_CHARS:]))
     return int(next(filter(None, found.groups()))) if found else None
 
 
-def _last(found: Iterator[re.Match[str]]) -> re.Match[str] | None:
+def _find_last(found: Iterator[re.Match[str]]) -> re.Match[str] | None:
     last = None
     for last in found:  # noqa: B007
         pass
     return last
 
 
-def failed(use: ToolUse) -> bool:
+def has_failed(use: ToolUse) -> bool:
     """Whether the call did not do what it was for, as far as it or its result says."""
-    ran = command(use)
+    ran = find_command(use)
     if ran is None:
-        return use.result.error or bool(_FAILURE.match(use.result.text[:ENDS]))
-    code = exit_code(use)
-    if code == 1 and _asks(ran):
+        return use.result.error or bool(_FAILURE.match(use.result.text[:MAX_STATUS_CHARS]))
+    code = find_exit_code(use)
+    if code == 1 and _is_query(ran):
         return False
     return use.result.error or code not in (None, 0)
 
 
-ASKS = frozenset("grep egrep fgrep rg ag diff cmp test [ [[ which pgrep".split())
+QUERY_COMMANDS = frozenset("grep egrep fgrep rg ag diff cmp test [ [[ which pgrep".split())
 """Commands whose exit code 1 is an answer: there is none, or they differ."""
 
 
-def _asks(ran: str) -> bool:
-    last = simple(ran)[-1:]
-    return bool(last and last[0].words and last[0].words[0] in ASKS)
+def _is_query(ran: str) -> bool:
+    last = split_commands(ran)[-1:]
+    return bool(last and last[0].words and last[0].words[0] in QUERY_COMMANDS)
 
 
 # What it said
@@ -171,23 +171,23 @@ _TESTS = re.compile(
     r"|(?:#|ℹ) (?:tests|pass|fail) \d+)",  # node, tap
     re.MULTILINE,
 )
-_RED = re.compile(
+_FAILED_TESTS = re.compile(
     r"FAIL|\b[1-9]\d* (?:failed|fail|failing|errors?|failures?)\b|(?<!expected )\b(?:failures|errors)=[1-9]"
     r"|\bfail [1-9]|\b(?:Failures|Errors|Failed): [1-9]"
 )
 
-TAIL = 40_000
+MAX_SCANNED_CHARS = 40_000
 """Characters at the end of a result where a test run is summed up, and at both ends where errors are told."""
 
 
-def tests(text: str) -> str | None:
+def find_test_summary(text: str) -> str | None:
     """The last line that sums up a test run; where that is told in several lines, those that belong together."""
-    found = list(_TESTS.finditer(_COLOUR.sub("", text[-TAIL:])))
+    found = list(_TESTS.finditer(_COLOUR.sub("", text[-MAX_SCANNED_CHARS:])))
     if not found:
         return None
     last = found[-1]
     if last.lastgroup == "each":
-        red = [one[0] for one in found if one.lastgroup == "each" and red_tests(one[0])]
+        red = [one[0] for one in found if one.lastgroup == "each" and tests_failed(one[0])]
         return " ".join((red[-1] if red else last[0]).split())
     if last.lastgroup == "whole":
         return " ".join(last[0].strip("= \t\r").split())
@@ -195,12 +195,12 @@ def tests(text: str) -> str | None:
     return ", ".join(dict.fromkeys(one[0].strip() for one in together))
 
 
-def red_tests(summary: str) -> bool:
+def tests_failed(summary: str) -> bool:
     """Whether the summing up of a test run tells of a failure."""
-    return bool(_RED.search(summary))
+    return bool(_FAILED_TESTS.search(summary))
 
 
-_WRONG = re.compile(
+_ERROR = re.compile(
     r"(?P<sure>[Ee]rror(?:\[\w{1,40}\]| TS\d{1,6})?:|(?:Error|Exception)(?=[:\s(]|$)|ERROR|fatal:|FATAL|panic:|FAILED"
     r"|--- FAIL|FAIL[\t:]|npm ERR!|Segmentation fault|core dumped|SIG(?:SEGV|KILL|ABRT)|:\d{1,6}:\d{1,6}: |CONFLICT \("
     r"|エラー[:：]|例外[:：]|失敗しました)"
@@ -212,60 +212,65 @@ _WRONG = re.compile(
 """Each begins with a letter of its own, without a look behind: that is what makes it quick."""
 
 # What only sounds like an error, and code that deals with one.
-_CALM = re.compile(
+_HARMLESS = re.compile(
     r"\b(?:0|no) (?:errors?|failures?|failed)\b|エラー(?:は|が)?(?:あり|ござい)ません"
     r"|^\s{0,40}(?:\d{1,6}[:→|]?\s{0,40})?(?:raise|except|throw|catch|return|if|def|import|from)\b",
     re.IGNORECASE,
 )
 
-LINE = 240
+MAX_ERROR_CHARS = 240
 """Characters of an error line that are shown."""
 
-TITLE = 10
+MAX_HEADING_CHARS = 10
 """Characters of a line too short to say what went wrong."""
 
 
-def errors(text: str, most: int = 3) -> tuple[str, ...]:
+def find_errors(text: str, most: int = 3) -> tuple[str, ...]:
     """The lines that say what went wrong, in order: of the surest kind there is, the first ones and the last."""
     sure: dict[str, None] = {}
     weak: dict[str, None] = {}
-    text = _COLOUR.sub("", text if len(text) <= TAIL else f"{text[: TAIL // 2]}\n{text[-TAIL // 2 :]}")
+    text = _COLOUR.sub(
+        "",
+        text
+        if len(text) <= MAX_SCANNED_CHARS
+        else f"{text[: MAX_SCANNED_CHARS // 2]}\n{text[-MAX_SCANNED_CHARS // 2 :]}",
+    )
     at = 0
-    while found := _WRONG.search(text, at):
+    while found := _ERROR.search(text, at):
         begin = text.rfind("\n", 0, found.start()) + 1
         at = text.find("\n", found.end())
-        if 0 <= at - begin < TITLE and not text[found.end() : at].strip(" \t\r:："):
+        if 0 <= at - begin < MAX_HEADING_CHARS and not text[found.end() : at].strip(" \t\r:："):
             at = text.find("\n", at + 1)  # "ERROR:" and the like stand over what they are about
         line = text[begin : at if at >= 0 else len(text)]
-        if not _CALM.search(line, 0, 2 * LINE):
-            (sure if found.lastgroup == "sure" else weak)[_short(line, found.start() - begin)] = None
+        if not _HARMLESS.search(line, 0, 2 * MAX_ERROR_CHARS):
+            (sure if found.lastgroup == "sure" else weak)[_shorten_line(line, found.start() - begin)] = None
         if at < 0:
             break
     lines = list(sure or weak)
     return tuple(lines if len(lines) <= most else [*lines[: most - 1], lines[-1]]) if most > 0 else ()
 
 
-def _short(line: str, at: int) -> str:
+def _shorten_line(line: str, at: int) -> str:
     """A line around the place that counts, without the space at its ends."""
-    if len(line) > LINE:
-        begin = max(0, at - LINE // 4)
-        line = line[begin : begin + LINE]
+    if len(line) > MAX_ERROR_CHARS:
+        begin = max(0, at - MAX_ERROR_CHARS // 4)
+        line = line[begin : begin + MAX_ERROR_CHARS]
     return " ".join(_TAGS.sub("", line).split())
 
 
-def complaint(use: ToolUse, most: int = 3) -> tuple[str, ...]:
+def find_complaint(use: ToolUse, most: int = 3) -> tuple[str, ...]:
     """What a failed call says went wrong; if nothing, how the user or the tool puts it."""
     text = use.result.text
-    if (refused := _REFUSED.search(text[: 4 * ENDS])) and most > 0:
-        return (_short(refused[0], 0),)
-    found = errors(text, most)
+    if (refused := _USER_REFUSED.search(text[: 4 * MAX_STATUS_CHARS])) and most > 0:
+        return (_shorten_line(refused[0], 0),)
+    found = find_errors(text, most)
     if found or most < 1:
         return found
-    lines = [_short(line, 0) for line in text[-2 * ENDS :].splitlines() if not _CODE.search(line)]
+    lines = [_shorten_line(line, 0) for line in text[-2 * MAX_STATUS_CHARS :].splitlines() if not _CODE.search(line)]
     told = [line for line in lines if line]
-    return tuple(told[-1:] if command(use) is not None else told[:1])
+    return tuple(told[-1:] if find_command(use) is not None else told[:1])
 
 
 _TAGS = re.compile(r"</?[a-z_]{1,40}>")
-_REFUSED = re.compile(r"\bthe user said:\s*\S[^\n]{0,400}", re.IGNORECASE)
+_USER_REFUSED = re.compile(r"\bthe user said:\s*\S[^\n]{0,400}", re.IGNORECASE)
 """Where a call is refused, the reason is the user's."""

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple, TypeAlias
 
-Use: TypeAlias = Literal["full", "on", "when needed", "off"]
+Degree: TypeAlias = Literal["full", "on", "when needed", "off"]
 
 
 class WindowProfile(NamedTuple):
-    folding: Use
+    folding: Degree
     """Results become one line after they were read once."""
-    split_reading: Use
+    split_reading: Degree
     """A big file is shown by its structure, to be read part by part."""
-    light_prompt: Use
+    light_prompt: Degree
     """The short system prompt and the few tools; "on" is a part of that."""
-    propose_split: Use
+    propose_split: Degree
     """The agent splits work that is too big for the window, and says so."""
 
 
-def strategies(window: int) -> WindowProfile:
+def profile_for(window: int) -> WindowProfile:
     if window < 8_192:
         return WindowProfile("full", "full", "full", "when needed")
     if window < 16_384:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple
 
-from yohaku.analysis.entities import origin_of
+from yohaku.analysis.entities import describe_call
 from yohaku.core.meter import Meter
 from yohaku.core.model import History, Part, Step, Text, ToolUse, Turn
 from yohaku.core.originals import Slot, argument_text, arguments_of, media, original_at, ref_of
@@ -189,7 +189,7 @@ def titled(owner: Turn | Step, slot: Slot) -> str:
     item = owner.solid[slot.item]
     if not isinstance(item, ToolUse):
         return "assistant"
-    return f"`{origin_of(item)}`" + (f" {slot.part}" if slot.where == "argument" else "")
+    return f"`{describe_call(item)}`" + (f" {slot.part}" if slot.where == "argument" else "")
 
 
 # On the scales

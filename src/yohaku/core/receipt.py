@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from yohaku.analysis.retention import RetentionCounts, survey, tally
-from yohaku.analysis.rules import standing
+from yohaku.analysis.retention import RetentionCounts, count_retained, survey_retention
+from yohaku.analysis.rules import find_standing_rules
 from yohaku.core.cache_break_even import CacheBreakEven
 from yohaku.core.engine import Inflated, Outcome, TooBig, Verdict
 from yohaku.core.folds import Fold
@@ -75,12 +75,12 @@ class Receipt:
     @cached_property
     def rules(self) -> tuple[str, ...]:
         """The user's rules that stand, word for word, to be shown."""
-        return standing(self.outcome.view.history.turns)
+        return find_standing_rules(self.outcome.view.history.turns)
 
     @cached_property
     def facts(self) -> RetentionCounts:
         """What became of the facts in what is hidden, now or before: those that matter most."""
-        return tally(survey(self.outcome.view))
+        return count_retained(survey_retention(self.outcome.view))
 
     def report(self) -> dict[str, Any]:
         """As JSON for others to script against."""

@@ -14,13 +14,13 @@ from typing import Any
 
 import msgspec
 
-from yohaku.analysis.entities import origin_of
-from yohaku.analysis.names import names, words_of
-from yohaku.analysis.tool_calls import arguments, plain
+from yohaku.analysis.entities import describe_call
+from yohaku.analysis.names import extract_names, split_words
+from yohaku.analysis.tool_calls import normalize_name, read_arguments
 from yohaku.core.folds import Cut, Slot, View
 from yohaku.core.model import Step, Text, ToolUse
-from yohaku.digest.gist import prompts_of
-from yohaku.digest.select_lines import Span, shown
+from yohaku.digest.gist import user_prompts
+from yohaku.digest.select_lines import Span, render_spans
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,24 +40,24 @@ class Excerpt:
     """Said by the user."""
 
 
-LINE = 100
+MAX_LINE_CHARS = 100
 """Characters of what may be needed again as it is."""
 
 
-REACH = 500_000
+MAX_HIDDEN_CHARS = 500_000
 """Characters of what is hidden that are looked at, the newest."""
 
 
-def scraps(view: View, cut: Cut) -> list[Excerpt]:
+def collect_excerpts(view: View, cut: Cut) -> list[Excerpt]:
     """What is hidden at a cut, in order, as far back as it is looked at."""
     turns = view.hidden(cut)
     age = len(view.history.steps) - sum([len(turn.steps) for turn in turns])
-    left = REACH
+    left = MAX_HIDDEN_CHARS
     found: list[list[Excerpt]] = []
     for turn in reversed(turns):
-        said = [list(_scraps_of(step, age + n)) for n, step in enumerate(reversed(turn.steps))]
+        said = [list(_excerpts_of_step(step, age + n)) for n, step in enumerate(reversed(turn.steps))]
         age += len(said)
-        for one in (*said, [Excerpt(None, text, age, asked=True) for text in prompts_of([turn])]):
+        for one in (*said, [Excerpt(None, text, age, asked=True) for text in user_prompts([turn])]):
             found.append(one)
             left -= sum([len(scrap.text) for scrap in one])
             if left < 0:
@@ -65,33 +65,33 @@ def scraps(view: View, cut: Cut) -> list[Excerpt]:
     return [scrap for one in reversed(found) for scrap in one]
 
 
-def _scraps_of(step: Step, age: int) -> Iterator[Excerpt]:
+def _excerpts_of_step(step: Step, age: int) -> Iterator[Excerpt]:
     for item in step.items:
         if isinstance(item, ToolUse):
-            given = [_value(value) for value in arguments(item).values()]
-            short = frozenset([value for value in given if 4 <= len(value) <= LINE and "\n" not in value])
+            given = [_value_text(value) for value in read_arguments(item).values()]
+            short = frozenset([value for value in given if 4 <= len(value) <= MAX_LINE_CHARS and "\n" not in value])
             yield Excerpt(item, "\n".join(given), age, own=True, quotes=short)
             yield Excerpt(item, item.result.text, age)
         elif isinstance(item, Text):
             yield Excerpt(None, item.text, age, own=True)
 
 
-def abridged(found: Sequence[Excerpt], chosen: Sequence[Sequence[Span]]) -> list[str]:
+def render_excerpts(found: Sequence[Excerpt], chosen: Sequence[Sequence[Span]]) -> list[str]:
     lines: list[str] = []
     last = ""
     ends: dict[str, str] = {}
     for scrap, spans in zip(found, chosen, strict=True):
         if spans:
-            label = _label(scrap)
+            label = _title_of(scrap)
             if label != last:
-                lines.append(f"[{_PATH.sub(partial(_again, ends), label)}]")
+                lines.append(f"[{_PATH.sub(partial(_shorten_known_path, ends), label)}]")
                 last = label
-            new = [span for span in spans if not (scrap.own and _tells(label, scrap.text[span.start : span.end]))]
-            lines += shown(scrap.text, new, numbered=bool(scrap.by) and not scrap.own)
+            new = [span for span in spans if not (scrap.own and _says(label, scrap.text[span.start : span.end]))]
+            lines += render_spans(scrap.text, new, numbered=bool(scrap.by) and not scrap.own)
     return lines
 
 
-def _again(ends: dict[str, str], path: re.Match[str]) -> str:
+def _shorten_known_path(ends: dict[str, str], path: re.Match[str]) -> str:
     """A path as it is, or only its end where it was said before and no other ends like it."""
     if ends.get(path[1]) == path[0]:
         return f"…{path[1]}"
@@ -103,52 +103,54 @@ _PATH = re.compile(r"(?<![\w.@+~/-])/?[\w.@+~-]+(?:/[\w.@+~-]+)+((?:/[\w.@+~-]+)
 """A path that is longer than its end, which is a file and its folder."""
 
 
-def is_told(scrap: Excerpt) -> bool:
+def title_says_all(scrap: Excerpt) -> bool:
     """Whether its title says all of it."""
-    return scrap.own and scrap.by is not None and len(scrap.text) <= LINE and _tells(_label(scrap), scrap.text)
+    return (
+        scrap.own and scrap.by is not None and len(scrap.text) <= MAX_LINE_CHARS and _says(_title_of(scrap), scrap.text)
+    )
 
 
-def _label(scrap: Excerpt) -> str:
-    return origin_of(scrap.by, LINE) if scrap.by else "user" if scrap.asked else "assistant"
+def _title_of(scrap: Excerpt) -> str:
+    return describe_call(scrap.by, MAX_LINE_CHARS) if scrap.by else "user" if scrap.asked else "assistant"
 
 
-def _tells(label: str, said: str) -> bool:
+def _says(label: str, said: str) -> bool:
     return f" {said} " in f" {label} "
 
 
-def covered(view: View, cut: Cut | None, folded: Iterable[tuple[str, Slot]] = ()) -> set[str]:
+def find_visible_names(view: View, cut: Cut | None, folded: Iterable[tuple[str, Slot]] = ()) -> set[str]:
     """What is named by all that stays as it is."""
     hidden = {step.key for turn in view.hidden(cut) for step in turn.steps} if cut else set[str]()
     turns = view.stubbed[cut.turn - view.cut.turn :] if cut else view.stubbed
-    without = {(key, _plain(slot)) for key, slot in folded}
+    without = {(key, _normalize_slot(slot)) for key, slot in folded}
     seen: set[str] = set()
     for part in (*view.history.system, *(part for turn in turns for part in turn.prompt)):
-        seen |= names(part.text) if isinstance(part, Text) else set()
+        seen |= extract_names(part.text) if isinstance(part, Text) else set()
     for step in (step for turn in turns for step in turn.steps):
         if step.key not in hidden:
-            for slot, text in _texts(step.solid):
+            for slot, text in _texts_of_items(step.solid):
                 if (step.key, slot) not in without:
-                    seen |= names(text)
+                    seen |= extract_names(text)
     return seen
 
 
-def topic(view: View, steps: int = 12, most: int = 4_000) -> frozenset[str]:
+def find_topic_words(view: View, steps: int = 12, most: int = 4_000) -> frozenset[str]:
     """The words of what the model said last, and of what it was asked."""
     seen: set[str] = set()
     for part in view.history.turns[-1].prompt:
-        seen |= words_of(part.text[:most]) if isinstance(part, Text) else set()
+        seen |= split_words(part.text[:most]) if isinstance(part, Text) else set()
     for step in view.history.steps[-steps:]:
-        for slot, text in _texts(step.solid):
-            seen |= words_of(text[:most]) if slot.where != "result" else set()
+        for slot, text in _texts_of_items(step.solid):
+            seen |= split_words(text[:most]) if slot.where != "result" else set()
     return frozenset(seen)
 
 
-def _texts(items: Iterable[object]) -> Iterator[tuple[Slot, str]]:
+def _texts_of_items(items: Iterable[object]) -> Iterator[tuple[Slot, str]]:
     """Each text of a step, an argument by its plain name."""
     for index, item in enumerate(items):
         if isinstance(item, ToolUse):
-            for name, value in arguments(item).items():
-                yield Slot("argument", index, name), _value(value)
+            for name, value in read_arguments(item).items():
+                yield Slot("argument", index, name), _value_text(value)
             for number, part in enumerate(item.result.parts):
                 if isinstance(part, Text):
                     yield Slot("result", index, number), part.text
@@ -156,11 +158,11 @@ def _texts(items: Iterable[object]) -> Iterator[tuple[Slot, str]]:
             yield Slot("item", index), item.text
 
 
-def _plain(slot: Slot) -> Slot:
-    return slot._replace(part=plain(slot.part)) if isinstance(slot.part, str) else slot
+def _normalize_slot(slot: Slot) -> Slot:
+    return slot._replace(part=normalize_name(slot.part)) if isinstance(slot.part, str) else slot
 
 
-def _value(value: Any) -> str:
+def _value_text(value: Any) -> str:
     """As the call had it, in JSON; nothing of what is nested too deep to be written again."""
     try:
         return value if isinstance(value, str) else msgspec.json.encode(value).decode()

@@ -10,10 +10,18 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
-from yohaku.analysis.activity import Activity, Failure, decisions, plan, status, story, troubles
-from yohaku.analysis.entities import NEWEST, origin_of, rank
-from yohaku.analysis.file_log import FileRecord, ledger
-from yohaku.analysis.touch import How, Lines
+from yohaku.analysis.activity import (
+    Activity,
+    Failure,
+    describe_status,
+    find_decisions,
+    find_failures,
+    find_plan,
+    read_activity,
+)
+from yohaku.analysis.entities import MAX_RANKED_CHARS, describe_call, rank_entities
+from yohaku.analysis.file_log import FileRecord, build_file_log
+from yohaku.analysis.touch import AccessKind, LineRange
 from yohaku.core.model import Text, Turn
 
 Count = Callable[[str], int]
@@ -36,7 +44,7 @@ class GistTitles(NamedTuple):
     plan: str
     found: str
     source: str
-    states: dict[How, str]
+    states: dict[AccessKind, str]
 
 
 ENGLISH = GistTitles(
@@ -75,23 +83,23 @@ JAPANESE = GistTitles(
     states={"read": "読取", "created": "作成", "modified": "変更", "deleted": "削除"},
 )
 
-_KANA = re.compile(r"[ぁ-ヿ]")
+_KANA_LETTER = re.compile(r"[ぁ-ヿ]")
 
 
-def language(turns: Iterable[Turn]) -> GistTitles:
+def choose_titles(turns: Iterable[Turn]) -> GistTitles:
     """Japanese where most prompts are: a few letters in ten are kana then."""
-    prompts = [text[:2_000] for text in prompts_of(turns)]
-    japanese = sum(len(_KANA.findall(text)) * 10 > len(text) for text in prompts)
+    prompts = [text[:2_000] for text in user_prompts(turns)]
+    japanese = sum(len(_KANA_LETTER.findall(text)) * 10 > len(text) for text in prompts)
     return JAPANESE if 2 * japanese > len(prompts) else ENGLISH
 
 
-def prompts_of(turns: Iterable[Turn]) -> list[str]:
+def user_prompts(turns: Iterable[Turn]) -> list[str]:
     """What the user said: not what the system put between."""
     texts = (part.text for turn in turns for part in turn.prompt if isinstance(part, Text) and not part.by)
     return [text for text in texts if text.strip()]
 
 
-def gist(
+def write_gist(
     turns: Sequence[Turn],
     *,
     ref: str,
@@ -105,47 +113,47 @@ def gist(
 
     Who shows what was in the results besides wants no `index` of it.
     """
-    words = words or language(turns)
+    words = words or choose_titles(turns)
     page = GistText(tokens, count)
-    if not page.open(_header(turns, ref, words), f"[folded; ref={ref}]"):
+    if not page.open(_write_header(turns, ref, words), f"[folded; ref={ref}]"):
         return ""
     page.section(words.rules, [f"- {rule}" for rule in rules])
-    if page.left >= ROOMS:
-        told = story(turns, most=max(200, tokens // 8))
+    if page.left >= MIN_ALL_SECTIONS_TOKENS:
+        told = read_activity(turns, most=max(200, tokens // 8))
         for place, share, fill in SECTIONS:
-            if fill is _index and not index:
+            if fill is _add_index and not index:
                 continue
             page.place = place
             fill(page, page.share(share), words, turns, told)
-    elif page.left >= ROOM:
-        _asked(page, page.left, words, turns, Activity((), ()))
+    elif page.left >= MIN_SECTION_TOKENS:
+        _add_prompts(page, page.left, words, turns, Activity((), ()))
     return page.text()
 
 
-def opening(turns: Sequence[Turn], ref: str, rules: tuple[str, ...] = ()) -> str:
+def write_opening(turns: Sequence[Turn], ref: str, rules: tuple[str, ...] = ()) -> str:
     """What was folded, and the rules that stand: what every gist begins with."""
-    words = language(turns)
+    words = choose_titles(turns)
     lines = [words.rules, *(f"- {rule}" for rule in rules)] if rules else []
-    return "\n".join([_header(turns, ref, words), *lines])
+    return "\n".join([_write_header(turns, ref, words), *lines])
 
 
-ROOM = 40
+MIN_SECTION_TOKENS = 40
 """Tokens. With less left, nothing more is told."""
 
-ROOMS = 160
+MIN_ALL_SECTIONS_TOKENS = 160
 """Tokens. With less left, nothing is told but what the user asked."""
 
 
-def _header(turns: Sequence[Turn], ref: str, words: GistTitles) -> str:
-    prompts, steps = len(prompts_of(turns)), sum(len(turn.steps) for turn in turns)
+def _write_header(turns: Sequence[Turn], ref: str, words: GistTitles) -> str:
+    prompts, steps = len(user_prompts(turns)), sum(len(turn.steps) for turn in turns)
     if words is JAPANESE:
         what = (f"指示 {prompts:,} 件、" if prompts else "") + f"{steps:,} ステップ"
     else:
-        what = (_many(prompts, "prompt") + ", " if prompts else "") + _many(steps, "step")
+        what = (_plural(prompts, "prompt") + ", " if prompts else "") + _plural(steps, "step")
     return words.header.format(what=what, ref=ref)
 
 
-def _many(count: int, what: str) -> str:
+def _plural(count: int, what: str) -> str:
     return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
 
 
@@ -211,7 +219,7 @@ class GistText:
         self.left -= sum(map(self.weight, lines))
 
 
-def cut(text: str, tokens: int, count: Count) -> str:
+def cut_to_tokens(text: str, tokens: int, count: Count) -> str:
     """The text, or as much of its beginning as weighs that little, with a sign that it goes on."""
     text = text.strip()
     if len(text.encode("utf-8", "surrogatepass")) <= tokens or count(text) <= tokens:
@@ -229,18 +237,22 @@ def cut(text: str, tokens: int, count: Count) -> str:
 # Sections
 
 
-def _asked(page: GistText, share: int, words: GistTitles, turns: Sequence[Turn], told: Activity) -> None:
-    prompts = list(dict.fromkeys(prompts_of(turns)))
-    if not prompts or share < ROOM:
+def _add_prompts(page: GistText, share: int, words: GistTitles, turns: Sequence[Turn], told: Activity) -> None:
+    prompts = list(dict.fromkeys(user_prompts(turns)))
+    if not prompts or share < MIN_SECTION_TOKENS:
         return
-    goal = cut(prompts[0], share // 3 if prompts[1:] else share - 16, page.count)
+    goal = cut_to_tokens(prompts[0], share // 3 if prompts[1:] else share - 16, page.count)
     before = page.left
     if goal:
         page.section(words.goal, [goal], share)
     room = share - (before - page.left) - 16
     lines: list[str] = []
     for prompt in reversed(prompts[1:]):
-        line = cut(f"- {prompt.strip()}", min(room, max(share // 6, ROOM)), page.count) if room > 8 else ""
+        line = (
+            cut_to_tokens(f"- {prompt.strip()}", min(room, max(share // 6, MIN_SECTION_TOKENS)), page.count)
+            if room > 8
+            else ""
+        )
         if not line:
             break
         room -= page.weight(line)
@@ -248,29 +260,29 @@ def _asked(page: GistText, share: int, words: GistTitles, turns: Sequence[Turn],
     page.section(words.asked, lines[::-1], share, last=True)
 
 
-def _files(page: GistText, share: int, words: GistTitles, turns: Sequence[Turn], told: Activity) -> None:
-    found = list(ledger((event.step, touch) for event in told.events for touch in event.touches).values())
+def _add_files(page: GistText, share: int, words: GistTitles, turns: Sequence[Turn], told: Activity) -> None:
+    found = list(build_file_log((event.step, touch) for event in told.events for touch in event.touches).values())
     found.sort(key=lambda file: (file.state != "read", file.step))
-    lines = [_file(file, file.path, words) for file in found]
-    root = _root([file.path for file in found])
+    lines = [_file_line(file, file.path, words) for file in found]
+    root = _common_folder([file.path for file in found])
     if root and sum(map(page.weight, lines)) > share:
-        lines = [_file(file, _below(file.path, root), words) for file in found]
+        lines = [_file_line(file, _relative_to(file.path, root), words) for file in found]
         page.section(words.under.format(root=root), lines, share, last=True)
     else:
         page.section(words.files, lines, share, last=True)
 
 
-def _file(file: FileRecord, path: str, words: GistTitles) -> str:
-    ranges = ", ".join(map(_range, file.ranges[-6:])) if file.ranges and file.ranges != ((1, -1),) else ""
+def _file_line(file: FileRecord, path: str, words: GistTitles) -> str:
+    ranges = ", ".join(map(_range_text, file.ranges[-6:])) if file.ranges and file.ranges != ((1, -1),) else ""
     return f"{words.states[file.state]} {path}{f' [{ranges}]' if ranges else ''}"
 
 
-def _range(lines: Lines) -> str:
+def _range_text(lines: LineRange) -> str:
     first, last = lines
     return f"{first}-{'' if last == -1 else last}" if first != last else str(first)
 
 
-def _root(paths: list[str]) -> str:
+def _common_folder(paths: list[str]) -> str:
     """The folder that most absolute paths are in: one in ten may lie outside at either end."""
     folders = sorted(path.rsplit("/", 1)[0].split("/") for path in paths if path.startswith("/"))
     aside = len(folders) // 10
@@ -282,54 +294,59 @@ def _root(paths: list[str]) -> str:
     return "/".join(most[0][:shared]) + "/" if shared > 2 else ""
 
 
-def _below(path: str, root: str) -> str:
+def _relative_to(path: str, root: str) -> str:
     if path.startswith(root):
         return path.removeprefix(root)
     return path if path.startswith(("/", "~")) else f"./{path}"
 
 
-def _commands(page: GistText, share: int, words: GistTitles, turns: Sequence[Turn], told: Activity) -> None:
+def _add_commands(page: GistText, share: int, words: GistTitles, turns: Sequence[Turn], told: Activity) -> None:
     ran = {event.key: event for event in told.events if event.ran is not None}
     events = sorted(ran.values(), key=lambda event: (not event.looks, event.step))
-    page.section(words.commands, [f"- `{origin_of(event.use, 120)}`: {status(event)}" for event in events], share, True)
+    page.section(
+        words.commands,
+        [f"- `{describe_call(event.use, 120)}`: {describe_status(event)}" for event in events],
+        share,
+        True,
+    )
 
 
-def _tests(page: GistText, share: int, words: GistTitles, turns: Sequence[Turn], told: Activity) -> None:
+def _add_tests(page: GistText, share: int, words: GistTitles, turns: Sequence[Turn], told: Activity) -> None:
     newest = {event.key: event for event in told.events if event.tests}
     events = sorted(newest.values(), key=lambda event: event.step)[-5:]
-    page.section(words.tests, [f"- `{origin_of(event.use)}`: {event.tests}" for event in events], share, last=True)
+    page.section(words.tests, [f"- `{describe_call(event.use)}`: {event.tests}" for event in events], share, last=True)
 
 
-def _errors(page: GistText, share: int, words: GistTitles, turns: Sequence[Turn], told: Activity) -> None:
-    found = troubles(told.events)
+def _add_errors(page: GistText, share: int, words: GistTitles, turns: Sequence[Turn], told: Activity) -> None:
+    found = find_failures(told.events)
     before = page.left
-    still = [_trouble(one, 3) for one in found[-60:] if not one.solved]
+    still = [_failure_line(one, 3) for one in found[-60:] if not one.solved]
     page.section(words.open, still, share, last=True)
     room = share - (before - page.left)
-    solved = [one for one in found if one.solved and one.event.ran is not None] if room > ROOM else []
-    page.section(words.solved, [_trouble(one, 1) for one in solved[-20:]], room, last=True)
+    solved = [one for one in found if one.solved and one.event.ran is not None] if room > MIN_SECTION_TOKENS else []
+    page.section(words.solved, [_failure_line(one, 1) for one in solved[-20:]], room, last=True)
 
 
-def _trouble(one: Failure, most: int) -> str:
-    return f"- `{origin_of(one.event.use)}`: {' | '.join(one.lines(most))}"
+def _failure_line(one: Failure, most: int) -> str:
+    return f"- `{describe_call(one.event.use)}`: {' | '.join(one.lines(most))}"
 
 
-def _decided(page: GistText, share: int, words: GistTitles, turns: Sequence[Turn], told: Activity) -> None:
-    newest_first = decisions(told.said[-max(60, share) :], most=max(8, share // 8))
+def _add_decisions(page: GistText, share: int, words: GistTitles, turns: Sequence[Turn], told: Activity) -> None:
+    newest_first = find_decisions(told.said[-max(60, share) :], most=max(8, share // 8))
     page.section(words.decided, [f"- {sentence}" for sentence in newest_first[::-1]], share, last=True)
 
 
-def _plan(page: GistText, share: int, words: GistTitles, turns: Sequence[Turn], told: Activity) -> None:
-    page.section(words.plan, plan(told), share, last=True)
+def _add_plan(page: GistText, share: int, words: GistTitles, turns: Sequence[Turn], told: Activity) -> None:
+    page.section(words.plan, find_plan(told), share, last=True)
 
 
-def _index(page: GistText, share: int, words: GistTitles, turns: Sequence[Turn], told: Activity) -> None:
+def _add_index(page: GistText, share: int, words: GistTitles, turns: Sequence[Turn], told: Activity) -> None:
     """Names and the like with the call they come from; those that stand on the page already are left out."""
-    if share < ROOM:
+    if share < MIN_SECTION_TOKENS:
         return
     page_text = page.text()
     wrong = page_text.partition(words.open)[2].partition(words.solved)[0]
-    found = rank(turns, most=share // 2, chars=min(NEWEST, 200 * share), open_errors=wrong)
+    found = rank_entities(turns, most=share // 2, chars=min(MAX_RANKED_CHARS, 200 * share), open_errors=wrong)
     paths = {touch.path for event in told.events for touch in event.touches}
     groups: dict[str, list[str]] = {}
     room = share - page.weight(words.found)
@@ -348,14 +365,14 @@ def _index(page: GistText, share: int, words: GistTitles, turns: Sequence[Turn],
 
 
 SECTIONS = (
-    (3, 0.06, _commands),
-    (4, 0.04, _tests),
-    (5, 0.10, _errors),
-    (6, 0.05, _decided),
-    (7, 0.05, _plan),
-    (1, 0.35, _asked),
-    (2, 0.28, _files),
-    (8, 0.07, _index),
+    (3, 0.06, _add_commands),
+    (4, 0.04, _add_tests),
+    (5, 0.10, _add_errors),
+    (6, 0.05, _add_decisions),
+    (7, 0.05, _add_plan),
+    (1, 0.35, _add_prompts),
+    (2, 0.28, _add_files),
+    (8, 0.07, _add_index),
 )
 """Where each stands on the page and its share of the room, in the order they are filled: what one leaves the next has.
 
@@ -366,11 +383,11 @@ So most of what is left goes to what the user asked, then to the files.
 # Reading it back
 
 _STATES = "|".join(state for words in (ENGLISH, JAPANESE) for state in words.states.values())
-_LEDGER_LINE = re.compile(rf"^(?:{_STATES}) (.+?)(?: \[[\d, -]+\])?$")
+_FILE_LINE = re.compile(rf"^(?:{_STATES}) (.+?)(?: \[[\d, -]+\])?$")
 _UNDER = [re.compile(re.escape(words.under).replace(r"\{root\}", "(.+)")) for words in (ENGLISH, JAPANESE)]
 
 
-def ledger_in(text: str) -> set[str]:
+def read_file_paths(text: str) -> set[str]:
     """The paths that a gist's file ledger tells of."""
     paths: set[str] = set()
     root: str | None = None
@@ -379,14 +396,14 @@ def ledger_in(text: str) -> set[str]:
         under = next((found[1] for pattern in _UNDER if (found := pattern.fullmatch(line))), None)
         if under or line in (ENGLISH.files, JAPANESE.files):
             inside, root = True, under
-        elif inside and (found := _LEDGER_LINE.match(line)):
-            paths.add(_whole(found[1], root))
+        elif inside and (found := _FILE_LINE.match(line)):
+            paths.add(_absolute_path(found[1], root))
         else:
             inside = False
     return paths
 
 
-def _whole(path: str, root: str | None) -> str:
+def _absolute_path(path: str, root: str | None) -> str:
     if root is None or path.startswith(("/", "~")):
         return path
     return path[2:] if path.startswith("./") else root + path

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from yohaku.analysis.retention import laid_down
+from yohaku.analysis.retention import find_binding_sentences
 from yohaku.core.engine import Pass, PassContext
 from yohaku.core.folds import Fold, View
 from yohaku.passes.pieces import Piece, fold_whole, pieces
@@ -19,7 +19,7 @@ def clear(*where: str, keep: float = 0.25, least: float = 0.1) -> Pass:
         if room.newest_is_too_big(view):
             return []  # what is old would go for nothing
         old = _older(list(pieces(view, room, *where)), int(room.goal * keep))
-        rules = laid_down(view.history.turns) if any(piece.slot.where == "prompt" for piece in old) else ()
+        rules = find_binding_sentences(view.history.turns) if any(piece.slot.where == "prompt" for piece in old) else ()
         folds: list[Fold] = []
         saved = 0
         for piece in sorted(old, key=lambda piece: -piece.weight):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from yohaku.analysis.tool_calls import words_of
+from yohaku.analysis.tool_calls import split_tool_name
 from yohaku.core.engine import Pass, PassContext
 from yohaku.core.folds import Fold, Stub, View, ref_of
 from yohaku.passes.pieces import Piece, pieces
@@ -18,7 +18,7 @@ def clear_old(tools: Iterable[str] = TOOLS, keep: int = 3, over: int = 1_000, le
     Nothing is done for less than `least` tokens together. Both numbers are for windows of today: they scale down
     with smaller ones, `over` below 32K and `least` below 200K.
     """
-    named = [words_of(tool) for tool in tools]
+    named = [split_tool_name(tool) for tool in tools]
 
     def propose(view: View, room: PassContext) -> list[Fold]:
         found = [piece for piece in pieces(view, room, "result") if _one_of(piece.tool, named)]
@@ -38,7 +38,7 @@ def clear_old(tools: Iterable[str] = TOOLS, keep: int = 3, over: int = 1_000, le
 
 def _one_of(tool: str, named: list[frozenset[str]]) -> bool:
     """By words, so that `read` is also `Read`, `read_file` and `fs.readFile`."""
-    words = words_of(tool)
+    words = split_tool_name(tool)
     return any(name <= words for name in named)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from yohaku.analysis.tool_calls import reads
+from yohaku.analysis.tool_calls import is_reader
 from yohaku.core.engine import Pass, PassContext
 from yohaku.core.folds import Fold, View
 from yohaku.passes.pieces import LONG_LINE, SMALL, fold_bytes, fold_part, pieces
@@ -22,7 +22,7 @@ def clip_results(over: float = 1 / 16, to: float = 1 / 64) -> Pass:
         weights = [piece.weight for piece in found]
         cap = max(level(weights, sum(weights) - room.excess), int(limit * to), 4 * SMALL)
         return [
-            fold_part(piece, room, "outsized result", cap, head=1 if reads(piece.tool) else 0.6)
+            fold_part(piece, room, "outsized result", cap, head=1 if is_reader(piece.tool) else 0.6)
             for piece in found
             if piece.weight > cap
         ]

@@ -10,39 +10,46 @@ from collections.abc import Callable, Generator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from yohaku.analysis.names import words_of
-from yohaku.analysis.retention import allowance, appendix
-from yohaku.analysis.rules import standing
+from yohaku.analysis.names import split_words
+from yohaku.analysis.retention import appendix_tokens, write_appendix
+from yohaku.analysis.rules import find_standing_rules
 from yohaku.core.engine import AskingPass, Effect, Pass, PassContext
 from yohaku.core.folds import Cut, Gist, View, ref_told
 from yohaku.core.model import Text, Turn
-from yohaku.digest.excerpts import Excerpt, abridged, covered, is_told, scraps, topic
-from yohaku.digest.gist import gist as tell
-from yohaku.digest.gist import opening
-from yohaku.digest.select_lines import Looked, Source, Span, choose
+from yohaku.digest.excerpts import (
+    Excerpt,
+    collect_excerpts,
+    find_topic_words,
+    find_visible_names,
+    render_excerpts,
+    title_says_all,
+)
+from yohaku.digest.gist import write_gist as tell
+from yohaku.digest.gist import write_opening
+from yohaku.digest.select_lines import Source, Span, SpanCache, choose_spans
 from yohaku.passes.drop_oldest import before, cuts
 from yohaku.passes.pieces import SMALL
 from yohaku.summary.check import Accepted, Evidence
-from yohaku.summary.request import BY_MODEL, SummaryRequest, asked, is_japanese
-from yohaku.summary.transcript_text import sayings, shorter
+from yohaku.summary.request import BY_MODEL, SummaryRequest, ask_for_summary, is_japanese
+from yohaku.summary.transcript_text import prefer_earlier_gist, read_utterances
 
-TOLD = 2_000
+MAX_GIST_TOKENS = 2_000
 """Tokens that are told at most."""
-LABEL = 10
+TITLE_TOKENS = 10
 """Tokens of a title in the gist."""
-ROOM = 0.3
-LINES = 0.5
-FEW = 0.45
-FEWEST = 0.2
+MIN_CONVERSATION_SHARE = 0.3
+SCARCE_LINES_SHARE = 0.5
+LINES_SHARE = 0.45
+NARROW_LINES_SHARE = 0.2
 """Shares of the limit that the conversation, and the lines in it, have at least, however long the prompt is; not where
 the user wants it folded now. Lines have `FEW` of it where that is enough, and the `FEWEST` where that is dear."""
-NARROW = 6_000
+NARROW_WINDOW = 6_000
 """Tokens. Below, most of the room is new at every folding, and has to be paid for."""
-SCARCE = 12_000
+SCARCE_WINDOW = 12_000
 """Tokens. Below, every line counts."""
-ENOUGH = 20_000
+MAX_LINES_TOKENS = 20_000
 """Tokens of lines at most: what is looked into for them has hardly more that name anything."""
-SPARE = 0.05
+MAX_SPARE_SHARE = 0.05
 """Share of the limit. If lines leave more than that, few name anything, and more steps stay whole instead, or names get
 their lines."""
 
@@ -59,20 +66,20 @@ def digest(recent: float = 0.1, gist: float = 0.08, least: float = 0.1) -> Pass:
             return []  # what is old would go for nothing
         if room.wish.manual and view.gist and view.gist.key in room.wish.drafts:
             return []  # a draft has just taken its place
-        share = max(1, _share(view, room))
-        whole = max(recent, 1 - gist - ENOUGH / share)
-        layout = _layout(view, room, whole)
-        looked: Looked = {}
-        told = _Telling(view, room, layout.cut, _told(view, room, gist))
-        hidden, chosen, spare = _choose(told, layout, looked)
-        if spare > room.budget.limit * SPARE:
-            layout = _layout(view, room, max(whole, (layout.used + spare) / share))
+        share = max(1, _conversation_tokens(view, room))
+        whole = max(recent, 1 - gist - MAX_LINES_TOKENS / share)
+        layout = _lay_out(view, room, whole)
+        looked: SpanCache = {}
+        told = _Draft(view, room, layout.cut, _gist_tokens(view, room, gist))
+        hidden, chosen, spare = _choose_lines(told, layout, looked)
+        if spare > room.budget.limit * MAX_SPARE_SHARE:
+            layout = _lay_out(view, room, max(whole, (layout.used + spare) / share))
             roomy = layout.cut == told.cut  # no more steps fit in
             told = told if roomy else replace(told, cut=layout.cut)
-            hidden, chosen, _ = _choose(told, layout, looked, roomy=roomy)
+            hidden, chosen, _ = _choose_lines(told, layout, looked, roomy=roomy)
         if not layout.cut:
             return []
-        folded = yield from _gist(told, layout.cut, layout.removed, abridged(hidden, chosen))
+        folded = yield from _write(told, layout.cut, layout.removed, render_excerpts(hidden, chosen))
         enough = 1 if room.wish.manual else room.budget.limit * least
         return [folded] if folded.before - folded.after >= enough or room.ledger.total > room.budget.limit else []
 
@@ -91,11 +98,11 @@ class _Layout:
     """Tokens for lines."""
 
 
-def _layout(view: View, room: PassContext, recent: float) -> _Layout:
+def _lay_out(view: View, room: PassContext, recent: float) -> _Layout:
     """What stays whole, and from where on all before it is hidden."""
-    share = _share(view, room)
+    share = _conversation_tokens(view, room)
     weights = [room.weigher.step(step) for turn in view.stubbed for step in turn.steps]
-    prompts = _prompts(view, room)
+    prompts = _weigh_earlier_prompts(view, room)
     whole = share * recent
     used, hidden = 0, 0
     for age, weight in enumerate(reversed(weights)):
@@ -104,19 +111,21 @@ def _layout(view: View, room: PassContext, recent: float) -> _Layout:
             break
         whole -= weight + prompts.get(age, 0)
         used += weight
-    cut, removed = _cut_at(view, room, hidden) if hidden else (None, 0)
+    cut, removed = _find_cut(view, room, hidden) if hidden else (None, 0)
     stay = view.stubbed[cut.turn - view.cut.turn : -1] if cut else view.stubbed[:-1]
     used += sum(room.weigher.entries(turn.prompt) for turn in stay)
-    lines = int(room.budget.limit * _least(room.budget.window))
-    spare = min(lines, ENOUGH, room.budget.at("full") - _sticky(view, room) - used)
+    lines = int(room.budget.limit * _min_lines_share(room.budget.window))
+    spare = min(lines, MAX_LINES_TOKENS, room.budget.at("full") - _fixed_tokens(view, room) - used)
     return _Layout(cut, removed, used, max(share - used, 0 if room.wish.manual else spare))
 
 
-def _least(window: int) -> float:
-    return FEWEST if window < NARROW else LINES if window < SCARCE else FEW
+def _min_lines_share(window: int) -> float:
+    return (
+        NARROW_LINES_SHARE if window < NARROW_WINDOW else SCARCE_LINES_SHARE if window < SCARCE_WINDOW else LINES_SHARE
+    )
 
 
-def _prompts(view: View, room: PassContext) -> dict[int, int]:
+def _weigh_earlier_prompts(view: View, room: PassContext) -> dict[int, int]:
     """What the prompts of earlier turns weigh, by the age of the newest step of each: with it they stay."""
     age, found = 0, dict[int, int]()
     for turn in reversed(view.stubbed):
@@ -126,37 +135,39 @@ def _prompts(view: View, room: PassContext) -> dict[int, int]:
     return found
 
 
-def _choose(
-    told: _Telling, layout: _Layout, looked: Looked, *, roomy: bool = False
+def _choose_lines(
+    told: _Draft, layout: _Layout, looked: SpanCache, *, roomy: bool = False
 ) -> tuple[list[Excerpt], list[list[Span]], float]:
     """What is hidden, the lines chosen of it, and the tokens left over."""
     view, room = told.view, told.room
-    hidden = scraps(view, layout.cut) if layout.cut else []
-    seen = covered(view, layout.cut)
+    hidden = collect_excerpts(view, layout.cut) if layout.cut else []
+    seen = find_visible_names(view, layout.cut)
     allowed = max(layout.left, told.share) - told.takes if told.cut else layout.left
-    wished = words_of(room.wish.words)
-    sources = _shreds(hidden, room)
-    chosen, spare = choose(sources, seen, max(0, allowed), topic(view), wished, looked, brief=True, roomy=roomy)
+    wished = split_words(room.wish.words)
+    sources = _to_sources(hidden, room)
+    chosen, spare = choose_spans(
+        sources, seen, max(0, allowed), find_topic_words(view), wished, looked, brief=True, roomy=roomy
+    )
     return hidden, chosen, spare
 
 
-def _share(view: View, room: PassContext) -> int:
+def _conversation_tokens(view: View, room: PassContext) -> int:
     """Tokens for the conversation beside the prompt that is being answered."""
-    sticky = _sticky(view, room)
-    least = min(int(room.budget.limit * ROOM), room.budget.at("full") - sticky)
+    sticky = _fixed_tokens(view, room)
+    least = min(int(room.budget.limit * MIN_CONVERSATION_SHARE), room.budget.at("full") - sticky)
     return max(0, room.goal - sticky, 0 if room.wish.manual else least)
 
 
-def _told(view: View, room: PassContext, gist: float) -> int:
+def _gist_tokens(view: View, room: PassContext, gist: float) -> int:
     """Tokens for what is told; in a large window lines say more than a longer telling would."""
-    return min(int(_share(view, room) * gist), TOLD)
+    return min(int(_conversation_tokens(view, room) * gist), MAX_GIST_TOKENS)
 
 
-def _sticky(view: View, room: PassContext) -> int:
+def _fixed_tokens(view: View, room: PassContext) -> int:
     return room.ledger.fixed + room.weigher.entries(view.stubbed[-1].prompt)
 
 
-def _cut_at(view: View, room: PassContext, steps: int) -> tuple[Cut | None, int]:
+def _find_cut(view: View, room: PassContext, steps: int) -> tuple[Cut | None, int]:
     """The first place that hides so many of the oldest visible steps, or the last there is."""
     before = [0]
     for turn in view.history.turns:
@@ -170,25 +181,25 @@ def _cut_at(view: View, room: PassContext, steps: int) -> tuple[Cut | None, int]
     return last
 
 
-def _shreds(hidden: list[Excerpt], room: PassContext) -> list[Source]:
+def _to_sources(hidden: list[Excerpt], room: PassContext) -> list[Source]:
     found: list[Source] = []
     under, last = 0, None
     for scrap in hidden:
         under += scrap.by is not last or scrap.by is None
         last = scrap.by
         weighed = scrap.by.call.arguments if scrap.by and scrap.own else scrap.text  # as they were weighed before
-        rate = 0.0 if is_told(scrap) else _rate(weighed, room)
+        rate = 0.0 if title_says_all(scrap) else _tokens_per_char(weighed, room)
         numbered = not (scrap.own or scrap.asked)
-        found.append(Source(scrap.text, scrap.age, rate, scrap.own, scrap.quotes, LABEL, under, numbered))
+        found.append(Source(scrap.text, scrap.age, rate, scrap.own, scrap.quotes, TITLE_TOKENS, under, numbered))
     return found
 
 
-def _rate(text: str, room: PassContext) -> float:
+def _tokens_per_char(text: str, room: PassContext) -> float:
     return room.meter.count(text) / max(1, len(text))
 
 
 @dataclass(frozen=True)
-class _Telling:
+class _Draft:
     """What is told of all that is hidden at a cut."""
 
     view: View
@@ -207,7 +218,7 @@ class _Telling:
 
     @cached_property
     def rules(self) -> tuple[str, ...]:
-        return standing(self.hidden, then=self.view.history.turns[self.cut.turn :]) if self.cut else ()
+        return find_standing_rules(self.hidden, then=self.view.history.turns[self.cut.turn :]) if self.cut else ()
 
     @cached_property
     def text(self) -> str:
@@ -230,26 +241,26 @@ class _Telling:
         return self.room.meter.count
 
 
-def _gist(told: _Telling, cut: Cut, removed: int, lines: list[str]) -> Generator[Effect, str, Gist]:
+def _write(told: _Draft, cut: Cut, removed: int, lines: list[str]) -> Generator[Effect, str, Gist]:
     view, room, hidden, ref, rules, share = told.view, told.room, told.hidden, told.ref, told.rules, told.share
     count = room.meter.count
     text, why = told.text, "the window is full"
     if room.wish.model and share >= 2 * SMALL:
-        said = list(sayings(hidden))
-        order = SummaryRequest("summary", share, words=room.wish.words, rules=rules, japanese=_speaks_japanese(view))
+        said = list(read_utterances(hidden))
+        order = SummaryRequest("summary", share, words=room.wish.words, rules=rules, japanese=_is_japanese(view))
         window = int(room.budget.window * 0.95) - share
-        record = shorter(said, view, cut, window, count)
-        found = yield from asked(order, record, Evidence.of(said, room.wish.words), window, count)
+        record = prefer_earlier_gist(said, view, cut, window, count)
+        found = yield from ask_for_summary(order, record, Evidence.of(said, room.wish.words), window, count)
         if isinstance(found, Accepted):
-            text, why = "\n".join([opening(hidden, ref, rules), found.whole]), BY_MODEL
-            dropped = appendix(hidden, "\n".join([text, *lines]), allowance(room.budget.limit), count)
+            text, why = "\n".join([write_opening(hidden, ref, rules), found.whole]), BY_MODEL
+            dropped = write_appendix(hidden, "\n".join([text, *lines]), appendix_tokens(room.budget.limit), count)
             text = "\n".join([text, *dropped])
         else:
             why = f"summed up without a model: {found.reason}"
-    text = "\n".join([text or opening(hidden, ref, rules), *lines])
+    text = "\n".join([text or write_opening(hidden, ref, rules), *lines])
     gist = Gist(view.key_at(cut), text, ref, before(cut, hidden), why, removed, 0)
     return replace(gist, after=room.weigher.turn(gist.turn))
 
 
-def _speaks_japanese(view: View) -> bool:
+def _is_japanese(view: View) -> bool:
     return is_japanese([part.text for turn in view.history.turns for part in turn.prompt if isinstance(part, Text)])

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from yohaku.core.engine import Pass, PassContext
 from yohaku.core.folds import Fold, Stub, View, ref_of
-from yohaku.digest.excerpts import covered, topic
-from yohaku.digest.select_lines import Source, Span, choose, shown
+from yohaku.digest.excerpts import find_topic_words, find_visible_names
+from yohaku.digest.select_lines import Source, Span, choose_spans, render_spans
 from yohaku.passes.pieces import SMALL, Piece, fold_whole, many, pieces
 
 TITLE = 24
@@ -24,8 +24,10 @@ def distil(over: float = 1 / 16, to: float = 1 / 64) -> Pass:
         left = sum(piece.weight for piece in found) - room.excess
         if room.excess <= 0 or left < max(int(room.budget.limit * to), 2 * SMALL) * len(found):
             return []  # nothing has to go, or more than this
-        seen = covered(view, None, [(piece.key, piece.slot) for piece in found])
-        chosen, _ = choose([source_of(piece, room) for piece in found], seen, left - TITLE * len(found), topic(view))
+        seen = find_visible_names(view, None, [(piece.key, piece.slot) for piece in found])
+        chosen, _ = choose_spans(
+            [source_of(piece, room) for piece in found], seen, left - TITLE * len(found), find_topic_words(view)
+        )
         return [by_lines(piece, room, spans) for piece, spans in zip(found, chosen, strict=True)]
 
     return propose
@@ -43,6 +45,6 @@ def by_lines(piece: Piece, room: PassContext, spans: list[Span]) -> Stub:
         return fold_whole(piece, room, "old")
     ref, lines = ref_of(piece.original), many(piece.original.count("\n") + 1, "line")
     title = f"[{piece.what} folded: {len({span.line for span in spans}):,} of {lines}; ref={ref}]"
-    text = "\n".join([title, *shown(piece.original, spans)])
+    text = "\n".join([title, *render_spans(piece.original, spans)])
     weight = room.meter.count(text)
     return Stub(piece.key, piece.slot, text, ref, piece.what, "old: the lines that name most", piece.weight, weight)

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Literal
 
-from yohaku.analysis.rules import standing
+from yohaku.analysis.rules import find_standing_rules
 from yohaku.core.engine import Pass, PassContext
 from yohaku.core.folds import Cut, Fold, Gist, View, ref_told, told
 from yohaku.core.meter import Meter
@@ -30,7 +30,7 @@ def slide(
         if not found:
             return []
         share = int(room.budget.limit * asked)
-        ruled = room.meter.count(_listed(standing(view.history.turns[:-1])))
+        ruled = room.meter.count(_listed(find_standing_rules(view.history.turns[:-1])))
         enough = room.excess + room.weigher.frame.message + NOTICE
         cut, removed = next((cut for cut in found if cut[1] >= enough + (share + ruled) * bool(cut[0].turn)), found[-1])
         gist = _with_last_step(_gist(view, room, cut, removed, share), view, room, cut)
@@ -99,7 +99,7 @@ def _with_last_step(gist: Gist, view: View, room: PassContext, cut: Cut) -> Gist
 def _gist(view: View, room: PassContext, cut: Cut, removed: int, share: int) -> Gist:
     hidden = view.hidden(cut)
     ref = ref_told(hidden)
-    rules = _within(standing(hidden, then=view.history.turns[cut.turn :]), _spare(room, removed), room.meter)
+    rules = _within(find_standing_rules(hidden, then=view.history.turns[cut.turn :]), _spare(room, removed), room.meter)
     text = notice(hidden, ref, room.meter, share, rules)
     weight = room.weigher.entries((Text(text),))
     return Gist(view.key_at(cut), text, ref, before(cut, hidden), "the window is full", removed, weight)

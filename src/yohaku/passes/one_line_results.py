@@ -3,9 +3,16 @@ if it must."""
 
 from __future__ import annotations
 
-from yohaku.analysis.file_access import touches
-from yohaku.analysis.tool_calls import arguments, command, errors, exit_code, failed, words_of
-from yohaku.analysis.window_profile import strategies
+from yohaku.analysis.file_access import find_accesses
+from yohaku.analysis.tool_calls import (
+    find_command,
+    find_errors,
+    find_exit_code,
+    has_failed,
+    read_arguments,
+    split_tool_name,
+)
+from yohaku.analysis.window_profile import profile_for
 from yohaku.core.engine import Pass, PassContext
 from yohaku.core.folds import Fold, Stub, View, ref_of
 from yohaku.core.model import Step, ToolUse
@@ -33,7 +40,7 @@ def once(keep: int = 1) -> Pass:
     """
 
     def propose(view: View, room: PassContext) -> list[Fold]:
-        folding = strategies(room.budget.window).folding
+        folding = profile_for(room.budget.window).folding
         if folding not in ("full", "on"):
             return []
         steps = {step.key: step for turn in view.visible() for step in turn.steps}
@@ -55,14 +62,14 @@ def _folded(piece: Piece, step: Step, room: PassContext) -> Stub:
 
 def line(use: ToolUse, said: str) -> str:
     """What a call did, in one line: `Read: main.go (500 lines, Go)`, `Ran: make (40 lines, exit 2: …)`."""
-    ran = command(use)
-    touch = next(iter(touches(use)), None) if ran is None else None
+    ran = find_command(use)
+    touch = next(iter(find_accesses(use)), None) if ran is None else None
     details = [many(said.count("\n") + (not said.endswith("\n")), "line")]
     if touch and touch.how == "read" and "." in touch.path:
         details += filter(None, [LANGUAGES.get(touch.path.rsplit(".", 1)[-1].lower())])
-    wrong = next(iter(errors(said, 1)), "") if failed(use) else ""
-    code = exit_code(use) if ran is not None else None
-    ended = [f"exit {code}" if code is not None else "failed" if failed(use) else "", _short(wrong, 2 * SHORT)]
+    wrong = next(iter(find_errors(said, 1)), "") if has_failed(use) else ""
+    code = find_exit_code(use) if ran is not None else None
+    ended = [f"exit {code}" if code is not None else "failed" if has_failed(use) else "", _short(wrong, 2 * SHORT)]
     details += filter(None, [": ".join(filter(None, ended))])
     return f"{_did(use, ran, touch and touch.how)}: {_about(use, ran, touch and touch.path)} ({', '.join(details)})"
 
@@ -73,7 +80,7 @@ VERBS = {"read": "Read", "created": "Wrote", "modified": "Edited", "deleted": "D
 def _did(use: ToolUse, ran: str | None, how: str | None) -> str:
     if ran is not None:
         return "Ran"
-    words = words_of(use.call.name)
+    words = split_tool_name(use.call.name)
     if how is None and words & {"grep", "search", "find"}:
         return "Searched"
     if how is None and words & {"glob", "list", "ls"}:
@@ -85,7 +92,7 @@ def _about(use: ToolUse, ran: str | None, path: str | None) -> str:
     if path:
         end = path[1 - SHORT :]
         return path if len(path) <= SHORT else "…" + end[max(0, end.find("/")) :]
-    given = arguments(use)
+    given = read_arguments(use)
     first = next((value for value in given.values() if isinstance(value, str) and value.strip()), "")
     return _short(ran or str(given.get("pattern") or given.get("query") or first), SHORT) or "…"
 

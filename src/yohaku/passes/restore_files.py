@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import replace
 
-from yohaku.analysis.file_log import FileRecord, files
-from yohaku.analysis.touch import Lines
+from yohaku.analysis.file_log import FileRecord, read_file_log
+from yohaku.analysis.touch import LineRange
 from yohaku.core.engine import AskingPass, Effect, Pass, PassContext, ReadFile
 from yohaku.core.folds import Fold, Gist, View
 from yohaku.core.model import Text
@@ -33,37 +33,41 @@ def restored(inner: Pass, most: int = 5, each: int = 5_000, together: int = 50_0
         limit = room.budget.limit
         free = room.goal - (room.ledger.total - gist.before + gist.after)
         left = min(together, limit // 4, free) - room.meter.count(TITLE)
-        text = yield from _shown(recent(view.with_([gist]), most), room.meter.count, min(each, limit // 16), left)
-        return [_with(gist, text, room) if fold is gist and text else fold for fold in folds]
+        text = yield from _read_files(
+            find_recent(view.with_([gist]), most), room.meter.count, min(each, limit // 16), left
+        )
+        return [_append_text(gist, text, room) if fold is gist and text else fold for fold in folds]
 
     return propose
 
 
-def recent(view: View, most: int) -> list[FileRecord]:
+def find_recent(view: View, most: int) -> list[FileRecord]:
     """The files that were read in what is hidden, the last one first, without those that can still be seen."""
-    seen = files(view.visible())
-    found = [file for file in files(view.hidden(view.cut)).values() if file.ranges and file.state != "deleted"]
+    seen = read_file_log(view.visible())
+    found = [file for file in read_file_log(view.hidden(view.cut)).values() if file.ranges and file.state != "deleted"]
     return [file for file in reversed(found) if file.path not in seen][:most]
 
 
-def _shown(found: list[FileRecord], count: Callable[[str], int], each: int, left: int) -> Generator[Effect, str, str]:
+def _read_files(
+    found: list[FileRecord], count: Callable[[str], int], each: int, left: int
+) -> Generator[Effect, str, str]:
     parts: list[str] = []
     for file in found:
         tokens = min(each, left)
         if tokens < SMALL:
             break
         content = yield ReadFile(file.path)
-        if content.strip() and "\0" not in content and (part := _part(file, content, count, tokens)):
+        if content.strip() and "\0" not in content and (part := _render_file(file, content, count, tokens)):
             parts.append(part)
             left -= count(part) + 1
     return "\n\n".join([TITLE, *parts]) if parts else ""
 
 
-def _part(file: FileRecord, content: str, count: Callable[[str], int], tokens: int) -> str:
+def _render_file(file: FileRecord, content: str, count: Callable[[str], int], tokens: int) -> str:
     """A file, or those of its lines that were read, under its name and within so many tokens."""
     lines = content.splitlines()
-    whole = file.ranges[0] == (1, -1) or sum(1 for _ in _chosen(lines, file.ranges)) >= len(lines)
-    shown = lines if whole else list(_chosen(lines, file.ranges))
+    whole = file.ranges[0] == (1, -1) or sum(1 for _ in _choose_lines(lines, file.ranges)) >= len(lines)
+    shown = lines if whole else list(_choose_lines(lines, file.ranges))
     spans = ", ".join(f"{first}-{last if last > 0 else len(lines)}" for first, last in file.ranges)
     title = f"### {file.path}" + ("" if whole else f" (lines {spans} of {len(lines)})")
     keep = len(shown)
@@ -77,12 +81,12 @@ def _part(file: FileRecord, content: str, count: Callable[[str], int], tokens: i
     return ""
 
 
-def _chosen(lines: list[str], ranges: tuple[Lines, ...]) -> Iterator[str]:
+def _choose_lines(lines: list[str], ranges: tuple[LineRange, ...]) -> Iterator[str]:
     for first, last in ranges:
         yield from lines[max(0, first - 1) : last if last > 0 else len(lines)]
 
 
-def _with(gist: Gist, text: str, room: PassContext) -> Fold:
+def _append_text(gist: Gist, text: str, room: PassContext) -> Fold:
     added = f"{gist.text}\n\n{text}"
     entries = room.weigher.entries
     return replace(gist, text=added, after=gist.after + entries((Text(added),)) - entries((Text(gist.text),)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from yohaku.analysis.retention import laid_down
+from yohaku.analysis.retention import find_binding_sentences
 from yohaku.core.engine import Pass, PassContext
 from yohaku.core.folds import Fold, View
 from yohaku.passes.pieces import SMALL, Piece, floor, fold_part, pieces
@@ -22,7 +22,7 @@ def squeeze(prompts: bool = True) -> Pass:
         cap = level(weights, allowed)
         rules: tuple[str, ...] = ()
         if any(piece.slot.where == "prompt" and piece.weight > cap for piece in found):
-            rules = laid_down(view.history.turns)
+            rules = find_binding_sentences(view.history.turns)
         floors = [floor(piece, room, rules) for piece in found]
         # for rules the limit is near enough
         caps = sparing(weights, floors, allowed) or sparing(weights, floors, free) or [cap] * len(found)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from yohaku.analysis.file_access import touches
-from yohaku.analysis.outline import sketch
-from yohaku.analysis.shell import simple
-from yohaku.analysis.tool_calls import command, words_of
-from yohaku.analysis.window_profile import strategies
+from yohaku.analysis.file_access import find_accesses
+from yohaku.analysis.outline import render_outline
+from yohaku.analysis.shell import split_commands
+from yohaku.analysis.tool_calls import find_command, split_tool_name
+from yohaku.analysis.window_profile import profile_for
 from yohaku.core.engine import Pass, PassContext
 from yohaku.core.folds import Fold, Stub, View, ref_of
 from yohaku.core.model import Step, ToolUse
@@ -58,7 +58,7 @@ def newest_step(view: View) -> Step | None:
 
 def _cut(piece: Piece, use: ToolUse, room: PassContext, tokens: int, ends: int) -> Stub | None:
     whole = read_whole(use)
-    split = SPLIT.get(strategies(room.budget.window).split_reading)
+    split = SPLIT.get(profile_for(room.budget.window).split_reading)
     if whole and split is not None and piece.weight > tokens * split:
         stub = _sketched(piece, room, tokens, ends)
         if stub and stub.after < piece.weight:
@@ -73,7 +73,7 @@ def _sketched(piece: Piece, room: PassContext, tokens: int, ends: int) -> Stub |
         return None
     ref = ref_of(piece.original)
     for half, most in ((ends, 80), (ends, 40), (ends // 2, 40), (ends // 5, 20), (ends // 10, 10)):
-        text = sketch(piece.original, ref, half, most) if half else None
+        text = render_outline(piece.original, ref, half, most) if half else None
         weight = room.meter.count(text) if text else 0
         if text and weight <= tokens:
             return Stub(piece.key, piece.slot, text, ref, piece.what, ARRIVED, piece.weight, weight)
@@ -82,13 +82,13 @@ def _sketched(piece: Piece, room: PassContext, tokens: int, ends: int) -> Stub |
 
 def read_whole(use: ToolUse) -> bool:
     """Whether a call read one file from its beginning to its end: who asks for some lines is to get them."""
-    ran = command(use)
-    if ran is not None and len(simple(ran)) > 1:
+    ran = find_command(use)
+    if ran is not None and len(split_commands(ran)) > 1:
         return False
-    found = touches(use)
+    found = find_accesses(use)
     return len(found) == 1 and found[0].how == "read" and found[0].lines is None
 
 
 def reads(use: ToolUse) -> bool:
     """Whether what a call returns is best known by its beginning."""
-    return command(use) is None and not READS.isdisjoint(words_of(use.call.name))
+    return find_command(use) is None and not READS.isdisjoint(split_tool_name(use.call.name))

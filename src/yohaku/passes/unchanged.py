@@ -10,7 +10,14 @@ from collections.abc import Iterable, Iterator
 
 from yohaku.core.engine import AskingPass, Pass, PassContext, ReadFile
 from yohaku.core.folds import Fold, Stub, View, ref_of
-from yohaku.passes.drop_superseded import LOST, FileShown, gutter, places, short, showings
+from yohaku.passes.drop_superseded import (
+    MAX_DIFFERING_LINES,
+    FileShown,
+    find_gutter,
+    find_showings,
+    find_uses,
+    shorten_name,
+)
 from yohaku.passes.pieces import SMALL, many
 
 WHY = "unchanged on disk"
@@ -47,10 +54,10 @@ def unchanged(most: int = 20, keep: float = 0.25, least: float = 0.02) -> Pass:
 
 def _old(view: View, room: PassContext, kept: int) -> Iterator[tuple[str, FileShown, int]]:
     """Whole reads before the newest `kept` tokens of reads, with what they weigh; what is folded is left as it is."""
-    for place in reversed(list(places(view))):
+    for place in reversed(list(find_uses(view))):
         if place.newest or place.hidden or len(place.use.result.parts) != 1:
             continue
-        for path, showing in showings(place):
+        for path, showing in find_showings(place):
             if isinstance(showing, FileShown) and showing.slot.where == "result" and showing.ranges == ((1, -1),):
                 weight = room.meter.count(showing.text)
                 kept -= weight
@@ -66,7 +73,7 @@ def same(shown: str, now: str) -> bool:
     file = _solid(now.split("\n"))
     if not file:
         return False
-    lines, mark = shown.split("\n"), gutter(shown)
+    lines, mark = shown.split("\n"), find_gutter(shown)
     if not mark:
         return _around(_solid(lines), file)
     ends = [found.end(1) for line in lines if (found := _NUMBER.match(line))]
@@ -83,14 +90,14 @@ def _around(lines: list[str], file: list[str]) -> bool:
     """A tool may put a title before a file and notes after it; anything else may have been a line of the file."""
     if lines == file:
         return True
-    found = next((at for at in range(1, LOST + 2) if lines[at : at + len(file)] == file), 0)
+    found = next((at for at in range(1, MAX_DIFFERING_LINES + 2) if lines[at : at + len(file)] == file), 0)
     titled = found > 0 and lines[found - 1].endswith((":", ">"))
     after = lines[found + len(file) :] if titled or lines[: len(file)] == file else [""]
-    return len(after) <= LOST and all(line.startswith(("<", "[")) for line in after)
+    return len(after) <= MAX_DIFFERING_LINES and all(line.startswith(("<", "[")) for line in after)
 
 
 def _stub(path: str, showing: FileShown, weight: int, room: PassContext) -> Stub:
     what, ref = f"{showing.place.use.call.name} result", ref_of(showing.text)
     size = many(showing.text.count("\n") + (not showing.text.endswith("\n")), "line")
-    text = f"[{what} folded: {short(path)} was unchanged on disk: read it again; {size}; ref={ref}]"
+    text = f"[{what} folded: {shorten_name(path)} was unchanged on disk: read it again; {size}; ref={ref}]"
     return Stub(showing.place.step.key, showing.slot, text, ref, what, WHY, weight, room.meter.count(text))

@@ -6,7 +6,7 @@ from yohaku.core.budget import Budget
 from yohaku.core.engine import Recipe, Rung
 from yohaku.core.errors import UnknownRecipe
 from yohaku.passes.clear_largest import clear
-from yohaku.passes.digest import NARROW, SCARCE, digest
+from yohaku.passes.digest import NARROW_WINDOW, SCARCE_WINDOW, digest
 from yohaku.passes.drop_oldest import slide
 from yohaku.passes.drop_superseded import supersede
 from yohaku.passes.drop_thoughts import thoughts
@@ -29,7 +29,7 @@ def low(budget: Budget) -> int:
     """Low water: lower where what is shown has to be paid for again so soon, or where foldings would be many more."""
     window, limit = budget.window, budget.limit
     if window < WIDE:
-        return int(limit * (0.5 if window < NARROW else 0.7 if window < SCARCE else 0.6))
+        return int(limit * (0.5 if window < NARROW_WINDOW else 0.7 if window < SCARCE_WINDOW else 0.6))
     if window < BIG:
         return int(limit * 0.8)
     return int(max(limit * 0.6, min(limit * 0.8, limit - SAVED)))
@@ -37,7 +37,7 @@ def low(budget: Budget) -> int:
 
 def cut(budget: Budget) -> int:
     """What a newest step that is over the limit by itself is cut down to, so that the next ones have room beside it."""
-    return int(budget.limit * (0.6 if budget.window < NARROW else 0.7))
+    return int(budget.limit * (0.6 if budget.window < NARROW_WINDOW else 0.7))
 
 
 AUTO = Recipe(

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-from yohaku.analysis.file_access import touches
-from yohaku.analysis.file_log import ledger
+from yohaku.analysis.file_access import find_accesses
+from yohaku.analysis.file_log import build_file_log
 from yohaku.analysis.touch import FileAccess
 from yohaku.core.folds import ref_of
 from yohaku.core.model import Step
@@ -38,7 +38,7 @@ class FileWatch:
             if step.key in self._steps:
                 continue
             self._steps.add(step.key)
-            for touch in (touch for use in step.uses for touch in touches(use) if touch.ok):
+            for touch in (touch for use in step.uses for touch in find_accesses(use) if touch.ok):
                 known = self._known.get(touch.path)
                 read = last.pop(touch.path)[1] if touch.path in last else known is not None and known.read
                 last[touch.path] = touch, read or touch.how == "read"
@@ -50,7 +50,7 @@ class FileWatch:
         """Those that were read and are something else now, or gone, the one touched last at the end."""
         known = list(self._known.values())
         read = ((number, FileAccess(one.touch.path, "read")) for number, one in enumerate(known) if one.read)
-        found = ledger(sorted([*read, *((number, one.touch) for number, one in enumerate(known))], key=_number))
+        found = build_file_log(sorted([*read, *((number, one.touch) for number, one in enumerate(known))], key=_number))
         then = ((file.path, known[file.step]) for file in found.values() if file.ranges)
         return tuple(path for path, one in then if one.was is not None and self._now(one.touch.path) != one.was)
 

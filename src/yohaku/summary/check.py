@@ -19,7 +19,7 @@ from yohaku.summary.prompts.repair import REPAIR
 from yohaku.summary.prompts.retain import RETAIN
 from yohaku.summary.prompts.snapshot import SNAPSHOT
 from yohaku.summary.prompts.summary import SUMMARY
-from yohaku.summary.repeats import Seen, said_again
+from yohaku.summary.repeats import Seen, is_repeated
 from yohaku.summary.transcript_text import Utterance
 
 FIELDS = ("overall_goal", "key_knowledge", "file_system_state", "recent_actions", "current_plan")
@@ -59,42 +59,44 @@ class Evidence(NamedTuple):
 
     @classmethod
     def of(cls, said: Iterable[Utterance], *more: str) -> Evidence:
-        text = _even("\n".join([*more, *(f"{saying.who} {saying.text}" for saying in said)]))
+        text = _normalize("\n".join([*more, *(f"{saying.who} {saying.text}" for saying in said)]))
         return cls(text, frozenset(NUMBER.findall(GROUPED.sub("", text))))
 
 
-def _even(text: str) -> str:
+def _normalize(text: str) -> str:
     return " ".join(text.split()).casefold()
 
 
-def read(answer: str, kind: str, evidence: Evidence, tokens: int, count: Callable[[str], int]) -> Accepted | Rejected:
+def check_answer(
+    answer: str, kind: str, evidence: Evidence, tokens: int, count: Callable[[str], int]
+) -> Accepted | Rejected:
     if len(answer) > 24 * tokens + 20_000:
         return Rejected("it was far too long")
-    text = _unfenced(CONTROL.sub("", _without_thoughts(answer)))
-    if REFUSES.match(text) and len(text) < 600:
+    text = _strip_fences(CONTROL.sub("", _strip_thoughts(answer)))
+    if REFUSAL.match(text) and len(text) < 600:
         return Rejected("it did not do what was asked")
-    fields = _snapshot(text) if kind == "snapshot" else _summary(text)
+    fields = _read_snapshot(text) if kind == "snapshot" else _read_summary(text)
     seen: Seen = {}  # what is retained need not be said again; each field of a snapshot is for itself
-    cleaned = {name: _cleaned(field, seen if kind == "summary" else {}) for name, field in fields.items()}
-    if sum(map(substance, cleaned.values())) < SUBSTANCE:
+    cleaned = {name: _clean_field(field, seen if kind == "summary" else {}) for name, field in fields.items()}
+    if sum(map(count_substance, cleaned.values())) < MIN_SUBSTANCE:
         return Rejected("it had no content")
     if count(answer) > 0.9 * tokens and not text.endswith((">", "}")):  # it breaks off, in the last of its fields
         last = next(reversed(cleaned))
-        cleaned[last] = _without_end(cleaned[last])
-    checked = {name: _borne_out(field, evidence) for name, field in cleaned.items()}
-    kept = {name: field for name, (field, _, _) in checked.items() if substance(field)}
+        cleaned[last] = _drop_broken_end(cleaned[last])
+    checked = {name: _keep_supported(field, evidence) for name, field in cleaned.items()}
+    kept = {name: field for name, (field, _, _) in checked.items() if count_substance(field)}
     units = sum(units for _, units, _ in checked.values())
     dropped = sum(dropped for _, _, dropped in checked.values())
-    if 2 * dropped > units or sum(map(substance, kept.values())) < SUBSTANCE:
+    if 2 * dropped > units or sum(map(count_substance, kept.values())) < MIN_SUBSTANCE:
         return Rejected("most of it named files, numbers or commands that are not in the record")
-    return _within(kept, kind, dropped, tokens, count)
+    return _fit_tokens(kept, kind, dropped, tokens, count)
 
 
-def _within(
+def _fit_tokens(
     kept: dict[str, str], kind: str, dropped: int, tokens: int, count: Callable[[str], int]
 ) -> Accepted | Rejected:
     """Put together; without its last lines where it is a little too long, as what was cut off becomes by its tags."""
-    found = _put_together(kept, kind, dropped)
+    found = _assemble(kept, kind, dropped)
     weight = count(found.whole)
     if weight > 1.25 * tokens:
         return Rejected("it was too long")
@@ -103,14 +105,14 @@ def _within(
         lines = kept[last].split("\n")
         left = "\n".join(lines[: -max(1, len(lines) // 10)])
         kept = {name: left if name == last else field for name, field in kept.items() if name != last or left}
-        if sum(map(substance, kept.values())) < SUBSTANCE:
+        if sum(map(count_substance, kept.values())) < MIN_SUBSTANCE:
             return Rejected("it was too long")
-        found = _put_together(kept, kind, dropped)
+        found = _assemble(kept, kind, dropped)
         weight = count(found.whole)
     return found
 
 
-def _put_together(kept: dict[str, str], kind: str, dropped: int) -> Accepted:
+def _assemble(kept: dict[str, str], kind: str, dropped: int) -> Accepted:
     if kind == "summary":
         text = kept.get("summary", "")
         return Accepted(text or kept["retain"], kept.get("retain", "") if text else "", dropped)
@@ -129,7 +131,7 @@ ANY_TAG = re.compile(rf"</?(?:{'|'.join(TAGS + THOUGHTS)})\b[^<>\n]{{0,80}}>", r
 STRING = re.compile(r'"(\w{3,20})"\s*:\s*"((?:[^"\\]|\\.)*)')
 
 
-def _without_thoughts(answer: str) -> str:
+def _strip_thoughts(answer: str) -> str:
     """Behind the last thought that ends; without one that does not."""
     for name in THOUGHTS:
         ends = list(re.finditer(rf"</{name}\s*>", answer, re.I))
@@ -144,13 +146,13 @@ def _without_thoughts(answer: str) -> str:
     return answer
 
 
-def _unfenced(text: str) -> str:
+def _strip_fences(text: str) -> str:
     return FENCED.sub("", text).strip()
 
 
-def _summary(text: str) -> dict[str, str]:
-    values = _json(text) or {
-        name: found for name in ("retain", "summary") if (found := _tagged(text, name)) is not None
+def _read_summary(text: str) -> dict[str, str]:
+    values = _read_json(text) or {
+        name: found for name in ("retain", "summary") if (found := _read_tag(text, name)) is not None
     }
     if "summary" not in values:
         rest = text.replace(values.get("retain", "\0"), "") if values else text
@@ -158,14 +160,14 @@ def _summary(text: str) -> dict[str, str]:
     return {name: values[name] for name in ("retain", "summary") if name in values}
 
 
-def _snapshot(text: str) -> dict[str, str]:
-    values = _json(text)
-    inner = _tagged(text, "state_snapshot") or text
-    values = values or {name: found for name in FIELDS if (found := _tagged(inner, name)) is not None}
+def _read_snapshot(text: str) -> dict[str, str]:
+    values = _read_json(text)
+    inner = _read_tag(text, "state_snapshot") or text
+    values = values or {name: found for name in FIELDS if (found := _read_tag(inner, name)) is not None}
     return {name: values[name] for name in FIELDS if name in values} or {"": inner}
 
 
-def _tagged(text: str, name: str) -> str | None:
+def _read_tag(text: str, name: str) -> str | None:
     """What stands between the tags; from the front or to the end where one of them is missing."""
     opened = re.search(rf"<{name}\b[^<>\n]{{0,80}}>", text, re.I)
     start = opened.end() if opened else 0
@@ -181,40 +183,40 @@ def _tagged(text: str, name: str) -> str | None:
     return inside
 
 
-def _json(text: str) -> dict[str, str]:
+def _read_json(text: str) -> dict[str, str]:
     """The fields of an answer in JSON, also of one that breaks off."""
     if not text.startswith("{"):
         return {}
     try:
         value = json.loads(text, strict=False)
     except (ValueError, RecursionError):
-        return {name: _unescaped(found) for name, found in STRING.findall(text) if name in TAGS}
+        return {name: _unescape(found) for name, found in STRING.findall(text) if name in TAGS}
     value = value.get("state_snapshot", value) if isinstance(value, dict) else {}
-    return {name: _flat(found) for name, found in value.items() if name in TAGS} if isinstance(value, dict) else {}
+    return {name: _flatten(found) for name, found in value.items() if name in TAGS} if isinstance(value, dict) else {}
 
 
-def _unescaped(text: str) -> str:
+def _unescape(text: str) -> str:
     try:
         return str(json.loads(f'"{text}"', strict=False))
     except ValueError:
         return text
 
 
-def _flat(value: object) -> str:
+def _flatten(value: object) -> str:
     if isinstance(value, list):
-        return "\n".join(f"- {_flat(item)}" for item in value)
+        return "\n".join(f"- {_flatten(item)}" for item in value)
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False) if value is not None else ""
 
 
 # The content
 
-REFUSES = re.compile(
+REFUSAL = re.compile(
     r"\s*(?:i['’]?m\s+(?:very\s+)?sorry|sorry,|i\s+(?:can\s?not|can['’]t|am\s+(?:not\s+able|unable))|as\s+an?\s+(?:ai|language)"
     r"|i\s+(?:won['’]t|do\s+not\s+have\s+access)|unfortunately,?\s+i\b"
     r"|申し訳|すみません|ごめん|恐れ入りますが|残念ながら|私は(?:AI|言語モデル)|お(?:答|手伝)\S{0,6}でき)",
     re.I,
 )
-HOLLOW = re.compile(
+PLACEHOLDER = re.compile(
     r"\[(?:done|todo|in progress)\]|\b(?:todo|tbd|n/a|none|null|placeholder|your text here|content"
     rf"|{'|'.join(name.replace('_', '[_ ]') for name in TAGS + THOUGHTS)})\b",
     re.I,
@@ -222,9 +224,9 @@ HOLLOW = re.compile(
 MARKUP = re.compile(r"</?[A-Za-z_][\w-]{0,40}\s?/?>")
 SIGNS = re.compile(r"[\W_]+")
 WIDE = re.compile(r"[ぁ-んァ-ヶ一-龯]")
-SUBSTANCE = 16
+MIN_SUBSTANCE = 16
 """Letters. A sign of Japanese counts for two."""
-OURS = frozenset(
+PROMPT_LINES = frozenset(
     " ".join(line.split()).strip("()")
     for text in (SUMMARY, RETAIN, SNAPSHOT, MERGE, REPAIR, *FORMS.values())
     for line in (*text.splitlines(), *SENTENCE.split(text))
@@ -232,76 +234,76 @@ OURS = frozenset(
 )
 
 WORD = re.compile(r"[a-z\d_]{4,}")
-OUR_WORDS = tuple(
+PROMPT_WORDS = tuple(
     frozenset(WORD.findall(text.casefold())) for text in (SUMMARY, RETAIN, SNAPSHOT, MERGE, *FORMS.values())
 )
 
 
-def substance(text: str) -> int:
+def count_substance(text: str) -> int:
     """How much of a text is more than frame, placeholder and punctuation."""
-    left = SIGNS.sub("", HOLLOW.sub("", MARKUP.sub("", text)))
+    left = SIGNS.sub("", PLACEHOLDER.sub("", MARKUP.sub("", text)))
     return len(left) + len(WIDE.findall(left))
 
 
-def _cleaned(field: str, seen: Seen) -> str:
+def _clean_field(field: str, seen: Seen) -> str:
     """Without tags, lines and sentences that only repeat the instruction or what was seen, and blank ones in a row."""
     lines: list[str] = []
     for line in ANY_TAG.sub("", field).strip().splitlines():
-        line = _once(_unwrapped(line), seen)
+        line = _drop_repeats(_unwrap(line), seen)
         plain = " ".join(line.split())
-        ours = plain.strip("()") in OURS or _echoes(plain)
-        again = said_again(plain, seen)
-        if ours or (plain and (again or not substance(plain))) or (not plain and lines[-1:] == [""]):
+        ours = plain.strip("()") in PROMPT_LINES or _echoes_prompt(plain)
+        again = is_repeated(plain, seen)
+        if ours or (plain and (again or not count_substance(plain))) or (not plain and lines[-1:] == [""]):
             continue
         seen[plain] = None
         lines.append(line.rstrip())
     return "\n".join(lines).strip()
 
 
-def _echoes(line: str) -> bool:
+def _echoes_prompt(line: str) -> bool:
     """Whether a line only says what was asked for: all its words are our own."""
-    if len(line) > 80 and all(part.strip() in OURS for part in SENTENCE.split(line)):
+    if len(line) > 80 and all(part.strip() in PROMPT_LINES for part in SENTENCE.split(line)):
         return True
     words = set(WORD.findall(line.casefold()))
-    return len(words) >= 5 and line.isascii() and any(words <= own for own in OUR_WORDS)
+    return len(words) >= 5 and line.isascii() and any(words <= own for own in PROMPT_WORDS)
 
 
-def _unwrapped(line: str) -> str:
+def _unwrap(line: str) -> str:
     """Without the parentheses of our form, where the model wrote inside them."""
-    return found[1] if (found := WRAPPED.fullmatch(line)) else line
+    return found[1] if (found := PARENTHESISED.fullmatch(line)) else line
 
 
-WRAPPED = re.compile(r"\s*[(（]([^()（）]{4,})[)）]\s*")
+PARENTHESISED = re.compile(r"\s*[(（]([^()（）]{4,})[)）]\s*")
 
 
-def _once(line: str, seen: Seen) -> str:
+def _drop_repeats(line: str, seen: Seen) -> str:
     """A long line without the sentences that were said before: small models fall into saying the same again."""
     kept: list[str] = []
-    for part in (parts := _parts(line)):
+    for part in (parts := _split_line(line)):
         plain = part.strip()
-        if len(parts) == 1 or not said_again(plain, seen):
+        if len(parts) == 1 or not is_repeated(plain, seen):
             kept.append(part)
         if len(parts) > 1:
             seen[plain] = None
     return "".join(kept)
 
 
-def _without_end(field: str) -> str:
+def _drop_broken_end(field: str) -> str:
     """Without a last line, or in a long line a last sentence, that breaks off."""
     before, newline, last = field.rpartition("\n")
-    if last[-1:] in ENDS:
+    if last[-1:] in SENTENCE_ENDS:
         return field
-    whole = "".join(_parts(last)[:-1]).rstrip()
+    whole = "".join(_split_line(last)[:-1]).rstrip()
     return f"{before}{newline}{whole}" if whole else before or field
 
 
-ENDS = tuple(".!?。！？)]`")
+SENTENCE_ENDS = tuple(".!?。！？)]`")
 
 
 NUMBER = re.compile(r"\d{3,}")
 GROUPED = re.compile(r"(?<=\d),(?=\d{3})")
 TICKED = re.compile(r"`([^`\n]{2,300})`")
-NAMED = re.compile(
+NAME = re.compile(
     r"https?://[^\s<>()\[\]\"'`、。]{3,300}"
     r"|(?<![\w/.~-])(?:~|\.{1,2})?/?[\w@.+-]{1,80}(?:/[\w@.+-]{1,80}){1,20}"
     r"|(?<![\w/.@-])[\w-]{1,60}\.(?:py|pyi|js|jsx|ts|tsx|mjs|json|jsonl|toml|ya?ml|md|rst|txt|csv|sql|html?|css|scss|go|rs"
@@ -312,13 +314,13 @@ NAMED = re.compile(
 )
 
 
-def _borne_out(field: str, evidence: Evidence) -> tuple[str, int, int]:
+def _keep_supported(field: str, evidence: Evidence) -> tuple[str, int, int]:
     """What the conversation bears out; how many lines and sentences there were, and how many went."""
     lines: list[str] = []
     units = dropped = 0
     for line in field.split("\n"):
-        parts = _parts(line)
-        kept = [part for part in parts if not _made_up(part, evidence)]
+        parts = _split_line(line)
+        kept = [part for part in parts if not _is_unsupported(part, evidence)]
         units += len(parts)
         dropped += len(parts) - len(kept)
         if kept or not parts:
@@ -326,7 +328,7 @@ def _borne_out(field: str, evidence: Evidence) -> tuple[str, int, int]:
     return "\n".join(lines).strip(), units, dropped
 
 
-def _parts(line: str) -> list[str]:
+def _split_line(line: str) -> list[str]:
     """The sentences of a long line, or the line, with the spaces behind them."""
     if len(line) < 160:
         return [line] if line.strip() else []
@@ -336,22 +338,22 @@ def _parts(line: str) -> list[str]:
     ]
 
 
-def _made_up(part: str, evidence: Evidence) -> bool:
+def _is_unsupported(part: str, evidence: Evidence) -> bool:
     if any(number not in evidence.numbers for number in NUMBER.findall(GROUPED.sub("", part))):
         return True
-    if any(not _quoted(ticked, evidence.text) for ticked in TICKED.findall(part)):
+    if any(not _is_quoted(ticked, evidence.text) for ticked in TICKED.findall(part)):
         return True
-    return any(not _known(name.rstrip(".,:;+-"), evidence.text) for name in NAMED.findall(TICKED.sub("", part)))
+    return any(not _is_known(name.rstrip(".,:;+-"), evidence.text) for name in NAME.findall(TICKED.sub("", part)))
 
 
-def _quoted(ticked: str, text: str) -> bool:
-    plain = _even(ticked).removeprefix("$ ").removeprefix("./").removesuffix("()").strip(" ;,")
+def _is_quoted(ticked: str, text: str) -> bool:
+    plain = _normalize(ticked).removeprefix("$ ").removeprefix("./").removesuffix("()").strip(" ;,")
     if plain in text:
         return True
     return " " not in plain and all(part in text for part in re.split(r"[^\w-]+", plain))
 
 
-def _known(name: str, text: str) -> bool:
+def _is_known(name: str, text: str) -> bool:
     """A path may be put together from what was said, but each of its names must have been said."""
     name = name.casefold()
     if name in text or name.startswith(("http", "ref=")):

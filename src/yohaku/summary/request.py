@@ -14,14 +14,14 @@ from typing import Literal, TypeAlias
 
 from yohaku.core.engine import Question
 from yohaku.core.errors import Unanswered
-from yohaku.summary.check import FIELDS, Accepted, Evidence, Rejected, read
+from yohaku.summary.check import FIELDS, Accepted, Evidence, Rejected, check_answer
 from yohaku.summary.prompts.form import FORMS
 from yohaku.summary.prompts.merge import MERGE
 from yohaku.summary.prompts.repair import REPAIR
 from yohaku.summary.prompts.retain import RETAIN
 from yohaku.summary.prompts.snapshot import SNAPSHOT
 from yohaku.summary.prompts.summary import SUMMARY
-from yohaku.summary.transcript_text import Utterance, stretches, within
+from yohaku.summary.transcript_text import Utterance, cut_middle_to_tokens, split_stretches
 
 BY_MODEL = "summed up by a model"
 """Why a gist is what it is, where an answer passed."""
@@ -54,14 +54,14 @@ class SummaryRequest:
         return self.kind == "summary" and self.retain is not None
 
 
-def question(order: SummaryRequest, record: str, reason: str = "", merge: bool = False) -> Question:
+def build_question(order: SummaryRequest, record: str, reason: str = "", merge: bool = False) -> Question:
     """One stretch of the record, or the notes to be merged, with everything needed to answer; `reason` asks again."""
     name = "notes" if merge else "transcript"
     asks = [f"<{name}>\n{record}\n</{name}>", _instruction(order, merge)]
     if reason:
         asks.append(REPAIR.format(reason=reason))
     asks.append(
-        f"Answer in exactly this form, with your own text in place of each line in parentheses:\n{_form(order)}"
+        f"Answer in exactly this form, with your own text in place of each line in parentheses:\n{_answer_form(order)}"
     )
     return Question(
         "repair" if reason else "merge" if merge else order.kind,
@@ -69,20 +69,22 @@ def question(order: SummaryRequest, record: str, reason: str = "", merge: bool =
         order.limit,
         prefill="<scratchpad>\n" if order.kind == "snapshot" else "<retain>\n" if order.retains else "<summary>\n",
         stop=("</state_snapshot>",) if order.kind == "snapshot" else ("</summary>",),
-        schema=_schema(order),
+        schema=_answer_schema(order),
         model=order.model,
     )
 
 
 def _instruction(order: SummaryRequest, merge: bool) -> str:
     own = order.prompt or (SNAPSHOT if order.kind == "snapshot" else SUMMARY)
-    asks = [_listed(MERGE if merge else own, order.directives)]
+    asks = [_list_points(MERGE if merge else own, order.directives)]
     if order.retains:
-        asks.append(_listed(order.retain or "", order.retain_directives))
+        asks.append(_list_points(order.retain or "", order.retain_directives))
     if order.words:
         asks.append(f"What the user asked for in this: {order.words}")
     if order.rules:
-        asks.append(_listed("These rules of the user are handed on elsewhere; you need not repeat them:", order.rules))
+        asks.append(
+            _list_points("These rules of the user are handed on elsewhere; you need not repeat them:", order.rules)
+        )
     language = (
         "Write in Japanese (日本語で書くこと)." if order.japanese else "Write in the language the user writes in."
     )
@@ -90,37 +92,37 @@ def _instruction(order: SummaryRequest, merge: bool) -> str:
     return "\n\n".join(filter(None, [*asks, f"{language} At most {size}."]))
 
 
-def _listed(text: str, points: Iterable[str]) -> str:
+def _list_points(text: str, points: Iterable[str]) -> str:
     return "\n".join([text, *(f"- {' '.join(point.split())}" for point in points)])
 
 
-def _form(order: SummaryRequest) -> str:
+def _answer_form(order: SummaryRequest) -> str:
     return FORMS["snapshot"] if order.kind == "snapshot" else FORMS["retain"] * order.retains + FORMS["summary"]
 
 
-def _schema(order: SummaryRequest) -> str:
+def _answer_schema(order: SummaryRequest) -> str:
     names = FIELDS if order.kind == "snapshot" else ("retain", "summary") if order.retains else ("summary",)
     fields = {name: {"type": "string"} for name in names}
     return json.dumps({"type": "object", "properties": fields, "required": list(names), "additionalProperties": False})
 
 
-def asked(
+def ask_for_summary(
     order: SummaryRequest, said: list[Utterance], evidence: Evidence, tokens: int, count: Count
 ) -> Generator[Question, str, Accepted | Rejected]:
     """Everything there is to ask about a conversation; `tokens` is what a whole question may weigh.
 
     Where nobody answers the result is Bad: who asks has to do without.
     """
-    room = tokens - count(question(order, "").text) - SPARE
-    if room < LEAST:
+    room = tokens - count(build_question(order, "").text) - REPAIR_TOKENS
+    if room < MIN_RECORD_TOKENS:
         return Rejected("there is no room to ask in")
-    records = stretches(said, room, count)
+    records = split_stretches(said, room, count)
     part = order if len(records) == 1 else replace(order, limit=min(order.limit, room // len(records)))
     answers: list[Accepted] = []
     again = True
     try:
         for record in records:
-            found, again = yield from _answer(part, record, evidence, count, again)
+            found, again = yield from _ask_twice(part, record, evidence, count, again)
             if isinstance(found, Rejected):
                 return found
             answers.append(found)
@@ -128,36 +130,36 @@ def asked(
         return Rejected(str(nobody) or "nobody answered")
     if len(answers) == 1:
         return answers[0]
-    notes = within("\n\n".join(answer.whole for answer in answers), room, count)
+    notes = cut_middle_to_tokens("\n\n".join(answer.whole for answer in answers), room, count)
     try:
-        found, _ = yield from _answer(order, notes, evidence, count, again, merge=True)
+        found, _ = yield from _ask_twice(order, notes, evidence, count, again, merge=True)
     except Unanswered:
         found = Rejected("nobody merged the answers")
-    return found if isinstance(found, Accepted) else _joined(answers, order.limit, count)
+    return found if isinstance(found, Accepted) else _join_answers(answers, order.limit, count)
 
 
-def _joined(answers: list[Accepted], tokens: int, count: Count) -> Accepted:
+def _join_answers(answers: list[Accepted], tokens: int, count: Count) -> Accepted:
     """The answers one after the other, each with its share: better than none of them."""
     share = tokens // len(answers) - 2
-    return Accepted("\n\n".join(within(answer.whole, share, count) for answer in answers))
+    return Accepted("\n\n".join(cut_middle_to_tokens(answer.whole, share, count) for answer in answers))
 
 
-SPARE = 96
+REPAIR_TOKENS = 96
 """Tokens left for the reason of a repair."""
-LEAST = 64
+MIN_RECORD_TOKENS = 64
 """Tokens of a record below which there is nothing to sum up."""
 
 
-def _answer(
+def _ask_twice(
     order: SummaryRequest, record: str, evidence: Evidence, count: Count, again: bool, merge: bool = False
 ) -> Generator[Question, str, tuple[Accepted | Rejected, bool]]:
     """One answer, asked for a second time where that is still allowed; with whether it is from now on."""
-    answer = yield question(order, record, merge=merge)
-    found = read(answer, order.kind, evidence, order.limit, count)
+    answer = yield build_question(order, record, merge=merge)
+    found = check_answer(answer, order.kind, evidence, order.limit, count)
     if isinstance(found, Accepted) or not again:
         return found, again
-    answer = yield question(order, record, found.reason, merge)
-    return read(answer, order.kind, evidence, order.limit, count), False
+    answer = yield build_question(order, record, found.reason, merge)
+    return check_answer(answer, order.kind, evidence, order.limit, count), False
 
 
 KANA = re.compile(r"[ぁ-ん]")

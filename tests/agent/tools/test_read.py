@@ -163,13 +163,13 @@ def test_keys_in_a_file_are_hidden(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 
 def test_what_is_given_by_its_structure_is_not_outlined_again_when_it_arrives(tmp_path: Path) -> None:
-    from yohaku.analysis.outline import sketch
+    from yohaku.analysis.outline import render_outline
 
     (tmp_path / "big.py").write_text(SOURCE)
     for tokens in (700, 1_500, 3_000):
         with output_budget.open(tokens, METER):
             given = ABench(tmp_path).use("read", path="big.py")
-        assert sketch(given.text, "ref", 5, 10) is None
+        assert render_outline(given.text, "ref", 5, 10) is None
 
 
 def test_what_was_read_whole_is_known_again_on_disk(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from yohaku.agent.call_titles import title_of
 from yohaku.agent.format import bar, clip, columns, headline, left, padded, rows
 from yohaku.agent.protocols import WorkingAgent
-from yohaku.analysis.rules import standing
+from yohaku.analysis.rules import find_standing_rules
 from yohaku.core.model import History, Text, ToolUse
 from yohaku.core.weigh import Weigher
 from yohaku.messages.agent import say
@@ -33,7 +33,7 @@ def told(agent: WorkingAgent, lang: str) -> str:
     weigher = Weigher(session.meter_for(agent.endpoint.dialect))
     biggest = heapq.nlargest(MOST, _items(shown, weigher, lang, gist.text if gist else ""), key=lambda item: item[0])
     lines += _section(say("context_biggest", lang), (f"{tokens:>9,}  {clip(name, WIDTH)}" for tokens, name in biggest))
-    rules = receipt.rules if receipt else standing(agent.conversation.history.turns)
+    rules = receipt.rules if receipt else find_standing_rules(agent.conversation.history.turns)
     lines += _section(say("context_rules", lang), (f"- {clip(rule, WIDTH)}" for rule in rules))
     lines += _section(say("context_pins", lang), (f"- {clip(str(pin), WIDTH)}" for pin in session.pins))
     if receipt and receipt.folds:

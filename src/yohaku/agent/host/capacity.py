@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from yohaku.agent.host.kv_cache import MIB, cache_of, guide, whole
-from yohaku.analysis.window_profile import strategies
+from yohaku.analysis.window_profile import profile_for
 
 GIB = 1024 * MIB
 
@@ -67,7 +67,7 @@ class ChosenWindow:
 
 def tier_of(window: int) -> Tier:
     """The short prompt and few tools go with what the window's strategies say of the prompt."""
-    return "full" if strategies(window).light_prompt == "off" else "small"
+    return "full" if profile_for(window).light_prompt == "off" else "small"
 
 
 def window_for(

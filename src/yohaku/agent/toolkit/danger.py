@@ -12,7 +12,7 @@ from pathlib import PurePath
 from typing import NamedTuple
 
 from yohaku.agent.toolkit.secrets import holds_secrets
-from yohaku.analysis.shell import SHELLS, ShellCommand, simple, without_heredocs
+from yohaku.analysis.shell import SHELLS, ShellCommand, split_commands, strip_heredocs
 
 LOOKED_AT = 10_000
 """Characters of a command, without its heredocs, in which danger is looked for; in a longer one it is assumed."""
@@ -81,7 +81,7 @@ def danger(command: str) -> Danger | None:
 
 
 def _dangers(command: str, depth: int) -> Iterator[Danger | None]:
-    bare = without_heredocs(command)
+    bare = strip_heredocs(command)
     if len(bare) > LOOKED_AT:
         yield Danger("tools_hidden")
         bare = bare[:LOOKED_AT]
@@ -89,7 +89,7 @@ def _dangers(command: str, depth: int) -> Iterator[Danger | None]:
         yield found if pattern.search(bare) else None
     fed = depth > 0 and "<<" in command
     above = False
-    for one in simple(bare):
+    for one in split_commands(bare):
         yield from _of(one, depth)
         if one.words[:1] == ("cd",):
             above = all(map(_HOME.match, one.words[1:2]))

@@ -13,7 +13,7 @@ from importlib import import_module
 from pathlib import PurePath
 from typing import Any, NamedTuple
 
-from yohaku.analysis.outline import sections
+from yohaku.analysis.outline import find_sections
 
 TITLE = 72
 """Characters of a title."""
@@ -77,7 +77,7 @@ def outline(text: str, name: str, most: int = 80) -> list[Section]:
     """Of a text in a file of this name; the deepest ones go first where there are too many."""
     found = declarations(text, name)
     if len(found) < 2:
-        found = [Section(*each) for each in sections(text, 1, most)]
+        found = [Section(*each) for each in find_sections(text, 1, most)]
     for depth in (2, 1):
         if len(found) > most:
             outer = [each for each in found if each.depth < depth]
