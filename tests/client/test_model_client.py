@@ -29,12 +29,11 @@ from tests.agent.fakes import (
 )
 from tests.dialects.test_overflow import TOLD
 from yohaku import dialects
-from yohaku.agent.events import TextDelta, ThoughtDelta
-from yohaku.agent.events import Told as Telling
+from yohaku.agent.events import TextDelta, ThoughtDelta, UserNotice
 from yohaku.client.connection import Timeouts, said_in
 from yohaku.client.endpoint import Endpoint
 from yohaku.client.errors import Busy, CutOff, Garbled, RequestFailed, RequestRefused, TooLong, Truncated, Unreachable
-from yohaku.client.model_client import ModelClient, RequestForm, was_cut
+from yohaku.client.model_client import ModelClient, RequestForm
 from yohaku.core.engine import Question
 from yohaku.core.errors import Unanswered
 from yohaku.core.history_builder import history_of
@@ -61,7 +60,7 @@ class Spoke:
 
     def __init__(self) -> None:
         self.heard: list[TextDelta | ThoughtDelta] = []
-        self.told: list[Telling] = []
+        self.told: list[UserNotice] = []
         self.answer: Answer | None = None
         self.error: Any = None
         self.server: FakeServer = FakeServer([])
@@ -284,7 +283,7 @@ def test_calls_are_in_the_answer() -> None:
 )
 def test_a_reply_there_was_no_more_room_for_is_an_answer_that_says_so(dialect: str, stop: str, cut: bool) -> None:
     spoke = speak([spoken(dialect, "Hel", stop=stop)], dialect)
-    assert spoke.answer and was_cut(spoke.answer, dialect) is cut
+    assert spoke.answer and dialect_named(dialect).was_cut_off(spoke.answer) is cut
 
 
 @every_dialect

@@ -16,7 +16,7 @@ from yohaku.agent.events import TextDelta, ThoughtDelta
 from yohaku.client.connection import Timeouts, said_in
 from yohaku.client.endpoint import Endpoint
 from yohaku.client.errors import RequestFailed, TooLong
-from yohaku.client.model_client import ModelClient, RequestForm, was_cut
+from yohaku.client.model_client import ModelClient, RequestForm
 from yohaku.core.engine import Question
 from yohaku.core.history_builder import history_of
 from yohaku.core.model import Text, Tool, Turn
@@ -66,7 +66,7 @@ def test_what_it_says_is_heard_piece_by_piece(served: Served, dialect: str) -> N
     heard: list[TextDelta | ThoughtDelta] = []
     answer: Answer = talked(served, dialect, lambda talk: talk.send(body(dialect, "Hello 余白"), heard.append))
     assert said_in(answer) == CHAT == "".join(piece.text for piece in heard)
-    assert len(heard) > 3 and not was_cut(answer, dialect)
+    assert len(heard) > 3 and not dialect_named(dialect).was_cut_off(answer)
     assert answer.usage and answer.usage.prompt > 10
 
 
@@ -88,7 +88,7 @@ def test_what_is_too_long_is_told_with_its_numbers(served: Served, dialect: str)
 @pytest.mark.parametrize("dialect", ["openai_chat", "anthropic"])
 def test_a_reply_without_room_is_seen_to_be_cut(served: Served, dialect: str) -> None:
     answer: Answer = talked(served, dialect, lambda talk: talk.send(body(dialect, "Hi"), lambda _: None), reserve=3)
-    assert was_cut(answer, dialect) and CHAT.startswith(said_in(answer))
+    assert dialect_named(dialect).was_cut_off(answer) and CHAT.startswith(said_in(answer))
 
 
 @pytest.mark.parametrize("dialect", ["openai_chat", "anthropic"])

@@ -9,6 +9,9 @@ import pytest
 from yohaku.client.endpoint import Endpoint
 from yohaku.client.errors import RequestRefused
 from yohaku.client.request import Quirks, address, headers, milder, proxy_for, shaped, where
+from yohaku.dialects import dialect_named
+
+SUBSTITUTES = dialect_named("openai_chat").substitutes
 
 
 def endpoint(dialect: Any = "openai_chat", url: str = "http://h/v1", **more: Any) -> Endpoint:
@@ -50,12 +53,15 @@ def test_a_key_has_no_blanks_and_makes_room_for_a_name_in_the_address() -> None:
     ],
 )
 def test_a_refusal_that_names_a_field_of_ours_is_heeded(status: int, text: str, sent: Any, after: Any) -> None:
-    assert milder(Quirks(), RequestRefused(status, text), sent) == after
+    assert milder(Quirks(), RequestRefused(status, text), sent, SUBSTITUTES) == after
 
 
 def test_what_was_refused_under_both_names_is_not_asked_for_ever() -> None:
     sent = {"max_completion_tokens": 9}
-    assert milder(Quirks(frozenset({"max_tokens"})), RequestRefused(400, "max_completion_tokens"), sent) is None
+    assert (
+        milder(Quirks(frozenset({"max_tokens"})), RequestRefused(400, "max_completion_tokens"), sent, SUBSTITUTES)
+        is None
+    )
 
 
 def test_manners_shape_what_is_sent() -> None:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from yohaku.client.endpoint import Endpoint
-from yohaku.client.truncation import dropped, suspicious, weight_of, window_in
+from yohaku.client.truncation import dropped, suspicious, weight_of
 
 
 @pytest.mark.parametrize(
@@ -34,23 +32,6 @@ def test_what_was_dropped_is_told_from_what_was_cached(
     told: int, sent: int, before: int, loaded: int | None, found: bool
 ) -> None:
     assert dropped(told, sent, before, loaded) is found
-
-
-@pytest.mark.parametrize(
-    ("running", "found"),
-    [
-        ({"models": [{"name": "m:latest", "context_length": 4096}]}, 4096),
-        ({"models": [{"name": "other"}, {"model": "m", "context_length": 8192}]}, 8192),
-        ({"models": [{"name": "m"}]}, None),
-        ({"models": [{"name": "m", "context_length": "4096"}]}, None),
-        ({"models": [5, None]}, None),
-        ({"models": 5}, None),
-        (None, None),
-        ([], None),
-    ],
-)
-def test_the_window_of_a_loaded_model_is_read(running: Any, found: int | None) -> None:
-    assert window_in(running, "m") == found
 
 
 def test_a_body_that_cannot_be_read_is_weighed_all_the_same() -> None:

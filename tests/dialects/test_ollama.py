@@ -314,3 +314,20 @@ def test_an_answer_that_is_nearly_right_is_read_or_refused(body: Any) -> None:
         DIALECT.read_reply(body)
     with suppress(YohakuError):
         DIALECT.read_stream("\n".join(map(json.dumps, [CHUNKS[0], body])))
+
+
+@pytest.mark.parametrize(
+    ("running", "found"),
+    [
+        ({"models": [{"name": "m:latest", "context_length": 4096}]}, 4096),
+        ({"models": [{"name": "other"}, {"model": "m", "context_length": 8192}]}, 8192),
+        ({"models": [{"name": "m"}]}, None),
+        ({"models": [{"name": "m", "context_length": "4096"}]}, None),
+        ({"models": [5, None]}, None),
+        ({"models": 5}, None),
+        (None, None),
+        ([], None),
+    ],
+)
+def test_the_window_of_a_loaded_model_is_read(running: Any, found: int | None) -> None:
+    assert DIALECT.read_loaded_window(running, "m") == found

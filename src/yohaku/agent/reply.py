@@ -14,8 +14,6 @@ from yohaku.agent.events import ReplyFinished, TextDelta
 from yohaku.agent.overflow import healed, more_room
 from yohaku.agent.small_models.text_calls import calls_in
 from yohaku.client.errors import CutOff, TooLong, Truncated
-from yohaku.client.model_client import was_cut
-from yohaku.client.prompt_cache import marked
 from yohaku.core.model import Call, Part, Reply, Text
 from yohaku.dialects.dialect import RAW, Answer, Json, Usage, arguments_object, dump
 from yohaku.summary.request import is_japanese
@@ -31,10 +29,7 @@ ACT = (
     "changed, call edit or write now. If you have what I asked for, answer in words.]"
 )
 ANSWER = "[That result is known already. Answer now, in words and in my language, with what you have; call no tool.]"
-STEADY: dict[str, dict[str, Json]] = {
-    "openai_chat": {"temperature": 0.2},
-    "ollama": {"options": {"temperature": 0.2}},
-}
+STEADY_TEMPERATURE = 0.2
 SPEAK = "[You said nothing. Make the next call, or answer in words and in my language.]"
 JAPANESE = "[日本語で答えてください。]"
 """Said to a small model that answers someone who writes Japanese in another language."""
@@ -44,12 +39,6 @@ _JAPANESE = re.compile(r"[ぁ-ヶ一-龠]")
 _OTHER = re.compile(r"英語|英文|英訳|翻訳|訳して|english", re.IGNORECASE)
 _CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`", re.DOTALL)
 ENDING = re.compile(r"[}>`)]")
-NO_TOOLS: dict[str, dict[str, Json]] = {
-    "anthropic": {"tool_choice": {"type": "none"}},
-    "gemini": {"toolConfig": {"functionCallingConfig": {"mode": "NONE"}}},
-    "openai_chat": {"tool_choice": "none"},
-    "openai_responses": {"tool_choice": "none"},
-}
 
 
 async def answered(agent: Agent, urge: str = "", begin: str = "", before: str = "") -> Answer:
@@ -63,7 +52,9 @@ async def answered(agent: Agent, urge: str = "", begin: str = "", before: str = 
     while True:
         body = await agent.fitted()
         sent = agent.gauge.used
-        asked = marked(_steadied(_urged(body, agent, urge, begin, before) if urge else body, agent), agent.endpoint)
+        asked = _steadied(_urged(body, agent, urge, begin, before) if urge else body, agent)
+        if not agent.endpoint.local:
+            asked = agent.conversation.dialect.mark_cache(asked)
         agent.listen((lambda text: bool(_calls(agent, text))) if agent.endpoint.local and agent.tools else None)
         if begin:
             agent.hear(TextDelta(begin))
@@ -85,7 +76,7 @@ async def answered(agent: Agent, urge: str = "", begin: str = "", before: str = 
             _learn(agent, answer.usage if not urge else None, sent)
             agent.hear(ReplyFinished(answer.usage, answer.stop))
             answer = _begun(answer, begin)
-            if not was_cut(answer, agent.endpoint.dialect):
+            if not agent.conversation.dialect.was_cut_off(answer):
                 return answer
             if tried:
                 return _kept(agent, answer)
@@ -164,7 +155,7 @@ def _heal(agent: Agent, wrong: TooLong | Truncated, sent: int) -> None:
 
 
 def _learn(agent: Agent, usage: Usage | None, sent: int) -> None:
-    if usage and usage.prompt and (agent.endpoint.dialect != "ollama" or usage.prompt >= BELIEVED * sent):
+    if usage and usage.prompt and (agent.conversation.dialect.reports_cached_tokens or usage.prompt >= BELIEVED * sent):
         agent.session.learn(usage)
 
 
@@ -191,8 +182,9 @@ def _whole(call: Call) -> bool:
 
 def _steadied(body: Json, agent: Agent) -> Json:
     """A small model here is asked for what is likeliest: at what servers take by default it writes calls amiss."""
-    steady = STEADY.get(agent.endpoint.dialect) if agent.endpoint.local and agent.strategy.tier == "small" else None
-    return {**steady, **body} if steady else body
+    if not agent.endpoint.local or agent.strategy.tier != "small":
+        return body
+    return {**agent.conversation.dialect.temperature_fields(STEADY_TEMPERATURE), **body}
 
 
 def _begun(answer: Answer, begin: str) -> Answer:
@@ -214,8 +206,4 @@ def _urged(body: Json, agent: Agent, urge: str, begin: str, before: str) -> Json
     added = [dialect.model_entry(before)] if before.strip() and brief else []
     added += [dialect.user_entry(urge), *([dialect.model_entry(begin)] if begin else [])]
     said = dialect.with_entries(body, [*dialect.entries_of(body), *added])
-    if urge not in (ANSWER, JAPANESE):
-        return said
-    if dialect.name in NO_TOOLS:
-        return said | NO_TOOLS[dialect.name]
-    return {name: value for name, value in said.items() if name != "tools"}
+    return dialect.without_tool_calls(said) if urge in (ANSWER, JAPANESE) else said

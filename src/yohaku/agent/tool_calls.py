@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 STOPPED = "[stopped by the user]"
 NOTHING = "(no output)"
 CUT = "[… cut here: {count:,} characters, more than there is room for{kept} …]"
-SEES = ("anthropic", "gemini", "openai_responses")
 UNSEEN = "(an image, which this model cannot be shown)"
 SLACK = 1.1
 """A tool keeps to its room by itself; this much over it is let through."""
@@ -95,7 +94,7 @@ async def _given(agent: Agent, tool: AgentTool | None, call: Call) -> ToolResult
 
 def _seen(agent: Agent, given: ToolResult) -> tuple[Part, ...]:
     """Images, for a model that is known to take them in results: another would refuse the whole conversation."""
-    if agent.endpoint.dialect in SEES:
+    if agent.conversation.dialect.images_in_results:
         return tuple(Opaque("image", data, "base64", mime) for mime, data in given.media)
     return (Text(UNSEEN),) if given.media and not given.text else ()
 

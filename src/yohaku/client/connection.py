@@ -20,7 +20,6 @@ from yohaku.core.errors import YohakuError
 from yohaku.core.model import Reply, Text
 from yohaku.dialects import dialect_named
 from yohaku.dialects.dialect import Answer, Json
-from yohaku.dialects.overflow import recognise
 
 if TYPE_CHECKING:
     import aiohttp
@@ -137,7 +136,7 @@ class Connection:
         except (YohakuError, RecursionError):
             return faults.garbled(text, self.endpoint)
         complaint = ear.complaint or complaint_in(piece)
-        overflow = recognise(200, text)
+        overflow = self._dialect.read_overflow(200, text)
         if overflow and (complaint or not answer.reply.items):
             return Fault(TooLong(overflow))
         if complaint and not ear.heard:

@@ -16,8 +16,8 @@ from yohaku.client.endpoint import Endpoint
 from yohaku.client.errors import Busy, CutOff, Garbled, RequestFailed, RequestRefused, TooLong, Unreachable, Why
 from yohaku.client.request import where
 from yohaku.core.model import Reply, Text
+from yohaku.dialects import dialect_named
 from yohaku.dialects.dialect import Answer, Json
-from yohaku.dialects.overflow import recognise
 
 BUSY = (429, 503, 529)
 PASSING = (408, 425, 500, 502, 504, 520, 521, 522, 523, 524)
@@ -45,7 +45,9 @@ class Fault(NamedTuple):
 def of_status(status: int, headers: Mapping[str, str], text: str, endpoint: Endpoint) -> Fault:
     """The fault an answer with this status tells of."""
     told = object_in(text)
-    if status >= 400 and (overflow := recognise(status, text if told is None else told)):
+    if status >= 400 and (
+        overflow := dialect_named(endpoint.dialect).read_overflow(status, text if told is None else told)
+    ):
         return Fault(TooLong(overflow))
     said = quoted(text, endpoint)
     refused = RequestRefused(status, said, endpoint.name, endpoint.model)

@@ -21,18 +21,10 @@ from yohaku.client.question_body import request as question_request
 from yohaku.client.stream_parser import Hear
 from yohaku.core.engine import Question
 from yohaku.core.errors import Unanswered
+from yohaku.dialects import dialect_named
 from yohaku.dialects.dialect import Answer, Json
 from yohaku.dialects.overflow import Overflow
 from yohaku.messages.agent import say
-
-CUT = {
-    "openai_chat": ("length", "max_tokens", "model_length", "model_context_window_exceeded"),
-    "openai_responses": ("max_output_tokens", "max_tokens"),
-    "anthropic": ("max_tokens", "model_context_window_exceeded"),
-    "gemini": ("MAX_TOKENS",),
-    "ollama": ("length",),
-}
-"""What each dialect calls a reply that ended because there was no more room for it."""
 
 HERE, FAR = Timeouts(1800.0, 300.0, pause=0.5), Timeouts(300.0, 180.0)
 
@@ -60,11 +52,6 @@ def patience_for(endpoint: Endpoint, stall: float | None = None) -> Timeouts:
     return usual._replace(stall=stall, first=max(usual.first, stall)) if stall else usual
 
 
-def was_cut(answer: Answer, dialect: str) -> bool:
-    """Whether there was no more room for the reply: its last call, if there is one, may be torn."""
-    return answer.stop in CUT[dialect]
-
-
 class ModelClient:
     def __init__(
         self,
@@ -86,6 +73,7 @@ class ModelClient:
         self._line = Connection(endpoint, patience or patience_for(endpoint))
         self._form = form or FORMS.get(endpoint.provider, RequestForm())
         self._manners = request.Quirks()
+        self._dialect = dialect_named(endpoint.dialect)
         self._before = 0
         """Tokens of the last request and its reply: what a server may hold in its cache."""
 
@@ -131,9 +119,11 @@ class ModelClient:
             got = await self._line.say(sent, hear, model)
             if isinstance(got, Answer):
                 return got
-            if isinstance(got.error, RequestRefused) and (manners := request.milder(self._manners, got.error, sent)):
-                self._manners = manners
-                continue
+            if isinstance(got.error, RequestRefused):
+                manners = request.milder(self._manners, got.error, sent, self._dialect.substitutes)
+                if manners:
+                    self._manners = manners
+                    continue
             if self._starved(got, body, weighs):
                 raise TooLong(Overflow())
             loading = got.loading and time.monotonic() - began < patience.first
@@ -162,8 +152,9 @@ class ModelClient:
         sent, told, before = weighs or truncation.weight_of(body, self.endpoint), answer.usage.prompt, self._before
         self._before = sent + answer.usage.output
         if truncation.suspicious(told, sent):
-            running = await self._line.get("/api/ps") if self.endpoint.dialect == "ollama" else None
-            loaded = truncation.window_in(running, self.endpoint.model)
+            path = self._dialect.loaded_models_path
+            running = await self._line.get(path) if path else None
+            loaded = self._dialect.read_loaded_window(running, self.endpoint.model)
             if truncation.dropped(told, sent, before, loaded):
                 self._before = 0
                 raise Truncated(told, sent, answer, loaded)

@@ -7,23 +7,15 @@ an end, a schema) is used where it is known to be taken, and never relied on: th
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import replace
+from functools import reduce
 
 from yohaku.core.engine import Question
 from yohaku.core.errors import Unanswered
 from yohaku.core.model import Call, History, Opaque, Reply, Step, Text, Turn
 from yohaku.dialects import dialect_named
 from yohaku.dialects.dialect import Dialect, Json
-
-PREFILLED = re.compile(r"claude-(?:[23]|instant)|claude-[a-z]+-4(?:[-.@](?:[0-5]|20\d{6})\b|$)")
-"""Models that go on with a reply begun for them; later ones refuse a request that ends in one."""
-
-THINKERS = re.compile(r"(?:^|/)(?:o\d|gpt-[5-9])")
-"""Models of OpenAI that take `max_completion_tokens` for `max_tokens`, and no `stop`."""
-
-FEWEST = 16
-"""Tokens. The Responses API refuses a smaller limit."""
+from yohaku.dialects.server_api import merge
 
 
 def request(
@@ -101,77 +93,22 @@ def _body(
     schema: bool | None,
     window: int,
 ) -> dict[str, Json]:
-    body = dialect.compose(history, model)
-    if dialect.name == "openai_responses":  # some servers know what the model said only by its type
-        body["input"] = [{"type": "message", **item} for item in body["input"]]
-    shape = json.loads(question.schema) if question.schema and _holds(dialect, schema) else None
-    begun = question.prefill.rstrip() if not shape and _begins(dialect, model, prefill) else ""
+    shape = json.loads(question.schema) if question.schema and _takes_schema(dialect, schema) else None
+    body = dialect.compose_question(history, model)
+    begun = question.prefill.rstrip() if not shape and _takes_prefill(dialect, model, prefill) else ""
     if begun:
         body = dialect.with_entries(body, [*dialect.entries_of(body), dialect.model_entry(begun)])
-    return body | LIMITS[dialect.name](question, model, shape, window)
-
-
-def _holds(dialect: Dialect, schema: bool | None) -> bool:
-    return dialect.name == "ollama" if schema is None else schema
-
-
-def _begins(dialect: Dialect, model: str, prefill: bool | None) -> bool:
-    if prefill is None:
-        return dialect.name == "anthropic" and bool(PREFILLED.search(model))
-    return prefill and dialect.name != "openai_responses"
-
-
-def _openai_chat(question: Question, model: str, shape: Json, window: int) -> dict[str, Json]:
-    thinks = bool(THINKERS.search(model))
-    limits: dict[str, Json] = {"max_completion_tokens" if thinks else "max_tokens": question.limit}
+    fields = [dialect.whole_fields, dialect.limit_fields(question.limit, model), dialect.window_fields(window)]
     if shape:
-        held = {"name": question.purpose, "strict": True, "schema": shape}
-        limits["response_format"] = {"type": "json_schema", "json_schema": held}
-    elif question.stop and not thinks:
-        limits["stop"] = list(question.stop)
-    return limits
-
-
-def _openai_responses(question: Question, model: str, shape: Json, window: int) -> dict[str, Json]:
-    limits: dict[str, Json] = {"max_output_tokens": max(FEWEST, question.limit)}
-    if shape:
-        limits["text"] = {
-            "format": {"type": "json_schema", "name": question.purpose, "strict": True, "schema": shape},
-        }
-    return limits
-
-
-def _anthropic(question: Question, model: str, shape: Json, window: int) -> dict[str, Json]:
-    limits: dict[str, Json] = {"max_tokens": question.limit}
-    if shape:
-        limits["output_config"] = {"format": {"type": "json_schema", "schema": shape}}
+        fields.append(dialect.schema_fields(question.purpose, shape))
     elif question.stop:
-        limits["stop_sequences"] = list(question.stop)
-    return limits
+        fields.append(dialect.stop_fields(question.stop, model))
+    return reduce(merge, fields, body)
 
 
-def _gemini(question: Question, model: str, shape: Json, window: int) -> dict[str, Json]:
-    limits: dict[str, Json] = {"maxOutputTokens": question.limit}
-    if shape:
-        limits |= {"responseMimeType": "application/json", "responseJsonSchema": shape}
-    elif question.stop:
-        limits["stopSequences"] = list(question.stop)
-    return {"generationConfig": limits}
+def _takes_schema(dialect: Dialect, schema: bool | None) -> bool:
+    return dialect.takes_schema if schema is None else schema
 
 
-def _ollama(question: Question, model: str, shape: Json, window: int) -> dict[str, Json]:
-    options: dict[str, Json] = {"num_predict": question.limit}
-    if window:
-        options["num_ctx"] = window
-    if question.stop and not shape:
-        options["stop"] = list(question.stop)
-    return {"stream": False, "options": options, **({"format": shape} if shape else {})}
-
-
-LIMITS = {
-    "openai_chat": _openai_chat,
-    "openai_responses": _openai_responses,
-    "anthropic": _anthropic,
-    "gemini": _gemini,
-    "ollama": _ollama,
-}
+def _takes_prefill(dialect: Dialect, model: str, prefill: bool | None) -> bool:
+    return dialect.continues_prefill(model) if prefill is None else prefill and dialect.takes_prefill

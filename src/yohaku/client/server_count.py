@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from yohaku.agent.host.http_get import ask
 from yohaku.client.endpoint import Endpoint
+from yohaku.dialects import dialect_named
 from yohaku.dialects.dialect import Json
 
 PATIENCE = 5.0
@@ -18,9 +19,7 @@ COUNTS = ("llama.cpp", "embedded")
 
 async def counted(endpoint: Endpoint, body: Json) -> int | None:
     """The tokens of a request as the server will count them; None where it does not say."""
-    if endpoint.provider not in COUNTS or endpoint.dialect != "openai_chat":
+    dialect = dialect_named(endpoint.dialect)
+    if endpoint.provider not in COUNTS or not dialect.count_path:
         return None
-    url = f"{endpoint.url.rstrip('/')}/chat/completions/input_tokens"
-    told = await ask(url, endpoint.key, body, PATIENCE)
-    found = told.get("input_tokens") if isinstance(told, dict) else None
-    return found if isinstance(found, int) and found > 0 else None
+    return dialect.read_count(await ask(endpoint.url.rstrip("/") + dialect.count_path, endpoint.key, body, PATIENCE))

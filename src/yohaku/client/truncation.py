@@ -23,7 +23,7 @@ FAR = 0.6
 
 
 def watched(endpoint: Endpoint) -> bool:
-    return endpoint.dialect == "ollama" or endpoint.provider == "ollama"
+    return dialect_named(endpoint.dialect).drops_silently or endpoint.provider == "ollama"
 
 
 def suspicious(told: int, sent: int) -> bool:
@@ -50,14 +50,3 @@ def weight_of(body: dict[str, Json], endpoint: Endpoint) -> int:
         return weigh(history, meters.for_model(endpoint.model, endpoint.dialect)).total
     except YohakuError:
         return len(json.dumps(body)) // 4
-
-
-def window_in(running: Json, model: str) -> int | None:
-    """The window of a loaded model in what `/api/ps` answers."""
-    models = running.get("models") if isinstance(running, dict) else None
-    for row in models if isinstance(models, list) else ():
-        names = (row.get("name"), row.get("model")) if isinstance(row, dict) else ()
-        if model in names or f"{model}:latest" in names:
-            length = row.get("context_length")
-            return length if type(length) is int and length > 0 else None
-    return None

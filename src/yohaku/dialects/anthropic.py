@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import ClassVar
 
 from yohaku.core.errors import Malformed
 from yohaku.core.folds import ref_of
@@ -33,10 +34,23 @@ BY_SYSTEM = ("tool_addition", "tool_removal")
 HOSTED = re.compile(r".*_\d{8}|mcp_toolset")
 LAWFUL_ID = re.compile(r"[a-zA-Z0-9_-]+")
 
+CONTINUE_PREFILL = re.compile(r"claude-(?:[23]|instant)|claude-[a-z]+-4(?:[-.@](?:[0-5]|20\d{6})\b|$)")
+"""Models that continue a reply begun for them; later ones refuse a request that ends in one."""
+
+CACHE_MARK = {"cache_control": {"type": "ephemeral"}}
+MARKABLE = ("text", "image", "document", "tool_use", "tool_result")
+MARKED_ENTRIES = 2
+"""The newest user entries: one finds what the last request kept, one keeps what is new."""
+
 
 class Anthropic(Dialect):
     name = "anthropic"
     entries = "messages"
+    path = "/v1/messages"
+    key_header = "x-api-key"
+    fixed_headers: ClassVar = {"anthropic-version": "2023-06-01"}
+    cut_off_stops = ("max_tokens", "model_context_window_exceeded")
+    images_in_results = True
 
     def open(self, scribe: HistoryBuilder, body: dict[str, Json]) -> None:
         scribe.system += _content(body.get("system"), ("system",), "system")
@@ -100,6 +114,33 @@ class Anthropic(Dialect):
     def text_block(self, text: str, instead: Json) -> Json:
         mark = {"cache_control": instead["cache_control"]} if "cache_control" in instead else {}
         return {"type": "text", "text": text, **mark}
+
+    def url(self, base: str, model: str) -> str:
+        return super().url(base.rstrip("/").removesuffix("/v1"), model)
+
+    def stop_fields(self, texts: tuple[str, ...], model: str) -> dict[str, Json]:
+        return {"stop_sequences": list(texts)}
+
+    def schema_fields(self, name: str, schema: Json) -> dict[str, Json]:
+        return {"output_config": {"format": {"type": "json_schema", "schema": schema}}}
+
+    def continues_prefill(self, model: str) -> bool:
+        return bool(CONTINUE_PREFILL.search(model))
+
+    def tool_definition(self, name: str, about: str, schema: Json) -> dict[str, Json]:
+        return {"name": name, "description": about, "input_schema": schema}
+
+    def without_tool_calls(self, body: dict[str, Json]) -> dict[str, Json]:
+        return {**body, "tool_choice": {"type": "none"}}
+
+    def mark_cache(self, body: dict[str, Json]) -> dict[str, Json]:
+        """Mark the system prompt, which the tools precede, and the newest entries of the user."""
+        messages = list(body["messages"])
+        by_user = [index for index, message in enumerate(messages) if message["role"] == "user"]
+        for index in by_user[-MARKED_ENTRIES:]:
+            messages[index] = {**messages[index], "content": _marked(messages[index]["content"])}
+        system = {"system": _marked(body["system"])} if body.get("system") else {}
+        return {**body, **system, "messages": messages}
 
     def read_reply(self, body: dict[str, Json]) -> Answer:
         scribe = HistoryBuilder()
@@ -208,6 +249,13 @@ def _result(block: dict[str, Json], at: Path, where: str) -> tuple[str, Result]:
     call_id = text_at(block.get("tool_use_id"), where, "tool_use_id")
     parts = _content(block.get("content"), (*at, "content"), where)
     return call_id, Result(parts, error=block.get("is_error") is True, at=at)
+
+
+def _marked(content: Json) -> list[Json]:
+    blocks = [{"type": "text", "text": content}] if isinstance(content, str) else list(content)
+    if blocks and blocks[-1].get("type") in MARKABLE:
+        blocks[-1] = {**blocks[-1], **CACHE_MARK}
+    return blocks
 
 
 def _unmarked(block: dict[str, Json]) -> dict[str, Json]:

@@ -19,6 +19,7 @@ from yohaku.core.folds import Cut, Gist, Stub, View, stub_argument
 from yohaku.core.history_builder import HistoryBuilder
 from yohaku.core.model import History, Opaque, Path, Reply, Step, ToolUse, Turn
 from yohaku.dialects import sse
+from yohaku.dialects.server_api import ServerApi
 
 Json = Any
 """A decoded JSON value: what lives on the wire is not typed, and does not leave this folder."""
@@ -60,7 +61,7 @@ class SentEntries(NamedTuple):
     """From this index on all stay."""
 
 
-class Dialect(ABC):
+class Dialect(ServerApi, ABC):
     name: ClassVar[str]
     entries: ClassVar[str]
     """The field of a body that holds the conversation."""
@@ -97,6 +98,10 @@ class Dialect(ABC):
     @abstractmethod
     def read_stream(self, stream: str) -> Answer:
         """A provider's answer as the text of its event stream."""
+
+    def was_cut_off(self, answer: Answer) -> bool:
+        """Tell whether the reply reached its token limit: its last call, if there is one, may be torn."""
+        return answer.stop in self.cut_off_stops
 
     @abstractmethod
     def delta(self, event: dict[str, Json]) -> tuple[str, str]:

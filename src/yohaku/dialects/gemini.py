@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 from functools import cache
+from typing import ClassVar
 
 from yohaku.core.errors import Malformed
 from yohaku.core.folds import View, ref_of
@@ -48,6 +49,12 @@ MIMES = {"image": "image/jpeg", "audio": "audio/mpeg", "video": "video/mp4"}
 class Gemini(Dialect):
     name = "gemini"
     entries = "contents"
+    path = "/models/{model}:streamGenerateContent?alt=sse"
+    key_header = "x-goog-api-key"
+    names_model = False
+    stream_fields: ClassVar[dict[str, Json]] = {}
+    cut_off_stops = ("MAX_TOKENS",)
+    images_in_results = True
 
     def entries_of(self, body: Json) -> list[Json]:
         """The API takes a single content where it wants a list of them."""
@@ -111,6 +118,25 @@ class Gemini(Dialect):
             return {"output": text}
         key, signed = _field(instead, "thoughtSignature")
         return {"text": text, key: signed} if signed is not None else {"text": text}
+
+    def limit_fields(self, limit: int, model: str) -> dict[str, Json]:
+        return {"generationConfig": {"maxOutputTokens": limit}}
+
+    def stop_fields(self, texts: tuple[str, ...], model: str) -> dict[str, Json]:
+        return {"generationConfig": {"stopSequences": list(texts)}}
+
+    def schema_fields(self, name: str, schema: Json) -> dict[str, Json]:
+        return {"generationConfig": {"responseMimeType": "application/json", "responseJsonSchema": schema}}
+
+    def tool_definition(self, name: str, about: str, schema: Json) -> dict[str, Json]:
+        return {"name": name, "description": about, "parametersJsonSchema": schema}
+
+    def tool_definitions(self, tools: Iterable[Signature]) -> list[Json]:
+        declared = super().tool_definitions(tools)
+        return [{"functionDeclarations": declared}] if declared else []
+
+    def without_tool_calls(self, body: dict[str, Json]) -> dict[str, Json]:
+        return {**body, "toolConfig": {"functionCallingConfig": {"mode": "NONE"}}}
 
     def read_reply(self, body: dict[str, Json]) -> Answer:
         return self._answer([body])

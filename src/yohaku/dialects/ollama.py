@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from hashlib import blake2b
+from typing import ClassVar
 
 from yohaku.core.errors import Malformed
 from yohaku.core.folds import View
@@ -35,6 +36,15 @@ class Ollama(Dialect):
     name = "ollama"
     entries = "messages"
     event_end = "\n"
+    path = "/api/chat"
+    loaded_models_path = "/api/ps"
+    stream_fields: ClassVar = {"stream": True, "truncate": False, "shift": False, "keep_alive": "30m"}
+    """Refuse what is too long instead of dropping the oldest, and keep the model loaded between steps."""
+    whole_fields: ClassVar = {"stream": False}
+    cut_off_stops = ("length",)
+    takes_schema = True
+    reports_cached_tokens = False
+    drops_silently = True
 
     def open(self, scribe: HistoryBuilder, body: dict[str, Json]) -> None:
         for index, tool in enumerate(objects(body.get("tools"), "tools", "this")):
@@ -87,6 +97,33 @@ class Ollama(Dialect):
         if written is body:
             return body
         return self.with_entries(written, [_told(entry) for entry in self.entries_of(written)])
+
+    def limit_fields(self, limit: int, model: str) -> dict[str, Json]:
+        return {"options": {"num_predict": limit}}
+
+    def window_fields(self, window: int) -> dict[str, Json]:
+        return {"options": {"num_ctx": window}} if window else {}
+
+    def temperature_fields(self, temperature: float) -> dict[str, Json]:
+        return {"options": {"temperature": temperature}}
+
+    def stop_fields(self, texts: tuple[str, ...], model: str) -> dict[str, Json]:
+        return {"options": {"stop": list(texts)}}
+
+    def schema_fields(self, name: str, schema: Json) -> dict[str, Json]:
+        return {"format": schema}
+
+    def tool_definition(self, name: str, about: str, schema: Json) -> dict[str, Json]:
+        return {"type": "function", "function": {"name": name, "description": about, "parameters": schema}}
+
+    def read_loaded_window(self, reply: Json, model: str) -> int | None:
+        models = reply.get("models") if isinstance(reply, dict) else None
+        for row in models if isinstance(models, list) else ():
+            names = (row.get("name"), row.get("model")) if isinstance(row, dict) else ()
+            if model in names or f"{model}:latest" in names:
+                length = row.get("context_length")
+                return length if type(length) is int and length > 0 else None
+        return None
 
     def read_reply(self, body: dict[str, Json]) -> Answer:
         message = {**object_or_empty(body.get("message")), "role": "assistant"}

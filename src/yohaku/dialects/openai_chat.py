@@ -6,7 +6,8 @@ A reply is one message: its text, then its calls; results follow at once, one me
 from __future__ import annotations
 
 import json
-from typing import Any
+import re
+from typing import Any, ClassVar
 
 from yohaku.core.errors import Malformed
 from yohaku.core.history_builder import HistoryBuilder
@@ -22,10 +23,17 @@ THOUGHTS = ("reasoning_content", "reasoning", "reasoning_details")
 CACHED = ("prompt_cache_hit_tokens", "num_cached_tokens", "cached_tokens")
 """Where DeepSeek, Mistral and others tell what was read from the cache."""
 
+THINKERS = re.compile(r"(?:^|/)(?:o\d|gpt-[5-9])")
+"""Models of OpenAI that take `max_completion_tokens` for `max_tokens`, and no `stop`."""
+
 
 class OpenAIChat(Dialect):
     name = "openai_chat"
     entries = "messages"
+    path = "/chat/completions"
+    count_path = "/chat/completions/input_tokens"
+    stream_fields: ClassVar = {"stream": True, "stream_options": {"include_usage": True}}
+    cut_off_stops = ("length", "max_tokens", "model_length", "model_context_window_exceeded")
 
     def open(self, scribe: HistoryBuilder, body: dict[str, Json]) -> None:
         scribe.forced = body.get("tool_choice") not in (None, "auto", "none")
@@ -101,6 +109,25 @@ class OpenAIChat(Dialect):
 
     def text_block(self, text: str, instead: Json) -> Json:
         return {"type": "text", "text": text}
+
+    def limit_fields(self, limit: int, model: str) -> dict[str, Json]:
+        return {"max_completion_tokens" if THINKERS.search(model) else "max_tokens": limit}
+
+    def temperature_fields(self, temperature: float) -> dict[str, Json]:
+        return {"temperature": temperature}
+
+    def stop_fields(self, texts: tuple[str, ...], model: str) -> dict[str, Json]:
+        return {} if THINKERS.search(model) else {"stop": list(texts)}
+
+    def schema_fields(self, name: str, schema: Json) -> dict[str, Json]:
+        held = {"name": name, "strict": True, "schema": schema}
+        return {"response_format": {"type": "json_schema", "json_schema": held}}
+
+    def tool_definition(self, name: str, about: str, schema: Json) -> dict[str, Json]:
+        return {"type": "function", "function": {"name": name, "description": about, "parameters": schema}}
+
+    def without_tool_calls(self, body: dict[str, Json]) -> dict[str, Json]:
+        return {**body, "tool_choice": "none"}
 
     def read_reply(self, body: dict[str, Json]) -> Answer:
         choice = (objects(body.get("choices"), "choices", "this") or [{}])[0]

@@ -61,9 +61,17 @@ TOOLS = (
 )  # fmt: skip
 
 
+MIN_LIMIT = 16
+"""Tokens. The API refuses a smaller limit of a reply."""
+
+
 class OpenAIResponses(Dialect):
     name = "openai_responses"
     entries = "input"
+    path = "/responses"
+    cut_off_stops = ("max_output_tokens", "max_tokens")
+    images_in_results = True
+    takes_prefill = False
 
     def open(self, scribe: HistoryBuilder, body: dict[str, Json]) -> None:
         scribe.partial = bool(body.get("previous_response_id") or body.get("conversation"))
@@ -131,6 +139,24 @@ class OpenAIResponses(Dialect):
 
     def text_block(self, text: str, instead: Json) -> Json:
         return {"type": "input_text", "text": text}
+
+    def compose_question(self, history: History, model: str) -> dict[str, Json]:
+        """Give every message its type: some servers recognise what the model said only by that."""
+        body = self.compose(history, model)
+        return {**body, "input": [{"type": "message", **item} for item in body["input"]]}
+
+    def limit_fields(self, limit: int, model: str) -> dict[str, Json]:
+        return {"max_output_tokens": max(MIN_LIMIT, limit)}
+
+    def schema_fields(self, name: str, schema: Json) -> dict[str, Json]:
+        return {"text": {"format": {"type": "json_schema", "name": name, "strict": True, "schema": schema}}}
+
+    def tool_definition(self, name: str, about: str, schema: Json) -> dict[str, Json]:
+        """Not strict: that is the default, and makes every argument required."""
+        return {"type": "function", "name": name, "description": about, "parameters": schema, "strict": False}
+
+    def without_tool_calls(self, body: dict[str, Json]) -> dict[str, Json]:
+        return {**body, "tool_choice": "none"}
 
     def read_reply(self, body: dict[str, Json]) -> Answer:
         scribe = HistoryBuilder()

@@ -76,20 +76,8 @@ BY_REF = (READ, GREP)
 
 
 def definitions(dialect: str, tools: Sequence[Signature] = BY_REF) -> list[dict[str, Any]]:
-    """What to add to the `tools` of a request in this dialect."""
-    described = [(tool.name, tool.description, tool.parameters) for tool in tools]
-    match dialect_named(dialect).name:
-        case "anthropic":
-            return [{"name": name, "description": says, "input_schema": schema} for name, says, schema in described]
-        case "gemini":
-            keys = ("name", "description", "parametersJsonSchema")
-            return [{"functionDeclarations": [dict(zip(keys, each, strict=True)) for each in described]}]
-        case "openai_responses":  # strict, its default, would make every argument required
-            keys = ("name", "description", "parameters")
-            return [{"type": "function", **dict(zip(keys, each, strict=True)), "strict": False} for each in described]
-        case _:
-            keys = ("name", "description", "parameters")
-            return [{"type": "function", "function": dict(zip(keys, each, strict=True))} for each in described]
+    """Write definitions to add to the `tools` of a request in this dialect."""
+    return dialect_named(dialect).tool_definitions(tools)
 
 
 def call(

@@ -20,6 +20,7 @@ from yohaku.agent.toolkit.tool import AgentTool, Arguments, ToolContext, ToolRes
 from yohaku.core.errors import YohakuError
 from yohaku.core.model import Call, Result, Text, ToolUse
 from yohaku.dialects import dialect_named
+from yohaku.dialects.tool_definitions import Signature
 from yohaku.passes.one_line_results import line
 
 SMALL = ("bash", "read", "write", "edit", "glob", "grep")
@@ -49,19 +50,10 @@ def tool_named(name: str) -> AgentTool:
 
 def definitions(tools: tuple[AgentTool, ...], dialect: str, brief: bool = False) -> list[dict[str, Any]]:
     """The `tools` of a request in this dialect. Brief ones say what a small window has room for."""
-    told = [(tool.name, tool.brief or tool.about if brief else tool.about, _schema(tool, brief)) for tool in tools]
-    match dialect_named(dialect).name:
-        case "anthropic":
-            return [{"name": name, "description": says, "input_schema": schema} for name, says, schema in told]
-        case "gemini":
-            keys = ("name", "description", "parametersJsonSchema")
-            return [{"functionDeclarations": [dict(zip(keys, each, strict=True)) for each in told]}] if told else []
-        case "openai_responses":  # strict, its default, would make every argument required
-            keys = ("name", "description", "parameters")
-            return [{"type": "function", **dict(zip(keys, each, strict=True)), "strict": False} for each in told]
-        case _:
-            keys = ("name", "description", "parameters")
-            return [{"type": "function", "function": dict(zip(keys, each, strict=True))} for each in told]
+    described = (
+        Signature(tool.name, tool.brief or tool.about if brief else tool.about, _schema(tool, brief)) for tool in tools
+    )
+    return dialect_named(dialect).tool_definitions(described)
 
 
 def _schema(tool: AgentTool, brief: bool) -> dict[str, Any]:

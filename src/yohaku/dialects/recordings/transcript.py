@@ -37,7 +37,7 @@ class Transcribed:
 
     @property
     def body(self) -> dict[str, Json]:
-        named = {"model": self.model} if self.model and self.dialect.name != "gemini" else {}
+        named = {"model": self.model} if self.model and self.dialect.names_model else {}
         return {**named, **self.beside, self.dialect.entries: list(self.entries)}
 
 

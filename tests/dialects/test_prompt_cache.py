@@ -5,9 +5,10 @@ from pathlib import Path
 
 from tests import checkers
 from tests.agent.scripted import agent, calls, play, says, sent
+
 from yohaku.client.endpoint import Endpoint
-from yohaku.client.prompt_cache import MARK, marked
 from yohaku.dialects import dialect_named
+from yohaku.dialects.anthropic import CACHE_MARK
 from yohaku.session.session import Session
 from yohaku.testing import ByteMeter
 
@@ -24,19 +25,23 @@ def test_the_system_prompt_and_the_newest_entries_are_marked(tmp_path: Path) -> 
     assert [checkers.DIALECTS["anthropic"].problems(body) for body in sent(one)] == [[]] * 5
     last = sent(one)[-1]
     blocks = last["system"][-1], last["messages"][-1]["content"][-1]
-    assert [block["cache_control"] for block in blocks] == [MARK["cache_control"]] * 2
+    assert [block["cache_control"] for block in blocks] == [CACHE_MARK["cache_control"]] * 2
     assert "cache_control" not in json.dumps(one.conversation.body)
 
 
 def test_a_mark_changes_nothing_of_what_is_said() -> None:
     body = {"system": "Be kind.", "messages": [{"role": "user", "content": "Hi."}], "max_tokens": 9}
     before = json.dumps(body)
-    read = dialect_named("anthropic").read
-    assert read(marked(body, CLAUDE)).history() == read(body).history() and json.dumps(body) == before
+    dialect = dialect_named("anthropic")
+    assert dialect.read(dialect.mark_cache(body)).history() == dialect.read(body).history()
+    assert json.dumps(body) == before
 
 
-def test_others_are_sent_what_they_were() -> None:
+def test_others_are_sent_what_they_were(tmp_path: Path) -> None:
     body = {"messages": [{"role": "user", "content": "Hi."}]}
+    assert dialect_named("openai_chat").mark_cache(body) is body
     here = Endpoint("llama.cpp", "llama.cpp", "anthropic", "http://127.0.0.1:1", "m", local=True)
-    other = Endpoint("OpenAI", "openai", "openai_chat", "https://api.example", "m")
-    assert marked(body, here) is body and marked(body, other) is body
+    session = Session(60_000, dialect="anthropic", meter=ByteMeter())
+    one = agent(tmp_path, says("Done."), endpoint=here, session=session, window=60_000)
+    play(one, "Go.")
+    assert "cache_control" not in json.dumps(sent(one))
