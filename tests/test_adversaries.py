@@ -92,25 +92,25 @@ DROP_THE_RULES = (
 )
 
 USELESS: dict[str, tuple[Answer, str]] = {
-    "empty": (lambda question: "", "it had no content"),
-    "blank": (lambda question: " \n\t　\n", "it had no content"),
-    "endless": (lambda question: "The port is open. " * 60_000, "it was far too long"),
-    "endless in one word": (lambda question: "a" * 1_000_000, "it was far too long"),
-    "endless tags": (lambda question: "<summary>" * 110_000, "it was far too long"),
-    "inflated": (lambda question: f"<summary>\n{_varied(question.limit * 3)}\n</summary>", "it was too long"),
-    "echo of the form": (lambda question: question.text.rpartition("in parentheses:\n")[2], "it had no content"),
-    "dots": (lambda question: "<retain>\n..\n</retain>\n<summary>\n...\n</summary>", "it had no content"),
-    "wrong tags": (lambda question: "<answer></answer><summery></summery><retain/>", "it had no content"),
-    "tags alone": (lambda question: "</summary><summary></retain><retain></state_snapshot>", "it had no content"),
-    "refusal": (lambda question: "I'm sorry, but I cannot help with that.", "it did not do what was asked"),
+    "empty": (lambda question: "", "empty"),
+    "blank": (lambda question: " \n\t　\n", "empty"),
+    "endless": (lambda question: "The port is open. " * 60_000, "far_too_long"),
+    "endless in one word": (lambda question: "a" * 1_000_000, "far_too_long"),
+    "endless tags": (lambda question: "<summary>" * 110_000, "far_too_long"),
+    "inflated": (lambda question: f"<summary>\n{_varied(question.limit * 3)}\n</summary>", "too_long"),
+    "echo of the form": (lambda question: question.text.rpartition("in parentheses:\n")[2], "empty"),
+    "dots": (lambda question: "<retain>\n..\n</retain>\n<summary>\n...\n</summary>", "empty"),
+    "wrong tags": (lambda question: "<answer></answer><summery></summery><retain/>", "empty"),
+    "tags alone": (lambda question: "</summary><summary></retain><retain></state_snapshot>", "empty"),
+    "refusal": (lambda question: "I'm sorry, but I cannot help with that.", "off_task"),
     "refusal in Japanese": (
         lambda question: "申し訳ありませんが、お手伝いできません。",
-        "it did not do what was asked",
+        "off_task",
     ),
-    "thoughts alone": (lambda question: "<think>The user wants a summary, so I", "it had no content"),
+    "thoughts alone": (lambda question: "<think>The user wants a summary, so I", "empty"),
     "made up": (
         lambda question: "<summary>\nThe bug in src/billing/tax.py, line 77123, was fixed.\n</summary>",
-        "most of it named files, numbers or commands that are not in the record",
+        "unfounded",
     ),
 }
 """Answers that cannot be used, and what is said of them."""
@@ -184,7 +184,7 @@ def test_an_answer_without_use_is_not_used(recipe: str, name: str) -> None:
     answer, reason = USELESS[name]
     adversary = Adversary(answer)
     outcome = check(*fitted(recipe, adversary), adversary)
-    assert outcome.view.gist and outcome.view.gist.why == f"summed up without a model: {reason}"
+    assert outcome.view.gist and outcome.view.gist.why == f"without_model.{reason}"
     assert outcome.failed == (), "it was answered, only not well"
 
 
@@ -196,8 +196,8 @@ def test_where_there_is_no_answer_it_is_said_why(recipe: str, name: str, kind: t
     adversary = kind(answer)
     outcome = check(*fitted(recipe, adversary), adversary)
     assert len(outcome.failed) == outcome.asks and all(reason in said for said in outcome.failed)
-    assert outcome.view.gist and outcome.view.gist.why.startswith("summed up without a model: ")
-    assert reason in outcome.view.gist.why
+    assert outcome.view.gist and outcome.view.gist.why == "without_model.unanswered"
+    assert reason in outcome.view.gist.detail
 
 
 @recipes
@@ -205,7 +205,7 @@ def test_where_there_is_no_answer_it_is_said_why(recipe: str, name: str, kind: t
 def test_a_strange_answer_changes_nothing_but_the_text_of_the_gist(recipe: str, name: str) -> None:
     adversary = Adversary(USABLE[name])
     outcome = check(*fitted(recipe, adversary), adversary)
-    assert outcome.view.gist and outcome.view.gist.why == "summed up by a model"
+    assert outcome.view.gist and outcome.view.gist.why == "by_model"
     assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]", outcome.view.gist.text)
 
 
@@ -226,7 +226,7 @@ def test_one_bad_answer_is_asked_for_again_and_the_second_is_used(recipe: str) -
     answers = iter([""])
     adversary = Adversary(lambda question: next(answers, USABLE["no tags"](question)))
     outcome = check(*fitted(recipe, adversary), adversary)
-    assert outcome.view.gist and outcome.view.gist.why == "summed up by a model"
+    assert outcome.view.gist and outcome.view.gist.why == "by_model"
 
 
 @recipes

@@ -33,7 +33,7 @@ def history() -> History:
 
 
 def result_stub(history: History, step: int) -> Stub:
-    return Stub(history.steps[step].key, Slot("result", 1, 0), "[folded]", "aaa", "bash result", "old and big", 40, 8)
+    return Stub(history.steps[step].key, Slot("result", 1, 0), "[folded]", "aaa", "bash result", "old_and_big", 40, 8)
 
 
 def receipt(*folds: Fold, verdict: object = None) -> Receipt:
@@ -52,7 +52,7 @@ def test_a_receipt_tells_what_the_outcome_says() -> None:
 
 def test_the_report_has_the_keys_of_the_contract_and_every_value_is_json() -> None:
     h = history()
-    gist = Gist(h.turns[1].key, "[gist]", "bbb", "the conversation before", "the window is full", 150, 10)
+    gist = Gist(h.turns[1].key, "[gist]", "bbb", "the conversation before", "window_full", 150, 10)
     report = receipt(result_stub(h, 2), gist, verdict=Folded()).report()
     total = weigh(View(h).with_([result_stub(h, 2), gist]).shown, METER).total
     assert report == {
@@ -69,9 +69,9 @@ def test_the_report_has_the_keys_of_the_contract_and_every_value_is_json() -> No
                 "what": "the conversation before",
                 "before": 150,
                 "after": 10,
-                "why": "the window is full",
+                "why": "window_full",
             },
-            {"kind": "stub", "ref": "aaa", "what": "bash result", "before": 40, "after": 8, "why": "old and big"},
+            {"kind": "stub", "ref": "aaa", "what": "bash result", "before": 40, "after": 8, "why": "old_and_big"},
         ],
         "asks": 0,
         "survived": {"kept": 6, "by_ref": 8, "lost": 0},

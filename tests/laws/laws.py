@@ -151,7 +151,7 @@ def law_9_recent_is_sacred(f: Folding) -> None:
     steps = f.read.steps
     sacred = {newest.key, *([steps[-1].key] if steps else [])}
     touched = [stub for stub in view.live if stub.key in sacred]
-    allowed = {"over the limit"} | ({ARRIVED} if f.recipe.name in AT_ARRIVAL else set())
+    allowed = {"over_limit"} | ({ARRIVED} if f.recipe.name in AT_ARRIVAL else set())
     assert {stub.why for stub in touched} <= allowed, "touched before the last rung"
     last_rung = f.recipe.rungs[-2:] if f.recipe.name == "auto" else f.recipe.rungs[-1:]
     hidden = {step.key for turn in view.hidden(view.cut) for step in turn.steps} if view.gist else set()

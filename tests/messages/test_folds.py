@@ -25,12 +25,12 @@ def test_what_was_folded_and_why_is_said_in_japanese() -> None:
                 said |= {(fold.what, fold.why) for fold in session.receipt.folds} if session.receipt else set()
     assert len({why for _, why in said}) >= 6
     assert [one for one in said if any(a == b for a, b in zip(one, folded(*one, "ja"), strict=True))] == []
-    assert folded("read result", "old", "en") == ("read result", "old")
+    assert folded("read result", "window_full", "en") == ("read result", "the window is full")
 
 
 def test_the_words_of_a_pass_that_is_not_ours_stay() -> None:
     assert folded("a thing", "because of me", "ja") == ("a thing", "because of me")
-    assert folded("read argument content", "summed up without a model: empty", "ja") == (
+    assert folded("read argument content", "without_model.unanswered", "ja", "timed out") == (
         "read の引数 content",
-        "モデルなしで要約しました (empty)",
+        "モデルなしで要約しました (timed out)",
     )

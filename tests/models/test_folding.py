@@ -63,7 +63,7 @@ def check(found: Fitted) -> None:
     shown = set(REF.findall(json.dumps(found.after)))
     assert shown and all(ref_of(found.session.recall(ref)) == ref for ref in shown)
     assert 1 <= outcome.asks <= MOST * len(found.session.recipe.rungs)
-    assert found.gist.why == "summed up by a model" or found.gist.why.startswith("summed up without a model: ")
+    assert found.gist.why == "by_model" or found.gist.why.startswith("without_model.")
     assert found.voice.rule in found.gist.text, "a rule of the user is handed on word for word"
 
 
@@ -75,7 +75,7 @@ def folded(request: pytest.FixtureRequest, served: Served) -> Fitted:
 
 def test_a_long_session_is_summed_up_over_http_and_fits(folded: Fitted) -> None:
     check(folded)
-    assert folded.gist.why == "summed up by a model"
+    assert folded.gist.why == "by_model"
     assert "The tests are not run yet." in folded.gist.text or SUMMARY in folded.gist.text
 
 
@@ -94,19 +94,19 @@ def test_without_folding_the_server_refuses_the_session(served: Served) -> None:
 @pytest.mark.parametrize("dialect", ["openai_responses", "anthropic"])
 def test_the_question_may_be_put_in_any_dialect_the_server_speaks(served: Served, dialect: str) -> None:
     found = fitted("english", "layers", TinyMeter(), served.summariser(dialect))
-    assert found.gist.why == "summed up by a model" and SUMMARY in found.gist.text
+    assert found.gist.why == "by_model" and SUMMARY in found.gist.text
 
 
 def test_an_answer_that_is_begun_for_the_model_is_understood(served: Served) -> None:
     found = fitted("english", "chat-hybrid", TinyMeter(), served.summariser(prefill=True))
-    assert found.gist.why == "summed up by a model" and SUMMARY in found.gist.text
+    assert found.gist.why == "by_model" and SUMMARY in found.gist.text
 
 
 def test_what_a_model_makes_of_a_schema_it_does_not_understand_is_not_used(served: Served) -> None:
     """The scripted model cannot write JSON. The server makes it, and there is nothing in it."""
     found = fitted("english", "chat-hybrid", TinyMeter(), served.summariser(schema=True))
     check(found)
-    assert found.gist.why == "summed up without a model: it had no content"
+    assert found.gist.why == "without_model.empty"
 
 
 def test_where_the_server_refuses_the_gist_is_made_without_it_and_says_why(served: Served) -> None:
@@ -116,7 +116,8 @@ def test_where_the_server_refuses_the_gist_is_made_without_it_and_says_why(serve
     found = fitted("english", "layers", TinyMeter(), too_long)
     check(found)
     assert "exceeds the available context size" in found.outcome.failed[0]
-    assert found.gist.why.startswith("summed up without a model: the question for summary failed")
+    assert found.gist.why == "without_model.unanswered"
+    assert found.gist.detail.startswith("the question for summary failed")
 
 
 @pytest.mark.parametrize("recipe", RECIPES)

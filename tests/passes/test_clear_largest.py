@@ -48,7 +48,7 @@ def test_among_results_of_one_size_the_oldest_go_first() -> None:
 
 def test_each_becomes_one_line_with_its_reason() -> None:
     (fold,) = proposed(view(2_000, 10), limit=2_000, goal=1_000)
-    assert (fold.text, fold.why) == (f"[bash result folded: 1 line, 2,000 characters; ref={fold.ref}]", "old and big")
+    assert (fold.text, fold.why) == (f"[bash result folded: 1 line, 2,000 characters; ref={fold.ref}]", "old_and_big")
     assert (fold.before, fold.after) == (2_000, len(fold.text))
 
 

@@ -44,7 +44,7 @@ def test_results_over_a_sixteenth_of_the_limit_are_shown_at_a_sixty_fourth_at_le
     v = view(1_000, 1_005, 12_000, 10)
     folds = proposed(v)
     assert [fold.key for fold in folds] == [v.history.steps[1].key, v.history.steps[2].key]
-    assert all(150 < fold.after <= 250 and fold.why == "outsized result" for fold in folds)
+    assert all(150 < fold.after <= 250 and fold.why == "outsized_result" for fold in folds)
     assert [fold.before for fold in folds] == [1_005, 12_000]
 
 

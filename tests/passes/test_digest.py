@@ -199,7 +199,7 @@ def test_a_gist_is_told_and_goes_on_with_lines_under_their_calls() -> None:
         gist(w).text,
         ref,
         "the conversation before this step (7 steps)",
-        "the window is full",
+        "window_full",
         sum(room(v, 1).weigher.step(each) for each in v.history.steps[:7])
         + total(View(history(0, prompt="x" * 25)))
         - 3,
@@ -280,7 +280,7 @@ def test_a_checked_summary_takes_the_place_of_what_is_told_and_the_lines_stay() 
     head = f"[Earlier conversation folded: 1 prompt, 13 steps; ref={ref}]\nThe user's rules, still in force:\n"
     assert gist(summed).text.startswith(f"{head}- Never push.\n{GOOD}\n")
     assert "\n[cat src/part_12.py]\n… row_12_0, row_12_5, row_12_10" in gist(summed).text
-    assert gist(summed).why == "summed up by a model"
+    assert gist(summed).why == "by_model"
     assert [question.purpose for question in model.asked] == ["summary"]
     assert gist(summed).after == 4 + FourMeter().count(gist(summed).text)
 
@@ -293,13 +293,13 @@ def test_where_the_model_says_nothing_of_use_the_gist_is_told_without_it() -> No
         first = "[Earlier conversation folded: 1 prompt, 13 steps; ref="
         assert said.startswith(first) and "The goal, as the user put it:\nLook at some." in said
         assert "read src/part_12.py" in said and "row_0_0" in lines
-        assert gist(w).why.startswith("summed up without a model: ")
+        assert gist(w).why.startswith("without_model.")
 
 
 def test_a_model_is_not_asked_for_what_it_could_not_say_in_the_room_there_is() -> None:
     v = View(history(12, 8))
     model = ScriptedModel(GOOD)
-    assert gist(folded(v, 1_000, PlanOptions(), model)).why == "the window is full"
+    assert gist(folded(v, 1_000, PlanOptions(), model)).why == "window_full"
     assert model.asked == []
 
 

@@ -60,7 +60,7 @@ def test_an_outsized_result_is_shown_by_the_lines_that_name_something() -> None:
             *("1: row_0 is late", "11: row_10 is late", "21: row_20 is late", "31: row_30 is late"),
         ]
     )
-    key, why = v.history.steps[0].key, "old: the lines that name most"
+    key, why = v.history.steps[0].key, "old_lines"
     assert stub == Stub(key, Slot("result", 0, 0), shown, ref, "bash result", why, len(text), len(shown))
 
 

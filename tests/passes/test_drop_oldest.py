@@ -79,7 +79,7 @@ def test_a_gist_tells_what_it_weighs_in_place_of_what() -> None:
         text,
         ref,
         "the conversation before this prompt (2 steps)",
-        "the window is full",
+        "window_full",
         room(view, 1, 1).weigher.turn(view.history.turns[0]),
         len(text) + 4,
     )

@@ -39,7 +39,7 @@ def test_a_result_is_shown_whole_once_and_then_becomes_one_line() -> None:  # L8
     v = view(use(1, "read", MAIN, path="main.go"), use(2, "edit", "done " * 20, path="main.go"))
     (stub,) = proposed(v, 8_192)
     assert stub.text == f"Read: main.go (500 lines, Go) [folded; ref={ref_of(MAIN)}]"
-    assert (stub.key, stub.what, stub.why) == (v.history.steps[0].key, "read result", "read once")
+    assert (stub.key, stub.what, stub.why) == (v.history.steps[0].key, "read result", "read_once")
 
 
 def test_only_windows_below_16k_do_so() -> None:  # L7, L8

@@ -110,8 +110,8 @@ def test_a_piece_folded_whole_says_what_it_was_how_much_and_what_opens_it() -> N
     text = numbered(1_200)
     ref = ref_of(text)
     shown = f"[bash result folded: 1,200 lines, 10,892 characters; ref={ref}]"
-    assert fold_whole(piece(text), room(an_empty_view()), "old and big") == Stub(
-        "key", Slot("result", 0, 0), shown, ref, "bash result", "old and big", 10_892, len(shown)
+    assert fold_whole(piece(text), room(an_empty_view()), "old_and_big") == Stub(
+        "key", Slot("result", 0, 0), shown, ref, "bash result", "old_and_big", 10_892, len(shown)
     )
 
 
@@ -156,7 +156,7 @@ def test_an_argument_that_is_not_text_opens_to_its_json() -> None:
 
 def test_a_clipped_piece_shows_whole_lines_of_both_ends_and_what_is_between() -> None:
     text = numbered(1_000)
-    stub = fold_part(piece(text), room(an_empty_view()), "outsized result", 200)
+    stub = fold_part(piece(text), room(an_empty_view()), "outsized_result", 200)
     lines = stub.text.split("\n")
     at = next(index for index, line in enumerate(lines) if line.startswith("[…"))
     first, note, last = lines[:at], lines[at], lines[at + 1 :]

@@ -43,7 +43,7 @@ def test_the_biggest_arelevelled_until_the_whole_just_fits() -> None:
     v = view(300, 200, 2_000, 4_000)
     folds = proposed(v, 3_000)
     assert [fold.before for fold in folds] == [2_000, 4_000]
-    assert all(fold.why == "over the limit" for fold in folds)
+    assert all(fold.why == "over_limit" for fold in folds)
     assert max(fold.after for fold in folds) - min(fold.after for fold in folds) < 60
     assert 2_800 < after(v, folds) <= 3_000
 

@@ -80,7 +80,7 @@ def test_the_gist_is_a_header_the_rules_what_to_retain_and_the_summary() -> None
         text,
         ref,
         "the conversation before this prompt (6 steps)",
-        "summed up by a model",
+        "by_model",
         2 * (3 * (4 + 1_000 + len("bash") + len('{"command":"ls"}') + 4) + len("Task 1. Never push.") + 4),
         len(text) + 4,
     )
@@ -212,7 +212,7 @@ def test_where_the_model_fails_there_is_a_gist_without_it(kind: str, answers: tu
     model = ScriptedModel(*answers)
     (gist,) = proposed(view, model, 10_000, 6_000, kind=kind)
     assert len(model.asked) <= 2
-    assert gist.why.startswith("summed up without a model: ")
+    assert gist.why.startswith("without_model.")
     assert f"ref={gist.ref}" in gist.text and "Never push." in gist.text
     assert room(view.with_([gist]), 1, 1).ledger.total <= 6_000
 

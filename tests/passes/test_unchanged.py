@@ -40,7 +40,7 @@ def test_an_old_whole_read_of_a_file_that_is_the_same_now_is_one_line() -> None:
     (stub,), looks = asked(v, {"src/a.py": TEXT})
     ref = ref_of(numbered(TEXT))
     assert stub.text == f"[Read result folded: src/a.py was unchanged on disk: read it again; 30 lines; ref={ref}]"
-    assert (stub.why, looks, v.with_([stub]).live) == ("unchanged on disk", ["src/a.py"], (stub,))
+    assert (stub.why, looks, v.with_([stub]).live) == ("unchanged_on_disk", ["src/a.py"], (stub,))
 
 
 @pytest.mark.parametrize("shown", [TEXT, numbered(TEXT), numbered(TEXT, mark=": ")], ids=["plain", "→", ":"])

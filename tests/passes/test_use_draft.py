@@ -20,7 +20,7 @@ def history(turns: int, size: int = 1_000) -> History:
 
 
 def gist(view: View, turn: int, text: str = "What came before.") -> Gist:
-    return Gist(view.history.turns[turn].key, text, "r" * 12, "the conversation", "summed up by a model", 0, 0)
+    return Gist(view.history.turns[turn].key, text, "r" * 12, "the conversation", "by_model", 0, 0)
 
 
 def proposed(view: View, *drafts: Gist, words: str = "") -> list[Fold]:

@@ -106,10 +106,10 @@ def test_auto_keeps_the_prompt_of_an_endless_turn_and_its_newest_step(window: in
 
 def test_auto_squeezes_the_newest_only_when_nothing_else_is_left() -> None:
     huge = folded(one_prompt([50_000]), 8_192, "auto")
-    assert [(fold.what, fold.why) for fold in huge.folds] == [("bash result", "over the limit")]
+    assert [(fold.what, fold.why) for fold in huge.folds] == [("bash result", "over_limit")]
     pasted = history_of([Turn((Text("a long paste\n" * 5_000),))])
     squeezed = folded(pasted, 8_192, "auto")
-    assert [(fold.what, fold.why) for fold in squeezed.folds] == [("prompt", "over the limit")]
+    assert [(fold.what, fold.why) for fold in squeezed.folds] == [("prompt", "over_limit")]
     budget = Budget.of(8_192)
     assert budget.at("hot") * 0.9 < squeezed.after.total <= budget.at("hot")
     assert budget.at(cut) * 0.9 < huge.after.total <= budget.at(cut)

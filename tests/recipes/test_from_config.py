@@ -47,7 +47,7 @@ def test_it_folds() -> None:
     steps = [Step((ToolUse(Call(str(n), "bash", "{}"), Result((Text("x" * 900),))),)) for n in range(9)]
     view = View(history_of([Turn((Text("go"),), tuple(steps))]))
     outcome = drive(plan(view, Budget.of(8_192), recipe_of("mine", mine(CLEARING)), ByteMeter()))
-    assert outcome.verdict == Folded() and {fold.why for fold in outcome.folds} == {"old and big"}
+    assert outcome.verdict == Folded() and {fold.why for fold in outcome.folds} == {"old_and_big"}
 
 
 def test_the_last_resort_may_be_left_out() -> None:

@@ -17,12 +17,13 @@ from yohaku import meters
 from yohaku.core.budget import Budget
 from yohaku.core.engine import Outcome, TooBig, plan
 from yohaku.core.errors import DoesNotFit
-from yohaku.core.folds import View
+from yohaku.core.folds import Fold, View
 from yohaku.core.history_builder import history_of
 from yohaku.core.model import Call, Opaque, Part, Result, Step, Text, Tool, ToolUse, Turn
 from yohaku.core.receipt import Receipt
 from yohaku.core.shape import shape
 from yohaku.messages import LANGUAGES, explain
+from yohaku.messages.folds import folded
 from yohaku.recipes.auto import RECIPES
 from yohaku.session.driver import EffectHandlers, drive
 from yohaku.testing import PNG, ScriptedModel
@@ -351,6 +352,11 @@ def middle_out(lines: list[str], longest: int = LONGEST) -> list[str]:
     return [*lines[:half], f"           ~ {len(lines) - 2 * half} lines more ~", *lines[-half:]]
 
 
+def fold_line(fold: Fold) -> str:
+    what, why = folded(fold.what, fold.why, "en", getattr(fold, "detail", ""))
+    return f"{fold.before:>6,} → {fold.after:<5,} {what}: {why}; ref={fold.ref}"
+
+
 def after(outcome: Outcome, budget: Budget) -> Iterator[str]:
     verdict = outcome.verdict
     if isinstance(verdict, TooBig):
@@ -366,9 +372,7 @@ def after(outcome: Outcome, budget: Budget) -> Iterator[str]:
     kept = receipt.survived
     yield ""
     yield f"== folds: {len(receipt.folds)}; {kept.kept} pieces kept, {kept.by_ref} by ref, {kept.lost} lost"
-    yield from middle_out(
-        [f"{f.before:>6,} → {f.after:<5,} {f.what}: {f.why}; ref={f.ref}" for f in receipt.folds], LONGEST // 2
-    )
+    yield from middle_out(list(map(fold_line, receipt.folds)), LONGEST // 2)
     for ref, text in dict.fromkeys((fold.ref, fold.text) for fold in (receipt.folds[0], receipt.folds[-1])):
         yield ""
         yield f"== as the model reads ref={ref}"

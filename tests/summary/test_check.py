@@ -114,12 +114,12 @@ def test_a_snapshot_without_fields_is_taken_as_a_text() -> None:
     ],
 )
 def test_an_answer_without_content_is_bad(answer: str, kind: str) -> None:
-    assert found(answer, kind) == Rejected("it had no content")
+    assert found(answer, kind) == Rejected("empty")
 
 
 @pytest.mark.parametrize("instruction", [SUMMARY, SNAPSHOT])
 def test_an_answer_that_repeats_the_instruction_is_bad(instruction: str) -> None:
-    assert found(f"<summary>\n{instruction}\n</summary>") == Rejected("it had no content")
+    assert found(f"<summary>\n{instruction}\n</summary>") == Rejected("empty")
 
 
 @pytest.mark.parametrize(
@@ -133,15 +133,15 @@ def test_an_answer_that_repeats_the_instruction_is_bad(instruction: str) -> None
     ],
 )
 def test_a_refusal_is_bad(answer: str) -> None:
-    assert found(answer) == Rejected("it did not do what was asked")
+    assert found(answer) == Rejected("off_task")
 
 
 def test_what_is_longer_than_allowed_is_bad() -> None:
     longer = "\n".join(
         f"The user then asked for thing {'abcdefgh'[n % 8] * (n // 8 + 1)} to be done." for n in range(90)
     )
-    assert found(longer, tokens=100) == Rejected("it was too long")
-    assert found("word " * 10**6, tokens=100) == Rejected("it was far too long")
+    assert found(longer, tokens=100) == Rejected("too_long")
+    assert found("word " * 10**6, tokens=100) == Rejected("far_too_long")
 
 
 def test_an_endless_line_counts_once() -> None:
@@ -155,9 +155,7 @@ def test_a_sentence_said_again_and_again_counts_once() -> None:
 
 def test_what_was_written_inside_the_parentheses_of_the_form_is_taken_out_of_them() -> None:
     assert found(f"<summary>\n({GOOD})\n</summary>") == Accepted(GOOD)
-    assert found("<summary>\nwhat happened, what holds now, what comes next\n</summary>") == Rejected(
-        "it had no content"
-    )
+    assert found("<summary>\nwhat happened, what holds now, what comes next\n</summary>") == Rejected("empty")
 
 
 @pytest.mark.parametrize(
@@ -226,7 +224,7 @@ def test_what_is_a_little_too_long_loses_its_last_lines() -> None:
     lines = [f"{GOOD} That is time {nth}." for nth in range(1, 6)]
     answer = "<summary>\n{}\n</summary>".format("\n".join(lines))
     assert found(answer, tokens=count("\n".join(lines)) - 3) == Accepted("\n".join(lines[:-1]))
-    assert found(answer, tokens=count("\n".join(lines[:3]))) == Rejected("it was too long")
+    assert found(answer, tokens=count("\n".join(lines[:3]))) == Rejected("too_long")
 
 
 @pytest.mark.parametrize(
@@ -272,7 +270,7 @@ def test_of_a_long_paragraph_only_the_sentence_goes() -> None:
 
 def test_an_answer_that_is_mostly_made_up_is_bad() -> None:
     answer = f"{GOOD}\n- a.py\n- Changed b.py.\n- Changed c.py."
-    assert found(answer) == Rejected("most of it named files, numbers or commands that are not in the record")
+    assert found(answer) == Rejected("unfounded")
 
 
 def test_japanese_has_substance_in_few_signs() -> None:

@@ -129,7 +129,7 @@ def show(arguments: argparse.Namespace, settings: setting.Settings) -> int:
             print("\n" + "\n".join(shape(view, meter)))
             print(_ledger(view, meter, receipt.limit, lang, messages.say("after", lang)))
             for fold in receipt.folds:
-                what, why = folded(fold.what, fold.why, settings.lang)
+                what, why = folded(fold.what, fold.why, lang, getattr(fold, "detail", ""))
                 print(f"{fold.before:>9,} → {fold.after:<8,} {what}: {why}; ref={fold.ref}")
         else:
             print(messages.say("nothing_folded", lang))

@@ -161,7 +161,7 @@ def why(store: Store, ref: str, lang: str) -> str | None:
                 return _reason(fold, _when(done.row["at"]), lang)
     for standing in store.standing(0):
         if standing.ref == ref:
-            facts = {name: getattr(standing, name) for name in ("what", "why", "before", "after")}
+            facts = {name: getattr(standing, name, "") for name in ("what", "why", "detail", "before", "after")}
             return _reason(facts, messages.say("unknown_time", lang), lang)
     store.about(ref)
     return None
@@ -190,7 +190,9 @@ def _foldings(store: Store) -> list[tuple[str, FoldingRecord]]:
 
 
 def _told(done: FoldingRecord, conversation: str, lang: str) -> str:
-    kinds = Counter(": ".join(folded(fold["what"], fold["why"], lang)) for fold in done.row["folds"])
+    kinds = Counter(
+        ": ".join(folded(fold["what"], fold["why"], lang, fold.get("detail", ""))) for fold in done.row["folds"]
+    )
     told = "; ".join(f"{count:,} × {kind}" for kind, count in kinds.most_common(4))
     facts = {name: done.row[name] for name in ("before", "after", "limit")}
     why = told + ("; …" if len(kinds) > 4 else "")
@@ -201,8 +203,12 @@ def _told(done: FoldingRecord, conversation: str, lang: str) -> str:
 
 
 def _reason(fold: dict[str, Any], when: str, lang: str) -> str:
-    what, why = folded(fold["what"], fold["why"], lang)
+    what, why = _in_words(fold, lang)
     return messages.say("why_fold", lang, name=what, about=when, why=why, before=fold["before"], after=fold["after"])
+
+
+def _in_words(fold: dict[str, Any], lang: str) -> tuple[str, str]:
+    return folded(fold["what"], fold["why"], lang, fold.get("detail", ""))
 
 
 def _when(at: int) -> str:

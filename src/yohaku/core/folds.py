@@ -38,6 +38,7 @@ class Stub:
     ref: str
     what: str
     why: str
+    """Code of the reason, for which the catalogue has a sentence; or a sentence of a pass from elsewhere."""
     before: int
     after: int
     kind: str = "stub"
@@ -57,6 +58,8 @@ class Gist:
     kind: str = "gist"
     ack: str = ""
     """What the model says to it, for recipes that show the gist as a turn of its own."""
+    detail: str = ""
+    """Message of the error that is the reason, where there was one."""
 
     @property
     def turn(self) -> Turn:

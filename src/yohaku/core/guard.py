@@ -15,7 +15,7 @@ from yohaku.core.pins import title_in
 Place: TypeAlias = tuple[str, Slot | None]
 """Where a fold stands: the key, and the slot of a stub; a gist has none."""
 
-AGAIN = "opened again by undo, and nothing else would fit"
+AGAIN = "undone_but_needed"
 
 
 def place_of(fold: Fold) -> Place:

@@ -12,7 +12,7 @@ from yohaku.analysis.retention import RetentionCounts, count_retained, survey_re
 from yohaku.analysis.rules import find_standing_rules
 from yohaku.core.cache_break_even import CacheBreakEven
 from yohaku.core.engine import Inflated, Outcome, TooBig, Verdict
-from yohaku.core.folds import Fold
+from yohaku.core.folds import Fold, Gist
 from yohaku.core.model import ToolUse, Turn
 
 
@@ -84,7 +84,6 @@ class Receipt:
 
     def report(self) -> dict[str, Any]:
         """As JSON for others to script against."""
-        fields = ("kind", "ref", "what", "before", "after", "why")
         report: dict[str, Any] = {
             "verdict": "fits" if isinstance(self.verdict, Inflated) else self.verdict.name,
             "before": self.before,
@@ -92,7 +91,7 @@ class Receipt:
             "limit": self.limit,
             "exact": self.exact,
             "meter": self.meter,
-            "folds": [{name: getattr(fold, name) for name in fields} for fold in self.folds],
+            "folds": [_row(fold) for fold in self.folds],
             "asks": self.asks,
             "survived": {"kept": self.survived.kept, "by_ref": self.survived.by_ref, "lost": self.survived.lost},
         }
@@ -102,6 +101,11 @@ class Receipt:
         if isinstance(self.verdict, TooBig):
             report["too_big"] = {"what": self.verdict.what, "needs": self.verdict.needs}
         return report
+
+
+def _row(fold: Fold) -> dict[str, Any]:
+    row = {name: getattr(fold, name) for name in ("kind", "ref", "what", "before", "after", "why")}
+    return {**row, "detail": fold.detail} if isinstance(fold, Gist) and fold.detail else row
 
 
 def _pieces(turns: Iterable[Turn]) -> int:

@@ -105,7 +105,7 @@ class _Screen:
         facts = {"step": step, "before": receipt.before, "after": receipt.after, "count": len(made)}
         self.line("  " + say("demo_folded", self.lang, **facts))
         for fold in sorted(made, key=lambda fold: fold.after - fold.before)[:2]:
-            what, why = folded(fold.what, fold.why, self.lang)
+            what, why = folded(fold.what, fold.why, self.lang, getattr(fold, "detail", ""))
             what = what if isinstance(fold, Gist) else f"{what}: {why}"
             self.line(f"      {fold.before:>7,} → {fold.after:<6,} {what}; ref={fold.ref}")
 

@@ -1,7 +1,4 @@
-"""What was folded and why, in the words of people: passes say it in English, here it is in Japanese.
-
-Law: every reason of a pass of ours is here; the words of another stay as they are.
-"""
+"""What was folded and why, in the words of people."""
 
 from __future__ import annotations
 
@@ -23,29 +20,69 @@ _ARGUMENT = re.compile(r"(.+) argument (\S+)")
 _BEFORE = re.compile(r"the conversation before this (step|prompt) \(([\d,]+) steps?\)")
 
 REASONS = {
-    "the window is full": "ウィンドウがいっぱいのため",
-    "over the limit": "上限を超えたため",
-    "old and big": "古くて大きいため",
-    "old": "古いため",
-    "old result": "古い結果のため",
-    "old: the lines that name most": "古いため、手がかりの多い行だけ残しました",
-    "outsized result": "結果が大きすぎるため",
-    "cut as it arrived": "届いた時点で切り詰めました",
-    "read once": "すでに一度読まれたため",
-    "superseded": "新しい内容があるため",
-    "thought in a turn that is over": "終わったやり取りでの思考のため",
-    "unchanged on disk": "ディスク上の内容と同じため",
-    "tool outputs over their budget": "ツール出力の割り当てを超えたため",
-    "summed up by a model": "モデルが要約しました",
-    "opened again by undo, and nothing else would fit": "元に戻されていましたが、ほかに空けられる場所がないため",
+    "window_full": ("the window is full", "ウィンドウがいっぱいのため"),
+    "over_limit": ("over the limit", "上限を超えたため"),
+    "old_and_big": ("old and big", "古くて大きいため"),
+    "old": ("old", "古いため"),
+    "old_result": ("old result", "古い結果のため"),
+    "old_lines": ("old: the lines that name most", "古いため、手がかりの多い行だけ残しました"),
+    "outsized_result": ("outsized result", "結果が大きすぎるため"),
+    "cut_on_arrival": ("cut as it arrived", "届いた時点で切り詰めました"),
+    "read_once": ("read once", "すでに一度読まれたため"),
+    "superseded": ("superseded", "新しい内容があるため"),
+    "finished_thought": ("thought in a turn that is over", "終わったやり取りでの思考のため"),
+    "unchanged_on_disk": ("unchanged on disk", "ディスク上の内容と同じため"),
+    "tool_output_budget": ("tool outputs over their budget", "ツール出力の割り当てを超えたため"),
+    "by_model": ("summed up by a model", "モデルが要約しました"),
+    "undone_but_needed": (
+        "opened again by undo, and nothing else would fit",
+        "元に戻されていましたが、ほかに空けられる場所がないため",
+    ),
+    "without_model.far_too_long": (
+        "summed up without a model: its answer was far too long",
+        "モデルなしで要約しました (モデルの答えが長すぎました)",
+    ),
+    "without_model.too_long": (
+        "summed up without a model: its answer was too long",
+        "モデルなしで要約しました (モデルの答えが長すぎました)",
+    ),
+    "without_model.off_task": (
+        "summed up without a model: it did not do what was asked",
+        "モデルなしで要約しました (モデルが指示に従いませんでした)",
+    ),
+    "without_model.empty": (
+        "summed up without a model: its answer had no content",
+        "モデルなしで要約しました (モデルの答えに内容がありませんでした)",
+    ),
+    "without_model.unfounded": (
+        "summed up without a model: most of its answer named files, numbers or commands that are not in the record",
+        "モデルなしで要約しました (モデルの答えの大半が、記録にないファイルや数やコマンドでした)",
+    ),
+    "without_model.unanswered": (
+        "summed up without a model: {detail}",
+        "モデルなしで要約しました ({detail})",
+    ),
+    "without_model.no_model": (
+        "summed up without a model: nobody is there to answer",
+        "モデルなしで要約しました (答えるモデルがありません)",
+    ),
+    "without_model.no_room": (
+        "summed up without a model: there is no room for a summary",
+        "モデルなしで要約しました (要約を入れる余地がありません)",
+    ),
+    "without_model.no_room_to_ask": (
+        "summed up without a model: there is no room to ask in",
+        "モデルなしで要約しました (モデルに頼むだけの余地がありません)",
+    ),
 }
-"""Why something was folded, by the words of the pass that folded it."""
-
-_ALONE = "summed up without a model: "
+"""English and Japanese, by the code of the reason."""
 
 
-def folded(what: str, why: str, lang: str) -> tuple[str, str]:
-    """What a fold stands for and why it was made; the words of a pass that is not ours stay as they are."""
+def folded(what: str, why: str, lang: str, detail: str = "") -> tuple[str, str]:
+    """Return the subject and the reason of a fold. A reason without an entry is shown as it is: that of a pass of
+    another package, or one stored by an older version."""
+    english, japanese = REASONS.get(why, ("{why}", "{why}"))
+    why = (japanese if lang == "ja" else english).format(why=why, detail=detail)
     if lang != "ja":
         return what, why
     if found := _BEFORE.fullmatch(what):
@@ -54,6 +91,4 @@ def folded(what: str, why: str, lang: str) -> tuple[str, str]:
         what = f"{found[1]} の引数 {found[2]}"
     elif found := _RESULT.fullmatch(what):
         what = f"{found[1]} の結果"
-    if why.startswith(_ALONE):
-        why = f"モデルなしで要約しました ({why.removeprefix(_ALONE)})"
-    return FOLDED.get(what, what), REASONS.get(why, why)
+    return FOLDED.get(what, what), why

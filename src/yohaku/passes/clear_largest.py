@@ -25,7 +25,7 @@ def clear(*where: str, keep: float = 0.25, least: float = 0.1) -> Pass:
         for piece in sorted(old, key=lambda piece: -piece.weight):
             if saved >= room.excess:
                 break
-            fold = fold_whole(piece, room, "old and big", rules)
+            fold = fold_whole(piece, room, "old_and_big", rules)
             if fold.after < fold.before:
                 folds.append(fold)
                 saved += fold.before - fold.after

@@ -45,4 +45,4 @@ def _one_of(tool: str, named: list[frozenset[str]]) -> bool:
 def _cleared(piece: Piece, room: PassContext) -> Stub:
     ref = ref_of(piece.original)
     text = f"[Old tool result content cleared; ref={ref}]"
-    return Stub(piece.key, piece.slot, text, ref, piece.what, "old result", piece.weight, room.meter.count(text))
+    return Stub(piece.key, piece.slot, text, ref, piece.what, "old_result", piece.weight, room.meter.count(text))

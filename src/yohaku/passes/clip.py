@@ -22,7 +22,7 @@ def clip_results(over: float = 1 / 16, to: float = 1 / 64) -> Pass:
         weights = [piece.weight for piece in found]
         cap = max(level(weights, sum(weights) - room.excess), int(limit * to), 4 * SMALL)
         return [
-            fold_part(piece, room, "outsized result", cap, head=1 if is_reader(piece.tool) else 0.6)
+            fold_part(piece, room, "outsized_result", cap, head=1 if is_reader(piece.tool) else 0.6)
             for piece in found
             if piece.weight > cap
         ]

@@ -244,7 +244,7 @@ class _Draft:
 def _write(told: _Draft, cut: Cut, removed: int, lines: list[str]) -> Generator[Effect, str, Gist]:
     view, room, hidden, ref, rules, share = told.view, told.room, told.hidden, told.ref, told.rules, told.share
     count = room.meter.count
-    text, why = told.text, "the window is full"
+    text, why, detail = told.text, "window_full", ""
     if room.wish.model and share >= 2 * SMALL:
         said = list(read_utterances(hidden))
         order = SummaryRequest("summary", share, words=room.wish.words, rules=rules, japanese=_is_japanese(view))
@@ -256,9 +256,9 @@ def _write(told: _Draft, cut: Cut, removed: int, lines: list[str]) -> Generator[
             dropped = write_appendix(hidden, "\n".join([text, *lines]), appendix_tokens(room.budget.limit), count)
             text = "\n".join([text, *dropped])
         else:
-            why = f"summed up without a model: {found.reason}"
+            why, detail = f"without_model.{found.code}", found.detail
     text = "\n".join([text or write_opening(hidden, ref, rules), *lines])
-    gist = Gist(view.key_at(cut), text, ref, before(cut, hidden), why, removed, 0)
+    gist = Gist(view.key_at(cut), text, ref, before(cut, hidden), why, removed, 0, detail=detail)
     return replace(gist, after=room.weigher.turn(gist.turn))
 
 

@@ -47,4 +47,4 @@ def by_lines(piece: Piece, room: PassContext, spans: list[Span]) -> Stub:
     title = f"[{piece.what} folded: {len({span.line for span in spans}):,} of {lines}; ref={ref}]"
     text = "\n".join([title, *render_spans(piece.original, spans)])
     weight = room.meter.count(text)
-    return Stub(piece.key, piece.slot, text, ref, piece.what, "old: the lines that name most", piece.weight, weight)
+    return Stub(piece.key, piece.slot, text, ref, piece.what, "old_lines", piece.weight, weight)

@@ -102,7 +102,7 @@ def _gist(view: View, room: PassContext, cut: Cut, removed: int, share: int) -> 
     rules = _within(find_standing_rules(hidden, then=view.history.turns[cut.turn :]), _spare(room, removed), room.meter)
     text = notice(hidden, ref, room.meter, share, rules)
     weight = room.weigher.entries((Text(text),))
-    return Gist(view.key_at(cut), text, ref, before(cut, hidden), "the window is full", removed, weight)
+    return Gist(view.key_at(cut), text, ref, before(cut, hidden), "window_full", removed, weight)
 
 
 def before(cut: Cut, hidden: tuple[Turn, ...]) -> str:

@@ -15,7 +15,7 @@ from yohaku.core.model import Step, Text
 from yohaku.core.thoughts import over, spare
 from yohaku.passes.pieces import size_of
 
-WHY = "thought in a turn that is over"
+WHY = "finished_thought"
 
 SPOKEN = re.compile(r"\s*(<think>.*?</think>)(?:[ \t]*\r?\n)*", re.DOTALL)
 """A thought at the beginning of a text, as plain chat servers pass it on from a local model."""

@@ -29,7 +29,7 @@ def trim(most: int | None = None) -> Pass:
             ref = ref_of(piece.original)
             text = f"[tool output trimmed; ref={ref}]"
             stub = Stub(
-                piece.key, piece.slot, text, ref, piece.what, "tool outputs over their budget", piece.weight,
+                piece.key, piece.slot, text, ref, piece.what, "tool_output_budget", piece.weight,
                 room.meter.count(text),
             )  # fmt: skip
             if stub.after < stub.before:

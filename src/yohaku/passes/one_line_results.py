@@ -18,7 +18,7 @@ from yohaku.core.folds import Fold, Stub, View, ref_of
 from yohaku.core.model import Step, ToolUse
 from yohaku.passes.pieces import Piece, fold_whole, many, pieces
 
-WHY = "read once"
+WHY = "read_once"
 SHORT = 80
 """Characters of a command, path or pattern in a line."""
 

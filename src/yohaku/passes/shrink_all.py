@@ -27,7 +27,7 @@ def squeeze(prompts: bool = True) -> Pass:
         # for rules the limit is near enough
         caps = sparing(weights, floors, allowed) or sparing(weights, floors, free) or [cap] * len(found)
         return [
-            fold_part(piece, room, "over the limit", most, rules=rules)
+            fold_part(piece, room, "over_limit", most, rules=rules)
             for piece, most in zip(found, caps, strict=True)
             if piece.weight > most
         ]

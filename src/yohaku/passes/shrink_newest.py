@@ -27,6 +27,6 @@ def newest(share: float = 0.2) -> Pass:
         cap = level(weights, int(max(left, free * share)))
         if cap <= 2 * SMALL:
             return []  # too many of them, or no room: all that is visible has to give way
-        return [fold_part(piece, room, "over the limit", cap) for piece in found if piece.weight > cap]
+        return [fold_part(piece, room, "over_limit", cap) for piece in found if piece.weight > cap]
 
     return propose

@@ -155,9 +155,9 @@ def _is_worthwhile(saved: int, room: PassContext, least: float) -> bool:
 def _write_gist(view: View, room: PassContext, plan: _Plan, window: int, ack: str) -> Generator[Question, str, Gist]:
     hidden, order, count = view.hidden(plan.cut), plan.order, room.meter.count
     ref = ref_told(hidden)
-    found: Accepted | Rejected = Rejected("there is no room for a summary")
+    found: Accepted | Rejected = Rejected("no_room")
     if not room.wish.model:
-        found = Rejected("nobody is there to answer")
+        found = Rejected("no_model")
     elif order.limit >= 2 * SMALL:
         tokens = int((window or room.budget.window) * 0.95) - order.limit
         said = list(read_utterances(hidden))
@@ -170,11 +170,12 @@ def _write_gist(view: View, room: PassContext, plan: _Plan, window: int, ack: st
         summed = SUMMED_JA if order.japanese else SUMMED
         text = f"{notice(hidden, ref, room.meter, 0)}{rules}\n{summed}\n{found.whole}"
         text = "\n".join([text, *write_appendix(hidden, text, _appendix_tokens(text, room, plan), count)])
-        why = BY_MODEL
+        why, detail = BY_MODEL, ""
     else:
         text = _gist_without_model(hidden, ref, plan, room)
-        why = f"summed up without a model: {found.reason}"
-    fold = Gist(view.key_at(plan.cut), text, ref, before(plan.cut, hidden), why, plan.removed, 0, ack=ack)
+        why, detail = f"without_model.{found.code}", found.detail
+    what = before(plan.cut, hidden)
+    fold = Gist(view.key_at(plan.cut), text, ref, what, why, plan.removed, 0, ack=ack, detail=detail)
     return replace(fold, after=room.weigher.turn(fold.turn))
 
 

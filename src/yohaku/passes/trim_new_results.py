@@ -15,7 +15,7 @@ from yohaku.core.model import Step, ToolUse
 from yohaku.passes.pieces import Piece, fold_part, pieces
 
 READS = frozenset("read cat view open get fetch show load".split())
-ARRIVED = "cut as it arrived"
+ARRIVED = "cut_on_arrival"
 """Why the newest step may be touched: it never was shown otherwise, so no prompt cache breaks."""
 
 SPLIT = {"full": 0.0, "on": 0.5, "when needed": 1.0}

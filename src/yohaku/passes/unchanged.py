@@ -20,7 +20,7 @@ from yohaku.passes.drop_superseded import (
 )
 from yohaku.passes.pieces import SMALL, many
 
-WHY = "unchanged on disk"
+WHY = "unchanged_on_disk"
 
 
 def unchanged(most: int = 20, keep: float = 0.25, least: float = 0.02) -> Pass:

@@ -216,8 +216,11 @@ def told(folds: Iterable[Fold], shown: tuple[list[str], list[str]]) -> str:
 
 def row_of(facts: dict[str, Any], name: str, folds: Iterable[Fold], at: float) -> str:
     """What is recorded of a folding: the folds made now, not all that stand, so that rows do not grow with them."""
-    made = [
-        {**{field: getattr(fold, field) for field in FIELDS}, **({"slot": fold.slot} if isinstance(fold, Stub) else {})}
-        for fold in folds
-    ]
-    return json.dumps({"at": int(at), "id": name, **facts, "folds": made})
+    return json.dumps({"at": int(at), "id": name, **facts, "folds": [_fold_row(fold) for fold in folds]})
+
+
+def _fold_row(fold: Fold) -> dict[str, Any]:
+    row = {name: getattr(fold, name) for name in FIELDS}
+    if isinstance(fold, Stub):
+        return {**row, "slot": fold.slot}
+    return {**row, "detail": fold.detail} if fold.detail else row

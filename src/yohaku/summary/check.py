@@ -46,8 +46,27 @@ class Accepted:
 class Rejected:
     """An answer that may not."""
 
-    reason: str
-    """In words that can be said to the model."""
+    code: str
+    detail: str = ""
+    """Message of the error, where no answer came."""
+
+    @property
+    def reason(self) -> str:
+        """In words for the model, which may try again."""
+        return self.detail or REASONS[self.code]
+
+
+REASONS = {
+    "far_too_long": "it was far too long",
+    "too_long": "it was too long",
+    "off_task": "it did not do what was asked",
+    "empty": "it had no content",
+    "unfounded": "most of it named files, numbers or commands that are not in the record",
+    "unanswered": "no answer came",
+    "no_model": "nobody is there to answer",
+    "no_room": "there is no room for a summary",
+    "no_room_to_ask": "there is no room to ask in",
+}
 
 
 class Evidence(NamedTuple):
@@ -71,15 +90,15 @@ def check_answer(
     answer: str, kind: str, evidence: Evidence, tokens: int, count: Callable[[str], int]
 ) -> Accepted | Rejected:
     if len(answer) > 24 * tokens + 20_000:
-        return Rejected("it was far too long")
+        return Rejected("far_too_long")
     text = _strip_fences(CONTROL.sub("", _strip_thoughts(answer)))
     if REFUSAL.match(text) and len(text) < 600:
-        return Rejected("it did not do what was asked")
+        return Rejected("off_task")
     fields = _read_snapshot(text) if kind == "snapshot" else _read_summary(text)
     seen: Seen = {}  # what is retained need not be said again; each field of a snapshot is for itself
     cleaned = {name: _clean_field(field, seen if kind == "summary" else {}) for name, field in fields.items()}
     if sum(map(count_substance, cleaned.values())) < MIN_SUBSTANCE:
-        return Rejected("it had no content")
+        return Rejected("empty")
     if count(answer) > 0.9 * tokens and not text.endswith((">", "}")):  # it breaks off, in the last of its fields
         last = next(reversed(cleaned))
         cleaned[last] = _drop_broken_end(cleaned[last])
@@ -88,7 +107,7 @@ def check_answer(
     units = sum(units for _, units, _ in checked.values())
     dropped = sum(dropped for _, _, dropped in checked.values())
     if 2 * dropped > units or sum(map(count_substance, kept.values())) < MIN_SUBSTANCE:
-        return Rejected("most of it named files, numbers or commands that are not in the record")
+        return Rejected("unfounded")
     return _fit_tokens(kept, kind, dropped, tokens, count)
 
 
@@ -99,14 +118,14 @@ def _fit_tokens(
     found = _assemble(kept, kind, dropped)
     weight = count(found.whole)
     if weight > 1.25 * tokens:
-        return Rejected("it was too long")
+        return Rejected("too_long")
     while weight > tokens:
         last = next(reversed(kept))
         lines = kept[last].split("\n")
         left = "\n".join(lines[: -max(1, len(lines) // 10)])
         kept = {name: left if name == last else field for name, field in kept.items() if name != last or left}
         if sum(map(count_substance, kept.values())) < MIN_SUBSTANCE:
-            return Rejected("it was too long")
+            return Rejected("too_long")
         found = _assemble(kept, kind, dropped)
         weight = count(found.whole)
     return found

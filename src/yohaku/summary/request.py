@@ -23,8 +23,8 @@ from yohaku.summary.prompts.snapshot import SNAPSHOT
 from yohaku.summary.prompts.summary import SUMMARY
 from yohaku.summary.transcript_text import Utterance, cut_middle_to_tokens, split_stretches
 
-BY_MODEL = "summed up by a model"
-"""Why a gist is what it is, where an answer passed."""
+BY_MODEL = "by_model"
+"""Reason of a gist that a model wrote."""
 Kind: TypeAlias = Literal["summary", "snapshot"]
 Count: TypeAlias = Callable[[str], int]
 
@@ -115,7 +115,7 @@ def ask_for_summary(
     """
     room = tokens - count(build_question(order, "").text) - REPAIR_TOKENS
     if room < MIN_RECORD_TOKENS:
-        return Rejected("there is no room to ask in")
+        return Rejected("no_room_to_ask")
     records = split_stretches(said, room, count)
     part = order if len(records) == 1 else replace(order, limit=min(order.limit, room // len(records)))
     answers: list[Accepted] = []
@@ -127,14 +127,14 @@ def ask_for_summary(
                 return found
             answers.append(found)
     except Unanswered as nobody:
-        return Rejected(str(nobody) or "nobody answered")
+        return Rejected("unanswered", str(nobody) or "nobody answered")
     if len(answers) == 1:
         return answers[0]
     notes = cut_middle_to_tokens("\n\n".join(answer.whole for answer in answers), room, count)
     try:
         found, _ = yield from _ask_twice(order, notes, evidence, count, again, merge=True)
     except Unanswered:
-        found = Rejected("nobody merged the answers")
+        found = Rejected("unanswered")
     return found if isinstance(found, Accepted) else _join_answers(answers, order.limit, count)
 
 

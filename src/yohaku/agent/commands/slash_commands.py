@@ -145,7 +145,7 @@ async def _why(desk: CommandContext, ref: str) -> CommandResult:
 
 
 def _row(fold: Fold, lang: str) -> str:
-    what, why = in_words(fold.what, fold.why, lang)
+    what, why = in_words(fold.what, fold.why, lang, getattr(fold, "detail", ""))
     return say("why_row", lang, before=fold.before, after=fold.after, what=what, why=why, ref=fold.ref)
 
 
