@@ -365,7 +365,7 @@ summary_directives = ["Name every file.", "数字は残すこと。"]
 
 [recipes.quick]
 rungs = [
-    {level = "hot", pass = "clear", args = ["result"], options = {keep = 0.2}, goal = 0.5},
+    {level = "hot", pass = "clear_largest", args = ["result"], options = {keep = 0.2}, goal = 0.5},
     {level = "full", pass = "passes_of_hana:nothing", options = {share = 0.5}},
 ]
 """
@@ -465,7 +465,7 @@ def test_an_unknown_recipe_is_told_with_those_there_are(tmp_path: Path) -> None:
 
 
 def test_reading_settings_loads_no_recipes_unless_there_are_some() -> None:
-    code = "import sys; from yohaku import settings; settings.read({'HOME': '/nowhere'}); print(sorted(sys.modules))"
+    code = "import sys; from yohaku.config import settings; settings.read({'HOME': '/'}); print(sorted(sys.modules))"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert "yohaku.config.settings" in loaded and "yohaku.recipes.auto" not in loaded
 

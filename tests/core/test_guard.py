@@ -132,7 +132,7 @@ def test_no_model_is_asked_for_a_gist_that_may_not_stand() -> None:
             effects.append(type(next(questions)).__name__)
     except StopIteration as stop:
         assert stop.value.folds == ()
-    assert effects == ["Folding"]
+    assert effects == ["FoldStarting"]
 
 
 # Pinned

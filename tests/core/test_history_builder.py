@@ -285,8 +285,8 @@ def test_system_and_tools_are_no_part_of_a_key() -> None:
 
 def test_keys_are_the_same_in_every_process() -> None:
     code = (
-        "from yohaku.core.model import *; from yohaku.core.scribe import history_of; "
-        "use = Use(Call('1', 'bash', '{\"a\":1,\"b\":2}'), Result((Text('out'),))); "
+        "from yohaku.core.model import *; from yohaku.core.history_builder import history_of; "
+        "use = ToolUse(Call('1', 'bash', '{\"a\":1,\"b\":2}'), Result((Text('out'),))); "
         "turn = history_of([Turn((Text('go'),), (Step((Text('look'), use)),))]).turns[0]; "
         "print(turn.key, turn.steps[0].key)"
     )

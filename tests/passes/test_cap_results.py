@@ -10,7 +10,7 @@ from yohaku.core.folds import Stub, View, ref_of
 from yohaku.core.history_builder import history_of
 from yohaku.core.model import Call, Result, Step, Text, ToolUse, Turn
 from yohaku.core.weigh import Weigher
-from yohaku.passes.cap_results import capped, seen
+from yohaku.passes.cap_results import cap_results, seen
 from yohaku.testing import ByteMeter
 
 METER = ByteMeter()
@@ -23,7 +23,7 @@ def view(*results: str) -> View:
 
 def proposed(v: View, window: int = 1_000_000, **options: int) -> list[Stub]:
     weigher = Weigher(METER)
-    found = capped(**options)(v, PassContext(Budget.of(window), weigher, weigher.ledger(v.shown), 0))
+    found = cap_results(**options)(v, PassContext(Budget.of(window), weigher, weigher.ledger(v.shown), 0))
     assert isinstance(found, list)
     return [fold for fold in found if isinstance(fold, Stub)]
 

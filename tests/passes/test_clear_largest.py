@@ -6,8 +6,8 @@ from yohaku.core.folds import Fold, Slot, Stub, View
 from yohaku.core.history_builder import history_of
 from yohaku.core.model import Call, Result, Step, Text, ToolUse, Turn
 from yohaku.core.weigh import Weigher
-from yohaku.passes.clear_largest import clear
-from yohaku.passes.clip import clip_results
+from yohaku.passes.cap_results import cap_results
+from yohaku.passes.clear_largest import clear_largest
 from yohaku.testing import ByteMeter
 
 METER = ByteMeter()
@@ -25,7 +25,7 @@ def view(*sizes: int) -> View:
 
 
 def proposed(view: View, limit: int, goal: int, *where: str, keep: float = 0.25, least: float = 0.1) -> list[Fold]:
-    found = clear(*(where or ("result",)), keep=keep, least=least)(view, room(view, limit, goal))
+    found = clear_largest(*(where or ("result",)), keep=keep, least=least)(view, room(view, limit, goal))
     assert isinstance(found, list)
     return found
 
@@ -91,7 +91,7 @@ def test_only_the_kinds_asked_for_are_cleared() -> None:
 
 def test_what_was_clipped_may_be_cleared_later_and_opens_to_the_same_original() -> None:
     v = view(5_000, 10)
-    clipped = clip_results()(v, room(v, 10_000, 100))
+    clipped = cap_results(most=1_000)(v, room(v, 10_000, 100))
     assert isinstance(clipped, list) and len(clipped) == 1
     again = v.with_(clipped)
     (fold,) = proposed(again, limit=1_000, goal=100, keep=0, least=0)

@@ -8,7 +8,7 @@ from yohaku.core.folds import Stub, View, ref_of
 from yohaku.core.history_builder import history_of
 from yohaku.core.model import Call, Result, Step, Text, ToolUse, Turn
 from yohaku.core.weigh import Weigher
-from yohaku.passes.clear_old_results import clear_old
+from yohaku.passes.clear_old_results import clear_old_results
 from yohaku.testing import ByteMeter
 
 METER = ByteMeter()
@@ -24,7 +24,7 @@ def view(*results: tuple[str, int]) -> View:
 
 def cleared(v: View, window: int = 200_000) -> list[Stub]:
     weigher = Weigher(METER)
-    found = clear_old()(v, PassContext(Budget.of(window), weigher, weigher.ledger(v.shown), 0))
+    found = clear_old_results()(v, PassContext(Budget.of(window), weigher, weigher.ledger(v.shown), 0))
     assert isinstance(found, list)
     return [fold for fold in found if isinstance(fold, Stub)]
 

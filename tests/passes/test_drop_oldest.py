@@ -6,7 +6,7 @@ from yohaku.core.folds import Cut, Fold, Gist, View, ref_of, told
 from yohaku.core.history_builder import history_of
 from yohaku.core.model import Call, History, Opaque, Result, Step, Text, ToolUse, Turn
 from yohaku.core.weigh import Weigher
-from yohaku.passes.drop_oldest import notice, slide
+from yohaku.passes.drop_oldest import drop_oldest, notice
 from yohaku.testing import ByteMeter
 
 METER = ByteMeter()
@@ -33,7 +33,7 @@ def history(*turns: int, size: int = 100) -> History:
 
 
 def proposed(view: View, limit: int, goal: int, **how: object) -> list[Fold]:
-    found = slide(**how)(view, room(view, limit, goal))  # type: ignore[arg-type]
+    found = drop_oldest(**how)(view, room(view, limit, goal))  # type: ignore[arg-type]
     assert isinstance(found, list)
     return found
 

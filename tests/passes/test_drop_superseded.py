@@ -12,8 +12,8 @@ from yohaku.core.folds import Slot, Stub, View, ref_of
 from yohaku.core.history_builder import history_of
 from yohaku.core.model import Call, History, Result, Step, Text, ToolUse, Turn
 from yohaku.core.weigh import Weigher
-from yohaku.passes.clear_largest import clear
-from yohaku.passes.drop_superseded import file_lines, supersede
+from yohaku.passes.clear_largest import clear_largest
+from yohaku.passes.drop_superseded import drop_superseded, file_lines
 from yohaku.testing import ByteMeter, histories
 
 METER = ByteMeter()
@@ -41,7 +41,7 @@ def room(v: View, limit: int = 100_000) -> PassContext:
 
 
 def proposed(v: View, limit: int = 100_000, least: float = 0) -> list[Stub]:
-    found = supersede(least)(v, room(v, limit))
+    found = drop_superseded(least)(v, room(v, limit))
     assert isinstance(found, list)
     return [fold for fold in found if isinstance(fold, Stub)]
 
@@ -145,7 +145,7 @@ def test_a_read_that_failed_supersedes_nothing() -> None:
 
 def test_what_is_folded_already_supersedes_nothing() -> None:
     v = view(read(code(1, 30)), read(code(1, 40)))
-    cleared = clear("result", keep=0, least=0)(v, room(v, 100))
+    cleared = clear_largest("result", keep=0, least=0)(v, room(v, 100))
     assert isinstance(cleared, list)
     (newer,) = [stub for stub in cleared if stub.before == len(code(1, 40))]
     assert len(proposed(v)) == 1

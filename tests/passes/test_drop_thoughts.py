@@ -21,7 +21,7 @@ from yohaku.core.pins import Pin, find
 from yohaku.core.shape import shape
 from yohaku.core.weigh import Weigher, weigh
 from yohaku.messages.folds import folded
-from yohaku.passes.drop_thoughts import WHY, thoughts
+from yohaku.passes.drop_thoughts import WHY, drop_thoughts
 from yohaku.recipes.auto import RECIPES
 from yohaku.session.driver import drive
 from yohaku.session.session import Session
@@ -43,7 +43,7 @@ def room(view: View, meter: Meter = METER) -> PassContext:
 
 
 def proposed(view: View, meter: Meter = METER) -> list[Stub]:
-    found = thoughts()(view, room(view, meter))
+    found = drop_thoughts()(view, room(view, meter))
     assert isinstance(found, list)
     return [fold for fold in found if isinstance(fold, Stub)]
 

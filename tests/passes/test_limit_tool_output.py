@@ -8,7 +8,7 @@ from yohaku.core.folds import Stub, View, ref_of
 from yohaku.core.history_builder import history_of
 from yohaku.core.model import Call, Result, Step, Text, ToolUse, Turn
 from yohaku.core.weigh import Weigher
-from yohaku.passes.limit_tool_output import context_budget, trim
+from yohaku.passes.limit_tool_output import context_budget, limit_tool_output
 from yohaku.testing import ByteMeter
 
 METER = ByteMeter()
@@ -24,7 +24,7 @@ def view(*sizes: int) -> View:
 
 def trimmed(v: View, most: int | None = None, window: int = 8_192) -> list[Stub]:
     weigher = Weigher(METER)
-    found = trim(most)(v, PassContext(Budget.of(window), weigher, weigher.ledger(v.shown), 0))
+    found = limit_tool_output(most)(v, PassContext(Budget.of(window), weigher, weigher.ledger(v.shown), 0))
     assert isinstance(found, list)
     return [fold for fold in found if isinstance(fold, Stub)]
 

@@ -10,7 +10,7 @@ from yohaku.core.folds import Stub, View, ref_of
 from yohaku.core.history_builder import history_of
 from yohaku.core.model import Call, Opaque, Part, Result, Step, Text, ToolUse, Turn
 from yohaku.core.weigh import Weigher
-from yohaku.passes.one_line_results import line, once
+from yohaku.passes.one_line_results import line, one_line_results
 from yohaku.testing import PNG, ByteMeter
 
 METER = ByteMeter()
@@ -27,7 +27,7 @@ def view(*uses: ToolUse) -> View:
 
 def proposed(v: View, window: int, keep: int = 1) -> list[Stub]:
     weigher = Weigher(METER)
-    found = once(keep)(v, PassContext(Budget.of(window), weigher, weigher.ledger(v.shown), 0))
+    found = one_line_results(keep)(v, PassContext(Budget.of(window), weigher, weigher.ledger(v.shown), 0))
     assert isinstance(found, list)
     return [fold for fold in found if isinstance(fold, Stub)]
 

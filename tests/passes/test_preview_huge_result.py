@@ -8,7 +8,7 @@ from yohaku.core.folds import Stub, View
 from yohaku.core.history_builder import history_of
 from yohaku.core.model import Call, Result, Step, Text, ToolUse, Turn
 from yohaku.core.weigh import Weigher
-from yohaku.passes.preview_huge_result import preview
+from yohaku.passes.preview_huge_result import preview_huge_result
 from yohaku.testing import ByteMeter
 
 METER = ByteMeter()
@@ -21,7 +21,7 @@ def view(size: int) -> View:
 
 def previewed(v: View, window: int) -> list[Stub]:
     weigher = Weigher(METER)
-    found = preview()(v, PassContext(Budget.of(window), weigher, weigher.ledger(v.shown), 0))
+    found = preview_huge_result()(v, PassContext(Budget.of(window), weigher, weigher.ledger(v.shown), 0))
     assert isinstance(found, list)
     return [fold for fold in found if isinstance(fold, Stub)]
 

@@ -9,8 +9,8 @@ from yohaku.core.folds import Fold, Gist, View
 from yohaku.core.history_builder import history_of
 from yohaku.core.model import Call, Result, Step, Text, ToolUse, Turn
 from yohaku.core.weigh import Weigher
-from yohaku.passes.drop_oldest import slide
-from yohaku.passes.restore_files import find_recent, restored
+from yohaku.passes.drop_oldest import drop_oldest
+from yohaku.passes.restore_files import restore_files
 from yohaku.testing import ByteMeter
 
 METER = ByteMeter()
@@ -33,7 +33,7 @@ def restoring(v: View, disk: Mapping[str, str], *, limit: int, goal: int, **opti
     """The gist with what came back, and what was looked at."""
     weigher = Weigher(METER)
     room = PassContext(Budget(limit, 0), weigher, weigher.ledger(v.shown), goal)
-    asking = restored(slide(by="turns", asked=0, least=0), **options)(v, room)
+    asking = restore_files(drop_oldest(by="turns", asked=0, least=0), **options)(v, room)
     assert not isinstance(asking, list)
     folds, looked = drive(asking, disk)
     (gist,) = folds
@@ -104,12 +104,16 @@ def test_where_nobody_can_look_the_gist_stays_as_it_was() -> None:
 def test_what_can_still_be_seen_does_not_come_back() -> None:
     turns = [Turn((Text("go"),), (read(1, "a.py"), read(2, "b.py"))), Turn((Text("on"),), (read(3, "a.py"),))]
     v = View(history_of(turns))
-    (gist,) = slide(by="turns")(v, PassContext(Budget(900, 0), Weigher(METER), Weigher(METER).ledger(v.shown), 600))
+    (gist,) = drop_oldest(by="turns")(
+        v, PassContext(Budget(900, 0), Weigher(METER), Weigher(METER).ledger(v.shown), 600)
+    )
     assert [file.path for file in find_recent(v.with_([gist]), 5)] == ["b.py"]
 
 
 def test_nothing_comes_back_where_nothing_was_folded() -> None:
     v = view(read(1, "a.py"))
     weigher = Weigher(METER)
-    asking = restored(lambda view, room: [])(v, PassContext(Budget(9_000, 0), weigher, weigher.ledger(v.shown), 8_000))
+    asking = restore_files(lambda view, room: [])(
+        v, PassContext(Budget(9_000, 0), weigher, weigher.ledger(v.shown), 8_000)
+    )
     assert not isinstance(asking, list) and drive(asking, {}) == ([], [])

@@ -9,7 +9,7 @@ from yohaku.core.folds import Fold, View
 from yohaku.core.history_builder import history_of
 from yohaku.core.model import Call, Opaque, Result, Step, Text, ToolUse, Turn
 from yohaku.core.weigh import Weigher
-from yohaku.passes.shrink_all import level, squeeze
+from yohaku.passes.shrink_all import level, shrink_all
 from yohaku.testing import PNG, ByteMeter
 
 METER = ByteMeter()
@@ -30,7 +30,7 @@ def view(prompt: int, *sizes: int) -> View:
 
 
 def proposed(view: View, goal: int, prompts: bool = True) -> list[Fold]:
-    found = squeeze(prompts)(view, room(view, goal))
+    found = shrink_all(prompts)(view, room(view, goal))
     assert isinstance(found, list)
     return found
 

@@ -6,7 +6,7 @@ from yohaku.core.folds import Fold, View
 from yohaku.core.history_builder import history_of
 from yohaku.core.model import Call, Result, Step, Text, ToolUse, Turn
 from yohaku.core.weigh import Weigher
-from yohaku.passes.shrink_newest import newest
+from yohaku.passes.shrink_newest import shrink_newest
 from yohaku.testing import ByteMeter
 
 LIMIT = 10_000
@@ -31,7 +31,7 @@ def view(*steps: Step, prompt: int = 100) -> View:
 
 
 def proposed(view: View, share: float = 0.2) -> list[Fold]:
-    found = newest(share)(view, room(view))
+    found = shrink_newest(share)(view, room(view))
     assert isinstance(found, list)
     return found
 

@@ -10,7 +10,7 @@ from yohaku.core.folds import Stub, View
 from yohaku.core.history_builder import history_of
 from yohaku.core.model import Call, Result, Step, Text, ToolUse, Turn
 from yohaku.core.weigh import Weigher
-from yohaku.passes.trim_new_results import ARRIVED, arrive, read_whole
+from yohaku.passes.trim_new_results import ARRIVED, read_whole, trim_new_results
 from yohaku.testing import ByteMeter
 
 METER = ByteMeter()
@@ -31,7 +31,7 @@ def view(*uses: ToolUse, before: int = 0) -> View:
 
 def arrived(v: View, window: int) -> list[Stub]:
     weigher = Weigher(METER)
-    found = arrive()(v, PassContext(Budget.of(window), weigher, weigher.ledger(v.shown), 0))
+    found = trim_new_results()(v, PassContext(Budget.of(window), weigher, weigher.ledger(v.shown), 0))
     assert isinstance(found, list)
     return [fold for fold in found if isinstance(fold, Stub)]
 

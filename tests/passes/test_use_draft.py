@@ -8,7 +8,7 @@ from yohaku.core.folds import Fold, Gist, View
 from yohaku.core.history_builder import history_of
 from yohaku.core.model import History, Step, Text, Turn
 from yohaku.core.weigh import Weigher
-from yohaku.passes.use_draft import drafted
+from yohaku.passes.use_draft import use_draft
 from yohaku.testing import ByteMeter
 
 METER = ByteMeter()
@@ -26,7 +26,7 @@ def gist(view: View, turn: int, text: str = "What came before.") -> Gist:
 def proposed(view: View, *drafts: Gist, words: str = "") -> list[Fold]:
     weigher = Weigher(METER)
     wish = PlanOptions(drafts={draft.key: draft for draft in drafts}, words=words)
-    found = drafted()(view, PassContext(Budget(LIMIT, 0), weigher, weigher.ledger(view.shown), LIMIT * 6 // 10, wish))
+    found = use_draft()(view, PassContext(Budget(LIMIT, 0), weigher, weigher.ledger(view.shown), LIMIT * 6 // 10, wish))
     assert isinstance(found, list)
     return found
 

@@ -18,7 +18,7 @@ from yohaku.recipes.from_config import PASSES, recipe_of
 from yohaku.session.driver import drive
 from yohaku.testing import ByteMeter
 
-CLEARING = {"level": "full", "pass": "clear", "args": ["result"], "options": {"keep": 0.3}, "goal": "warm"}
+CLEARING = {"level": "full", "pass": "clear_largest", "args": ["result"], "options": {"keep": 0.3}, "goal": "warm"}
 
 
 def mine(*rungs: object, **more: object) -> dict[str, Any]:
@@ -33,7 +33,7 @@ def nothing(share: float = 1.0) -> Pass:
 
 
 def test_a_recipe_is_made_from_a_table() -> None:
-    sliding = {"level": 0.95, "pass": "slide", "goal": 0.5, "pays": True, "quiet": True}
+    sliding = {"level": 0.95, "pass": "drop_oldest", "goal": 0.5, "pays": True, "quiet": True}
     recipe = recipe_of("mine", mine(CLEARING, sliding))
     assert recipe.name == "mine"
     assert [(rung.level, rung.goal, rung.pays, rung.quiet) for rung in recipe.rungs[:2]] == [
@@ -74,7 +74,7 @@ def test_a_document_is_followed_with_other_settings() -> None:  # K1, O7
 LEVELS = "is none of calm, warm, hot, full, over, nor a share of the limit from 0 to 1"
 RUNGS = "give it rungs, a list of tables, or the name of another recipe as like"
 KEYS = "take level, pass, args, options, goal, pays, last, quiet"
-TABLE = 'must be a table such as {level = "full", pass = "clear"}'
+TABLE = 'must be a table such as {level = "full", pass = "clear_largest"}'
 ODD_METHOD = {"like": "chat", "options": {"method": "b"}}
 ODD_RATIO = {"like": "cache", "options": {"threshold_ratio": 80}}
 
@@ -86,7 +86,7 @@ ODD_RATIO = {"like": "cache", "options": {"threshold_ratio": 80}}
         ({"rungs": []}, f"recipe 'mine': {RUNGS}"),
         ({"rung": []}, "recipe 'mine': unknown 'rung': take rungs, last_resort"),
         (mine("clear"), f"recipe 'mine', rung 1: {TABLE}, not 'clear'"),
-        (mine({"pass": "clear"}), "recipe 'mine', rung 1: needs a level"),
+        (mine({"pass": "clear_largest"}), "recipe 'mine', rung 1: needs a level"),
         (mine({"level": "full"}), "recipe 'mine', rung 1: needs a pass"),
         (mine(CLEARING, {**CLEARING, "levl": 1}), f"recipe 'mine', rung 2: unknown 'levl': {KEYS}"),
         (mine({**CLEARING, "level": "fulll"}), f"recipe 'mine', rung 1: level 'fulll' {LEVELS}"),
@@ -138,4 +138,10 @@ def test_every_pass_has_its_name_in_the_cookbook() -> None:
         for node in ast.parse(path.read_text("utf-8")).body
         if isinstance(node, ast.FunctionDef) and isinstance(node.returns, ast.Name) and node.returns.id == "Pass"
     }
-    assert {name for name in defined if not name.startswith("_")} == PASSES.keys()
+    assert {name for name in defined if not name.startswith("_")} == set(PASSES)
+
+
+def test_a_pass_may_be_an_argument_of_another() -> None:
+    summed = {"pass": "summarise", "options": {"keep": 0}}
+    recipe = recipe_of("mine", mine({"level": "hot", "pass": "restore_files", "args": [summed]}))
+    assert recipe.rungs[0].propose.__qualname__.startswith("restore_files.")

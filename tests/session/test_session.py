@@ -721,7 +721,7 @@ def test_words_bring_what_they_name_without_a_model_too() -> None:
 
 def test_a_recipe_of_the_config_file_is_known_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "config.toml"
-    file.write_text('[recipes.mine]\nrungs = [{level = 0.5, pass = "clear", args = ["result"], goal = 0.3}]\n')
+    file.write_text('[recipes.mine]\nrungs = [{level = 0.5, pass = "clear_largest", args = ["result"], goal = 0.3}]\n')
     monkeypatch.setenv("YOHAKU_CONFIG", str(file))
     s = session(4_000, recipe="mine")
     assert s.recipe.name == "mine" and first_level("mine") == 5_000

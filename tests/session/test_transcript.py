@@ -215,7 +215,7 @@ def test_a_full_disk_is_said_and_the_next_line_is_fresh(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     script = f"""
         import resource, signal
-        from yohaku.transcript import Transcript
+        from yohaku.session.transcript import Transcript
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         written = Transcript({str(path)!r})
         written.add({{"role": "user", "content": "kept"}})
@@ -331,7 +331,7 @@ def test_after_a_full_disk_the_file_says_what_the_next_call_says_and_no_entry_tw
     path = tmp_path / "a.jsonl"
     script = f"""
         import resource, signal
-        from yohaku.transcript import Transcript
+        from yohaku.session.transcript import Transcript
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 
         def said(*texts):

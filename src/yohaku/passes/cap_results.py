@@ -10,7 +10,7 @@ from yohaku.passes.pieces import many, pieces
 from yohaku.passes.trim_new_results import ARRIVED
 
 
-def capped(most: int = 50 * 1024, line: int = 2_000) -> Pass:
+def cap_results(most: int = 50 * 1024, line: int = 2_000) -> Pass:
     """Lines are cut at `line` characters, the whole at `most` bytes; a view that was cut ends with a note."""
     long = re.compile(rf"([^\n]{{{line}}})[^\n]+")
 

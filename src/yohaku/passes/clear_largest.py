@@ -8,7 +8,7 @@ from yohaku.core.folds import Fold, View
 from yohaku.passes.pieces import Piece, fold_whole, pieces
 
 
-def clear(*where: str, keep: float = 0.25, least: float = 0.1) -> Pass:
+def clear_largest(*where: str, keep: float = 0.25, least: float = 0.1) -> Pass:
     """Pieces of the kinds given become one line each until the goal is met.
 
     The newest are kept, up to `keep` of the goal, and the newest step and prompt always; nothing is done for less

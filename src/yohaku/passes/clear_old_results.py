@@ -12,7 +12,7 @@ from yohaku.passes.pieces import Piece, pieces
 TOOLS = ("bash", "read", "write", "edit", "glob", "grep", "list_dir", "notebook_edit")
 
 
-def clear_old(tools: Iterable[str] = TOOLS, keep: int = 3, over: int = 1_000, least: int = 20_000) -> Pass:
+def clear_old_results(tools: Iterable[str] = TOOLS, keep: int = 3, over: int = 1_000, least: int = 20_000) -> Pass:
     """Results of these tools, but the newest `keep`, that weigh more than `over` tokens each are cleared.
 
     Nothing is done for less than `least` tokens together. Both numbers are for windows of today: they scale down

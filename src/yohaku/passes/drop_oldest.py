@@ -17,7 +17,7 @@ from yohaku.core.model import Opaque, Text, Turn
 from yohaku.passes.pieces import SMALL, clip, many
 
 
-def slide(
+def drop_oldest(
     by: Literal["steps", "turns"] = "steps", newest: bool = False, least: float = 0.1, asked: float = 0.03
 ) -> Pass:
     """Hide as little of the oldest as brings the view down to the goal; `newest` lets go of the newest step as well.

@@ -32,7 +32,7 @@ MAX_NAME_CHARS = 80
 """Characters of a path or command in a stub."""
 
 
-def supersede(least: float = 0.02, newest: int = 200) -> Pass:
+def drop_superseded(least: float = 0.02, newest: int = 200) -> Pass:
     """All that is superseded becomes one line each, whatever the goal: it is free.
 
     Only the `newest` steps are looked at: what is older is the first to go anyway. Nothing is done for less than

@@ -21,7 +21,7 @@ SPOKEN = re.compile(r"\s*(<think>.*?</think>)(?:[ \t]*\r?\n)*", re.DOTALL)
 """A thought at the beginning of a text, as plain chat servers pass it on from a local model."""
 
 
-def thoughts() -> Pass:
+def drop_thoughts() -> Pass:
     """All of them at once: dropping the oldest breaks the prompt cache, after that the others cost nothing more."""
 
     def propose(view: View, room: PassContext) -> list[Fold]:

@@ -13,7 +13,7 @@ def context_budget(window: int, share: float = 0.25, least: int = 20_000, most: 
     return min(max(quarter, min(least, quarter)), most)
 
 
-def trim(most: int | None = None) -> Pass:
+def limit_tool_output(most: int | None = None) -> Pass:
     """Tool outputs over `most` tokens together (by default a function of the window) are trimmed, the oldest first.
 
     Those of the newest step stay, whatever they weigh.

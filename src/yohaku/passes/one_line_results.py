@@ -33,7 +33,7 @@ LANGUAGES = dict(
 )
 
 
-def once(keep: int = 1) -> Pass:
+def one_line_results(keep: int = 1) -> Pass:
     """All results but those of the newest `keep` steps become one line each; in the smallest windows arguments too.
 
     The strategy for the window decides: above 16K nothing is done until there is need.

@@ -149,18 +149,6 @@ STATED = "In it the user said:"
 """What the user laid down is shown word for word, whatever else of a prompt is not."""
 
 
-def fold_bytes(piece: Piece, room: PassContext, why: str, most: int, head: float = 1.0) -> Stub:
-    """As much of a text as takes `most` bytes, its long lines shortened."""
-    assert isinstance(piece.original, str)
-    ref, data = ref_of(piece.original), piece.original.encode("utf-8", "surrogatepass")
-    keep = len(data[:most].decode("utf-8", "ignore"))
-    text = _clipped(piece.original, keep, ref, head)
-    while keep and len(text.encode("utf-8", "surrogatepass")) > most:
-        keep = int(keep * 0.95)
-        text = _clipped(piece.original, keep, ref, head)
-    return _stub(piece, text, ref, room, why)
-
-
 def _stub(piece: Piece, text: str, ref: str, room: PassContext, why: str) -> Stub:
     return Stub(piece.key, piece.slot, text, ref, piece.what, why, piece.weight, room.meter.count(text))
 

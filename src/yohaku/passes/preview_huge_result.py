@@ -8,7 +8,7 @@ from yohaku.passes.pieces import Piece, many, pieces
 from yohaku.passes.trim_new_results import ARRIVED
 
 
-def preview(over: int = 40_000, shown: int = 2_000) -> Pass:
+def preview_huge_result(over: int = 40_000, shown: int = 2_000) -> Pass:
     """Results over so many tokens, and at most half the limit, are shown by their first `shown` characters."""
 
     def propose(view: View, room: PassContext) -> list[Fold]:

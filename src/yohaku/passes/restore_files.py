@@ -18,7 +18,7 @@ from yohaku.passes.pieces import SMALL, many
 TITLE = "Files as they are now:"
 
 
-def restored(inner: Pass, most: int = 5, each: int = 5_000, together: int = 50_000) -> Pass:
+def restore_files(inner: Pass, most: int = 5, each: int = 5_000, together: int = 50_000) -> Pass:
     """What `inner` folds, and behind its gist at most so many files, of so many tokens each and together.
 
     Those numbers are for big windows: one file takes at most 1/16 of the limit, all of them a quarter.

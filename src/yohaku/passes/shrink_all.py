@@ -8,7 +8,7 @@ from yohaku.core.folds import Fold, View
 from yohaku.passes.pieces import SMALL, Piece, floor, fold_part, pieces
 
 
-def squeeze(prompts: bool = True) -> Pass:
+def shrink_all(prompts: bool = True) -> Pass:
     """Everything visible is levelled: no piece may weigh more than the cap at which the whole just fits.
 
     The goal is a share of the room there is beside what cannot be cut: what that leaves may be little.

@@ -11,7 +11,7 @@ from yohaku.passes.pieces import SMALL, fold_part, pieces
 from yohaku.passes.shrink_all import level
 
 
-def newest(share: float = 0.2) -> Pass:
+def shrink_newest(share: float = 0.2) -> Pass:
     """Its results and arguments are levelled. Of the room beside what must stay they take what the goal and all that
     is older leave of it, and `share` at least.
     """

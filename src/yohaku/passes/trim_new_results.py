@@ -22,7 +22,7 @@ SPLIT = {"full": 0.0, "on": 0.5, "when needed": 1.0}
 """From which share of the room for tool output a file is shown by its structure."""
 
 
-def arrive(share: float = 0.6, least: float = 1 / 16, ends: int = 50) -> Pass:
+def trim_new_results(share: float = 0.6, least: float = 1 / 16, ends: int = 50) -> Pass:
     """The newest results within `share` of what remains, one after the other, each at least `least` of the limit.
 
     That floor is what old results and steps give way to next: a full window must not make a tool speechless.

@@ -12,7 +12,7 @@ from yohaku.core.folds import Fold, Gist, View
 from yohaku.passes.drop_oldest import cuts
 
 
-def drafted() -> Pass:
+def use_draft() -> Pass:
     def propose(view: View, room: PassContext) -> list[Fold]:
         found = draft(view, room)
         return [found] if found else []

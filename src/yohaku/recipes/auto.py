@@ -5,14 +5,14 @@ from __future__ import annotations
 from yohaku.core.budget import Budget
 from yohaku.core.engine import Recipe, Rung
 from yohaku.core.errors import UnknownRecipe
-from yohaku.passes.clear_largest import clear
+from yohaku.passes.clear_largest import clear_largest
 from yohaku.passes.digest import NARROW_WINDOW, SCARCE_WINDOW, digest
-from yohaku.passes.drop_oldest import slide
-from yohaku.passes.drop_superseded import supersede
-from yohaku.passes.drop_thoughts import thoughts
-from yohaku.passes.shrink_all import squeeze
-from yohaku.passes.shrink_newest import newest
-from yohaku.passes.use_draft import drafted
+from yohaku.passes.drop_oldest import drop_oldest
+from yohaku.passes.drop_superseded import drop_superseded
+from yohaku.passes.drop_thoughts import drop_thoughts
+from yohaku.passes.shrink_all import shrink_all
+from yohaku.passes.shrink_newest import shrink_newest
+from yohaku.passes.use_draft import use_draft
 from yohaku.recipes.builtin import LAST_RESORT, cache, chat, layers, local, snapshot
 
 HIGH = 0.99
@@ -43,14 +43,14 @@ def cut(budget: Budget) -> int:
 AUTO = Recipe(
     "auto",
     (
-        Rung(HIGH, thoughts(), goal=low),
-        Rung(HIGH, supersede(), goal=low),
-        Rung(HIGH, drafted(), goal=low),
-        Rung("over", newest(), goal=cut),
+        Rung(HIGH, drop_thoughts(), goal=low),
+        Rung(HIGH, drop_superseded(), goal=low),
+        Rung(HIGH, use_draft(), goal=low),
+        Rung("over", shrink_newest(), goal=cut),
         Rung(HIGH, digest(), goal=low),
-        Rung("over", clear("argument", "prompt"), goal="hot"),
-        Rung("over", slide(), goal="hot"),
-        Rung("over", squeeze(prompts=False), goal=cut),
+        Rung("over", clear_largest("argument", "prompt"), goal="hot"),
+        Rung("over", drop_oldest(), goal="hot"),
+        Rung("over", shrink_all(prompts=False), goal=cut),
         *LAST_RESORT,
     ),
 )

@@ -13,23 +13,23 @@ from yohaku.core.budget import Budget
 from yohaku.core.engine import PassContext, Recipe, Rung
 from yohaku.core.errors import BadSetting
 from yohaku.core.folds import View
-from yohaku.passes.cap_results import capped
-from yohaku.passes.clear_largest import clear
-from yohaku.passes.clear_old_results import TOOLS, clear_old
-from yohaku.passes.drop_oldest import slide
-from yohaku.passes.limit_tool_output import trim
-from yohaku.passes.one_line_results import once
-from yohaku.passes.preview_huge_result import preview
-from yohaku.passes.restore_files import restored
-from yohaku.passes.shrink_all import squeeze
+from yohaku.passes.cap_results import cap_results
+from yohaku.passes.clear_largest import clear_largest
+from yohaku.passes.clear_old_results import TOOLS, clear_old_results
+from yohaku.passes.drop_oldest import drop_oldest
+from yohaku.passes.limit_tool_output import limit_tool_output
+from yohaku.passes.one_line_results import one_line_results
+from yohaku.passes.preview_huge_result import preview_huge_result
+from yohaku.passes.restore_files import restore_files
+from yohaku.passes.shrink_all import shrink_all
 from yohaku.passes.summarise import summarise
-from yohaku.passes.trim_new_results import arrive
+from yohaku.passes.trim_new_results import trim_new_results
 from yohaku.summary.prompts.retain import RETAIN
 
 LAST_RESORT = (
-    Rung("over", squeeze(prompts=False), goal="hot"),
-    Rung("over", slide(newest=True, asked=0), goal="hot"),
-    Rung("over", squeeze(), goal="hot"),
+    Rung("over", shrink_all(prompts=False), goal="hot"),
+    Rung("over", drop_oldest(newest=True, asked=0), goal="hot"),
+    Rung("over", shrink_all(), goal="hot"),
 )
 """What is newest only when nothing else is left; behind it there is only the refusal."""
 
@@ -45,11 +45,11 @@ def local(share: float = 0.6, ends: int = 50, keep: int = 1) -> Recipe:
     return Recipe(
         "local",
         (
-            Rung("calm", arrive(share, ends=ends), goal="calm", quiet=True),
-            Rung("calm", once(keep), goal="calm", quiet=True),
-            Rung("full", clear("result")),
+            Rung("calm", trim_new_results(share, ends=ends), goal="calm", quiet=True),
+            Rung("calm", one_line_results(keep), goal="calm", quiet=True),
+            Rung("full", clear_largest("result")),
             Rung("full", summarise()),
-            Rung("over", slide(), goal="hot"),
+            Rung("over", drop_oldest(), goal="hot"),
             *LAST_RESORT,
         ),
     )
@@ -71,9 +71,9 @@ def chat(method: Literal["sliding", "summary", "hybrid"] = "sliding", keep: floa
         "chat" if method == "sliding" else f"chat-{method}",
         (
             *summed[method],
-            Rung("over", slide(by="turns"), goal="hot"),
-            Rung("over", slide(by="steps"), goal="hot"),
-            Rung("over", slide(by="turns", newest=True, asked=0), goal="hot"),
+            Rung("over", drop_oldest(by="turns"), goal="hot"),
+            Rung("over", drop_oldest(by="steps"), goal="hot"),
+            Rung("over", drop_oldest(by="turns", newest=True, asked=0), goal="hot"),
         ),
     )
 
@@ -101,8 +101,8 @@ def cache(
     """
     _shares(threshold_ratio=threshold_ratio)
     outputs = (
-        Rung("calm", capped(max_message_bytes, max_line_length), goal="calm", quiet=True),
-        Rung("calm", trim(context_budget), goal="calm", quiet=True),
+        Rung("calm", cap_results(max_message_bytes, max_line_length), goal="calm", quiet=True),
+        Rung("calm", limit_tool_output(context_budget), goal="calm", quiet=True),
     )
     summed = summarise(
         keep=retain_last_turns,
@@ -117,7 +117,7 @@ def cache(
         Rung(level, summed, goal=threshold_ratio),
         Rung(later, summed, goal=threshold_ratio * 0.75, last=True),
     )
-    last = (Rung("over", slide(), goal="hot"), *LAST_RESORT)
+    last = (Rung("over", drop_oldest(), goal="hot"), *LAST_RESORT)
     return Recipe("cache", (*(outputs if enabled else ()), *(summary if compaction else ()), *last))
 
 
@@ -138,14 +138,14 @@ def layers(
 ) -> Recipe:
     """Old results are cleared silently, near the limit all is summed up, and the files read last come back."""
     level = near_the_limit(output, spare)
-    summed = restored(summarise(keep=0, model=model, ack=ACK), files, each, together)
+    summed = restore_files(summarise(keep=0, model=model, ack=ACK), files, each, together)
     return Recipe(
         "layers",
         (
-            Rung("calm", preview(huge, shown), goal="calm", quiet=True),
-            Rung("calm", clear_old(tools, keep, over, least), goal="calm", quiet=True),
+            Rung("calm", preview_huge_result(huge, shown), goal="calm", quiet=True),
+            Rung("calm", clear_old_results(tools, keep, over, least), goal="calm", quiet=True),
             Rung(level, summed, goal=lambda budget: level(budget) * 2 // 3),
-            Rung("over", slide(), goal="hot"),
+            Rung("over", drop_oldest(), goal="hot"),
             *LAST_RESORT,
         ),
     )
@@ -161,7 +161,7 @@ def snapshot(share: float = 0.95, threshold: float = 0.5, keep: float = 0.3, mod
         "snapshot",
         (
             Rung(share, summarise("snapshot", keep, model=model, ack=ACK), "hot", when=hardly_fits(share, threshold)),
-            Rung("over", slide(), goal="hot"),
+            Rung("over", drop_oldest(), goal="hot"),
             *LAST_RESORT,
         ),
     )

@@ -6,42 +6,25 @@ Law: what is wrong is said when the table is read, with the recipe and the rung 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from importlib import import_module
 from typing import Any, TypeAlias, get_args
 
+from yohaku import plugins
 from yohaku.core.budget import At, Level
 from yohaku.core.engine import Pass, Recipe, Rung
 from yohaku.core.errors import BadSetting
-from yohaku.passes.cap_results import capped
-from yohaku.passes.clear_largest import clear
-from yohaku.passes.clear_old_results import clear_old
-from yohaku.passes.clip import clip_bytes, clip_results
-from yohaku.passes.digest import digest
-from yohaku.passes.distil import distil
-from yohaku.passes.drop_oldest import slide
-from yohaku.passes.drop_superseded import supersede
-from yohaku.passes.drop_thoughts import thoughts
-from yohaku.passes.limit_tool_output import trim
-from yohaku.passes.one_line_results import once
-from yohaku.passes.preview_huge_result import preview
-from yohaku.passes.shrink_all import squeeze
-from yohaku.passes.shrink_newest import newest
-from yohaku.passes.summarise import summarise
-from yohaku.passes.trim_new_results import arrive
-from yohaku.passes.unchanged import unchanged
-from yohaku.passes.use_draft import drafted
 from yohaku.recipes.builtin import DOCUMENTS, LAST_RESORT
 
 Factory: TypeAlias = Callable[..., Pass]
 Find: TypeAlias = Callable[[str], "Factory | None"]
 """Imports "package.module:function" for us; None, or an error, where there is no such thing."""
 
-PASSES: dict[str, Factory] = {
-    function.__name__: function
-    for function in (
-        arrive, capped, clear, clear_old, clip_bytes, clip_results, digest, distil, drafted, newest, once, preview,
-        slide, squeeze, summarise, supersede, thoughts, trim, unchanged,
-    )
-}  # fmt: skip
+PASSES = (
+    "cap_results", "clear_largest", "clear_old_results", "digest", "drop_oldest", "drop_superseded", "drop_thoughts",
+    "limit_tool_output", "one_line_results", "preview_huge_result", "restore_files", "shrink_all", "shrink_newest",
+    "summarise", "trim_new_results", "use_draft",
+)  # fmt: skip
+"""Modules of `yohaku.passes`, each with a function of the same name that makes the pass."""
 
 LEVELS = get_args(Level)
 FLAGS = ("pays", "last", "quiet")
@@ -56,7 +39,7 @@ def recipe_of(name: str, table: Mapping[str, Any], find: Find | None = None) -> 
     where = f"recipe {name!r}"
     if "like" in table:
         _known(table, ("like", "options"), where)
-        recipe = _called(_document(table["like"], where), (), table.get("options", {}), where)
+        recipe = _call(_document(table["like"], where), (), table.get("options", {}), where)
         return Recipe(name, recipe.rungs)
     _known(table, ("rungs", "last_resort"), where)
     rungs = table.get("rungs")
@@ -68,34 +51,45 @@ def recipe_of(name: str, table: Mapping[str, Any], find: Find | None = None) -> 
 
 def _rung(table: object, where: str, find: Find | None) -> Rung:
     if not isinstance(table, Mapping):
-        raise BadSetting(f'{where}: must be a table such as {{level = "full", pass = "clear"}}, not {table!r}')
+        raise BadSetting(f'{where}: must be a table such as {{level = "full", pass = "clear_largest"}}, not {table!r}')
     _known(table, ("level", "pass", "args", "options", "goal", *FLAGS), where)
     if "level" not in table or "pass" not in table:
         raise BadSetting(f"{where}: needs a {'level' if 'level' not in table else 'pass'}")
-    arguments = table.get("args", [])
-    if not isinstance(arguments, list):
-        raise BadSetting(f"{where}: args must be a list, not {arguments!r}")
-    propose = _called(_pass(table["pass"], where, find), tuple(arguments), table.get("options", {}), where)
-    if not callable(propose):
-        raise BadSetting(f"{where}: {table['pass']!r} gives no pass")
+    propose = _make_pass(table, where, find)
     level, goal = _level(table["level"], "level", where), _level(table.get("goal", "warm"), "goal", where)
     pays, last, quiet = (_true(table, name, False, where) for name in FLAGS)
     return Rung(level, propose, goal, pays=pays, last=last, quiet=quiet)
 
 
-def _pass(name: object, where: str, find: Find | None) -> Factory:
+def _make_pass(table: Mapping[str, Any], where: str, find: Find | None) -> Pass:
+    """Call the pass's factory. An argument that is a table with a `pass` is a pass too, for `restore_files`."""
+    arguments = table.get("args", [])
+    if not isinstance(arguments, list):
+        raise BadSetting(f"{where}: args must be a list, not {arguments!r}")
+    inner = (_make_pass(one, where, find) if isinstance(one, Mapping) and "pass" in one else one for one in arguments)
+    propose = _call(_find_pass(table["pass"], where, find), tuple(inner), table.get("options", {}), where)
+    if not callable(propose):
+        raise BadSetting(f"{where}: {table['pass']!r} gives no pass")
+    made: Pass = propose
+    return made
+
+
+def _find_pass(name: object, where: str, find: Find | None) -> Factory:
     if isinstance(name, str) and name in PASSES:
-        return PASSES[name]
-    if not isinstance(name, str) or ":" not in name:
-        known = ", ".join(sorted(PASSES))
+        built_in: Factory = getattr(import_module(f"yohaku.passes.{name}"), name)
+        return built_in
+    found = plugins.find("passes", name) if isinstance(name, str) and ":" not in name else None
+    if found is None and (not isinstance(name, str) or ":" not in name):
+        known = ", ".join(sorted({*PASSES, *plugins.names("passes")}))
         raise BadSetting(f'{where}: unknown pass {name!r}: take one of {known}, or "package.module:function"')
     try:
-        found = find(name) if find else None
-    except Exception as failed:  # it is somebody else's module, and may do anything
+        found = found or (find(str(name)) if find else None)
+    except Exception as failed:  # importing runs another package's code, which can raise anything
         raise BadSetting(f"{where}: pass {name!r} cannot be loaded: {failed}") from failed
     if not callable(found):
         raise BadSetting(f"{where}: there is no pass {name!r}")
-    return found
+    factory: Factory = found
+    return factory
 
 
 def _document(name: object, where: str) -> Callable[..., Recipe]:
@@ -104,7 +98,7 @@ def _document(name: object, where: str) -> Callable[..., Recipe]:
     raise BadSetting(f"{where}: cannot be like {name!r}: take one of {', '.join(DOCUMENTS)}")
 
 
-def _called(function: Callable[..., Any], arguments: tuple[Any, ...], options: object, where: str) -> Any:
+def _call(function: Callable[..., Any], arguments: tuple[Any, ...], options: object, where: str) -> Any:
     if not isinstance(options, Mapping):
         raise BadSetting(f"{where}: options must be a table, not {options!r}")
     wanted = getattr(function, "__annotations__", {})

@@ -172,15 +172,6 @@ def test_what_is_given_by_its_structure_is_not_outlined_again_when_it_arrives(tm
         assert render_outline(given.text, "ref", 5, 10) is None
 
 
-def test_what_was_read_whole_is_known_again_on_disk(tmp_path: Path) -> None:
-    from yohaku.passes.unchanged import same
-
-    text = "def a():\n\treturn 1\n\n\nA = a()  # 値\n"
-    (tmp_path / "a.py").write_text(text)
-    given = ABench(tmp_path).use("read", path="a.py").text
-    assert same(given, text) and not same(given, text.replace("1", "2"))
-
-
 def kept(bench: ABench, text: str) -> str:
     assert bench.session is not None
     bench.session.store.put(ref_of(text), text)
