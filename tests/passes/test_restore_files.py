@@ -10,7 +10,7 @@ from yohaku.core.history_builder import history_of
 from yohaku.core.model import Call, Result, Step, Text, ToolUse, Turn
 from yohaku.core.weigh import Weigher
 from yohaku.passes.drop_oldest import drop_oldest
-from yohaku.passes.restore_files import restore_files
+from yohaku.passes.restore_files import find_recent, restore_files
 from yohaku.testing import ByteMeter
 
 METER = ByteMeter()
