@@ -1,7 +1,7 @@
 """Set-up and everyday commands, for a machine that has only Python and pip.
 
     python3 dev.py demo       fold a long recorded session, live in the terminal
-    python3 dev.py test       the tests (further arguments go to pytest)
+    python3 dev.py test       the tests (further arguments go to pytest); --quick for the everyday loop
     python3 dev.py check      lint, types
     python3 dev.py laws N     the ten laws on N generated conversations
     python3 dev.py counts     our counts beside what providers billed, by family
@@ -29,6 +29,9 @@ HERE = Path(__file__).resolve().parent
 HOME = HERE / ".venv"
 PYTHON = HOME / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
 PIP = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--python", str(PYTHON), "install", "-q"]
+
+QUICK = ("-m", "not slow and not corpus", "--hypothesis-profile=quick")
+"""Leaves out what takes seconds a test, and draws fewer examples; `dev.py test` runs everything."""
 
 
 def set_up(*groups: str) -> None:
@@ -68,7 +71,8 @@ def main(name: str = "", *rest: str) -> None:
             run("-m", "yohaku", "demo", *rest)
         case "test":
             set_up("test")
-            run("-m", "pytest", "-n", str(os.cpu_count() or 1), *rest)
+            options = [option for word in rest for option in (QUICK if word == "--quick" else (word,))]
+            run("-m", "pytest", "-n", str(os.cpu_count() or 1), *options)
         case "check":
             set_up("test", "check")
             run("-m", "ruff", "check", ".")

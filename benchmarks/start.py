@@ -21,10 +21,8 @@ SCREEN = """
 from yohaku.agent.startup import Starter
 from yohaku.config import settings
 from yohaku.tui.app import YohakuApp
-class First(YohakuApp):
-    def _look(self):  # called once the first screen is drawn
-        self.exit(0)
-First(Starter(settings.read())).run()
+YohakuApp._look = lambda app: app.exit(0)  # called once the first screen is drawn
+YohakuApp(Starter(settings.read())).run()
 """
 
 

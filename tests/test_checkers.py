@@ -584,6 +584,7 @@ def test_known_token_counts() -> None:
     assert [count.tokens(t, "cl100k") for t in ("hello world", "tiktoken is great!")] == [2, 6]
 
 
+@pytest.mark.slow
 def test_a_megabyte_of_blanks_is_counted_and_not_inflated() -> None:
     for text in (" " * 1_200_000, "\n" * 300_000, "a" + " \t" * 300_000 + "b"):
         assert 0 < count.tokens(text) < len(text)
@@ -663,6 +664,7 @@ def test_the_chat_rule_is_what_openai_bills(shared: Path) -> None:
         assert count.count(r["request"], "openai_chat") == r["response"]["usage"]["prompt_tokens"]
 
 
+@pytest.mark.slow
 @pytest.mark.shared
 def test_recorded_trajectories_are_sound_chats(shared: Path) -> None:
     paths = sorted((shared / "data").glob("*/*.jsonl.gz"))
@@ -672,6 +674,7 @@ def test_recorded_trajectories_are_sound_chats(shared: Path) -> None:
         assert (path.name, DIALECTS["openai_chat"].problems(messages)) == (path.name, [])
 
 
+@pytest.mark.slow
 @pytest.mark.shared
 def test_folds_of_recorded_trajectories_are_found_lawful_and_silent_ones_not(shared: Path) -> None:
     judge, random = DIALECTS["openai_chat"], Random(1)

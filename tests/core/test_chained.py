@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from _pytest.mark import ParameterSet
 from tests.conftest import shared_folder
 
 from yohaku.analysis.file_log import read_file_log
@@ -27,6 +28,10 @@ from yohaku.testing import ByteMeter, ScriptedModel
 
 FOLDINGS = 10
 SHOWN = ("auto", "layers", "snapshot", "cache", "chat-hybrid", "local")
+
+
+def slow(value: object) -> ParameterSet:
+    return pytest.param(value, marks=pytest.mark.slow)
 
 
 class Quarters(ByteMeter):
@@ -172,8 +177,8 @@ def forgetful(talk: Talk, on: bool) -> ScriptedModel | None:
 
 @pytest.mark.parametrize("model", [False, True], ids=["no_model", "forgetful_model"])
 @pytest.mark.parametrize("language", TALKS)
-@pytest.mark.parametrize("window", [4_096, 8_192, 32_768])
-@pytest.mark.parametrize("recipe", SHOWN)
+@pytest.mark.parametrize("window", [4_096, slow(8_192), slow(32_768)])
+@pytest.mark.parametrize("recipe", SHOWN[:1] + tuple(map(slow, SHOWN[1:])))
 def test_rules_and_facts_survive_ten_foldings(recipe: str, window: int, language: str, model: bool) -> None:
     talk = TALKS[language]
     asks = 0

@@ -86,6 +86,7 @@ def test_beside_what_is_held_the_rest_is_folded_as_ever() -> None:
     assert outcome.view.gist is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("recipe", RECIPES)
 def test_undoing_any_folding_leaves_it_open_or_folds_it_again_visibly(recipe: str) -> None:
     seen = 0

@@ -438,6 +438,7 @@ def _billed(stream: str) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.shared
 @pytest.mark.parametrize("recipe", RECIPES)
 @pytest.mark.parametrize("share", [0.3, 0.5, 0.7, 0.9])

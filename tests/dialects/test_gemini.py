@@ -477,6 +477,7 @@ def _last(stream: str) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.shared
 @pytest.mark.parametrize("recipe", RECIPES)
 @pytest.mark.parametrize("share", [0.3, 0.5, 0.7, 0.9])

@@ -313,6 +313,7 @@ def test_recorded_requests_are_read_and_written(shared: Path) -> None:
         assert checker.problems(DIALECT.compose(history)) == []
 
 
+@pytest.mark.slow
 @pytest.mark.shared
 @pytest.mark.parametrize("recipe", ["auto", "chat"])
 def test_recorded_requests_fold_well(shared: Path, recipe: str) -> None:

@@ -433,6 +433,7 @@ def test_recorded_requests_are_read_written_and_composed(shared: Path) -> None:
         assert checker.problems(composed) == []
 
 
+@pytest.mark.slow
 @pytest.mark.shared
 @pytest.mark.parametrize("recipe", ["auto", "chat"])
 def test_recorded_requests_fold_well(shared: Path, recipe: str) -> None:

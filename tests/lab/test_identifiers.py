@@ -96,9 +96,9 @@ def test_paths_have_a_slash_or_the_ending_of_a_file() -> None:
 
 @pytest.mark.parametrize("piece", ["a", " ", "/", "「", "a.", '"', "'", "`"])
 def test_no_text_stalls_it(piece: str) -> None:
-    text = piece * (10**6 // len(piece))
+    text = piece * (200_000 // len(piece))
     start = time.process_time()
     identifiers([text])
     paths(text)
     Vocabulary(["a.b", "「x」"]).found(text)
-    assert time.process_time() - start < 5
+    assert time.process_time() - start < 2

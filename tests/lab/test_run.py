@@ -48,6 +48,7 @@ def test_a_run_prints_a_table_and_writes_every_score(folder: Path, capsys: pytes
     ]
 
 
+@pytest.mark.slow
 def test_a_report_does_not_depend_on_how_many_work_on_it(folder: Path) -> None:
     reports = []
     for processes in ("1", "2"):

@@ -6,7 +6,7 @@ import os
 from random import Random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.laws.laws import LAWS, Folding, dialect
@@ -20,8 +20,6 @@ DIALECTS = ("openai_chat", "openai_responses", "anthropic", "gemini", "ollama")
 MIXED = ("openai_responses", "anthropic", "gemini")
 """Where texts and calls of a reply may come in any order."""
 WINDOWS = (2_048, 8_192, 32_768, 1_048_576)
-DRAWN = 100
-"""Conversations that Hypothesis draws for each dialect and recipe: slow, but a failure shrinks to its heart."""
 CHUNK = 1_000
 CHUNKS = max(1, int(os.environ.get("YOHAKU_LAWS", "10000")) // CHUNK)
 """The bulk is made from seeds: quick, and a failure names its seed."""
@@ -36,9 +34,9 @@ def check(history: History, name: str, recipe: str, window: int, meter: object) 
 @pytest.mark.parametrize("recipe", RECIPES)
 @pytest.mark.parametrize("name", DIALECTS)
 def test_the_ten_laws_hold(name: str, recipe: str) -> None:
+    """On conversations that Hypothesis draws: slower than seeds, but a failure shrinks to its heart."""
     meter = meters.for_model("gpt-4o")
 
-    @settings(max_examples=DRAWN)
     @given(histories(interleaved=name in MIXED), st.one_of(st.integers(200, 4_000), st.sampled_from(WINDOWS)))
     def drawn(history: History, window: int) -> None:
         check(history, name, recipe, window, meter)
@@ -46,6 +44,7 @@ def test_the_ten_laws_hold(name: str, recipe: str) -> None:
     drawn()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("chunk", range(CHUNKS))
 def test_the_ten_laws_hold_for_many(chunk: int) -> None:
     names = ("auto", *RECIPES)  # ours twice as often as the others
@@ -60,6 +59,7 @@ def test_the_ten_laws_hold_for_many(chunk: int) -> None:
             raise AssertionError(f"seed {seed}: {name}, {recipe}, window {window}") from broken
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", DIALECTS)
 def test_thoughts_are_dropped_where_the_laws_look(name: str) -> None:
     dropped = 0

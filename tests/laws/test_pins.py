@@ -96,6 +96,7 @@ def check(history: History, body: Json, name: str, pins: list[Pin], recipe: str,
     assert again.folds == ()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("recipe", RECIPES)
 def test_what_is_pinned_is_visible_word_for_word_or_it_does_not_fit(recipe: str) -> None:
     folded = 0

@@ -14,7 +14,7 @@ from yohaku.testing import ByteMeter, conversation
 def test_what_was_folded_and_why_is_said_in_japanese() -> None:
     """Of every fold that our recipes make on generated conversations; so no pass of ours is forgotten."""
     said: set[tuple[str, str]] = set()
-    for seed in range(120):
+    for seed in range(70):  # the last kind of fold that 120 find comes with the 69th
         history = conversation(Random(seed), max_turns=4, max_steps=6)
         body = dialects.dialect_named("openai_chat").compose(history)
         for recipe in RECIPES:

@@ -71,6 +71,7 @@ def test_lone_surrogates_are_counted_as_the_question_marks_they_become() -> None
         assert meter.count("a\ud800b\udfff") == meter.count("a?b?")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("char", [" ", "a", "漢", "\n", "=", "\t", "😀", "\ud800"])
 @pytest.mark.parametrize("vocabulary", ["o200k_base", "gemma3"])
 def test_a_million_times_the_same_character_is_counted(char: str, vocabulary: str) -> None:
@@ -78,6 +79,7 @@ def test_a_million_times_the_same_character_is_counted(char: str, vocabulary: st
     assert 0 < tokens <= 4_000_000
 
 
+@pytest.mark.slow
 def test_an_empty_text_costs_nothing_in_any_vocabulary() -> None:
     names: tuple[str, ...] = (
         "o200k_base",

@@ -61,6 +61,7 @@ def test_more_text_never_weighs_less_by_more_than_a_seam(one: str, other: str) -
     assert meter.count(one + other) >= meter.count(one) * 0.5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("char", [" ", "a", "漢", "\n", "=", "😀", "\ud800"])
 def test_a_million_times_the_same_character_is_estimated(char: str) -> None:
     assert Estimate("x", "any").count(char * 1_000_000) > 0

@@ -4,6 +4,7 @@ import struct
 import zlib
 from time import process_time
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -54,6 +55,7 @@ def test_a_text_that_cannot_be_found_is_not_an_empty_one() -> None:
     assert shown(b"%PDF-1.4\n" + page(b"0 0 9 9 re f") + b"stream\nBT") is None
 
 
+@pytest.mark.slow
 def test_the_text_of_a_wrong_file_takes_time_in_proportion_to_it() -> None:
     assert shown(b"stream\n" * 400_000) is None
     assert shown(b"stream\n" * 400_000 + b"endstream") is None

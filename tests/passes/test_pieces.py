@@ -4,7 +4,7 @@ import base64
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from yohaku.core.budget import Budget
@@ -206,7 +206,6 @@ def test_a_line_without_an_end_is_cut_and_says_so() -> None:
     st.integers(SMALL + 1, 2_000),
     st.sampled_from((0.6, 1.0)),
 )
-@settings(max_examples=100)
 def test_what_is_clipped_stays_within_its_tokens_and_shows_only_what_was_said(
     text: str, tokens: int, head: float
 ) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from yohaku.core.folds import ref_of
@@ -77,7 +77,6 @@ texts = st.lists(st.text(st.sampled_from(LETTERS), max_size=40), min_size=1, max
 asked = st.text(st.sampled_from(LETTERS.replace("\n", "")), min_size=1, max_size=6)
 
 
-@settings(max_examples=100)
 @given(texts, asked)
 @example(["xſx", "a", "b", "c"], "S")
 @example(["予算", "案", "の", "検"], "予算")
@@ -279,6 +278,7 @@ def _fill(path: Path) -> None:
     store.close()
 
 
+@pytest.mark.slow
 def test_many_processes_fill_it_at_once_and_nothing_is_known_twice(store: Counting, tmp_path: Path) -> None:
     put(store, "needle\n", *map(some, range(400)))
     context = multiprocessing.get_context("spawn")

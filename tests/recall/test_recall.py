@@ -177,6 +177,7 @@ EVIL = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pattern", EVIL, ids=lambda pattern: pattern[:20])
 def test_an_evil_pattern_answers_or_fails_within_a_second(engine: str, pattern: str) -> None:
     store = MemoryStore()

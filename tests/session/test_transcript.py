@@ -233,6 +233,7 @@ def test_a_full_disk_is_said_and_the_next_line_is_fresh(tmp_path: Path) -> None:
     assert b"xxxx\n" in path.read_bytes()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="kills a forked writer")
 def test_a_writer_killed_at_any_moment_loses_nothing_it_acknowledged(tmp_path: Path) -> None:
     chance = random.Random(7)

@@ -54,6 +54,7 @@ class TestPostgres(Conformance):
     pass
 
 
+@pytest.mark.slow
 def test_what_processes_put_at_once_is_all_there(url: str) -> None:
     assert hammer(url, processes=3, puts=100) == []
 
@@ -108,6 +109,7 @@ def _child(store: Store, number: int) -> None:
     os._exit(0)  # as a worker does that must not end its parent's connection
 
 
+@pytest.mark.slow
 def test_a_stream_that_broke_off_leaves_no_rows_and_one_that_was_killed_is_swept(
     store: Store, url: str, clock: Clock
 ) -> None:

@@ -55,6 +55,7 @@ class TestRedis(Conformance):
     pass
 
 
+@pytest.mark.slow
 def test_what_processes_put_at_once_is_all_there(client: Any, url: str) -> None:
     assert hammer(url, processes=3, puts=100) == []
 
@@ -97,6 +98,7 @@ def test_a_server_that_comes_back_is_used_again() -> None:
         assert store.get(put(store, "after")) == "after"
 
 
+@pytest.mark.slow
 def test_a_stream_that_broke_off_leaves_no_keys_and_one_that_was_killed_expires(
     store: Store, client: Any, url: str
 ) -> None:

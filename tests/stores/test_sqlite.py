@@ -129,6 +129,7 @@ def test_a_stream_that_broke_off_leaves_no_rows(path: Path) -> None:
     db.close()
 
 
+@pytest.mark.slow
 def test_a_stream_whose_process_was_killed_is_swept_a_day_later(path: Path, clock: Clock) -> None:
     code = (
         "import os, sys; from yohaku.stores.sqlite import SQLiteStore;"
@@ -169,6 +170,7 @@ def test_a_forked_process_opens_it_anew(path: Path) -> None:
     assert len(list(store.kept())) == 5
 
 
+@pytest.mark.slow
 def test_a_new_file_may_be_opened_by_many_at_once(path: Path) -> None:
     code = (
         "import sys; from yohaku.stores.sqlite import SQLiteStore; from yohaku.core.folds import ref_of;"
@@ -179,10 +181,12 @@ def test_a_new_file_may_be_opened_by_many_at_once(path: Path) -> None:
     assert sorted(kept.ref for kept in SQLiteStore(path).kept()) == sorted(ref_of(f"text {n}") for n in range(6))
 
 
+@pytest.mark.slow
 def test_what_processes_put_at_once_is_all_there(path: Path) -> None:
     assert hammer(f"sqlite://{path}", processes=3, puts=100) == []
 
 
+@pytest.mark.slow
 def test_a_killed_process_loses_nothing_it_had_acknowledged(path: Path) -> None:
     assert kill_while_writing(path, kills=5) == []
 

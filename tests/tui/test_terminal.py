@@ -101,6 +101,7 @@ def terminal(tmp_path: Path) -> Iterator[Terminal]:
     terminal.stop()
 
 
+@pytest.mark.slow
 def test_start_work_fold_undo_resume_quit(terminal: Terminal, url: str) -> None:
     terminal.start("--model", url, "--yolo")
     terminal.until("/ 8K (")
