@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 from urllib.parse import quote, unquote, urlsplit
 
+from yohaku import plugins
 from yohaku.core.errors import BadSetting, UnknownRef
 
 if TYPE_CHECKING:
@@ -140,6 +141,13 @@ class Store(Protocol):
     def close(self) -> None: ...
 
 
+class StoreClass(Store, Protocol):
+    """A class that URLs open; plugins register one under the scheme of its URLs, in the group "stores"."""
+
+    @classmethod
+    def at(cls, url: str) -> Store: ...
+
+
 KINDS: Mapping[str, tuple[str, str]] = {
     "memory": ("memory", "MemoryStore"),
     "sqlite": ("sqlite", "SQLiteStore"),
@@ -148,7 +156,7 @@ KINDS: Mapping[str, tuple[str, str]] = {
     "postgresql": ("postgres", "PostgresStore"),
     "postgres": ("postgres", "PostgresStore"),
 }
-"""The file and class of each store, by how its URL begins."""
+"""File and class of each built-in store, by the scheme of its URL."""
 
 HOUR = 3600
 DAY = 24 * HOUR
@@ -156,14 +164,23 @@ _REF = re.compile(r"[a-z2-7]{12}")
 
 
 def open(url: str, tenant: str = "") -> Store:  # noqa: A001  (stores.open, as in gzip.open)
-    """The store at `memory:`, `sqlite:///path`, `redis://…` or `postgresql://…`."""
-    scheme = url.partition(":")[0].lower()
-    if ":" not in url or scheme not in KINDS:
-        known = "memory:, sqlite:///path, redis://host, postgresql://host/name"
+    """Open the store at `memory:`, `sqlite:///path`, `redis://…`, `postgresql://…` or the URL of a plugin's store."""
+    scheme, colon, _ = url.partition(":")
+    kind = _class_of(scheme.lower()) if colon else None
+    if kind is None:
+        others = "".join(f", {name}:" for name in plugins.names("stores"))
+        known = f"memory:, sqlite:///path, redis://host, postgresql://host/name{others}"
         raise BadSetting(f"unknown store {redacted(url)!r}: give {known}", "unknown_store", known=known)
-    module, name = KINDS[scheme]
-    store: Store = getattr(import_module(f"yohaku.stores.{module}"), name).at(url)
+    store = kind.at(url)
     return store.of(tenant) if tenant else store
+
+
+def _class_of(scheme: str) -> type[StoreClass] | None:
+    if scheme not in KINDS:
+        return plugins.find("stores", scheme)
+    module, name = KINDS[scheme]
+    found: type[StoreClass] = getattr(import_module(f"yohaku.stores.{module}"), name)
+    return found
 
 
 def url_in(folder: Path) -> str:
