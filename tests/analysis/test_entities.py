@@ -5,8 +5,10 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.digest.test_select_lines import TEXTS
 
-from yohaku.analysis.entities import Entity, describe_call, extract_entities, rank_entities
+from yohaku.analysis.entities import Entity, extract_entities, extract_names, rank_entities, split_words
+from yohaku.analysis.tool_calls import describe_call
 from yohaku.core.model import Call, Result, Step, Text, ToolUse, Turn
 
 
@@ -90,26 +92,53 @@ def turns() -> list[Turn]:
 
 
 def test_what_was_named_comes_before_what_was_only_seen() -> None:
-    names = [found.fact.text for found in rank_entities(turns())]
+    names = [found.entity.text for found in rank_entities(turns())]
     assert set(names[:2]) == {"old_name", "new_name"}
     assert names[2:] == ["rare_one", "common_one"]
 
 
 def test_a_fact_comes_with_the_newest_call_it_stands_in() -> None:
-    origins = {found.fact.text: found.origin for found in rank_entities(turns())}
+    origins = {found.entity.text: found.origin for found in rank_entities(turns())}
     assert origins == {"old_name": "grep 1", "rare_one": "grep 1", "new_name": "grep 2", "common_one": "ls"}
 
 
 def test_what_an_open_error_names_comes_first() -> None:
-    assert rank_entities(turns(), open_errors="KeyError: rare_one")[0].fact == Entity("name", "rare_one")
+    assert rank_entities(turns(), open_errors="KeyError: rare_one")[0].entity == Entity("name", "rare_one")
 
 
 def test_no_more_than_asked_is_given() -> None:
-    assert len(rank_entities(turns(), most=2)) == 2
-    assert [found.fact.text for found in rank_entities(turns(), chars=5)] == ["common_one"]
+    assert len(rank_entities(turns(), limit=2)) == 2
+    assert [found.entity.text for found in rank_entities(turns(), max_chars=5)] == ["common_one"]
 
 
 def test_an_origin_says_what_was_run_not_where() -> None:
     assert describe_call(use("cd /x && git -C /y log 2>&1", "")) == "git log"
     assert describe_call(ToolUse(Call("1", "Read", '{"file_path": "/a/b.py", "limit": 3}'), Result())) == "Read /a/b.py"
     assert describe_call(use("echo " + "x" * 500, ""), most=20) == "echo xxxxxxxxxxxxxx…"
+
+
+def test_paths_code_names_ids_and_numbers_are_names_and_plain_words_are_not() -> None:
+    text = "Then the parser reads src/app.py, calls getRows and put_rows (v12 of HTTPServer) at 8080; a-b. I.O. 42."
+    assert extract_names(text) == {"src/app.py", "app.py", "getRows", "put_rows", "v12", "HTTPServer", "8080", "I.O"}
+
+
+@given(st.one_of(TEXTS, st.text("ab_/.-1A \n", max_size=60)))
+def test_a_text_names_the_same_when_a_letter_of_japanese_follows(text: str) -> None:
+    assert extract_names(text + "\nん") == extract_names(text)
+
+
+def test_in_japanese_katakana_numbered_things_and_long_compounds_are_names() -> None:
+    assert extract_names("サーバーの第3条と開発環境構築を、設定と確認のために見る。") == {
+        "サーバー",
+        "第3条",
+        "開発環境構築",
+    }
+
+
+def test_a_word_longer_than_any_name_is_none() -> None:
+    assert extract_names("a_" * 100) == {"a_" * 100}
+    assert extract_names("a_" * 101) == frozenset()
+
+
+def test_a_name_is_made_of_words() -> None:
+    assert split_words("getJobId of HTTP_late-rows x1") == {"get", "job", "of", "http", "late", "rows"}

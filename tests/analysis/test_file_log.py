@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yohaku.analysis.file_access import find_accesses
+from yohaku.analysis.file_access import FileAccess, LineRange, find_accesses
 from yohaku.analysis.file_log import FileRecord, merge_ranges, read_file_log
-from yohaku.analysis.touch import FileAccess, LineRange
 from yohaku.core.model import Call, Result, Step, Text, ToolUse, Turn
 
 

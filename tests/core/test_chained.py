@@ -11,6 +11,7 @@ from typing import NamedTuple
 import pytest
 from _pytest.mark import ParameterSet
 from tests.conftest import shared_folder
+from tests.digest.read_gist import read_file_paths
 
 from yohaku.analysis.file_log import read_file_log
 from yohaku.analysis.rules import find_standing_rules
@@ -21,7 +22,7 @@ from yohaku.core.history_builder import history_of
 from yohaku.core.model import Call, Result, Step, Text, ToolUse, Turn
 from yohaku.core.receipt import Receipt
 from yohaku.dialects.load import Request, load
-from yohaku.digest.gist import read_file_paths, write_gist
+from yohaku.digest.gist import write_gist
 from yohaku.recipes.auto import RECIPES
 from yohaku.session.driver import EffectHandlers, drive
 from yohaku.testing import ByteMeter, ScriptedModel

@@ -8,12 +8,14 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.digest.read_gist import read_file_paths
 
 from yohaku.analysis.file_log import read_file_log
 from yohaku.core.model import Call, Result, Step, Text, ToolUse, Turn
 from yohaku.dialects.load import load
 from yohaku.dialects.recordings import Recording
-from yohaku.digest.gist import ENGLISH, JAPANESE, choose_titles, cut_to_tokens, read_file_paths, write_gist
+from yohaku.digest.gist import write_gist
+from yohaku.digest.gist_text import ENGLISH, JAPANESE, choose_titles, cut_to_tokens
 from yohaku.testing import conversation
 
 REF = "abcdefabcdef"

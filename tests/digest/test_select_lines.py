@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yohaku.analysis.names import extract_names, split_words
+from yohaku.analysis.entities import extract_names, split_words
 from yohaku.digest.select_lines import (
     COMMA_TOKENS,
     MAX_SCANNED_CHARS,

@@ -13,10 +13,10 @@ from yohaku.agent.event_queue import Enough
 from yohaku.agent.events import ReplyFinished, TextDelta
 from yohaku.agent.overflow import healed, more_room
 from yohaku.agent.small_models.text_calls import calls_in
+from yohaku.analysis.language import has_japanese, is_japanese
 from yohaku.client.errors import CutOff, TooLong, Truncated
 from yohaku.core.model import Call, Part, Reply, Text
 from yohaku.dialects.dialect import RAW, Answer, Json, Usage, arguments_object, dump
-from yohaku.summary.request import is_japanese
 
 if TYPE_CHECKING:
     from yohaku.agent.loop import Agent
@@ -35,7 +35,6 @@ JAPANESE = "[日本語で答えてください。]"
 """Said to a small model that answers someone who writes Japanese in another language."""
 URGES = (ACT, ANSWER)
 """What is said to a model that repeats itself, one after the other."""
-_JAPANESE = re.compile(r"[ぁ-ヶ一-龠]")
 _OTHER = re.compile(r"英語|英文|英訳|翻訳|訳して|english", re.IGNORECASE)
 _CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`", re.DOTALL)
 ENDING = re.compile(r"[}>`)]")
@@ -111,7 +110,7 @@ def foreign(agent: Agent, prompt: str, said: str) -> bool:
     if agent.strategy.tier != "small" or not is_japanese([prompt]) or _OTHER.search(prompt):
         return False
     words = _CODE.sub("", said)
-    return any(map(str.isalpha, words)) and not _JAPANESE.search(words)
+    return any(map(str.isalpha, words)) and not has_japanese(words)
 
 
 def _calls(agent: Agent, text: str) -> tuple[Call, ...]:

@@ -1,6 +1,6 @@
-"""How the work in a conversation went: what was run, what is still wrong, what was decided, what is planned.
+"""Reader of how the work in a conversation went: commands run, failures still open, decisions, the plan.
 
-Law: the newest is looked at first, and no further back than asked; what is told is told in the words it was said in.
+Law: the newest is read first, and no further back than the caller allows. Sentences stay as they were written.
 """
 
 from __future__ import annotations
@@ -10,10 +10,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from yohaku.analysis.file_access import find_accesses
+from yohaku.analysis.file_access import READ_COMMANDS, FileAccess, find_accesses
 from yohaku.analysis.sentences import lower_in_place
 from yohaku.analysis.shell import ShellCommand, split_commands
-from yohaku.analysis.shell_files import READERS
 from yohaku.analysis.tool_calls import (
     QUERY_COMMANDS,
     find_command,
@@ -25,48 +24,47 @@ from yohaku.analysis.tool_calls import (
     split_tool_name,
     tests_failed,
 )
-from yohaku.analysis.touch import FileAccess
 from yohaku.core.model import Step, Text, ToolUse, Turn
 
 
 class ToolEvent(NamedTuple):
-    """One call, looked at."""
+    """A tool call and what it did."""
 
     step: int
     use: ToolUse
-    ran: str | None
-    """The shell command, if it is one."""
-    bad: bool
-    tests: str | None
-    touches: tuple[FileAccess, ...]
+    command: str | None
+    """The shell command, for tools that run one."""
+    failed: bool
+    test_summary: str | None
+    accesses: tuple[FileAccess, ...]
 
-    key: str
-    """What makes two calls the same attempt: the command without `cd` and what trims its output, or tool and file."""
-    looks: bool
-    """Whether a command only looked at things: what it saw counts, not that it was run."""
+    attempt: str
+    """Equal for calls that try the same: the command without `cd` and pipes, or the tool and its files."""
+    only_looks: bool
+    """The command changes nothing: its output matters, not that it ran."""
 
 
 @dataclass(frozen=True, slots=True)
 class Activity:
     events: tuple[ToolEvent, ...]
-    """In order; the oldest may be left out."""
-    said: tuple[tuple[int, str], ...]
-    """What the assistant said, with the number of its step, in order."""
+    """Oldest first; the oldest may be left out."""
+    texts: tuple[tuple[int, str], ...]
+    """Texts of the assistant with the number of their step, oldest first."""
 
 
-def read_activity(turns: Sequence[Turn], most: int = 4_000) -> Activity:
-    """The newest `most` calls, and what was said around them."""
+def read_activity(turns: Sequence[Turn], limit: int = 4_000) -> Activity:
+    """Return the newest calls and texts of the assistant, about `limit` of each at most."""
     events: list[ToolEvent] = []
-    said: list[tuple[int, str]] = []
+    texts: list[tuple[int, str]] = []
     for number, step in _newest_first(turns):
-        if len(events) >= most or len(said) >= most:
+        if len(events) >= limit or len(texts) >= limit:
             break
         for item in reversed(step.items):
             if isinstance(item, ToolUse):
                 events.append(_read_event(number, item))
             elif isinstance(item, Text):
-                said.append((number, item.text))
-    return Activity(tuple(reversed(events)), tuple(reversed(said)))
+                texts.append((number, item.text))
+    return Activity(tuple(reversed(events)), tuple(reversed(texts)))
 
 
 def _newest_first(turns: Sequence[Turn]) -> Iterator[tuple[int, Step]]:
@@ -78,20 +76,22 @@ def _newest_first(turns: Sequence[Turn]) -> Iterator[tuple[int, Step]]:
 
 
 def _read_event(number: int, use: ToolUse) -> ToolEvent:
-    ran = find_command(use)
-    done = find_accesses(use)
-    if ran is None:
-        key = " ".join((use.call.name, *(touch.path for touch in done)))
-        return ToolEvent(number, use, None, has_failed(use), None, done, key, False)
+    command = find_command(use)
+    accesses = find_accesses(use)
+    if command is None:
+        attempt = " ".join((use.call.name, *(access.path for access in accesses)))
+        return ToolEvent(number, use, None, has_failed(use), None, accesses, attempt, False)
     summary = find_test_summary(use.result.text)
-    parts = [part for part in split_commands(ran) if part.words]
-    key = " && ".join(" ".join(part.words) for part in parts if not part.piped and part.words[0] != "cd")
-    looks = all(map(_only_looks, parts)) and all(touch.how == "read" for touch in done)
-    bad = has_failed(use) or bool(summary and tests_failed(summary))
-    return ToolEvent(number, use, ran, bad, summary, done, key or ran, looks)
+    parts = [part for part in split_commands(command) if part.words]
+    attempt = " && ".join(" ".join(part.words) for part in parts if not part.piped and part.words[0] != "cd")
+    only_looks = all(map(_only_looks, parts)) and all(access.kind == "read" for access in accesses)
+    failed = has_failed(use) or bool(summary and tests_failed(summary))
+    return ToolEvent(number, use, command, failed, summary, accesses, attempt or command, only_looks)
 
 
-LOOK_COMMANDS = READERS | QUERY_COMMANDS | frozenset("sed echo pwd find tree cd wc sort awk jq true stat du".split())
+LOOK_COMMANDS = (
+    READ_COMMANDS | QUERY_COMMANDS | frozenset("sed echo pwd find tree cd wc sort awk jq true stat du".split())
+)
 _GIT_LOOK_COMMANDS = frozenset("log status diff show branch ls-files ls-tree rev-parse remote blame".split())
 
 
@@ -100,42 +100,43 @@ def _only_looks(part: ShellCommand) -> bool:
 
 
 def describe_status(event: ToolEvent) -> str:
+    """Return "ok", "failed" or "exit N"."""
     code = find_exit_code(event.use)
-    if code is not None and not (code == 0 and event.bad):
+    if code is not None and not (code == 0 and event.failed):
         return f"exit {code}" if code else "ok"
-    return "failed" if event.bad else "ok"
+    return "failed" if event.failed else "ok"
 
 
-# Errors
+# Failures
 
 
 class Failure(NamedTuple):
     event: ToolEvent
     solved: bool
 
-    def lines(self, most: int = 3) -> tuple[str, ...]:
-        """What went wrong, with what the tests came to."""
-        told, summary = find_complaint(self.event.use, most), self.event.tests
-        if summary and most > 1 and not any(summary in line for line in told):
-            return (*told[: most - 1], summary)
-        return told
+    def lines(self, limit: int = 3) -> tuple[str, ...]:
+        """Return the error lines, with the summary of the test run among them."""
+        lines, summary = find_complaint(self.event.use, limit), self.event.test_summary
+        if summary and limit > 1 and not any(summary in line for line in lines):
+            return (*lines[: limit - 1], summary)
+        return lines
 
 
 def find_failures(events: Iterable[ToolEvent]) -> list[Failure]:
-    """The last failure of each attempt, in order, and whether the same attempt worked later."""
+    """Return the last failure of each attempt, in order; it is solved if the same attempt worked later."""
     found: dict[str, Failure] = {}
     for event in events:
-        if event.bad:
-            found.pop(event.key, None)
-            found[event.key] = Failure(event, False)
-        elif event.key in found:
-            found[event.key] = Failure(found[event.key].event, True)
+        if event.failed:
+            found.pop(event.attempt, None)
+            found[event.attempt] = Failure(event, False)
+        elif event.attempt in found:
+            found[event.attempt] = Failure(found[event.attempt].event, True)
     return list(found.values())
 
 
 # Decisions
 
-# In small letters, and with the words first: so the search goes through a text at the pace of its first letters.
+# Lower case, and each alternative starts with a literal: a search skips to those letters.
 _DECIDES = re.compile(
     r"(?:decided|decision|instead of|instead,|because|root cause|the (?:fix|cause|problem|issue|bug) (?:is|was)"
     r"|chose|opted|turns out|rather than|so i(?:'ll| will)|must not)\b"
@@ -144,28 +145,31 @@ _DECIDES = re.compile(
 _INTENDS = re.compile(r"(?:i['’]ll|i will|we['’]ll|we will|i['’]m going to)\b|にします|していきます|進めます")
 _STOP = re.compile(r"[.!?](?=\s)|[。！？\n]")
 _NOT_A_SENTENCE = re.compile(r"^(?:```|\||import |from |let me )|[:：]$", re.IGNORECASE)
-"""Code, and what only leads on to something."""
+"""Code, and lines that only introduce what follows."""
 
 MAX_SENTENCE_CHARS = 280
-"""Characters of a sentence that are shown."""
+"""Characters of a sentence that are shown on either side of the words that mark it."""
+MAX_TEXT_CHARS = 20_000
+"""Characters at the end of a text that are searched."""
+MIN_SENTENCE_CHARS, MIN_SENTENCE_CHARS_JA = 24, 12
 
 
-def find_decisions(said: Sequence[tuple[int, str]], most: int = 60) -> list[str]:
-    """Sentences in which the assistant says what it does and why: those with a reason first, the newest first."""
+def find_decisions(texts: Sequence[tuple[int, str]], limit: int = 60) -> list[str]:
+    """Return sentences in which the assistant decides: those with a reason first, then intentions; newest first."""
     found: dict[str, None] = {}
     for pattern in (_DECIDES, _INTENDS):
-        for _, text in reversed(said):
+        for _, text in reversed(texts):
             for sentence in reversed(list(_find_sentences(text, pattern))):
                 found[sentence] = None
-            if len(found) >= most:
-                return list(found)[:most]
-        most = len(found) + most // 4
+            if len(found) >= limit:
+                return list(found)[:limit]
+        limit = len(found) + limit // 4  # intentions say less: at most a quarter as many
     return list(found)
 
 
 def _find_sentences(text: str, pattern: re.Pattern[str]) -> Iterator[str]:
     at = 0
-    text = text[-20_000:]
+    text = text[-MAX_TEXT_CHARS:]
     lower = lower_in_place(text)
     while found := pattern.search(lower, at):
         if found.start() and lower[found.start() - 1].isalpha() and found[0].isascii():
@@ -177,55 +181,60 @@ def _find_sentences(text: str, pattern: re.Pattern[str]) -> Iterator[str]:
         end = _STOP.search(text, found.end(), found.end() + MAX_SENTENCE_CHARS)
         at = end.end() if end else min(len(text), found.end() + MAX_SENTENCE_CHARS)
         sentence = " ".join(text[begin:at].strip(" \n-*#>").split())
-        if len(sentence) > (24 if sentence.isascii() else 12) and not _NOT_A_SENTENCE.search(sentence):
+        least = MIN_SENTENCE_CHARS if sentence.isascii() else MIN_SENTENCE_CHARS_JA
+        if len(sentence) > least and not _NOT_A_SENTENCE.search(sentence):
             yield sentence
 
 
 # The plan
 
-_TEXTS = ("content", "step", "description", "subject", "task", "text", "title", "name")
-_CHECK = re.compile(r"^[ \t]{0,12}(?:[-*+]|\d{1,3}[.)]) \[([ xX~>/-])\] ([^\n]{1,300})", re.MULTILINE)
-_NUMBER = re.compile(r"#(\w{1,20})")
+_TASK_TEXTS = ("content", "step", "description", "subject", "task", "text", "title", "name")
+_CHECKBOX = re.compile(r"^[ \t]{0,12}(?:[-*+]|\d{1,3}[.)]) \[([ xX~>/-])\] ([^\n]{1,300})", re.MULTILINE)
+_TASK_NUMBER = re.compile(r"#(\w{1,20})")
 
 
-def find_plan(told: Activity) -> list[str]:
-    """The newest list of things to do, with its marks: from a tool that keeps one, or from a text."""
+def find_plan(activity: Activity) -> list[str]:
+    """Return the newest list of tasks with their marks: of a tool that keeps one, or of a text."""
     tasks: dict[str, tuple[str, str]] = {}
-    for event in told.events:
-        given = read_arguments(event.use)
-        listed = _read_task_list(given)
+    for event in activity.events:
+        arguments = read_arguments(event.use)
+        listed = _read_task_list(arguments)
         if listed:
             tasks = {str(number): task for number, task in enumerate(listed)}
-        elif split_tool_name(event.use.call.name) & {"task", "todo"} and not event.bad:
-            _update_task(tasks, event, given)
+        elif split_tool_name(event.use.call.name) & {"task", "todo"} and not event.failed:
+            _update_task(tasks, event, arguments)
     if tasks:
         return [f"[{_mark_of(status)}] {text}" for text, status in tasks.values() if status != "deleted"]
-    for _, text in reversed(told.said):
-        checks = _CHECK.findall(text)
-        if len(checks) > 1:
-            return [f"[{mark.lower()}] {what.strip()}" for mark, what in checks]
+    for _, text in reversed(activity.texts):
+        boxes = _CHECKBOX.findall(text)
+        if len(boxes) > 1:
+            return [f"[{mark.lower()}] {task.strip()}" for mark, task in boxes]
     return []
 
 
-def _read_task_list(given: dict[str, Any]) -> list[tuple[str, str]]:
-    for value in given.values():
+def _read_task_list(arguments: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return text and status of each task, for tools that are given the whole list in every call."""
+    for value in arguments.values():
         if isinstance(value, list) and value and all(isinstance(item, dict) and "status" in item for item in value):
-            texts = [next((item[name] for name in _TEXTS if isinstance(item.get(name), str)), "") for item in value]
+            texts = [
+                next((item[name] for name in _TASK_TEXTS if isinstance(item.get(name), str)), "") for item in value
+            ]
             return [(_shorten_task(text), str(item["status"])) for text, item in zip(texts, value, strict=True) if text]
     return []
 
 
-def _update_task(tasks: dict[str, tuple[str, str]], event: ToolEvent, given: dict[str, Any]) -> None:
-    """A tool that keeps a list task by task: each is made with a text, and later changed by its number."""
+def _update_task(tasks: dict[str, tuple[str, str]], event: ToolEvent, arguments: dict[str, Any]) -> None:
+    """Apply a call of a tool that keeps the list itself: tasks are created with a text and updated by number."""
     words = split_tool_name(event.use.call.name)
-    text = next((given[name] for name in ("subject", "title", "content") if isinstance(given.get(name), str)), None)
-    number = next((str(given[name]) for name in ("taskid", "todoid", "id") if name in given), None)
+    titles = (arguments[name] for name in ("subject", "title", "content") if isinstance(arguments.get(name), str))
+    text = next(titles, None)
+    number = next((str(arguments[name]) for name in ("taskid", "todoid", "id") if name in arguments), None)
     if words & {"create", "add"} and text:
-        said = _NUMBER.search(event.use.result.text[:200])
-        tasks[said[1] if said else str(len(tasks) + 1)] = _shorten_task(text), "pending"
+        assigned = _TASK_NUMBER.search(event.use.result.text[:200])
+        tasks[assigned[1] if assigned else str(len(tasks) + 1)] = _shorten_task(text), "pending"
     elif words & {"update", "complete", "set"} and number is not None:
         old = tasks.get(number, (text or f"#{number}", "pending"))
-        tasks[number] = _shorten_task(text or old[0]), str(given.get("status", old[1]))
+        tasks[number] = _shorten_task(text or old[0]), str(arguments.get("status", old[1]))
 
 
 def _mark_of(status: str) -> str:

@@ -1,6 +1,6 @@
-"""The ledger of files: what has become of each that the calls of a conversation touched.
+"""File log: the state of each file that the calls of a conversation accessed.
 
-Law: no ledger tells of what a failed call was about to do. A path is told as it was said.
+Law: what a failed call was about to do is not in the log. Paths stay as they were written.
 """
 
 from __future__ import annotations
@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from yohaku.analysis.file_access import find_accesses
-from yohaku.analysis.touch import AccessKind, FileAccess, LineRange
+from yohaku.analysis.file_access import AccessKind, FileAccess, LineRange, find_accesses
 from yohaku.core.model import Turn
 
 
@@ -17,34 +16,34 @@ from yohaku.core.model import Turn
 class FileRecord:
     path: str
     state: AccessKind
-    """What has become of it: "created" stays so when it is modified later; reading changes nothing."""
+    """"created" stays so when the file is modified later; reading changes nothing."""
     ranges: tuple[LineRange, ...]
-    """The lines that were read, in order and joined; (1, -1) is all of it."""
+    """The lines that were read, in order and merged; (1, -1) is the whole file."""
     step: int
-    """The number of the step that touched it last, from 0."""
+    """Number of the last step that accessed it, from 0."""
 
 
 def read_file_log(turns: Iterable[Turn]) -> dict[str, FileRecord]:
-    """Each file that was touched, by path, in the order of its last touch. What failed is left out."""
-    steps = (step for turn in turns for step in turn.steps)
+    """Return the record of each file by its path, in the order of last access."""
+    steps = enumerate(step for turn in turns for step in turn.steps)
     return build_file_log(
-        (number, touch) for number, step in enumerate(steps) for use in step.uses for touch in find_accesses(use)
+        (number, access) for number, step in steps for use in step.uses for access in find_accesses(use)
     )
 
 
-def build_file_log(touches: Iterable[tuple[int, FileAccess]]) -> dict[str, FileRecord]:
-    """The same of touches that are known, each with the number of its step, in order."""
-    done = [(number, touch) for number, touch in touches if touch.ok]
-    whole = _find_absolute_paths({touch.path for _, touch in done})
+def build_file_log(accesses: Iterable[tuple[int, FileAccess]]) -> dict[str, FileRecord]:
+    """Return the records for accesses in order, each with the number of its step."""
+    done = [(number, access) for number, access in accesses if access.ok]
+    absolute = _find_absolute_paths({access.path for _, access in done})
     found: dict[str, FileRecord] = {}
-    for number, touch in done:
-        path = whole.get(touch.path, touch.path)
-        found[path] = update_record(found.pop(path, None), touch._replace(path=path), number)
+    for number, access in done:
+        path = absolute.get(access.path, access.path)
+        found[path] = update_record(found.pop(path, None), access._replace(path=path), number)
     return found
 
 
 def _find_absolute_paths(paths: set[str]) -> dict[str, str]:
-    """For a relative path the absolute one it is the end of, where there is just one: they are the same file."""
+    """Map a relative path to the absolute one that ends with it, if there is just one: they are the same file."""
     by_name: dict[str, list[str]] = {}
     for path in paths:
         if path.startswith(("/", "~")):
@@ -58,23 +57,23 @@ def _find_absolute_paths(paths: set[str]) -> dict[str, str]:
     return found
 
 
-def update_record(before: FileRecord | None, touch: FileAccess, step: int) -> FileRecord:
-    state, ranges = (before.state, before.ranges) if before else (touch.how, ())
-    if touch.how == "read":
-        return FileRecord(touch.path, state, merge_ranges((*ranges, touch.lines or (1, -1))), step)
-    if touch.how == "modified" and state in ("created", "modified"):
-        return FileRecord(touch.path, state, ranges, step)
-    if touch.how == "created" and before and state in ("read", "modified"):
-        return FileRecord(touch.path, "modified", ranges, step)
-    return FileRecord(touch.path, touch.how, ranges, step)
+def update_record(before: FileRecord | None, access: FileAccess, step: int) -> FileRecord:
+    state, ranges = (before.state, before.ranges) if before else (access.kind, ())
+    if access.kind == "read":
+        return FileRecord(access.path, state, merge_ranges((*ranges, access.lines or (1, -1))), step)
+    if access.kind == "modified" and state in ("created", "modified"):
+        return FileRecord(access.path, state, ranges, step)
+    if access.kind == "created" and before and state in ("read", "modified"):
+        return FileRecord(access.path, "modified", ranges, step)
+    return FileRecord(access.path, access.kind, ranges, step)
 
 
 def merge_ranges(ranges: tuple[LineRange, ...]) -> tuple[LineRange, ...]:
-    """Ranges in order, those that meet made one."""
-    done: list[LineRange] = []
+    """Sort ranges, and join those that touch."""
+    merged: list[LineRange] = []
     for first, last in sorted(ranges):
-        if done and (done[-1][1] == -1 or first <= done[-1][1] + 1):
-            done[-1] = done[-1][0], -1 if -1 in (last, done[-1][1]) else max(last, done[-1][1])
+        if merged and (merged[-1][1] == -1 or first <= merged[-1][1] + 1):
+            merged[-1] = merged[-1][0], -1 if -1 in (last, merged[-1][1]) else max(last, merged[-1][1])
         else:
-            done.append((first, last))
-    return tuple(done)
+            merged.append((first, last))
+    return tuple(merged)

@@ -1,65 +1,57 @@
-"""What of a conversation is still there after a folding: the user's rules, and the facts in what was hidden.
+"""Survey of what a folding retained: commands, errors and entities of the hidden part, and sentences that must stay.
 
-Law: each is `kept` (it stands in what is shown, as it was said), or `by_ref` (a ref that is shown opens it), or `lost`;
-folding loses nothing, and this is where that is looked at. The newest is looked at first, and no more than a part.
+Law: each is `kept` (shown as it was written), `by_ref` (a shown ref opens it) or `lost`. Folding loses nothing, and
+this is where that is measured. The newest is surveyed first, within a bound.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
 from yohaku.analysis.activity import Activity, ToolEvent, describe_status, find_failures, read_activity
 from yohaku.analysis.entities import (
     MAX_RANKED_CHARS,
     MAX_RESULT_CHARS,
+    NEWEST_PROMPTS,
     Entity,
-    describe_call,
     extract_entities,
     rank_entities,
 )
-from yohaku.analysis.file_log import build_file_log
 from yohaku.analysis.rule_patterns import WITHDRAWS
 from yohaku.analysis.rules import find_standing_rules
 from yohaku.analysis.sentences import lower_in_place, split_sentences
+from yohaku.analysis.tool_calls import describe_call
 from yohaku.core.folds import Fold, View, told
 from yohaku.core.model import Step, Text, ToolUse, Turn
-from yohaku.digest.gist import GistText, GistTitles, choose_titles
 
 Where: TypeAlias = Literal["kept", "by_ref", "lost"]
 
 
 class Retained(NamedTuple):
     kind: str
-    """"rule", "command", "error", or the kind of a fact."""
+    """"command", "error", or the kind of an entity."""
     text: str
     origin: str
-    """The call it comes from; empty for what the user said."""
+    """The call it comes from; empty for what the user wrote."""
     where: Where
 
 
 class RetentionCounts(NamedTuple):
-    """How many of the facts looked at stand where."""
+    """Number of surveyed items by where they are."""
 
     kept: int
     by_ref: int
     lost: int
 
 
-# Rules
-
-
-def rules(view: View) -> tuple[Retained, ...]:
-    """The rules that stand, in the order they were stated."""
-    seen, opened = _shown_text(view), _recallable_text(view)
-    found = find_standing_rules(view.history.turns)
-    return tuple(Retained("rule", rule, "", _where(rule in seen, rule in opened)) for rule in found)
+# Sentences that must stay
 
 
 def find_binding_sentences(turns: Iterable[Turn]) -> tuple[str, ...]:
-    """What must be shown of a prompt however short it is cut: the rules that stand, and what took others back.
+    """Return the sentences to show of a prompt however short it is cut: standing rules, and withdrawals of others.
 
-    Without the latter an older fold would go on telling of a rule that the user gave up.
+    Without the withdrawal an older fold would go on showing a rule that no longer holds.
     """
     turns = tuple(turns)
     return tuple(dict.fromkeys([*find_standing_rules(turns), *_find_withdrawals(turns)]))
@@ -75,27 +67,34 @@ def _withdraws(text: str) -> bool:
     return bool(WITHDRAWS.search(lower_in_place(text)))
 
 
-# Facts
+# The survey
+
+MAX_SURVEYED = 400
+"""Entities of results that are surveyed; commands half of that, entities of the user's prompts as many again."""
+MAX_FAILURES = 60
+MAX_COMMAND_CHARS = 120
 
 
-def survey_retention(view: View, most: int = 400, chars: int = MAX_RANKED_CHARS) -> tuple[Retained, ...]:
-    """What became of the facts in all that is hidden: those that matter most, within so many characters of results."""
-    seen, opened = _shown_text(view), _recallable_text(view)
+def survey_retention(view: View, limit: int = MAX_SURVEYED, max_chars: int = MAX_RANKED_CHARS) -> tuple[Retained, ...]:
+    """Return what became of the most important items of the hidden part, within `max_chars` of results."""
+    shown, recallable = _shown_text(view), _recallable_text(view)
     hidden, open_uses = _find_hidden(view)
-    found = read_activity(hidden, most=most // 2)
-    wrong = list(_collect_errors(found))
-    names = _collect_entities(hidden, most, chars, "\n".join(line for _, line in wrong))
-    flat = " ".join(seen.split()) if wrong else ""
-    ran = [event for event in found.events if event.ran is not None and (event.bad or not event.looks)]
+    activity = read_activity(hidden, limit // 2)
+    errors = list(_collect_errors(activity))
+    entities = _collect_entities(hidden, limit, max_chars, "\n".join(line for _, line in errors))
+    flat = " ".join(shown.split()) if errors else ""
+    ran = [event for event in activity.events if event.command is not None and (event.failed or not event.only_looks)]
     return (
-        *(_retained_command(event, _where(_shows_command(event, seen), id(event.use) in open_uses)) for event in ran),
+        *(_retained_command(event, _where(_shows_command(event, shown), id(event.use) in open_uses)) for event in ran),
         *(
             Retained("error", line, describe_call(event.use), _where(line in flat, id(event.use) in open_uses))
-            for event, line in wrong
+            for event, line in errors
         ),
         *(
-            Retained(fact.kind, fact.text, origin, _where(contains_word(seen, fact.text), fact.text in opened))
-            for fact, origin in names
+            Retained(
+                entity.kind, entity.text, origin, _where(contains_word(shown, entity.text), entity.text in recallable)
+            )
+            for entity, origin in entities
         ),
     )
 
@@ -110,53 +109,55 @@ def _where(kept: bool, opened: bool) -> Where:
 
 
 def _retained_command(event: ToolEvent, where: Where) -> Retained:
-    origin = describe_call(event.use, 120)
+    origin = describe_call(event.use, MAX_COMMAND_CHARS)
     return Retained("command", f"{origin}: {describe_status(event)}", origin, where)
 
 
-def _shows_command(event: ToolEvent, seen: str) -> bool:
-    """Whether a line that is shown says that a command ran and how it ended."""
-    said, ended = describe_call(event.use).rstrip("…"), describe_status(event)
-    at = seen.find(said)
+def _collect_errors(activity: Activity) -> Iterator[tuple[ToolEvent, str]]:
+    for failure in find_failures(activity.events)[-MAX_FAILURES:]:
+        yield from ((failure.event, line) for line in failure.lines())
+
+
+def _collect_entities(hidden: Sequence[Turn], limit: int, max_chars: int, errors: str) -> list[tuple[Entity, str]]:
+    """Return the entities that the user named and the highest ranked ones of results, each with its origin."""
+    prompts = [part.text for turn in hidden[-NEWEST_PROMPTS:] for part in turn.prompt if isinstance(part, Text)]
+    found = (entity for text in prompts for entity in extract_entities(text[:MAX_RESULT_CHARS]))
+    named = dict.fromkeys(entity for entity in found if entity.kind != "quoted")
+    ranking = rank_entities(hidden, limit=limit, max_chars=max_chars, open_errors=errors)
+    ranked = {one.entity: one.origin for one in ranking}
+    return [*((entity, "") for entity in named if entity not in ranked), *ranked.items()][: 2 * limit]
+
+
+# Tests for what a text shows
+
+MAX_OCCURRENCES = 100
+"""Occurrences of a text that are tested, so that a frequent one does not cost time without bound."""
+MAX_LINE_CHARS = 600
+
+
+def _shows_command(event: ToolEvent, shown: str) -> bool:
+    """Test for a line that shows a command and how it ended."""
+    command, status = describe_call(event.use).rstrip("…"), describe_status(event)
+    at = shown.find(command)
     for _ in range(MAX_OCCURRENCES):
         if at < 0:
             return False
-        end = seen.find("\n", at)
-        if ended in seen[at : min(at + MAX_LINE_CHARS, end if end >= 0 else len(seen))]:
+        end = shown.find("\n", at)
+        if status in shown[at : min(at + MAX_LINE_CHARS, end if end >= 0 else len(shown))]:
             return True
-        at = seen.find(said, at + 1)
+        at = shown.find(command, at + 1)
     return False
 
 
-MAX_OCCURRENCES = 100
-MAX_LINE_CHARS = 600
-"""Characters."""
-
-
-def _collect_errors(found: Activity) -> Iterator[tuple[ToolEvent, str]]:
-    for one in find_failures(found.events)[-60:]:
-        yield from ((one.event, line) for line in one.lines())
-
-
-def _collect_entities(hidden: Sequence[Turn], most: int, chars: int, wrong: str) -> list[tuple[Entity, str]]:
-    """What results hold that matters most, and all that the user named."""
-    asked = [part.text for turn in hidden[-20:] for part in turn.prompt if isinstance(part, Text)]
-    named = dict.fromkeys(
-        fact for text in asked for fact in extract_entities(text[:MAX_RESULT_CHARS]) if fact.kind != "quoted"
-    )
-    ranked = {one.fact: one.origin for one in rank_entities(hidden, most=most, chars=chars, open_errors=wrong)}
-    return [*((fact, "") for fact in named if fact not in ranked), *ranked.items()][: 2 * most]
-
-
-def contains_word(text: str, fact: str) -> bool:
-    """Whether it stands there as a word of its own, not as a piece of another."""
-    at = text.find(fact)
+def contains_word(text: str, word: str) -> bool:
+    """Test for `word` with no letter, digit or underscore on either side."""
+    at = text.find(word)
     for _ in range(MAX_OCCURRENCES):
         if at < 0:
             return False
-        if not (_joins(text[at - 1 : at]) or _joins(text[at + len(fact) : at + len(fact) + 1])):
+        if not (_joins(text[at - 1 : at]) or _joins(text[at + len(word) : at + len(word) + 1])):
             return True
-        at = text.find(fact, at + 1)
+        at = text.find(word, at + 1)
     return True
 
 
@@ -164,7 +165,7 @@ def _joins(letter: str) -> bool:
     return letter.isascii() and (letter.isalnum() or letter == "_")
 
 
-# What is shown and what is not
+# The shown and the hidden part of a view
 
 
 def _shown_text(view: View) -> str:
@@ -173,7 +174,7 @@ def _shown_text(view: View) -> str:
 
 
 def _recallable_text(view: View) -> str:
-    """All that the refs in what is shown open."""
+    """Return all originals that shown refs open."""
     folds: list[Fold] = [*([view.gist] if view.gist else []), *view.live]
     originals = (original for fold in folds if _shows_ref(fold) for _, original in view.originals(fold))
     return "\n\n".join(original for original in originals if isinstance(original, str))
@@ -184,7 +185,7 @@ def _shows_ref(fold: Fold) -> bool:
 
 
 def _find_hidden(view: View) -> tuple[tuple[Turn, ...], set[int]]:
-    """What a gist or a stub hides, as turns; and which of the uses in it a ref that is shown opens, by identity."""
+    """Return what gists and stubs hide, as turns, and the identities of the uses in it that a shown ref opens."""
     turns = list(view.hidden(view.cut)) if view.gist else []
     opened: set[int] = set()
     if view.gist and _shows_ref(view.gist):
@@ -195,7 +196,7 @@ def _find_hidden(view: View) -> tuple[tuple[Turn, ...], set[int]]:
         steps = []
         for step in turn.steps:
             found = view.stubs.get(step.key, {}).items()
-            folds = {slot: stub for slot, stub in found if slot.where != "thought"}  # a thought is not what was said
+            folds = {slot: stub for slot, stub in found if slot.where != "thought"}  # thoughts are not surveyed
             items = {slot.item: step.solid[slot.item] for slot in sorted(folds, key=lambda slot: slot.item)}
             steps += [Step(tuple(items.values()))] if items else []
             opened |= {id(item) for item in items.values() if isinstance(item, ToolUse)}
@@ -203,70 +204,3 @@ def _find_hidden(view: View) -> tuple[tuple[Turn, ...], set[int]]:
         if prompt or steps:
             turns.append(Turn(prompt, tuple(steps)))
     return tuple(turns), opened
-
-
-# The facts that a model's summary dropped
-
-
-def appendix_tokens(limit: int, share: float = 0.02, least: int = 60) -> int:
-    """Tokens for the appendix of a gist."""
-    return max(least, int(limit * share))
-
-
-def write_appendix(turns: Sequence[Turn], text: str, tokens: int, count: Callable[[str], int]) -> list[str]:
-    """What `text` does not tell of `turns`, in lines of at most `tokens`: errors, files, names with their calls.
-
-    A summary by a model keeps few of them; they are added without it.
-    """
-    if tokens < MIN_TOKENS:
-        return []
-    words, found = choose_titles(turns), read_activity(turns, most=max(200, tokens))
-    page = GistText(tokens, count)
-    page.section(words.open, _failure_lines(found, text, words), page.share(0.4), last=True)
-    page.section(words.files, _file_lines(found, text, words), page.share(0.3), last=True)
-    _add_index(page, turns, text, words)
-    return page.text().splitlines()
-
-
-MIN_TOKENS = 24
-"""Tokens. In less than that nothing can be said."""
-
-
-def _failure_lines(found: Activity, text: str, words: GistTitles) -> list[str]:
-    """How what still fails ended, each with what it said about that."""
-    lines = []
-    for one in find_failures(found.events)[-20:]:
-        if not one.solved and (told := [line for line in one.lines(2) if line not in text]):
-            ended = describe_status(one.event)
-            lines.append(_source_line(one.event, ", ".join([*([ended] if ended != "failed" else []), *told]), words))
-    return lines
-
-
-def _file_lines(found: Activity, text: str, words: GistTitles) -> list[str]:
-    files = build_file_log((event.step, touch) for event in found.events for touch in event.touches).values()
-    dropped = [file for file in files if not contains_word(text, file.path)]
-    dropped.sort(key=lambda file: (file.state != "read", file.step))
-    return [f"{words.states[file.state]} {file.path}" for file in dropped]
-
-
-def _add_index(page: GistText, turns: Sequence[Turn], text: str, words: GistTitles) -> None:
-    """Names and numbers, by the call they come from."""
-    room = page.left - page.weight(words.found)
-    if room < MIN_TOKENS:
-        return
-    known = f"{text}\n{page.text()}"
-    groups: dict[str, list[str]] = {}
-    for one in rank_entities(turns, most=max(40, page.left), chars=min(MAX_RANKED_CHARS, 20_000 + 200 * page.left)):
-        if contains_word(known, one.fact.text):
-            continue
-        opening = page.weight(words.source.format(origin=one.origin)) if one.origin not in groups else 0
-        room -= page.weight(one.fact.text) + opening + 1
-        if room < 0:
-            break
-        groups.setdefault(one.origin, []).append(one.fact.text)
-    lines = [f"- {words.source.format(origin=origin)}{', '.join(names)}" for origin, names in groups.items()]
-    page.section(words.found, lines)
-
-
-def _source_line(event: ToolEvent, said: str, words: GistTitles) -> str:
-    return f"- {words.source.format(origin=describe_call(event.use))}{said}"

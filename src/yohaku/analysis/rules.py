@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
+from yohaku.analysis.language import has_japanese
 from yohaku.analysis.rule_patterns import (
     ASKS,
     ASKS_JA,
@@ -35,7 +36,6 @@ from yohaku.analysis.rule_patterns import (
     WITHDRAWS,
 )
 from yohaku.analysis.sentences import (
-    JAPANESE,
     MIN_PASTE_LINES,
     SENTENCE,
     lower_in_place,
@@ -110,7 +110,7 @@ def _rule_at(sentence: str, pasted: bool) -> int | None:
     """Where the rule in a sentence begins, if it sets one."""
     said = lower_in_place(mask_quotes(sentence))
     said = (TAGGED_ON.sub("", said) if said.endswith("?") else said)[: 2 * MAX_RULE_CHARS]
-    at = _rule_at_ja(said, pasted) if JAPANESE.search(said) else _rule_at_en(said, pasted)
+    at = _rule_at_ja(said, pasted) if has_japanese(said) else _rule_at_en(said, pasted)
     return None if at is None or ONCE.search(said) or _withdraws(said) else at
 
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
+from yohaku.analysis.language import has_japanese
+
 MIN_PASTE_LINES = 40
 """Lines. A longer prompt is mostly pasted, and a line in it has to look like a sentence to be taken for one."""
 
@@ -42,7 +44,6 @@ SENTENCE = re.compile(
 )
 MARK = re.compile(r"\s*(?:(?:[-*+•・‣◦–—]|\d{1,3}[.)）]|\(?[a-zA-Z]\)|#{1,6}|\[[ xX]?\]|[①-⑳])\s+|[・※●○■□◆◇]\s*)*")
 QUOTED = re.compile(r"`[^`\n]{1,200}`|\"[^\"\n]{12,300}\"|“[^”\n]{1,300}”|「[^」\n]{1,300}」|『[^』\n]{1,300}』")
-JAPANESE = re.compile(r"[ぁ-んァ-ヶ一-龯]")
 WORD = re.compile(r"[A-Za-z']{2,}")
 
 
@@ -113,7 +114,7 @@ def _is_noise(line: str, pasted: bool) -> bool:
 def _is_code(line: str, pasted: bool) -> bool:
     """Too little of it is words. Inside a paste it has to look like a sentence as well."""
     words = QUOTED.sub("", line)
-    if JAPANESE.search(words):
+    if has_japanese(words):
         return False
     letters = sum(map(len, WORD.findall(words)))
     dense = len(words) - words.count(" ")

@@ -274,3 +274,22 @@ def find_complaint(use: ToolUse, most: int = 3) -> tuple[str, ...]:
 _TAGS = re.compile(r"</?[a-z_]{1,40}>")
 _USER_REFUSED = re.compile(r"\bthe user said:\s*\S[^\n]{0,400}", re.IGNORECASE)
 """Where a call is refused, the reason is the user's."""
+
+
+MAX_CALL_CHARS = 60
+MAX_SHORT_ARGUMENT_CHARS = 200
+"""A longer argument is content, not what the call is about."""
+
+_SURROUNDINGS = re.compile(r"^\s*cd [^&;|\n]{1,200}(?:&&|;)\s*|(?<=git)\s+-C\s+\S{1,200}|\s2>&1|\s2>/dev/null")
+"""Parts of a command about where it runs and where its output goes, not about what it does."""
+
+
+def describe_call(use: ToolUse, limit: int = MAX_CALL_CHARS) -> str:
+    """Return a call in one short line: its command, or its name with two short arguments (of a long path the end)."""
+    command = find_command(use)
+    if command is None:
+        values = [value for value in read_arguments(use).values() if isinstance(value, str)]
+        lines = [value for value in values if 0 < len(value) <= MAX_SHORT_ARGUMENT_CHARS and "\n" not in value]
+        return " ".join((use.call.name, *(line if len(line) <= limit else f"…{line[-limit:]}" for line in lines[:2])))
+    command = " ".join(_SURROUNDINGS.sub("", command[: 8 * limit]).split())
+    return command if len(command) <= limit else f"{command[: limit - 1]}…"

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple
 
-from yohaku.analysis.entities import describe_call
+from yohaku.analysis.tool_calls import describe_call
 from yohaku.core.meter import Meter
 from yohaku.core.model import History, Part, Step, Text, ToolUse, Turn
 from yohaku.core.originals import Slot, argument_text, arguments_of, media, original_at, ref_of

@@ -14,12 +14,11 @@ from typing import Any
 
 import msgspec
 
-from yohaku.analysis.entities import describe_call
-from yohaku.analysis.names import extract_names, split_words
-from yohaku.analysis.tool_calls import normalize_name, read_arguments
+from yohaku.analysis.entities import extract_names, split_words
+from yohaku.analysis.tool_calls import describe_call, normalize_name, read_arguments
 from yohaku.core.folds import Cut, Slot, View
 from yohaku.core.model import Step, Text, ToolUse
-from yohaku.digest.gist import user_prompts
+from yohaku.digest.gist_text import user_prompts
 from yohaku.digest.select_lines import Span, render_spans
 
 

@@ -16,7 +16,7 @@ from heapq import heapify, heappop, heappush
 from itertools import chain
 from typing import NamedTuple, TypeAlias
 
-from yohaku.analysis.names import extract_names, find_candidates, is_hyphenated, names_in_word, words_in_name
+from yohaku.analysis.entities import extract_names, find_candidates, is_hyphenated, names_in_word, words_in_name
 
 MAX_SPAN_CHARS = 140
 """Characters. A longer line is looked at in pieces of about half of that."""

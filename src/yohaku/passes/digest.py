@@ -10,12 +10,13 @@ from collections.abc import Callable, Generator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from yohaku.analysis.names import split_words
-from yohaku.analysis.retention import appendix_tokens, write_appendix
+from yohaku.analysis.entities import split_words
+from yohaku.analysis.language import is_japanese
 from yohaku.analysis.rules import find_standing_rules
 from yohaku.core.engine import AskingPass, Effect, Pass, PassContext
 from yohaku.core.folds import Cut, Gist, View, ref_told
 from yohaku.core.model import Text, Turn
+from yohaku.digest.appendix import appendix_tokens, write_appendix
 from yohaku.digest.excerpts import (
     Excerpt,
     collect_excerpts,
@@ -30,7 +31,7 @@ from yohaku.digest.select_lines import Source, Span, SpanCache, choose_spans
 from yohaku.passes.drop_oldest import before, cuts
 from yohaku.passes.pieces import SMALL
 from yohaku.summary.check import Accepted, Evidence
-from yohaku.summary.request import BY_MODEL, SummaryRequest, ask_for_summary, is_japanese
+from yohaku.summary.request import BY_MODEL, SummaryRequest, ask_for_summary
 from yohaku.summary.transcript_text import prefer_earlier_gist, read_utterances
 
 MAX_GIST_TOKENS = 2_000

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple, TypeAlias
 
-from yohaku.analysis.file_access import SEARCH_WORDS, find_accesses
+from yohaku.analysis.file_access import SEARCH_WORDS, LineRange, find_accesses
 from yohaku.analysis.file_log import merge_ranges
 from yohaku.analysis.shell import ShellCommand, split_commands
 from yohaku.analysis.tool_calls import (
@@ -21,7 +21,6 @@ from yohaku.analysis.tool_calls import (
     normalize_name,
     split_tool_name,
 )
-from yohaku.analysis.touch import LineRange
 from yohaku.core.engine import Pass, PassContext
 from yohaku.core.folds import Fold, Slot, Stub, View, arguments_of, original_at, ref_of
 from yohaku.core.model import Step, Text, ToolUse
@@ -293,7 +292,7 @@ def find_showings(place: ToolUseAt) -> Iterator[tuple[str, FileShown | FileEdit]
     done = [touch for touch in find_accesses(place.use) if touch.ok]
     paths = {touch.path for touch in done}
     ran = find_command(place.use)
-    if all(touch.how == "read" for touch in done):
+    if all(touch.kind == "read" for touch in done):
         slot = next(place.slots(), None)
         if slot and len(paths) == 1 and (ran is None or all(map(_only_reads, split_commands(ran)))):
             ranges = tuple(touch.lines or (1, -1) for touch in done)

@@ -65,13 +65,13 @@ def line(use: ToolUse, said: str) -> str:
     ran = find_command(use)
     touch = next(iter(find_accesses(use)), None) if ran is None else None
     details = [many(said.count("\n") + (not said.endswith("\n")), "line")]
-    if touch and touch.how == "read" and "." in touch.path:
+    if touch and touch.kind == "read" and "." in touch.path:
         details += filter(None, [LANGUAGES.get(touch.path.rsplit(".", 1)[-1].lower())])
     wrong = next(iter(find_errors(said, 1)), "") if has_failed(use) else ""
     code = find_exit_code(use) if ran is not None else None
     ended = [f"exit {code}" if code is not None else "failed" if has_failed(use) else "", _short(wrong, 2 * SHORT)]
     details += filter(None, [": ".join(filter(None, ended))])
-    return f"{_did(use, ran, touch and touch.how)}: {_about(use, ran, touch and touch.path)} ({', '.join(details)})"
+    return f"{_did(use, ran, touch and touch.kind)}: {_about(use, ran, touch and touch.path)} ({', '.join(details)})"
 
 
 VERBS = {"read": "Read", "created": "Wrote", "modified": "Edited", "deleted": "Deleted"}

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import replace
 
+from yohaku.analysis.file_access import LineRange
 from yohaku.analysis.file_log import FileRecord, read_file_log
-from yohaku.analysis.touch import LineRange
 from yohaku.core.engine import AskingPass, Effect, Pass, PassContext, ReadFile
 from yohaku.core.folds import Fold, Gist, View
 from yohaku.core.model import Text

@@ -9,18 +9,19 @@ from __future__ import annotations
 from collections.abc import Generator
 from dataclasses import dataclass, replace
 
-from yohaku.analysis.retention import appendix_tokens, write_appendix
+from yohaku.analysis.language import is_japanese
 from yohaku.analysis.rules import find_standing_rules
 from yohaku.core.engine import AskingPass, Pass, PassContext, Question
 from yohaku.core.folds import Cut, Gist, View, ref_told
 from yohaku.core.model import Step, Text, Turn
+from yohaku.digest.appendix import appendix_tokens, write_appendix
 from yohaku.digest.gist import write_gist
 from yohaku.passes.drop_oldest import NOTICE, RULED, before, cuts, notice
 from yohaku.passes.pieces import SMALL
 from yohaku.passes.use_draft import draft
 from yohaku.summary.check import Accepted, Evidence, Rejected
 from yohaku.summary.prompts.retain import RETAIN
-from yohaku.summary.request import BY_MODEL, Kind, SummaryRequest, ask_for_summary, is_japanese
+from yohaku.summary.request import BY_MODEL, Kind, SummaryRequest, ask_for_summary
 from yohaku.summary.transcript_text import prefer_earlier_gist, read_utterances
 
 RULES_SHARE, MAX_RULES_SHARE = 0.05, 0.25

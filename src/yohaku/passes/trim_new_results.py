@@ -86,7 +86,7 @@ def read_whole(use: ToolUse) -> bool:
     if ran is not None and len(split_commands(ran)) > 1:
         return False
     found = find_accesses(use)
-    return len(found) == 1 and found[0].how == "read" and found[0].lines is None
+    return len(found) == 1 and found[0].kind == "read" and found[0].lines is None
 
 
 def reads(use: ToolUse) -> bool:

@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-from yohaku.analysis.file_access import find_accesses
+from yohaku.analysis.file_access import FileAccess, find_accesses
 from yohaku.analysis.file_log import build_file_log
-from yohaku.analysis.touch import FileAccess
 from yohaku.core.folds import ref_of
 from yohaku.core.model import Step
 
@@ -41,10 +40,10 @@ class FileWatch:
             for touch in (touch for use in step.uses for touch in find_accesses(use) if touch.ok):
                 known = self._known.get(touch.path)
                 read = last.pop(touch.path)[1] if touch.path in last else known is not None and known.read
-                last[touch.path] = touch, read or touch.how == "read"
+                last[touch.path] = touch, read or touch.kind == "read"
         for path, (touch, read) in last.items():
             self._known.pop(path, None)
-            self._known[path] = _Known(touch, read, None if touch.how == "deleted" else self._now(path))
+            self._known[path] = _Known(touch, read, None if touch.kind == "deleted" else self._now(path))
 
     def changed(self) -> tuple[str, ...]:
         """Those that were read and are something else now, or gone, the one touched last at the end."""

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from yohaku.analysis.language import count_japanese
 from yohaku.analysis.sentences import SENTENCE
 from yohaku.summary.prompts.form import FORMS
 from yohaku.summary.prompts.merge import MERGE
@@ -242,7 +243,6 @@ PLACEHOLDER = re.compile(
 )
 MARKUP = re.compile(r"</?[A-Za-z_][\w-]{0,40}\s?/?>")
 SIGNS = re.compile(r"[\W_]+")
-WIDE = re.compile(r"[ぁ-んァ-ヶ一-龯]")
 MIN_SUBSTANCE = 16
 """Letters. A sign of Japanese counts for two."""
 PROMPT_LINES = frozenset(
@@ -261,7 +261,7 @@ PROMPT_WORDS = tuple(
 def count_substance(text: str) -> int:
     """How much of a text is more than frame, placeholder and punctuation."""
     left = SIGNS.sub("", PLACEHOLDER.sub("", MARKUP.sub("", text)))
-    return len(left) + len(WIDE.findall(left))
+    return len(left) + count_japanese(left)
 
 
 def _clean_field(field: str, seen: Seen) -> str:

@@ -7,7 +7,6 @@ what does not pass is not used. The record comes first in a question and the for
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
@@ -160,13 +159,3 @@ def _ask_twice(
         return found, again
     answer = yield build_question(order, record, found.reason, merge)
     return check_answer(answer, order.kind, evidence, order.limit, count), False
-
-
-KANA = re.compile(r"[ぁ-ん]")
-LETTER = re.compile(r"[A-Za-z]+|[ぁ-んァ-ヶ一-龯]")
-
-
-def is_japanese(texts: Iterable[str]) -> bool:
-    """Whether what the user typed is Japanese: a tenth of its words and signs in hiragana says so."""
-    text = "\n".join(text[:2_000] for text in texts)
-    return 10 * len(KANA.findall(text)) > len(LETTER.findall(text))

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from yohaku.agent.small_models.preload import LARGEST, LONGEST, call, watched
 from yohaku.agent.toolkit.file_lines import page, split
 from yohaku.agent.toolkit.source_outline import Section, declarations
+from yohaku.analysis.language import is_japanese
 from yohaku.core.model import Call
-from yohaku.summary.request import is_japanese
 
 if TYPE_CHECKING:
     from yohaku.agent.loop import Agent

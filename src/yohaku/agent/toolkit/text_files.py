@@ -9,6 +9,8 @@ import codecs
 import re
 from typing import NamedTuple
 
+from yohaku.analysis.language import count_kana
+
 SAMPLE = 64 * 1024
 """Bytes by which a file is judged."""
 
@@ -22,7 +24,6 @@ BOMS = (
 NAMES = {"cp932": "Shift_JIS", "euc_jp": "EUC-JP", "iso2022_jp": "ISO-2022-JP", "cp1252": "Windows-1252"}
 """For people; the others are named as they are."""
 
-_KANA = re.compile(r"[ぁ-んァ-ヶ]")
 _HALF = re.compile(r"[｡-ﾟ\ue000-\uf8ff]")
 _TOGETHER = re.compile(r"[一-鿿々。、（）「」！？ー]{2}")
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
@@ -119,4 +120,4 @@ def _decodes(sample: bytes, encoding: str) -> str | None:
 
 def _japanese(text: str) -> int:
     """How much it reads like Japanese: kana, characters side by side, and not what a wrong guess makes of them."""
-    return 2 * len(_KANA.findall(text)) + len(_TOGETHER.findall(text)) - 3 * len(_HALF.findall(text))
+    return 2 * count_kana(text) + len(_TOGETHER.findall(text)) - 3 * len(_HALF.findall(text))

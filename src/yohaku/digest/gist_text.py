@@ -1,0 +1,164 @@
+"""The text of a gist while it is filled: sections with titles, within a number of tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple, TypeAlias
+
+from yohaku.analysis.file_access import AccessKind
+from yohaku.analysis.language import are_mostly_japanese
+from yohaku.core.model import Text, Turn
+
+Count: TypeAlias = Callable[[str], int]
+
+
+class GistTitles(NamedTuple):
+    """Titles of the sections, in the language of the conversation."""
+
+    header: str
+    rules: str
+    goal: str
+    asked: str
+    files: str
+    under: str
+    commands: str
+    tests: str
+    open: str
+    solved: str
+    decided: str
+    plan: str
+    found: str
+    source: str
+    states: dict[AccessKind, str]
+
+
+ENGLISH = GistTitles(
+    header="[Earlier conversation folded: {what}; ref={ref}]",
+    rules="The user's rules, still in force:",
+    goal="The goal, as the user put it:",
+    asked="The user asked, in order:",
+    files="Files:",
+    under="Files, under {root}:",
+    commands="Commands run:",
+    tests="Last test results:",
+    open="Errors not yet solved:",
+    solved="Errors solved:",
+    decided="Said by the assistant:",
+    plan="The plan:",
+    found="Seen in results:",
+    source="from `{origin}`: ",
+    states={"read": "read", "created": "created", "modified": "modified", "deleted": "deleted"},
+)
+
+JAPANESE = GistTitles(
+    header="[これまでの会話を折りたたみました: {what}; ref={ref}]",
+    rules="ユーザーの決まり(今も有効):",
+    goal="目的(ユーザーの言葉):",
+    asked="ユーザーの指示(順に):",
+    files="ファイル:",
+    under="ファイル ({root} 以下):",
+    commands="実行したコマンド:",
+    tests="最後のテスト結果:",
+    open="未解決のエラー:",
+    solved="解決したエラー:",
+    decided="アシスタントの発言:",
+    plan="計画:",
+    found="結果に出てきたもの:",
+    source="`{origin}` より: ",
+    states={"read": "読取", "created": "作成", "modified": "変更", "deleted": "削除"},
+)
+
+
+def choose_titles(turns: Iterable[Turn]) -> GistTitles:
+    return JAPANESE if are_mostly_japanese(user_prompts(turns)) else ENGLISH
+
+
+def user_prompts(turns: Iterable[Turn]) -> list[str]:
+    """Return what the user typed, without texts that the system put into prompts."""
+    texts = (part.text for turn in turns for part in turn.prompt if isinstance(part, Text) and not part.by)
+    return [text for text in texts if text.strip()]
+
+
+MAX_MISSES = 8
+"""After this many lines that did not fit into a section, no more are tried."""
+MIN_LINE_TOKENS = 8
+"""With fewer tokens left in a section, no more lines are tried."""
+
+
+class GistText:
+    """Text that is filled section by section, as long as tokens are left.
+
+    Sections are filled in another order than they are shown in: set `place` before a section is added.
+    """
+
+    def __init__(self, tokens: int, count: Count) -> None:
+        self.tokens, self.count = tokens, count
+        self.left = tokens
+        self.place = 0
+        """Position of the next section in the text."""
+        self._shares = 0.0
+        """Sum of the shares taken."""
+        self._start = 0
+        """Tokens left when the first share was taken."""
+        self._lines: dict[int, list[str]] = {}
+
+    def open(self, *headers: str) -> bool:
+        """Add the first of the headers that fits; False if none does."""
+        for header in headers:
+            if self.weigh(header) <= self.left:
+                self._add([header])
+                return True
+        return False
+
+    def take_share(self, share: float) -> int:
+        """Return this share of the tokens left at the first call, plus what earlier sections did not use of theirs."""
+        if not self._shares:
+            self._start = self.left
+        self._shares += share
+        return min(self.left, int(self._start * self._shares) - (self._start - self.left))
+
+    def add_section(self, title: str, lines: Sequence[str], tokens: int | None = None, last: bool = False) -> None:
+        """Add a title and the lines that fit into `tokens`, in order; `last` prefers the last lines to the first."""
+        left = (self.left if tokens is None else tokens) - self.weigh(title)
+        kept: set[int] = set()
+        misses = 0
+        for at in reversed(range(len(lines))) if last else range(len(lines)):
+            weight = self.weigh(lines[at])
+            if weight <= left:
+                left -= weight
+                kept.add(at)
+            else:
+                misses += 1
+                if misses > MAX_MISSES or left < MIN_LINE_TOKENS:
+                    break
+        if kept:
+            self._add([title, *(lines[at] for at in sorted(kept))])
+
+    def text(self) -> str:
+        """Return the text. Lines weigh a little more together than apart: the last ones go until it is light enough."""
+        lines = [line for place in sorted(self._lines) for line in self._lines[place]]
+        while lines and self.count("\n".join(lines)) > self.tokens:
+            lines = lines[: -max(1, len(lines) // 50)] if len(lines) > 1 else []
+        return "\n".join(lines)
+
+    def weigh(self, line: str) -> int:
+        return self.count(f"{line}\n")
+
+    def _add(self, lines: list[str]) -> None:
+        self._lines.setdefault(self.place, []).extend(lines)
+        self.left -= sum(map(self.weigh, lines))
+
+
+def cut_to_tokens(text: str, tokens: int, count: Count) -> str:
+    """Return the text, or as much of its beginning as weighs at most `tokens`, with a mark that it goes on."""
+    text = text.strip()
+    if len(text.encode("utf-8", "surrogatepass")) <= tokens or count(text) <= tokens:
+        return text
+    keep = min(len(text) - 1, tokens * 6)  # hardly any text has more than six characters a token
+    while keep > 0:
+        shown = f"{text[:keep].rstrip()} […]"
+        weight = count(shown)
+        if weight <= tokens:
+            return shown
+        keep = min(keep - 1, int(keep * max(0.3, 0.97 * tokens / weight)))
+    return ""
