@@ -7,7 +7,7 @@ import pytest
 
 from tests.dialects.recordings import told
 from yohaku.cli.main import main
-from yohaku.doctor.files import beside
+from yohaku.doctor import path_beside
 
 BROKEN = [{"role": "user", "content": "Go."}, {"role": "tool", "tool_call_id": "c9", "content": "x"}]
 
@@ -63,12 +63,12 @@ def test_what_cannot_be_saved_is_one_line_and_no_file(tmp_path: Path, capsys: py
     ],
 )
 def test_names_of_repaired_files(tmp_path: Path, name: str, repaired: str) -> None:
-    assert beside(tmp_path / name) == tmp_path / repaired
+    assert path_beside(tmp_path / name) == tmp_path / repaired
 
 
 def test_an_earlier_repair_is_not_written_over(tmp_path: Path) -> None:
     (tmp_path / "a.repaired.json").touch()
-    assert beside(tmp_path / "a.json") == tmp_path / "a.repaired-2.json"
+    assert path_beside(tmp_path / "a.json") == tmp_path / "a.repaired-2.json"
 
 
 def test_a_session_is_exported_to_a_dialect_and_to_a_transcript(

@@ -11,7 +11,7 @@ from yohaku.core.model import Text
 from yohaku.dialects.load import load
 from yohaku.dialects.recordings import Recording
 from yohaku.doctor import repair
-from yohaku.doctor.kit import NO_RESULT
+from yohaku.doctor.pairing import NO_RESULT
 
 USER = {"role": "user", "content": "Go."}
 
@@ -38,7 +38,7 @@ def mended(*messages: Any) -> tuple[list[Any], list[tuple[str, str]]]:
 
 def test_a_call_without_a_result_gets_one_that_says_so() -> None:
     assert mended(USER, asks("c1", "c2"), answer("c2")) == (
-        [USER, asks("c1", "c2"), answer("c2"), answer("c1", NO_RESULT)],
+        [USER, asks("c1", "c2"), answer("c1", NO_RESULT), answer("c2")],
         [("messages[1]", "no_result")],
     )
 
@@ -144,7 +144,9 @@ def test_results_of_one_gemini_reply_are_put_together() -> None:
     answers = [{"functionResponse": {"name": name, "response": {"output": name}}} for name in ("a", "b")]
     entries = [{"role": "user", "parts": [{"text": "Go."}]}, {"role": "model", "parts": calls}]
     apart = [{"role": "user", "parts": [each]} for each in answers]
-    assert mended(*entries, *apart)[0] == [*entries, {"role": "user", "parts": answers}]
+    found, notes = mended(*entries, *apart)
+    assert len(found) == 3 and notes == [("contents[2]", "regrouped")]
+    assert [part["functionResponse"]["response"] for part in found[2]["parts"]] == [{"output": "a"}, {"output": "b"}]
 
 
 TOOLS = (told.trajectory, told.claude_code, told.codex, told.gemini_cli_lines)

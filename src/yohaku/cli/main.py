@@ -173,8 +173,7 @@ def doctor(arguments: argparse.Namespace, settings: setting.Settings) -> int:
         page, code = report(settings)
         print(page)
         return code
-    from yohaku.doctor import repair
-    from yohaku.doctor.files import beside, same
+    from yohaku.doctor import path_beside, repair
 
     repaired = repair(read(arguments, settings, "doctor"))
     file = called(arguments.file)
@@ -182,8 +181,8 @@ def doctor(arguments: argparse.Namespace, settings: setting.Settings) -> int:
         print(messages.say("doctor_healthy", settings.lang, name=file))
         return 0
     piped = arguments.file == "-"
-    out = arguments.out or ("-" if piped else str(beside(Path(arguments.file))))
-    if not piped and out != "-" and same(Path(arguments.file), Path(out)):
+    out = arguments.out or ("-" if piped else str(path_beside(Path(arguments.file))))
+    if not piped and out != "-" and Path(out).exists() and Path(arguments.file).samefile(out):
         raise InputError(messages.say("doctor_same_file", settings.lang, name=file))
     told = sys.stderr if out == "-" else sys.stdout
     for note in repaired.notes:

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from math import isfinite
 from typing import Any, NamedTuple
 
+import msgspec
+
 from yohaku.core.errors import Malformed, Unreadable
 from yohaku.dialects.load import LIMIT
 from yohaku.dialects.recordings.lines import decode
@@ -52,6 +54,18 @@ def salvage(data: bytes, notes: Notes, limit: int = LIMIT) -> Salvaged:
         return Salvaged(_rows(lines, notes), True, packed)
     notes.add("broken_json")
     return Salvaged([Row(1, mend(text.decode("utf-8")))], False, packed)
+
+
+def encode_rows(rows: list[Row]) -> bytes:
+    """Lines again; a row that was not touched is written as the bytes it was."""
+    return b"".join((row.raw or encode(row.value)).rstrip(b"\r\n") + b"\n" for row in rows)
+
+
+def encode(value: Any) -> bytes:
+    try:
+        return msgspec.json.encode(value)
+    except (UnicodeEncodeError, OverflowError):  # half a surrogate pair, a number of many digits
+        return json.dumps(value, separators=(",", ":")).encode()
 
 
 def is_whole(text: bytes) -> bool:

@@ -106,15 +106,15 @@ def _items(row: dict[str, Json], alone: bool) -> list[dict[str, Json]]:
     """What a line says; `alone` when none before it said anything."""
     match row:
         case {"type": "response_item", "payload": dict(item)}:
-            return [_plain(item)] if item.get("type") not in NOT_SENT else []
+            return [plain_item(item)] if item.get("type") not in NOT_SENT else []
         case {"type": "compacted", "payload": {"replacement_history": list(said)}} if alone:
-            return [_plain(item) for item in said if isinstance(item, dict)]
+            return [plain_item(item) for item in said if isinstance(item, dict)]
         case {"type": str()} if "payload" not in row:
-            return [_plain(row)]
+            return [plain_item(row)]
     return []
 
 
-def _plain(item: dict[str, Json]) -> dict[str, Json]:
+def plain_item(item: dict[str, Json]) -> dict[str, Json]:
     """Some versions wrote what they never sent: a shell's call answered as a function's, an output in an object."""
     match item:
         case {"type": "local_shell_call", "action": action}:

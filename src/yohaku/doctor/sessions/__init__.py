@@ -6,67 +6,62 @@ Law: a row that needs nothing leaves as it came, with all that its tool wrote be
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import Any, Protocol
 
-from yohaku.doctor.kit import Json, Kit
+from yohaku.dialects.dialect import Dialect
 from yohaku.doctor.notes import Notes
-from yohaku.doctor.pairs import paired
+from yohaku.doctor.rewrite import repair_entries
 from yohaku.doctor.salvage import Row
 
+Json = Any
 
-class Session(Protocol):
+
+class SessionRepair(Protocol):
     """What each module of this folder has."""
 
     def knows(self, values: list[Json]) -> bool:
-        """Whether these are rows of such a file, be its beginning lost or not."""
+        """True for rows of such a file, also where its beginning is lost."""
 
-    def mended(self, rows: list[Row], notes: Notes) -> list[Row]:
-        """The rows as they should be; a row with nothing to mend is the very one that came in."""
+    def repair(self, rows: list[Row], notes: Notes) -> list[Row]:
+        """The rows as they should be; a row with nothing to repair is the very one that came in."""
 
-    def eased(self, value: Json) -> Json:
+    def reduce(self, value: Json) -> Json:
         """A row that the reader still refuses, with its results as plain words; None to leave it out."""
 
 
-def in_line(
-    kit: Kit,
+def repair_rows(
+    dialect: Dialect,
     rows: list[Row],
     notes: Notes,
     entry_of: Callable[[Json], Json],
     row_of: Callable[[Json, Json], Json],
 ) -> list[Row]:
-    """Mends files that hold an entry a row, in the order it was said.
+    """Repair a file that holds an entry a row, in the order it was said.
 
-    `entry_of` takes the entry out of a row, None where nobody says anything; `row_of` puts another one in, or makes
-    a new row for it.
+    `entry_of` takes the entry out of a row, None where nothing is said; `row_of` puts another one in, or makes a new
+    row for it.
     """
-    entries: list[Json] = []
-    homes: list[int] = []
-    for place, row in enumerate(rows):
-        if (entry := entry_of(row.value)) is not None:
-            notes.where = f"line {row.number}"
-            shaped = kit.mended(entry, notes)
-            entries += shaped
-            homes += [place] * len(shaped)
-    written = paired(kit, entries, [f"line {rows[home].number}" for home in homes], notes)
-    present = {homes[home] for _, home in written if home is not None}
-    silent = _silent(rows, present, entry_of)
+    found = [(place, entry) for place, row in enumerate(rows) if (entry := entry_of(row.value)) is not None]
+    places = [f"line {rows[place].number}" for place, _ in found]
+    written = repair_entries(dialect, [entry for _, entry in found], places, notes)
+    silent = _silent(rows, {place for place, _ in found}, {found[home][0] for _, home in written if home is not None})
     made: list[Row] = []
     for entry, home in written:
         if home is None:
             made.append(Row(0, row_of(None, entry)))
             continue
-        row = rows[homes[home]]
-        made += silent.pop(homes[home], [])
-        made.append(row if entry is entry_of(row.value) else Row(row.number, row_of(row.value, entry)))
+        place, old = found[home]
+        made += silent.pop(place, [])
+        made.append(rows[place] if entry is old else Row(rows[place].number, row_of(rows[place].value, entry)))
     return [*made, *(row for left in silent.values() for row in left)]
 
 
-def _silent(rows: list[Row], present: set[int], entry_of: Callable[[Json], Json]) -> dict[int, list[Row]]:
-    """Rows in which nobody says anything, by the row they stand before; those behind the last come at -1."""
+def _silent(rows: list[Row], spoken: set[int], present: set[int]) -> dict[int, list[Row]]:
+    """Rows in which nothing is said, by the row they stand before; those behind the last come at -1."""
     silent: dict[int, list[Row]] = {}
     waiting: list[Row] = []
     for place, row in enumerate(rows):
-        if entry_of(row.value) is None:
+        if place not in spoken:
             waiting.append(row)
         elif place in present:
             silent[place], waiting = waiting, []

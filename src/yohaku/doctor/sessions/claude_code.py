@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 from uuid import NAMESPACE_OID, uuid5
 
+from yohaku.core.model import Result, Text
+from yohaku.dialects.anthropic import Anthropic
 from yohaku.dialects.recordings.claude_code import recognise
-from yohaku.doctor.kit import Ask, Json, text_of
-from yohaku.doctor.kits.anthropic import AnthropicKit, orphan_blocks
 from yohaku.doctor.notes import Notes
+from yohaku.doctor.pairing import NO_RESULT, orphan_parts
+from yohaku.doctor.reading import LenientReader, ReadItem, text_of
+from yohaku.doctor.rewrite import compose_blocks, repair_block
 from yohaku.doctor.salvage import Row
+
+Json = Any
 
 SPEAKERS = ("user", "assistant")
 COPIED = ("isSidechain", "userType", "cwd", "sessionId", "version", "gitBranch", "agentId", "timestamp")
-KIT = AnthropicKit()
+DIALECT = Anthropic()
 
 
 def knows(values: list[Json]) -> bool:
@@ -23,24 +29,24 @@ def knows(values: list[Json]) -> bool:
     )
 
 
-def mended(rows: list[Row], notes: Notes) -> list[Row]:
+def repair(rows: list[Row], notes: Notes) -> list[Row]:
     kept = [row for row in rows if isinstance(row.value, dict)]
-    kept = _without_circles(_with_own_uuids([_spoken(row, notes) for row in kept], notes), notes)
+    kept = _without_circles(_with_own_uuids([_repair_row(row, notes) for row in kept], notes), notes)
     main = [row for row in kept if row.value.get("isSidechain") is not True] or kept
     read = {id(row) for row in main}
     calls = _Calls(notes)
-    mended = {id(row): calls.renamed(row) for row in main}
+    named = {id(row): calls.rename(row) for row in main}
     made: list[Row] = []
     for row in kept:
         if id(row) not in read:
             made.append(row)
             continue
-        row = calls.with_lawful_results(mended[id(row)])
+        row = calls.with_lawful_results(named[id(row)])
         made += [row, *calls.missing(row)]
     return made
 
 
-def eased(value: Json) -> Json:
+def reduce(value: Json) -> Json:
     """With its results as plain words: their calls are on another branch, or come later. Or else all of it."""
     content = _content(value)
     if not any(block.get("type") == "tool_result" for block in content if isinstance(block, dict)):
@@ -50,7 +56,19 @@ def eased(value: Json) -> Json:
 
 
 def _words(block: dict[str, Json]) -> list[Json]:
-    return orphan_blocks(KIT.result(block, Notes())) if block.get("type") == "tool_result" else [block]
+    return _orphan_blocks(block) if block.get("type") == "tool_result" else [block]
+
+
+def _orphan_blocks(block: dict[str, Json]) -> list[Json]:
+    """The words of a result that answers no call."""
+    reader = LenientReader(DIALECT, Notes())
+    reader.read(1, {"role": "user", "content": [block]})
+    parts = [
+        part
+        for item in reader.items
+        for part in (orphan_parts(item.id, item.value) if isinstance(item.value, Result) else [item.value])
+    ]
+    return compose_blocks(DIALECT, [ReadItem("prompt", part, 0) for part in parts])
 
 
 def _content(value: Json) -> list[Json]:
@@ -59,7 +77,7 @@ def _content(value: Json) -> list[Json]:
     return content if isinstance(content, list) else []
 
 
-def _spoken(row: Row, notes: Notes) -> Row:
+def _repair_row(row: Row, notes: Notes) -> Row:
     """The row with who speaks, and blocks that can be read."""
     value, message = row.value, row.value.get("message")
     if not isinstance(message, dict):
@@ -88,7 +106,7 @@ def _block(block: Json, role: str, notes: Notes) -> list[Json]:
             return [block]
         case {"type": "thinking", "thinking": str()}:
             return [block]  # sent back or not, the file keeps it
-    return KIT.block(block, role, notes)
+    return repair_block(DIALECT, role, block, notes)
 
 
 def _with_own_uuids(rows: list[Row], notes: Notes) -> list[Row]:
@@ -151,7 +169,7 @@ class _Calls:
         """Under which id the newest call of an id goes."""
         self.answered: set[str] = set()
 
-    def renamed(self, row: Row) -> Row:
+    def rename(self, row: Row) -> Row:
         """The row with ids of its own, results following their calls; to be used on all rows, in order."""
         value = row.value
         if value.get("type") not in SPEAKERS:
@@ -191,7 +209,7 @@ class _Calls:
         for block in _content(row.value):
             if isinstance(block, dict) and block.get("type") == "tool_result" and block["tool_use_id"] not in self.made:
                 self.notes.add("orphan", block["tool_use_id"])
-                made += orphan_blocks(block)
+                made += _orphan_blocks(block)
             else:
                 made.append(block)
         if made == _content(row.value):
@@ -208,7 +226,8 @@ class _Calls:
                 self.notes.where = f"line {row.number}"
                 self.notes.add("no_result", block["name"])
                 uuid = row.value.get("uuid")
-                content = [KIT.answer(Ask(block["id"], block["name"], 0))]
+                lost = ReadItem("result", Result((Text(NO_RESULT),), error=True), 0, block["id"], block["name"])
+                content = compose_blocks(DIALECT, [lost])
                 beside = {key: row.value[key] for key in COPIED if key in row.value}
                 own = str(uuid5(NAMESPACE_OID, f"{uuid} {block['id']}"))
                 said = {"type": "user", "message": {"role": "user", "content": content}}

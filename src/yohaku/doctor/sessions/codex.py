@@ -2,55 +2,55 @@
 
 from __future__ import annotations
 
-from yohaku.dialects.recordings.codex import ENVELOPES, NOT_SENT, recognise
-from yohaku.doctor.kit import Ask, Json, text_of
-from yohaku.doctor.kits.openai_responses import OpenAIResponsesKit
+from typing import Any
+
+from yohaku.core.history_builder import HistoryBuilder
+from yohaku.dialects.openai_responses import OpenAIResponses
+from yohaku.dialects.recordings.codex import ENVELOPES, NOT_SENT, plain_item, recognise
 from yohaku.doctor.notes import Notes
+from yohaku.doctor.reading import text_of
 from yohaku.doctor.salvage import Row
-from yohaku.doctor.sessions import in_line
+from yohaku.doctor.sessions import repair_rows
+
+Json = Any
 
 
-class CodexKit(OpenAIResponsesKit):
+class CodexItems(OpenAIResponses):
     """Codex answers every kind of call with the output of a function, and wrote some in an object."""
 
-    def fitted(self, answer: Json, ask: Ask) -> Json:
-        return answer if answer.get("call_id") == ask.id else {**answer, "call_id": ask.id}
+    name = "codex"
 
-    def answer(self, ask: Ask) -> Json:
-        return {**super().answer(ask), **({"type": "function_call_output"} if ask.kind == "local_shell_call" else {})}
+    def plain(self, entry: Json) -> Json:
+        return plain_item(entry) if isinstance(entry, dict) else entry
 
-    def output(self, entry: dict[str, Json], kind: str, notes: Notes) -> dict[str, Json]:
-        match entry:
-            case {"type": "function_call_output", "call_id": str(), "output": {"content": str() | list() as content}}:
-                plain = super().output({**entry, "output": content}, kind, notes)
-                return entry if plain["output"] == content else plain
-        return super().output(entry, kind, notes)
+    def entry(self, scribe: HistoryBuilder, index: int, entry: dict[str, Json]) -> None:
+        super().entry(scribe, index, plain_item(entry))
 
 
 def knows(values: list[Json]) -> bool:
     return any(recognise([value]) for value in values)
 
 
-def mended(rows: list[Row], notes: Notes) -> list[Row]:
-    kept = [_enveloped(row, notes) for row in rows if isinstance(row.value, dict) and not _hollow(row, notes)]
+def repair(rows: list[Row], notes: Notes) -> list[Row]:
+    kept = [_enveloped(row, notes) for row in rows if isinstance(row.value, dict) and not _is_hollow(row, notes)]
     plain = not any("payload" in row.value for row in kept)
-    made = in_line(CodexKit(), kept, notes, _entry, lambda value, entry: _row(value, entry, plain))
-    return made if recognise([made[0].value] if made else []) else _headed(made, plain, notes)
+    made = repair_rows(CodexItems(), kept, notes, _entry, lambda value, entry: _row(value, entry, plain))
+    return made if recognise([made[0].value] if made else []) else _with_header(made, plain, notes)
 
 
-def eased(value: Json) -> Json:
+def reduce(value: Json) -> Json:
     entry = _entry(value)
     return None if entry is None else _row(value, {"role": "user", "content": text_of(entry)}, "payload" not in value)
 
 
-def _headed(rows: list[Row], plain: bool, notes: Notes) -> list[Row]:
+def _with_header(rows: list[Row], plain: bool, notes: Notes) -> list[Row]:
     notes.where = ""
     notes.add("header")
     header = {"id": "repaired", "timestamp": "", "instructions": None}
     return [Row(0, header if plain else {"timestamp": "", "type": "session_meta", "payload": header}), *rows]
 
 
-def _hollow(row: Row, notes: Notes) -> bool:
+def _is_hollow(row: Row, notes: Notes) -> bool:
     """An envelope with nothing in it would be taken for something the model said."""
     if row.value.get("type") not in ENVELOPES or "payload" in row.value:
         return False

@@ -5,21 +5,33 @@ from __future__ import annotations
 from itertools import count
 from typing import Any
 
+from yohaku.core.history_builder import HistoryBuilder
+from yohaku.core.model import Opaque, Part, Result, Text
+from yohaku.dialects.gemini import Gemini
 from yohaku.dialects.recordings.gemini_cli import recognise
-from yohaku.doctor.kit import Ask, Json, name_of, nearest, object_of, text_of
-from yohaku.doctor.kits.gemini import GeminiKit, orphan_parts, response_of
+from yohaku.doctor.lawful import is_lawful
 from yohaku.doctor.notes import Notes
-from yohaku.doctor.pairs import paired
+from yohaku.doctor.pairing import NO_RESULT, orphan_parts
+from yohaku.doctor.reading import LenientReader, ReadItem, nearest, text_of
+from yohaku.doctor.rewrite import compose_blocks, repair_block, repair_entries
 from yohaku.doctor.salvage import Row
+
+Json = Any
 
 KINDS = ("user", "gemini", "info", "error", "warning")
 LISTS = ("messages", "history", "clientHistory")
-KIT = GeminiKit()
 
 
-class CheckpointKit(GeminiKit):
-    joined = False  # each content is read as a reply of its own
+class Checkpoint(Gemini):
+    """Contents of a checkpoint: each is read as a reply of its own."""
 
+    def entry(self, scribe: HistoryBuilder, index: int, entry: dict[str, Json]) -> None:
+        if entry.get("role") == "model":
+            scribe.reply()
+        super().entry(scribe, index, entry)
+
+
+DIALECT = Checkpoint()
 
 Used = dict[str, str]
 """The ids of calls, each with the record it stands in."""
@@ -33,7 +45,7 @@ def knows(values: list[Json]) -> bool:
     )
 
 
-def mended(rows: list[Row], notes: Notes) -> list[Row]:
+def repair(rows: list[Row], notes: Notes) -> list[Row]:
     if len(rows) == 1:
         return [_whole(rows[0], notes)]
     kept = [row for row in rows if isinstance(row.value, dict)]
@@ -46,16 +58,37 @@ def mended(rows: list[Row], notes: Notes) -> list[Row]:
     return made
 
 
-def eased(value: Json) -> Json:
+def reduce(value: Json) -> Json:
     """With its results as plain words: their calls are not there. Or else all of it as plain words."""
     if "parts" in value:  # one of a checkpoint's
         return {"role": "user", "parts": [{"text": text_of(value["parts"])}]}
     content = value.get("content")
-    if not isinstance(content, list) or not any(isinstance(part, dict) and response_of(part) for part in content):
+    if not isinstance(content, list) or not any(_responses(part) for part in content):
         words = text_of({key: value[key] for key in ("content", "toolCalls") if key in value})
         return None if value.get("type") not in KINDS[:2] else {**_bare(value), "content": [{"text": words}]}
-    parts = [made for part in content for made in (orphan_parts(response_of(part)) if response_of(part) else [part])]
+    parts = [made for part in content for made in (_orphan(part) if _responses(part) else [part])]
     return {**value, "content": parts}
+
+
+def _responses(part: Json) -> bool:
+    return isinstance(part, dict) and bool(part.get("functionResponse") or part.get("function_response"))
+
+
+def _orphan(part: Json) -> list[Json]:
+    """The words of a response that answers no call."""
+    parts = [
+        each
+        for item in _read("user", [part], Notes())
+        if isinstance(item.value, Result)
+        for each in orphan_parts(item.name or item.id, item.value)
+    ]
+    return compose_blocks(DIALECT, [ReadItem("prompt", each, 0) for each in parts])
+
+
+def _read(role: str, parts: list[Json], notes: Notes) -> list[ReadItem]:
+    reader = LenientReader(DIALECT, notes)
+    reader.read(1, {"role": role, "parts": [{"text": part} if isinstance(part, str) else part for part in parts]})
+    return reader.items
 
 
 def _bare(value: Json) -> dict[str, Json]:
@@ -92,14 +125,9 @@ def _whole(row: Row, notes: Notes) -> Row:
 
 def _contents(given: Json, notes: Notes, name: str) -> list[Json]:
     """A checkpoint: contents as they are sent."""
-    entries: list[Json] = []
-    places: list[str] = []
-    for place, content in enumerate(given if isinstance(given, list) else [given]):
-        notes.where = f"{name}[{place}]"
-        shaped = KIT.mended(content, notes)
-        entries += shaped
-        places += [notes.where] * len(shaped)
-    return [entry for entry, _ in paired(CheckpointKit(), entries, places, notes)]
+    entries = given if isinstance(given, list) else [given]
+    places = [f"{name}[{place}]" for place in range(len(entries))]
+    return [entry for entry, _ in repair_entries(DIALECT, entries, places, notes)]
 
 
 def _records(given: Json, notes: Notes, name: str) -> list[Json]:
@@ -129,7 +157,7 @@ def _record(record: dict[str, Json], notes: Notes, used: Used, name: str = "") -
     content = record.get("content")
     if content is not None and not isinstance(content, str):
         old = content if isinstance(content, list) else [content]
-        parts = [new for part in old for new in ([part] if isinstance(part, str) else KIT.part(part, role, notes))]
+        parts = [new for part in old for new in _parts(part, role, notes)]
         made["content"] = content if parts in (content, [content]) else parts
     if kind == "gemini" and record.get("toolCalls"):
         made["toolCalls"] = _calls(record["toolCalls"], notes, name or text_of(record.get("id")), used)
@@ -141,6 +169,10 @@ def _kind(record: dict[str, Json]) -> str:
     return meant or ("gemini" if "toolCalls" in record else "user" if "content" in record else "")
 
 
+def _parts(part: Json, role: str, notes: Notes) -> list[Json]:
+    return [part] if isinstance(part, str) else repair_block(DIALECT, role, part, notes)
+
+
 def _calls(given: Json, notes: Notes, record: str, used: Used) -> list[Json]:
     """A record that is written again says the same calls again; another one with their ids does not."""
     calls = [call for call in given if isinstance(call, dict)] if isinstance(given, list) else []
@@ -149,7 +181,8 @@ def _calls(given: Json, notes: Notes, record: str, used: Used) -> list[Json]:
     made: list[Json] = []
     own: set[str] = set()
     for call in calls:
-        name = name_of(call.get("name"), notes)
+        (block,) = repair_block(DIALECT, "model", {"functionCall": {**_called(call), "id": "call"}}, notes)
+        name, args = block["functionCall"]["name"], block["functionCall"]["args"]
         call_id = text_of(call.get("id"))
         if not call_id or call_id in own or used.get(call_id, record) != record:
             new = next(new for n in count(2) if (new := f"{call_id or 'call'}_{n}") not in used)
@@ -157,42 +190,33 @@ def _calls(given: Json, notes: Notes, record: str, used: Used) -> list[Json]:
             call_id = new
         own.add(call_id)
         used[call_id] = record
-        args = call.get("args") if call.get("args") is None else object_of(call["args"], notes, name)
-        changed = {**call, "id": call_id, "name": name, **({"args": args} if "args" in call else {})}
-        changed["result"] = _result(call.get("result"), Ask(call_id, name, 0), notes)
+        changed = {**call, "id": call_id, "name": name, **({"args": args} if call.get("args") is not None else {})}
+        changed["result"] = _result(call.get("result"), call_id, name, notes)
         made.append(call if changed == call else changed)
     return made
 
 
-def _result(given: Json, ask: Ask, notes: Notes) -> Json:
-    old = given if isinstance(given, list) else [] if given in (None, "") else [given]
-    parts = [new for part in old for new in ([part] if isinstance(part, str) else KIT.part(part, "user", notes))]
-    answers = [part for part in parts if isinstance(part, dict) and response_of(part)]
-    if not parts:
-        notes.add("no_result", ask.name)
-        return [KIT.answer(ask)]
-    own = [part for part in answers if response_of(part).get("id") in (None, ask.id)]
-    if answers and not own:
-        parts = [KIT.fitted(part, ask) if part is answers[0] else part for part in parts]
-    parts = _one_answer([_named(part, ask) for part in parts], ask, notes)
-    return given if parts in (given, [given]) else parts
+def _called(call: dict[str, Json]) -> dict[str, Json]:
+    args = call.get("args")
+    return {"name": call.get("name"), "args": {} if args is None else args}
 
 
-def _one_answer(parts: list[Json], ask: Ask, notes: Notes) -> list[Json]:
-    """A call has one answer: what further ones say is said by the first."""
-    own = [part for part in parts if isinstance(part, dict) and response_of(part).get("id", "") in (None, ask.id)]
-    if len(own) < 2:
-        return parts
-    notes.add("twice")
-    texts = [text_of(response_of(part).get("response")) for part in own]
-    first = own[0]
-    if len(set(texts)) > 1:
-        key = next(key for key in first if response_of({key: first[key]}))
-        first = {**first, key: {**first[key], "response": {"output": "\n".join(dict.fromkeys(texts))}}}
-    return [first if part is own[0] else part for part in parts if part is own[0] or not any(part is o for o in own)]
+def _result(given: Json, call_id: str, name: str, notes: Notes) -> Json:
+    """A call has one answer: it holds what further ones, or plain texts, say."""
+    parts = given if isinstance(given, list) else [] if given in (None, "") else [given]
+    lawful = all(isinstance(part, str) or is_lawful("gemini", {"parts": [part]}) for part in parts)
+    items = _read("user", parts, Notes()) if parts else []
+    answers = [item for item in items if isinstance(item.value, Result)]
+    own = [item for item in answers if item.id in (call_id, name)]
+    if lawful and items and (len(own) == 1 or not answers):
+        return given
+    notes.add("twice" if len(own) > 1 else "shape" if items else "no_result", name)
+    found = [part for item in own or answers or items for part in _values(item)] or [Text(NO_RESULT)]
+    result = Result(tuple(dict.fromkeys(found)), error=not items)
+    return compose_blocks(DIALECT, [ReadItem("result", result, 0, call_id, name)])
 
 
-def _named(part: Json, ask: Ask) -> Json:
-    if not isinstance(part, dict) or not response_of(part) or response_of(part)["name"]:
-        return part
-    return KIT.fitted(part, ask)
+def _values(item: ReadItem) -> tuple[Part, ...]:
+    if isinstance(item.value, Result):
+        return item.value.parts
+    return (item.value,) if isinstance(item.value, Text | Opaque) else ()

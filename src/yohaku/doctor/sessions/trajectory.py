@@ -1,13 +1,32 @@
-"""trajectory-v1: a header, then a row an entry."""
+"""trajectory-v1: a header, then a row an entry, which is a message of OpenAI chat with its calls laid flat."""
 
 from __future__ import annotations
 
+from typing import Any
+
+from yohaku.core.history_builder import HistoryBuilder
+from yohaku.core.model import History
+from yohaku.dialects.openai_chat import OpenAIChat
 from yohaku.dialects.recordings.trajectory import NAME, recognise
-from yohaku.doctor.kit import Json, text_of
-from yohaku.doctor.kits.trajectory import TrajectoryKit
 from yohaku.doctor.notes import Notes
+from yohaku.doctor.reading import text_of
 from yohaku.doctor.salvage import Row
-from yohaku.doctor.sessions import in_line
+from yohaku.doctor.sessions import repair_rows
+
+Json = Any
+
+
+class TrajectoryRows(OpenAIChat):
+    name = "trajectory"
+
+    def entry(self, scribe: HistoryBuilder, index: int, entry: dict[str, Json]) -> None:
+        calls = entry.get("tool_calls") or []
+        nested = [{"id": call["id"], "type": "function", "function": call} for call in calls]
+        super().entry(scribe, index, {**entry, "tool_calls": nested} if nested else entry)
+
+    def compose(self, history: History, model: str = "") -> dict[str, Json]:
+        body = super().compose(history, model)
+        return {**body, "messages": [_flat(message) for message in body["messages"]]}
 
 
 def knows(values: list[Json]) -> bool:
@@ -17,7 +36,7 @@ def knows(values: list[Json]) -> bool:
     return any(isinstance(call, dict) and "arguments" in call for call in calls)
 
 
-def mended(rows: list[Row], notes: Notes) -> list[Row]:
+def repair(rows: list[Row], notes: Notes) -> list[Row]:
     header = next((row for row in rows if recognise([row.value])), None)
     rest = [row for row in rows if row is not header and isinstance(row.value, dict)]
     if header is None:
@@ -26,10 +45,10 @@ def mended(rows: list[Row], notes: Notes) -> list[Row]:
     elif header is not rows[0]:
         notes.where = f"line {header.number}"
         notes.add("moved")
-    return [header, *in_line(TrajectoryKit(), rest, notes, _entry, _row)]
+    return [header, *repair_rows(TrajectoryRows(), rest, notes, _entry, lambda value, entry: entry)]
 
 
-def eased(value: Json) -> Json:
+def reduce(value: Json) -> Json:
     return {"role": "user", "content": text_of(value)}
 
 
@@ -43,5 +62,9 @@ def _entry(value: Json) -> Json:
     return None if value.get("mark") == "compact_summary" or recognise([value]) else value
 
 
-def _row(value: Json, entry: Json) -> Json:
-    return entry
+def _flat(message: dict[str, Json]) -> dict[str, Json]:
+    content = message["content"]
+    if isinstance(content, list):
+        content = "\n".join(part["text"] if part["type"] == "text" else text_of(part) for part in content)
+    calls = [{"id": call["id"], **call["function"]} for call in message.get("tool_calls", ())]
+    return {**message, "content": content, **({"tool_calls": calls} if calls else {})}

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from yohaku.core.errors import YohakuError
-from yohaku.dialects import CLASSES, DIALECTS
+from yohaku.dialects import CLASSES
 from yohaku.dialects.detect import detect
 from yohaku.dialects.recordings.transcript import NAME, recognise, transcribed
-from yohaku.doctor.kit import Json, nearest
-from yohaku.doctor.kits import kit_for
+from yohaku.doctor.bodies import lower_to_rules, repair_fields
 from yohaku.doctor.notes import Notes
-from yohaku.doctor.pairs import paired
-from yohaku.doctor.salvage import Row
-from yohaku.doctor.write import lines_of
+from yohaku.doctor.reading import nearest
+from yohaku.doctor.rewrite import repair_entries
+from yohaku.doctor.salvage import Row, encode_rows
+
+Json = Any
 
 KNOWN = ("entry", "beside", "back", "folds", "undone", "torn")
 
@@ -20,7 +23,7 @@ def knows(values: list[Json]) -> bool:
     return any(recognise([value]) or _is_row(value) for value in values if isinstance(value, dict))
 
 
-def mended(rows: list[Row], notes: Notes) -> list[Row]:
+def repair(rows: list[Row], notes: Notes) -> list[Row]:
     whole = [row for row in rows if row.raw and isinstance(row.value, dict)]
     header = next((row for row in whole if recognise([row.value])), None)
     rest = [row for row in whole if row is not header]
@@ -35,10 +38,10 @@ def mended(rows: list[Row], notes: Notes) -> list[Row]:
             kept.append(row)
         else:
             notes.add("lost_line")
-    return _mended(header, _with_lawful_backs(kept, notes), notes)
+    return _repair(header, _with_lawful_backs(kept, notes), notes)
 
 
-def eased(value: Json) -> Json:
+def reduce(value: Json) -> Json:
     return None
 
 
@@ -66,7 +69,7 @@ def _lawful(value: dict[str, Json]) -> bool:
         return False
     try:
         header = {"format": NAME, "dialect": "openai_chat"}
-        transcribed(lines_of([Row(0, header), Row(0, value if "back" not in value else {"back": 0})]))
+        transcribed(encode_rows([Row(0, header), Row(0, value if "back" not in value else {"back": 0})]))
     except YohakuError:
         return False
     return "back" not in value or (type(value["back"]) is int and value["back"] >= 0)
@@ -88,30 +91,22 @@ def _with_lawful_backs(rows: list[Row], notes: Notes) -> list[Row]:
     return kept
 
 
-def _mended(header: Row, rows: list[Row], notes: Notes) -> list[Row]:
-    """As it is; or what the transcript says now, mended, and what was taken back is in the original only."""
+def _repair(header: Row, rows: list[Row], notes: Notes) -> list[Row]:
+    """As it is; or what the transcript says now, repaired, and what was taken back is in the original only."""
     before = len(notes.found)
-    told = transcribed(lines_of([header, *rows]))
+    told = transcribed(encode_rows([header, *rows]))
     numbers = dict(enumerate([header, *rows], 1))
-    kit = kit_for(told.dialect.name)
-    beside = kit.beside(told.beside, notes)
-    entries: list[Json] = []
-    places: list[str] = []
-    for number, entry in zip(told.lines, told.entries, strict=True):
-        notes.where = f"line {numbers[number].number}"
-        shaped = kit.mended(entry, notes)
-        entries += shaped
-        places += [notes.where] * len(shaped)
-    written = paired(kit, entries, places, notes)
-    body = kit.whole({**beside, told.dialect.entries: [entry for entry, _ in written]}, notes)
+    fields = repair_fields(told.dialect, told.beside, notes)
+    places = [f"line {numbers[number].number}" for number in told.lines]
+    written = repair_entries(told.dialect, list(told.entries), places, notes)
+    body = lower_to_rules(told.dialect, {**fields, told.dialect.entries: [entry for entry, _ in written]}, notes)
     if len(notes.found) == before:
         return [header, *rows]
-    said = DIALECTS[told.dialect.name].entries_of(body)
+    entries = body.pop(told.dialect.entries)
     folds = [row for row in rows if "folds" in row.value or "undone" in row.value]
-    beside = {key: value for key, value in body.items() if key != told.dialect.entries}
     return [
         header,
-        *([Row(0, {"beside": beside})] if beside else []),
-        *(Row(0, {"entry": entry}) for entry in said),
+        *([Row(0, {"beside": body})] if body else []),
+        *(Row(0, {"entry": entry}) for entry in entries),
         *folds,
     ]

@@ -1,0 +1,351 @@
+"""Items of a conversation put in order: each call with its result, each reply whole.
+
+Law: nothing is lost. A result goes to its call; one without a call becomes a text of the user; a call without a result
+gets one that tells so.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import count
+from typing import Any, NamedTuple
+
+from yohaku.core.model import Call, Opaque, Part, Result, Step, Text, ToolUse
+from yohaku.dialects.dialect import arguments_object
+from yohaku.doctor.notes import Notes
+from yohaku.doctor.reading import ReadItem
+
+Json = Any
+
+NO_RESULT = "[no result was recorded]"
+ORPHAN = "[this result was recorded without its call{name}]"
+MAX_COMPARED = 50
+"""Calls of one id whose results are compared with one that answers none."""
+
+
+@dataclass(slots=True)
+class Rules:
+    """What a dialect wants of neighbours."""
+
+    unique_ids: bool = False
+    """An id may be used once only in the whole conversation."""
+    needs_ids: bool = True
+    one_entry: bool = False
+    """All results of a reply must stand in one entry."""
+    elsewhere: bool = False
+    """Calls may lie with the provider: a result without its call stays."""
+    closed_thoughts: bool = False
+    """A reply cannot end with a thought."""
+    forms: bool = False
+    """Each kind of call has its own kind of result."""
+    trimmed: bool = False
+    """The last reply cannot end with blanks."""
+
+
+class OrderedItem(NamedTuple):
+    """A step, a part of the user's or the system's, or an entry in which nothing is said (None)."""
+
+    value: Step | Part | None
+    homes: tuple[int, ...]
+    """The entries it came from."""
+    changed: bool = False
+    system: bool = False
+
+
+def orphan_parts(name: str, result: Result) -> tuple[Part, ...]:
+    head = ORPHAN.format(name=f" ({name})" if name else "")
+    match result.parts:
+        case (Text(text), *rest):
+            return (Text(f"{head}\n{text}".rstrip()), *rest)
+    return (Text(head), *result.parts)
+
+
+class Pairing:
+    def __init__(
+        self, items: list[ReadItem], entries: list[Json], places: list[str], notes: Notes, rules: Rules
+    ) -> None:
+        self.items, self.entries, self.places, self.notes, self.rules = items, entries, places, notes, rules
+        self.touched: set[int] = set()
+        """Entries that cannot stay as they are."""
+        self.calls: defaultdict[str, list[int]] = defaultdict(list)
+        """Places of the calls of each id."""
+        self.answers: dict[int, int] = {}
+        """The place of the result of each call."""
+        self.owners: dict[int, int] = {}
+        self.left_out: set[int] = set()
+        """Entries that say only what another one says, which stays."""
+        self.seen: set[str] = set()
+        self.numbers = count(1)
+        for place, item in enumerate(items):
+            if isinstance(item.value, Call):
+                self.calls[item.value.id].append(place)
+        self._claim_by_id()
+        self._claim_by_order()
+        self._leave_out_doubles()
+
+    def _claim_by_id(self) -> None:
+        """A result belongs to the nearest call before it that has its id; failing that, to the first one after it."""
+        before: dict[str, int] = {}
+        early: defaultdict[str, list[int]] = defaultdict(list)
+        for place, item in enumerate(self.items):
+            if isinstance(item.value, Call):
+                first = before.get(item.value.id)
+                if first is None or not self._same_entry(first, place):
+                    before[item.value.id] = place
+            elif item.kind == "result" and item.id:
+                if item.id not in before:
+                    early[item.id].append(place)
+                elif (call := self._free(before[item.id], item.id)) is not None:
+                    self._claim(call, place)
+        for call_id, places in early.items():
+            for call in self.calls.get(call_id, ()):
+                if places and call not in self.answers:
+                    self._claim(call, places.pop(0))
+
+    def _same_entry(self, one: int, other: int) -> bool:
+        return self.items[one].home == self.items[other].home
+
+    def _free(self, call: int, call_id: str) -> int | None:
+        """This call, or one of the same id in the same entry, that has no result yet."""
+        same = (place for place in self.calls[call_id] if place >= call and self._same_entry(place, call))
+        return next((place for place in same if place not in self.answers), None)
+
+    def _claim_by_order(self) -> None:
+        """A result whose id is unknown goes to the first open call of its name in the reply before it."""
+        waiting: list[int] = []
+        fresh = False
+        for place, item in enumerate(self.items):
+            if item.kind == "said":
+                if fresh or (item.starts and waiting):
+                    waiting = []
+                fresh = False
+                waiting += [place] if isinstance(item.value, Call) else []
+            elif item.kind == "result":
+                fresh = True
+                if place not in self.owners and (not item.id or item.id not in self.calls):
+                    self._take(item, place, [call for call in waiting if call not in self.answers])
+
+    def _take(self, item: ReadItem, place: int, free: list[int]) -> None:
+        named = [call for call in free if not item.name or self._call(call).name == item.name]
+        if item.id and self.rules.needs_ids:
+            # Its call may be lost: it surely answers the one before it only where no other call waits.
+            between = self.items[free[0] + 1 : place] if len(free) == 1 else []
+            named = named if len(free) == 1 and all(each.kind == "result" for each in between) else []
+        if named:
+            self._claim(named[0], place)
+
+    def _claim(self, call: int, result: int) -> None:
+        self.answers[call], self.owners[result] = result, call
+
+    def _call(self, place: int) -> Call:
+        value = self.items[place].value
+        assert isinstance(value, Call)
+        return value
+
+    def _result(self, place: int) -> Result:
+        value = self.items[place].value
+        assert isinstance(value, Result)
+        return value
+
+    def _leave_out_doubles(self) -> None:
+        """An entry that was written down again has the same calls, and no results of its own."""
+        homes: defaultdict[int, list[int]] = defaultdict(list)
+        for place, item in enumerate(self.items):
+            if isinstance(item.value, Call):
+                homes[item.home].append(place)
+        for home, calls in homes.items():
+            call_id = self._call(calls[0]).id
+            if not call_id or any(call in self.answers for call in calls):
+                continue
+            others = {self.items[place].home for place in self.calls[call_id]} - {home} - self.left_out
+            if any(self.entries[other] == self.entries[home] for other in others):
+                self._note(home, "twice")
+                self.left_out.add(home)
+
+    def _note(self, home: int, code: str, name: object = "", why: object = "") -> None:
+        self.notes.where = self.places[home]
+        self.notes.add(code, name, why)
+
+    def run(self) -> list[OrderedItem]:
+        ordered = list(self._ordered())
+        if self.rules.trimmed and ordered:
+            ordered[-1] = self._trim(ordered[-1])
+        return ordered
+
+    def _trim(self, last: OrderedItem) -> OrderedItem:
+        match last.value:
+            case Step(items=(*before, Text(text) as final)) if text != text.rstrip():
+                self.notes.where = ""
+                self.notes.add("blanks")
+                self.touched.update(last.homes)
+                return last._replace(value=Step((*before, replace(final, text=text.rstrip()))), changed=True)
+        return last
+
+    def _ordered(self) -> Iterator[OrderedItem]:
+        reply: list[int] = []
+        aside: list[OrderedItem] = []
+        """Results without a call, and what the system adds while results are awaited."""
+        for place, item in enumerate(self.items):
+            if item.home in self.left_out and item.kind != "result":
+                continue
+            if item.kind == "result":
+                if place not in self.owners:
+                    aside += self._orphan(item)
+                elif self.owners[place] not in reply:
+                    self._note(item.home, "moved")
+                    self.touched.add(item.home)
+                continue
+            waits = any(self.answers.get(call, -1) > place for call in reply)
+            if item.kind == "system" and waits:
+                aside.append(self._plain(item))
+                continue
+            called = any(isinstance(self.items[call].value, Call) for call in reply)
+            answered = any(self.answers.get(call, place) < place for call in reply)
+            if reply and (item.kind != "said" or (answered and not waits) or (item.starts and called)):
+                yield from self._step(reply, place)
+                reply = []
+            if not reply:
+                yield from aside
+                aside = []
+            if item.kind == "said":
+                reply.append(place)
+            else:
+                yield self._plain(item)
+        if reply:
+            yield from self._step(reply, len(self.items))
+        yield from aside
+
+    def _plain(self, item: ReadItem) -> OrderedItem:
+        part = item.value if isinstance(item.value, Text | Opaque) else None
+        return OrderedItem(part, (item.home,), system=item.kind == "system")
+
+    def _orphan(self, item: ReadItem) -> Iterator[OrderedItem]:
+        assert isinstance(item.value, Result)
+        if self.rules.elsewhere and item.id and item.id not in self.seen and item.home not in self.touched:
+            self.seen.add(item.id)
+            yield OrderedItem(None, (item.home,))
+            return
+        self.touched.add(item.home)
+        same = [self.answers[call] for call in self.calls.get(item.id, ())[:MAX_COMPARED] if call in self.answers]
+        if item.id and any(self._result(place) == item.value for place in same):
+            self._note(item.home, "twice")
+            return
+        name = item.name or item.id
+        self._note(item.home, "orphan", name)
+        for part in orphan_parts(name, item.value):
+            yield OrderedItem(part, (item.home,), changed=True)
+
+    def _step(self, reply: list[int], end: int) -> Iterator[OrderedItem]:
+        reply = self._without_late_thoughts(reply)
+        homes = [self.items[place].home for place in reply]
+        items: list[Part | ToolUse] = []
+        changed = False
+        used: set[str] = set()
+        for place in reply:
+            value = self.items[place].value
+            if isinstance(value, Call):
+                call = self._named(place, used)
+                used.add(call.id)
+                self.seen.add(call.id)
+                result, away = self._answered(place, call, reply[0], end)
+                changed = changed or away or call is not value
+                items.append(ToolUse(call, result))
+                homes += [self.items[self.answers[place]].home] if place in self.answers else []
+            elif isinstance(value, Text | Opaque):
+                items.append(value)
+        changed = self._apart(reply) or changed
+        if items:
+            yield OrderedItem(Step(tuple(items)), tuple(sorted(set(homes))), changed)
+
+    def _without_late_thoughts(self, reply: list[int]) -> list[int]:
+        if not self.rules.closed_thoughts:
+            return reply
+        kept: list[int] = []
+        for place in reversed(reply):
+            item = self.items[place]
+            if not _is_thought(item):
+                kept.append(place)
+            elif kept and _is_model(self.items[kept[-1]]):
+                kept.append(place)
+                after = self.items[place + 1]
+                if after.kind == "result" or (not self.rules.forms and after.home != item.home):
+                    self.touched.add(item.home)  # the thought ends its entry, and the reply goes on in another
+                    self._note(item.home, "regrouped")
+            else:
+                self._note(item.home, "thought")
+                self.touched.add(item.home)
+        return kept[::-1]
+
+    def _named(self, place: int, used: set[str]) -> Call:
+        """The call with an id of its own; a later reply may use one again where the dialect allows it."""
+        item, call = self.items[place], self._call(place)
+        if call.id and call.id not in used and not (self.rules.unique_ids and call.id in self.seen):
+            return call
+        new = next(new for n in self.numbers if (new := f"{call.id or 'call'}_{n}") not in self.calls)
+        self._note(item.home, "same_id" if call.id else "no_id", call.id or call.name, new)
+        self.touched.add(item.home)
+        if place in self.answers:
+            self.touched.add(self.items[self.answers[place]].home)
+        return replace(call, id=new)
+
+    def _answered(self, place: int, call: Call, begin: int, end: int) -> tuple[Result, bool]:
+        """The result of a call, and whether it was changed or comes from elsewhere."""
+        item = self.items[place]
+        if place not in self.answers:
+            self._note(item.home, "no_result", call.name or call.id)
+            return Result((Text(NO_RESULT),), error=True), True
+        answer = self.items[self.answers[place]]
+        fits = answer.id == self._call(place).id and answer.name in ("", call.name)
+        if self.rules.forms:
+            fits = fits and _form_of_result(item.form) == answer.form
+        elif "function" in (item.form, answer.form):
+            fits = fits and item.form == answer.form
+        if not fits:
+            self._note(answer.home, "fitted", call.name)
+            self.touched |= {answer.home, item.home} if self.rules.forms else {answer.home}
+        return self._result(self.answers[place]), not fits or not begin <= self.answers[place] < end
+
+    def _apart(self, reply: list[int]) -> bool:
+        """True where the results of one reply stand in several entries, and may not."""
+        homes = {self.items[self.answers[place]].home for place in reply if place in self.answers}
+        if not self.rules.one_entry or len(homes) < 2 or homes & self.touched:
+            return False
+        self._note(min(homes), "regrouped")
+        self.touched |= homes
+        return True
+
+
+def _form_of_result(form: str) -> str:
+    return "tool_search_output" if form == "tool_search_call" else f"{form}_output"
+
+
+def _is_thought(item: ReadItem) -> bool:
+    return isinstance(item.value, Opaque) and item.value.kind == "thought"
+
+
+def _is_model(item: ReadItem) -> bool:
+    """False for notes of the system and references, which no thought leads to."""
+    if isinstance(item.value, Opaque):
+        return item.value.kind not in ("item_reference", "mcp_approval_response")
+    return not (isinstance(item.value, Text) and item.value.by == "system")
+
+
+def replace_unserved(items: list[ReadItem]) -> set[int]:
+    """Turn results of tools that the provider ran into texts where their calls are lost; return their entries."""
+    served: set[str] = set()
+    found: set[int] = set()
+    for item in items:
+        if not isinstance(item.value, Opaque):
+            continue
+        kind, block = item.value.kind, arguments_object(item.value.data)
+        if kind in ("server_tool_use", "mcp_tool_use"):
+            served.add(str(block.get("id")))
+        elif kind == "tool_search_call":
+            served.add(kind)
+        orphan = kind.endswith("_tool_result") and block.get("tool_use_id") not in served
+        if orphan or (kind == "tool_search_output" and "tool_search_call" not in served):
+            item.value = Text(item.value.data)
+            found.add(item.home)
+    return found
