@@ -9,8 +9,9 @@
     python3 dev.py bench      the benchmark: ratios within one run
     python3 dev.py soak       the agent on a real server: 300 tool calls at each of three windows
     python3 dev.py servers    install Redis, PostgreSQL and tmux for the tests (Debian, as root)
-    python3 dev.py freeze     what users can observe, compared with the recorded state; --write records it anew
+    python3 dev.py freeze     what users can observe, compared with the recorded state; --write records it again
     python3 dev.py trace      how many files one folding fit and one turn of the agent go through
+    python3 dev.py house      size of the package, docstrings and names that need work; --list names them
     python3 dev.py stores     stores under load: 1,000 kills, 8 processes x 10,000, a gigabyte, and ratios
 
 Each installs what it needs into .venv, once.
@@ -108,6 +109,9 @@ def main(name: str = "", *rest: str) -> None:
         case "trace":
             set_up("test")
             run("-m", "scripts.trace_files", *rest)
+        case "house":
+            set_up("test")
+            run("scripts/house.py", *rest)
         case "soak":
             set_up("test")
             run("-m", "pytest", "tests/agent/test_long.py", *rest, YOHAKU_SOAK="300")

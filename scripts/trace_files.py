@@ -1,15 +1,18 @@
-"""Count the files of ours that run in one folding `fit` and in one turn of the agent.
+"""Count the files of the package that run in one folding `fit` and in one turn of the agent.
 
-    python3 dev.py trace            the two numbers
-    python3 dev.py trace --list     and the files, with how many of their functions ran
+    python3 dev.py trace                    one line each
+    python3 dev.py trace --list             and a line for each file, with the number of its functions that ran
+    python3 dev.py trace --list > before    … change something …    python3 dev.py trace --list | diff before -
 
-The fit: a conversation of 60 steps in a window of 8,192, recipe `auto`, with a session that has fitted it before the
-last step. The turn: a prompt, one `read`, an answer, over HTTP from a scripted server on loopback.
+The fit: a new session folds a conversation of 60 steps into a window of 8,192, recipe `auto`. The turn: a prompt, one
+`read`, an answer, over HTTP from a scripted server on loopback. Each runs once before it is traced, so that imports and
+caches of a first run do not count.
 """
 
 from __future__ import annotations
 
 import asyncio
+import inspect
 import json
 import sys
 import tempfile
@@ -25,13 +28,15 @@ SOURCE = Path(__file__).resolve().parent.parent / "src" / "yohaku"
 
 @contextmanager
 def trace() -> Iterator[dict[str, set[str]]]:
-    """Functions called inside the `with`, by file; what runs at import does not count."""
+    """Collect the functions called inside the `with`, by file. Bodies of modules and classes do not count."""
     found: dict[str, set[str]] = defaultdict(set)
     prefix = str(SOURCE)
 
     def note(frame: FrameType, event: str, _: Any) -> None:
         code = frame.f_code
-        if event == "call" and code.co_filename.startswith(prefix) and code.co_name not in ("<module>", "<lambda>"):
+        if event != "call" or not code.co_flags & inspect.CO_OPTIMIZED or code.co_name == "<lambda>":
+            return
+        if code.co_filename.startswith(prefix):
             found[code.co_filename[len(prefix) + 1 :]].add(code.co_qualname)
 
     sys.setprofile(note)
@@ -93,11 +98,13 @@ def turn() -> dict[str, set[str]]:
 
 
 def main(*arguments: str) -> int:
-    for name, found in (("a folding fit", fit()), ("a turn of the agent", turn())):
+    for name, run in (("fit", fit), ("turn", turn)):
+        run()
+        found = run()
         print(f"{name}: {len(found)} files, {sum(map(len, found.values()))} functions")
         if "--list" in arguments:
             for path, functions in sorted(found.items()):
-                print(f"  {path} ({len(functions)})")
+                print(f"{name} {path} {len(functions)}")
     return 0
 
 
