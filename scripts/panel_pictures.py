@@ -1,4 +1,4 @@
-"""Draws the pictures of docs/agent.md: the panel at 40, 70, 85 and 95 %, normal and with --debug.
+"""Draw the pictures of docs/agent.md: the panel at 40, 70, 85 and 95 %, normal and with --debug.
 
 python3 scripts/panel_pictures.py          writes docs/panel/*.svg
 """
@@ -16,14 +16,15 @@ from yohaku.messages.agent import say
 from yohaku.tui.panel import Panel
 
 FOLDER = Path(__file__).resolve().parent.parent / "docs" / "panel"
-WINDOW = 8192
-FOLDS = 6451
-"""Where the recipe `auto` begins to fold: nine tenths of what the reply leaves of the window."""
+WINDOW, RESERVE = 8192, 1024
+LIMIT = WINDOW - RESERVE
+FOLDS = LIMIT * 9 // 10
+"""Tokens at which the recipe `auto` begins to fold."""
 SHARES = (40, 70, 85, 95)
 
 
 def gauge(percent: int) -> Gauge:
-    used = WINDOW * percent // 100
+    used = LIMIT * percent // 100
     return Gauge(
         used,
         WINDOW,
@@ -31,6 +32,7 @@ def gauge(percent: int) -> Gauge:
         tools=402,
         turns=used - 916,
         last=min(1200, used // 4),
+        reserve=RESERVE,
         messages=percent // 2,
         foldings=int(percent > 80),
         cuts=int(percent > 90),
@@ -40,10 +42,10 @@ def gauge(percent: int) -> Gauge:
 
 
 def coming(used: int) -> str:
-    """As the agent says it."""
+    """Return the sentence the agent would show."""
     if used >= FOLDS:
         return say("loop_now", "en", at=FOLDS)
-    return say("loop_soon", "en", at=FOLDS, left=FOLDS - used) if used >= 0.6 * WINDOW else say("loop_calm", "en")
+    return say("loop_soon", "en", at=FOLDS, left=FOLDS - used) if used >= 0.6 * LIMIT else say("loop_calm", "en")
 
 
 class Picture(App[None]):

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import importlib.util
+import inspect
 import re
 import shlex
 from pathlib import Path
 
 import pytest
 
+from yohaku.agent import json_events
 from yohaku.agent.commands.slash_commands import COMMANDS
 from yohaku.agent.events import Event
 from yohaku.agent.plain import CODES
@@ -36,7 +38,8 @@ def test_every_setting_exit_code_and_event_is_told() -> None:
     told = set(re.findall(r"`(\w+)`", PAGE.partition("## Settings")[2]))
     assert set(KEYS) - told == set()
     assert {int(code) for code in re.findall(r"^\| (\d+) \|", PAGE, re.MULTILINE)} == {*CODES.values(), 2}
-    events = {kind.__name__.lower() for kind in Event.__args__}  # type: ignore[attr-defined]
+    events = set(re.findall(r'"type": "(\w+)"', inspect.getsource(json_events.fields)))
+    assert len(events) == len(Event.__args__)  # type: ignore[attr-defined]
     assert {name for name in events if f"`{name}`" not in PAGE} == set()
 
 

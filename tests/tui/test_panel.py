@@ -12,6 +12,7 @@ from tests.tui.fake import CALM, FakeAgent, begins
 from tests.tui.seen import run, same_as_golden, seen
 from yohaku.agent.events import Gauge
 from yohaku.agent.format import MARKS
+from yohaku.core.budget import Budget
 from yohaku.tui.app import YohakuApp
 from yohaku.tui.panel import Panel
 
@@ -77,5 +78,16 @@ def test_over_the_window_the_number_is_true_and_it_is_said_what_happens_first(
         shown = " ".join(seen(app).replace("│", " ").split())
         assert "8.4K / 8K (103%) !!!" in shown and word in shown
         assert app.query_one(Panel).has_class("-over")
+
+    run(app, script)
+
+
+def test_percent_level_and_colour_are_shares_of_the_limit_as_in_the_core(tmp_path: Path) -> None:
+    gauge = replace(CALM, used=7_300, reserve=1_024)
+    app = YohakuApp(begins(tmp_path, FakeAgent(gauge=gauge)))
+
+    async def script(pilot: Pilot[int]) -> None:
+        assert Budget(8_192, 1_024).level(7_300) == "over"
+        assert app.query_one(Panel).has_class("-over") and "7.3K / 7K (102%) !!!" in seen(app)
 
     run(app, script)

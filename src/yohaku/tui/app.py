@@ -122,7 +122,7 @@ class YohakuApp(App[int]):
 
     # what the user does
 
-    async def on_prompt_sent(self, sent: PromptInput.Sent) -> None:
+    async def on_prompt_input_sent(self, sent: PromptInput.Sent) -> None:
         await self._take(sent.text)
 
     def on_text_area_changed(self, changed: TextArea.Changed) -> None:
@@ -133,10 +133,10 @@ class YohakuApp(App[int]):
             self.query_one(CompletionList).show(found)
             prompt.choosing = bool(found)
 
-    def on_prompt_lost(self, lost: PromptInput.Lost) -> None:
+    def on_prompt_input_lost(self, lost: PromptInput.Lost) -> None:
         self.notify(say("prompt_pasted_gone", self.lang, label=lost.label), severity="warning", markup=False)
 
-    def on_prompt_asked(self, asked: PromptInput.Asked) -> None:
+    def on_prompt_input_asked(self, asked: PromptInput.Asked) -> None:
         prompt, choices = self.query_one(PromptInput), self.query_one(CompletionList)
         match asked.key:
             case "up":

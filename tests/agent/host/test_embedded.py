@@ -117,9 +117,9 @@ def test_a_file_that_is_no_model_is_said_to_be_none(tmp_path: Path, data: bytes)
 def test_without_the_engine_nothing_is_offered_and_it_is_said_how_to_get_it(tmp_path: Path) -> None:
     code = (
         "import sys; sys.modules['xllamacpp'] = None\n"
-        "from yohaku.agent.host import capacity as host, embedded; from yohaku.settings import read\n"
-        "from yohaku.agent.endpoint import Endpoint\n"
-        "print(embedded.engine(), embedded.offer(read({}), host.Memory(1 << 34, 1 << 33)))\n"
+        "from yohaku.agent.host import capacity as host, embedded; from yohaku.config.settings import read\n"
+        "from yohaku.client.endpoint import Endpoint\n"
+        "print(embedded.engine(), embedded.offer(read({}), host.MachineMemory(1 << 34, 1 << 33)))\n"
         "try: embedded.serve(Endpoint('', 'embedded', 'openai_chat', '', 'm'), 4096)\n"
         "except embedded.Unservable as why: print(why)"
     )

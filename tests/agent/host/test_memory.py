@@ -83,7 +83,7 @@ def test_cards_write_down_their_memory(tmp_path: Path) -> None:
 
 def test_without_psutil_the_machine_is_still_read() -> None:
     code = (
-        "import sys; sys.modules['psutil'] = None; from yohaku.agent.host.probe import *; print(memory().ram, cores())"
+        "import sys; sys.modules['psutil'] = None; from yohaku.agent.host.memory import *; print(memory().ram, cores())"
     )
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     ram, real = map(int, told.stdout.split())
