@@ -41,6 +41,13 @@ def trees() -> dict[str, ast.Module]:
     return {path.relative_to(SOURCE).as_posix(): ast.parse(path.read_text("utf-8")) for path in files}
 
 
+@cache
+def definitions() -> list[tuple[str, Documented]]:
+    """Return every module, class and function with the path of its file."""
+    return [(path, node) for path, tree in trees().items() for node in ast.walk(tree) if isinstance(node, Documented)]
+
+
+@cache
 def lines(path: str) -> int:
     return (SOURCE / path).read_text("utf-8").count("\n")
 
@@ -48,10 +55,9 @@ def lines(path: str) -> int:
 def docstrings() -> list[Place]:
     """Return the first line of every docstring of a module, class or function."""
     found = []
-    for path, tree in trees().items():
-        for node in ast.walk(tree):
-            if isinstance(node, Documented) and (text := ast.get_docstring(node)):
-                found.append(Place(path, getattr(node, "lineno", 1), text.partition("\n")[0]))
+    for path, node in definitions():
+        if text := ast.get_docstring(node):
+            found.append(Place(path, getattr(node, "lineno", 1), text.partition("\n")[0]))
     return found
 
 
@@ -69,10 +75,9 @@ def shares() -> dict[str, float]:
 def double_classes() -> dict[str, list[Place]]:
     """Return the classes of which another has the same name."""
     found = defaultdict(list)
-    for path, tree in trees().items():
-        for node in ast.walk(tree):
-            if isinstance(node, ast.ClassDef):
-                found[node.name].append(Place(path, node.lineno, node.name))
+    for path, node in definitions():
+        if isinstance(node, ast.ClassDef):
+            found[node.name].append(Place(path, node.lineno, node.name))
     return {name: places for name, places in sorted(found.items()) if len(places) > 1}
 
 
@@ -110,12 +115,11 @@ def short_modules() -> list[Place]:
 
 def long_functions() -> list[Place]:
     found = []
-    for path, tree in trees().items():
-        for node in ast.walk(tree):
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-                length = (node.end_lineno or node.lineno) - node.lineno + 1
-                if length > LONG_FUNCTION_LINES:
-                    found.append(Place(path, node.lineno, f"{node.name}, {length} lines"))
+    for path, node in definitions():
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            length = (node.end_lineno or node.lineno) - node.lineno + 1
+            if length > LONG_FUNCTION_LINES:
+                found.append(Place(path, node.lineno, f"{node.name}, {length} lines"))
     return found
 
 
@@ -124,10 +128,7 @@ def main(*arguments: str) -> int:
     double = [place for places in double_classes().values() for place in places]
     rows: list[tuple[str, list[Place]]] = [
         (f"{len(asked) / count:.1%} of {count} docstrings open with What, Whether, Which, Where or Who", asked),
-        (
-            f"{len(double)} class names stand for two things or more",
-            [each for found in double.values() for each in found],
-        ),
+        (f"{len(double_classes())} class names stand for two things or more", double),
         (f"{len(single_use_modules())} modules are imported by exactly one other", single_use_modules()),
         (f"{len(short_modules())} modules have fewer than {SHORT_MODULE_LINES} lines", short_modules()),
         (f"{len(long_functions())} functions have more than {LONG_FUNCTION_LINES} lines", long_functions()),
