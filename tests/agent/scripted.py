@@ -8,8 +8,8 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from yohaku.agent.agent import Agent
 from yohaku.agent.events import Event, TextDelta, ThoughtDelta, TurnEnded, UserNotice
-from yohaku.agent.loop import Agent
 from yohaku.agent.toolkit.tool import AgentTool, Arguments, Kind, ToolContext, ToolResult
 from yohaku.client.endpoint import Endpoint
 from yohaku.core.engine import Question
@@ -23,7 +23,7 @@ Line: TypeAlias = "Answer | Exception | Callable[[Any], Awaitable[Answer]]"
 HERE = Endpoint("fake", "fake", "openai_chat", "http://127.0.0.1:1", "scripted", local=True)
 
 
-class ScriptedTalk:
+class ScriptedClient:
     """Says its lines one after the other, and keeps what it was sent."""
 
     def __init__(self, *lines: Line) -> None:
@@ -77,8 +77,10 @@ READ = tool("read", gives)
 
 def agent(root: Path, *lines: Line, window: int = 20_000, tools: tuple[AgentTool, ...] = (READ,), **how: Any) -> Agent:
     session = how.pop("session", None) or Session(window, dialect="openai_chat", meter=ByteMeter())
-    talk: Any = ScriptedTalk(*lines)
-    return Agent(how.pop("endpoint", HERE), window=window, root=root, tools=tools, session=session, talk=talk, **how)
+    client: Any = ScriptedClient(*lines)
+    return Agent(
+        how.pop("endpoint", HERE), window=window, root=root, tools=tools, session=session, client=client, **how
+    )
 
 
 def play(one: Agent, *prompts: str, on: Callable[[Event], None] = lambda event: None) -> list[Event]:
@@ -94,8 +96,8 @@ def play(one: Agent, *prompts: str, on: Callable[[Event], None] = lambda event: 
 
 
 def sent(one: Agent) -> list[Any]:
-    talk: Any = one.talk
-    found: list[Any] = talk.sent
+    client: Any = one.client
+    found: list[Any] = client.sent
     return found
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from yohaku.agent.loop import Agent
+from yohaku.agent.agent import Agent
 from yohaku.client.endpoint import Endpoint
 from yohaku.config.settings import Settings
 

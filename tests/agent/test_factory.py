@@ -4,11 +4,11 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
-from tests.agent.scripted import HERE, READ, ScriptedTalk, ended, play, says
+from tests.agent.scripted import HERE, READ, ScriptedClient, ended, play, says
+from yohaku.agent.agent import Agent
 from yohaku.agent.conversation import recorded
-from yohaku.agent.factory import look, reserve_of, session_for
+from yohaku.agent.factory import choose_reserve, open_session, read_project_file
 from yohaku.agent.hooks import Hooks
-from yohaku.agent.loop import Agent
 from yohaku.client.endpoint import Endpoint
 from yohaku.config.settings import Settings
 
@@ -16,9 +16,9 @@ FAR = Endpoint("API", "openai", "openai_chat", "https://api.example", "gpt-4o", 
 
 
 def test_everything_is_kept_in_the_data_folder(tmp_path: Path) -> None:
-    talk: Any = ScriptedTalk(says("Hello."))
+    talk: Any = ScriptedClient(says("Hello."))
     settings = Settings(data=tmp_path / "data")
-    one = Agent(HERE, window=60_000, root=tmp_path, tools=(READ,), talk=talk, settings=settings)
+    one = Agent(HERE, window=60_000, root=tmp_path, tools=(READ,), client=talk, settings=settings)
     assert (
         ended(
             play(
@@ -35,8 +35,8 @@ def test_everything_is_kept_in_the_data_folder(tmp_path: Path) -> None:
 
 
 def test_no_key_gets_into_it(tmp_path: Path) -> None:
-    talk: Any = ScriptedTalk(says("Hello."))
-    one = Agent(FAR, window=60_000, root=tmp_path, tools=(), talk=talk, settings=Settings(data=tmp_path / "data"))
+    talk: Any = ScriptedClient(says("Hello."))
+    one = Agent(FAR, window=60_000, root=tmp_path, tools=(), client=talk, settings=Settings(data=tmp_path / "data"))
     play(one, "Hi.")
     asyncio.run(one.close())
     kept = b"".join(path.read_bytes() for path in (tmp_path / "data").rglob("*") if path.is_file())
@@ -44,17 +44,17 @@ def test_no_key_gets_into_it(tmp_path: Path) -> None:
 
 
 def test_a_model_far_away_sums_up_beside_the_work_and_a_small_one_here_does_not(tmp_path: Path) -> None:
-    talk: Any = ScriptedTalk()
-    far, here = (session_for(each, 60_000, tmp_path, talk, Hooks(), Settings()) for each in (FAR, HERE))
+    talk: Any = ScriptedClient()
+    far, here = (open_session(each, 60_000, tmp_path, talk, Hooks(), Settings()) for each in (FAR, HERE))
     assert far._answers.summarise == talk.ask and far._background
     assert here._answers.summarise is None and not here._background
 
 
 def test_the_reserve_is_what_the_model_can_say(tmp_path: Path) -> None:
-    assert reserve_of(FAR, 128_000, Settings()) == 4_096
-    assert reserve_of(HERE, 8_192, Settings()) == 1_024
-    assert reserve_of(HERE, 8_192, Settings(reserve=2_000)) == 2_000
-    assert reserve_of(HERE, 8_192, Settings(reserve=9_000)) == 1_024, "that would leave nothing"
+    assert choose_reserve(FAR, 128_000, Settings()) == 4_096
+    assert choose_reserve(HERE, 8_192, Settings()) == 1_024
+    assert choose_reserve(HERE, 8_192, Settings(reserve=2_000)) == 2_000
+    assert choose_reserve(HERE, 8_192, Settings(reserve=9_000)) == 1_024, "that would leave nothing"
 
 
 def test_only_files_of_the_project_are_looked_at(tmp_path: Path) -> None:
@@ -64,11 +64,11 @@ def test_only_files_of_the_project_are_looked_at(tmp_path: Path) -> None:
     (tmp_path / "secret").write_text("no")
     (root / "link").symlink_to(tmp_path / "secret")
     (root / "picture").write_bytes(b"\xff\xfe\x00\x80")
-    seen = {name: look(root, name) for name in ("a.py", "../secret", "link", "picture", "none", "\0")}
+    seen = {name: read_project_file(root, name) for name in ("a.py", "../secret", "link", "picture", "none", "\0")}
     assert seen == {"a.py": "x = 1", "../secret": None, "link": None, "picture": None, "none": None, "\0": None}
 
 
 def test_the_hook_of_the_settings_is_asked(tmp_path: Path) -> None:
-    talk: Any = ScriptedTalk()
+    talk: Any = ScriptedClient()
     hooks = Hooks(before="exit 2", root=tmp_path)
-    assert session_for(HERE, 60_000, tmp_path, talk, hooks, Settings())._answers.before == hooks.folding
+    assert open_session(HERE, 60_000, tmp_path, talk, hooks, Settings())._answers.before == hooks.folding

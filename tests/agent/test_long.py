@@ -20,6 +20,7 @@ from tests import checkers
 from tests.agent.scripted import agent, calls, play, says, sent, tool
 from tests.models import tiny
 from tests.models.serving import Served
+from yohaku.agent.agent import Agent
 from yohaku.agent.events import (
     ConversationFolded,
     Event,
@@ -32,7 +33,6 @@ from yohaku.agent.events import (
     UserNotice,
 )
 from yohaku.agent.gauge import meter_for
-from yohaku.agent.loop import Agent
 from yohaku.agent.toolkit.tool import AgentTool, Arguments, ToolContext, ToolResult
 from yohaku.client.endpoint import Endpoint
 from yohaku.client.errors import TooLong
@@ -59,7 +59,7 @@ LINES = (
 PROMPTS = ("Read app.py again.", "app.py をもう一度読んで、ポートを教えてください。", "What does it say now?")
 
 
-class CountingTalk(ModelClient):
+class CountingClient(ModelClient):
     refusals = 0
 
     async def send(self, body: Any, hear: Callable[[TextDelta | ThoughtDelta], None], *, weighs: int = 0) -> Answer:
@@ -106,9 +106,10 @@ class Worked:
         served = Served(model, window)
         here = endpoint(served, model)
         session = Session(declared or window, dialect="openai_chat", meter=meter_for(here))
-        self.talk = CountingTalk(here, window=session.budget.window, reserve=session.budget.reserve)
+        self.client = CountingClient(here, window=session.budget.window, reserve=session.budget.reserve)
         tools = (reading(Random(window)),)
-        self.agent = Agent(here, window=session.budget.window, root=root, tools=tools, session=session, talk=self.talk)
+        window = session.budget.window
+        self.agent = Agent(here, window=window, root=root, tools=tools, session=session, client=self.client)
         self.events: list[Event] = asyncio.run(self._played(calls))
 
     async def _played(self, calls: int) -> list[Event]:
@@ -140,7 +141,7 @@ def worked(request: pytest.FixtureRequest, model: Path, tmp_path_factory: pytest
 
 
 def test_not_one_request_is_too_long(worked: Worked) -> None:
-    assert worked.talk.refusals == 0
+    assert worked.client.refusals == 0
     assert len(worked.of(ToolFinished)) == CALLS
     assert {event.why for event in worked.of(TurnEnded)} == {"done"}
     assert worked.of(ConversationFolded), "it was long enough to need folding"
@@ -154,7 +155,7 @@ def test_the_panel_shows_what_the_server_counts(worked: Worked) -> None:
 
 def test_a_window_that_is_declared_too_large_is_healed_by_the_first_refusal(model: Path, tmp_path: Path) -> None:
     worked = Worked(model, tmp_path, 8_192, declared=100_000, calls=SOAK or 12)
-    assert worked.talk.refusals == 1
+    assert worked.client.refusals == 1
     assert worked.agent.window == 8_192
     assert {event.why for event in worked.of(TurnEnded)} == {"done"}
     assert max(worked.gaps) <= NEAR

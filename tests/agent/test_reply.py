@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from tests import checkers
-from tests.agent.scripted import READ, ScriptedTalk, agent, calls, ended, play, says, sent, tool
+from tests.agent.scripted import READ, ScriptedClient, agent, calls, ended, play, says, sent, tool
+from yohaku.agent.agent import Agent
 from yohaku.agent.events import Event, TextDelta, ToolStarted, TurnEnded
 from yohaku.agent.host.window_cache import WindowCache
-from yohaku.agent.loop import Agent
 from yohaku.agent.tool_calls import STOPPED
 from yohaku.agent.toolkit.tool import Arguments, ToolContext, ToolResult
 from yohaku.client.endpoint import Endpoint
@@ -143,7 +143,7 @@ def test_a_guess_is_not(tmp_path: Path) -> None:
 def test_a_smaller_window_gets_the_small_prompt_and_what_was_said_stays(tmp_path: Path) -> None:
     one = agent(tmp_path, says("Hello."), TooLong(Overflow(8_192)), says("Fine."), window=100_000)
     play(one, "Hi.", "How are you?")
-    assert one.strategy.tier == "small"
+    assert one.tier == "small"
     before, after = (body["messages"] for body in sent(one)[1:])
     assert len(before[0]["content"]) > 2 * len(after[0]["content"]) and before[1:] == after[1:]
 
@@ -152,9 +152,9 @@ def test_a_smaller_window_gets_the_small_prompt_and_what_was_said_stays(tmp_path
 def test_another_model_goes_on_with_the_same_conversation(tmp_path: Path, dialect: str, monkeypatch: Any) -> None:
     one = agent(tmp_path, *(says(f"The answer to {number}.\n" * 99) for number in range(9)), window=60_000)
     play(one, *(f"Question {number}?\n" * 99 for number in range(9)))
-    talk: Any = ScriptedTalk(says("Fine."))
-    monkeypatch.setattr("yohaku.agent.factory.talk_for", lambda *given: talk)
-    old: Any = one.talk
+    talk: Any = ScriptedClient(says("Fine."))
+    monkeypatch.setattr("yohaku.agent.factory.open_client", lambda *given: talk)
+    old: Any = one.client
     folded = asyncio.run(one.switch(of(dialect, local=True), 6_000))
     assert folded and folded.receipt.after <= 6_000 and old.closed
     events: list[Event] = play(one, "Go on.")

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from tests.agent.fakes import FakeServer, spoken
+from yohaku.agent.agent import Agent
 from yohaku.agent.events import TurnEnded, UserNotice
-from yohaku.agent.loop import Agent
 from yohaku.agent.plain import PlainInterface
 from yohaku.agent.protocols import Allowed, Surface, WorkingAgent
 from yohaku.agent.startup import Starter, said

@@ -7,7 +7,7 @@ from pathlib import Path
 from tests.agent.scripted import READ, agent, calls, ended, gives, play, says, sent, tool
 from yohaku.agent.conversation import recorded
 from yohaku.agent.events import Event, TextDelta, ToolOutput, ToolStarted, TurnEnded
-from yohaku.agent.sub_agent import tools_of
+from yohaku.agent.sub_agent import choose_tools
 from yohaku.agent.toolkit.tool import Arguments, ToolContext, ToolResult
 from yohaku.config.settings import Settings
 from yohaku.core.model import Text
@@ -86,5 +86,5 @@ def test_its_transcript_is_kept_beside_its_parents(tmp_path: Path) -> None:  # P
 
 
 def test_it_only_looks_unless_it_may_do_more() -> None:
-    assert [each.name for each in tools_of(TOOLS, changes=False)] == ["read"]
-    assert [each.name for each in tools_of(TOOLS, changes=True)] == ["read", "write"]
+    assert [each.name for each in choose_tools(TOOLS, changes=False)] == ["read"]
+    assert [each.name for each in choose_tools(TOOLS, changes=True)] == ["read", "write"]

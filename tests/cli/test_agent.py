@@ -209,7 +209,7 @@ def test_config_tells_where_each_value_came_from(
 def test_help_loads_nothing_of_the_agent() -> None:
     code = "import sys; from yohaku import cli, cli_parser; cli_parser.parser().format_help(); print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
-    assert {"textual", "aiohttp", "asyncio", "yohaku.agent.loop", "yohaku.tui.app"} & set(loaded) == set()
+    assert {"textual", "aiohttp", "asyncio", "yohaku.agent.agent", "yohaku.tui.app"} & set(loaded) == set()
 
 
 def test_a_package_that_is_missing_is_told_with_what_to_install() -> None:

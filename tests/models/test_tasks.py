@@ -22,9 +22,9 @@ import pytest
 from tests import checkers
 from tests.models import shop
 from tests.models.conftest import QWEN, WINDOW
+from yohaku.agent.agent import Agent
 from yohaku.agent.events import Event, TextDelta, ThoughtDelta, ToolFinished, TurnEnded, UserNotice
 from yohaku.agent.host import embedded
-from yohaku.agent.loop import Agent
 from yohaku.agent.toolkit.permissions import Permissions
 from yohaku.agent.toolkit.tool import PermissionRequest
 from yohaku.client.endpoint import Endpoint
@@ -125,7 +125,7 @@ class Watched(ModelClient):
 
 @dataclass
 class Attempt:
-    talk: Watched
+    client: Watched
     events: list[Event] = field(default_factory=list)
     done: bool = False
     whole: int = 0
@@ -170,7 +170,7 @@ async def attempt(
     shop.build(project)
     found = Attempt(Watched(endpoint))
     agent = Agent(
-        endpoint, window=WINDOW, root=project, talk=found.talk, settings=Settings(), steps=STEPS,
+        endpoint, window=WINDOW, root=project, client=found.client, settings=Settings(), max_steps=STEPS,
         permissions=Permissions("ask"), allow=harmless, lang=language[:2],
     )  # fmt: skip
     read_before(agent, language)
@@ -212,8 +212,8 @@ def test_a_task_is_worked_on_without_harm(endpoint: Endpoint, home: Path, name: 
     for each in found:
         print(f"  {'yes' if each.done else 'no '}  {each.whole:,} tokens  {each.story}")
         assert each.whole > WINDOW
-        assert (each.talk.overflows, each.talk.malformed) == (0, [])
-        assert all(abs(shown - counted) <= NEAR * counted for shown, counted in each.talk.counts)
+        assert (each.client.overflows, each.client.malformed) == (0, [])
+        assert all(abs(shown - counted) <= NEAR * counted for shown, counted in each.client.counts)
         assert not any(isinstance(event, UserNotice) and "Traceback" in event.text for event in each.events)
     assert sorted(path.name for path in home.iterdir()) == ["beside.txt", "project"]
     assert (home / "beside.txt").read_text() == "not of the project"

@@ -1,84 +1,86 @@
-"""What happens, on its way to the surface; and the one thing going on at a moment, which can be stopped.
+"""The agent's events on their way to a user interface, and the one task at a time that can be stopped.
 
-Law: whatever is stopped ends before anything else begins. A model that repeats the same words is stopped by itself.
+Law: a stopped task has ended before anything else begins. A reply that repeats the same words without end is stopped.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from yohaku.agent.events import Event, TextDelta, UserNotice
-from yohaku.agent.small_models.repetition import LOOKED, endless
+from yohaku.agent.small_models.repetition import MAX_TAIL_CHARS, is_endless
+from yohaku.agent.small_models.text_calls import CALL_END
+from yohaku.messages.agent import say
 
 T = TypeVar("T")
 
-EVERY = 500
-"""Characters after which a reply is looked at again for words without end."""
-
-
-ENDS = "}>`)"
-"""Signs behind which a call that is written as text may be whole."""
+ENDLESS_CHECK_CHARS = 500
+"""Characters after which a reply is checked again for repetition without end."""
 
 
 class Stopped(Exception):
-    """By the user."""
+    """The user stopped the turn."""
 
 
-class Endless(Exception):
-    """The model cannot find an end."""
+class EndlessReply(Exception):
+    """The reply repeats itself without end."""
 
 
-class Enough(Exception):
-    """What the model has said is all that is wanted of it."""
+class ReplyComplete(Exception):
+    """The rest of the reply is not needed."""
 
 
 class EventQueue:
-    def __init__(self) -> None:
-        self.enough: Callable[[str], bool] | None = None
-        """Whether what was said so far will do; asked where something may have come to its end."""
+    def __init__(self, lang: str = "en") -> None:
+        self._lang = lang
         self._events: asyncio.Queue[Event | None] = asyncio.Queue()
-        self._now: asyncio.Future[Any] | None = None
+        self._task: asyncio.Future[Any] | None = None
         self._stopping = False
-        self.forget()
+        self.start_reply()
 
-    def forget(self) -> None:
-        """A new reply begins."""
-        self._said: list[str] = []
+    def start_reply(self, is_complete: Callable[[str], bool] | None = None) -> None:
+        """Forget the text of the last reply. `is_complete` is tried on the text of the new one as it grows."""
+        self._is_complete = is_complete
+        self._pieces: list[str] = []
         self._tail = ""
-        self._fresh = 0
-        self._endless = self._enough = False
+        self._unchecked = 0
+        self._endless = self._complete = False
 
     @property
-    def said(self) -> str:
-        """What the model has said of its reply so far."""
-        return "".join(self._said)
+    def reply_text(self) -> str:
+        """The text of the current reply so far."""
+        return "".join(self._pieces)
 
     @property
-    def behind(self) -> int:
-        """Events nobody has looked at yet."""
+    def backlog(self) -> int:
+        """Events that the user interface has not taken yet."""
         return self._events.qsize()
 
-    def hear(self, event: Event) -> None:
+    def emit(self, event: Event) -> None:
         self._events.put_nowait(event)
         if isinstance(event, TextDelta):
-            self._said.append(event.text)
-            self._listen(event.text)
-            if (self._endless or self._enough) and self._now:
-                self._now.cancel()
+            self._pieces.append(event.text)
+            self._check_reply(event.text)
+            if (self._endless or self._complete) and self._task:
+                self._task.cancel()
 
-    def _listen(self, text: str) -> None:
-        self._tail = (self._tail + text)[-LOOKED:]
-        self._fresh += len(text)
-        if self._fresh >= EVERY:
-            self._fresh, self._endless = 0, endless(self._tail)
-        if self.enough and any(sign in text for sign in ENDS):
-            self._enough = self.enough(self.said)
+    def notify(self, name: str, kind: Literal["note", "warning", "error"] = "note", /, **facts: object) -> None:
+        """Emit the message `name` in the user's language."""
+        self.emit(UserNotice(say(name, self._lang, **facts), kind))
 
-    async def of(self, work: Coroutine[Any, Any, None]) -> AsyncGenerator[Event, None]:
-        """Everything that is heard while `work` is done. Closing this stops it."""
-        self._begin()
+    def _check_reply(self, piece: str) -> None:
+        self._tail = (self._tail + piece)[-MAX_TAIL_CHARS:]
+        self._unchecked += len(piece)
+        if self._unchecked >= ENDLESS_CHECK_CHARS:
+            self._unchecked, self._endless = 0, is_endless(self._tail)
+        if self._is_complete and CALL_END.search(piece):
+            self._complete = self._is_complete(self.reply_text)
+
+    async def run(self, work: Coroutine[Any, Any, None]) -> AsyncGenerator[Event, None]:
+        """Yield the events emitted while `work` runs. Closing the generator stops the work."""
+        self._restart()
         task = asyncio.create_task(work)
         task.add_done_callback(lambda _: self._events.put_nowait(None))
         try:
@@ -90,37 +92,37 @@ class EventQueue:
                 self.stop()
                 await asyncio.wait([task])
 
-    def _begin(self) -> None:
-        """What was told since the last work, when nobody listened, is still to be read."""
-        told = [event for event in self._left() if isinstance(event, UserNotice)]
+    def _restart(self) -> None:
+        """Keep the notices emitted since the last `run`: the user has not seen them."""
+        notices = [event for event in self._drain() if isinstance(event, UserNotice)]
         self._events, self._stopping = asyncio.Queue(), False
-        for event in told:
+        for event in notices:
             self._events.put_nowait(event)
 
-    def _left(self) -> Iterator[Event | None]:
+    def _drain(self) -> Iterator[Event | None]:
         while not self._events.empty():
             yield self._events.get_nowait()
 
-    async def doing(self, work: Coroutine[Any, Any, T]) -> T:
-        """What may be stopped."""
+    async def run_cancellable(self, work: Coroutine[Any, Any, T]) -> T:
+        """Await `work`; raises `Stopped`, `ReplyComplete` or `EndlessReply` when it was cancelled for that."""
         if self._stopping:
             work.close()
             raise Stopped
-        self._now = task = asyncio.ensure_future(work)
+        self._task = task = asyncio.ensure_future(work)
         try:
             return await task
         except asyncio.CancelledError:
             if self._stopping:
                 raise Stopped from None
-            if self._enough:
-                raise Enough from None
+            if self._complete:
+                raise ReplyComplete from None
             if self._endless:
-                raise Endless from None
+                raise EndlessReply from None
             raise
         finally:
-            self._now = None
+            self._task = None
 
     def stop(self) -> None:
         self._stopping = True
-        if self._now:
-            self._now.cancel()
+        if self._task:
+            self._task.cancel()

@@ -1,6 +1,6 @@
-"""What an agent is given to work with, where the surface leaves the choice to us: a talk, a session, tools.
+"""The client and the session of an agent, by endpoint and settings.
 
-Law: what cannot be opened is left out and said; an agent that cannot keep anything still works.
+Law: an agent that cannot store anything still works.
 """
 
 from __future__ import annotations
@@ -13,89 +13,74 @@ from yohaku.agent.events import Event
 from yohaku.agent.gauge import meter_for
 from yohaku.agent.hooks import Hooks
 from yohaku.agent.host.window_cache import WindowCache
-from yohaku.agent.strategy import Tier
-from yohaku.agent.toolkit.tool import AgentTool
 from yohaku.client.endpoint import Endpoint
 from yohaku.config.settings import Settings
 from yohaku.core.budget import Budget
 from yohaku.core.meter import Meter
-from yohaku.dialects.dialect import Json
 from yohaku.session.session import Session
 from yohaku.stores import url_in
 
 if TYPE_CHECKING:
     from yohaku.client.model_client import ModelClient
 
-LOOKED_AT = 2_000_000
-"""Bytes of a file that is looked at anew after a folding."""
+MAX_FILE_BYTES = 2_000_000
+"""Size of a file up to which it is read again after a folding."""
 
 
-def tools_of(tier: Tier) -> tuple[AgentTool, ...]:
-    from yohaku.agent.tools import tools_for
-
-    return tools_for(tier)
-
-
-def definitions(tools: tuple[AgentTool, ...], dialect: str, brief: bool) -> list[Json]:
-    from yohaku.agent.tools import definitions
-
-    return [*definitions(tools, dialect, brief)]
-
-
-def talk_for(
-    endpoint: Endpoint, window: int, lang: str, hear: Callable[[Event], None], settings: Settings
+def open_client(
+    endpoint: Endpoint, window: int, lang: str, emit: Callable[[Event], None], settings: Settings
 ) -> ModelClient:
     from yohaku.client.model_client import ModelClient, patience_for  # and with it the HTTP client
 
-    patience, reserve = patience_for(endpoint, settings.stall), reserve_of(endpoint, window, settings)
-    return ModelClient(endpoint, window=window, reserve=reserve, lang=lang, tell=hear, patience=patience)
+    patience, reserve = patience_for(endpoint, settings.stall), choose_reserve(endpoint, window, settings)
+    return ModelClient(endpoint, window=window, reserve=reserve, lang=lang, tell=emit, patience=patience)
 
 
-def reserve_of(endpoint: Endpoint, window: int, settings: Settings) -> int:
-    """Tokens kept free for the reply: as the user wants it, where that leaves room for a conversation."""
+def choose_reserve(endpoint: Endpoint, window: int, settings: Settings) -> int:
+    """Return the tokens kept free for the reply: the user's number where that leaves room for a conversation."""
     wanted = settings.reserve if settings.reserve and settings.reserve <= window // 2 else None
     return Budget.of(window, wanted, endpoint.output).reserve
 
 
-def session_for(
+def open_session(
     endpoint: Endpoint,
     window: int,
     root: Path,
-    talk: ModelClient,
+    client: ModelClient,
     hooks: Hooks,
     settings: Settings,
     old: Session | None = None,
     meter: Meter | None = None,
 ) -> Session:
-    """A session for an endpoint; one that goes on from `old` knows what was folded there.
+    """Open a session for an endpoint; with `old` it shares that one's store and knows what was folded there.
 
-    A small model on this machine is not asked for summaries: that takes longer than it is worth.
+    Models on this machine write no summaries: that takes longer than it is worth.
     """
-    how: dict[str, Any] = {"store": old.store if old else settings.store or _store(settings)}
+    options: dict[str, Any] = {"store": old.store if old else settings.store or _store(settings)}
     if settings.data != Path():
-        how["transcript"] = True
+        options["transcript"] = True
     if not endpoint.local:
-        how |= {"summarise": talk.ask, "background": True}
+        options |= {"summarise": client.ask, "background": True}
     if hooks.before:
-        how["before"] = hooks.folding
+        options["before"] = hooks.folding
     return Session(
         window,
-        reserve_of(endpoint, window, settings),
+        choose_reserve(endpoint, window, settings),
         settings.recipe,
         endpoint.model,
         dialect=endpoint.dialect,
         meter=meter or meter_for(endpoint),
-        look=lambda path: look(root, path),
+        look=lambda path: read_project_file(root, path),
         settings=settings,
-        **how,
+        **options,
     )
 
 
-def look(root: Path, path: str) -> str | None:
-    """A file of the project as it is now."""
+def read_project_file(root: Path, path: str) -> str | None:
+    """Return the text of a file as it is now; None for files outside the project, big ones and those without text."""
     try:
         found = (root / path).resolve()
-        if not found.is_relative_to(root) or found.stat().st_size > LOOKED_AT:
+        if not found.is_relative_to(root) or found.stat().st_size > MAX_FILE_BYTES:
             return None
         return found.read_text("utf-8")
     except (OSError, ValueError):
@@ -103,7 +88,7 @@ def look(root: Path, path: str) -> str | None:
 
 
 def remember(endpoint: Endpoint, window: int, settings: Settings) -> None:
-    """What a provider taught about its window, for the next time, where there is a place to keep it."""
+    """Keep the window that a provider named for the next start."""
     if settings.data != Path():
         WindowCache(settings.data).learn(endpoint, window, "overflow")
 

@@ -1,39 +1,39 @@
-"""What to make of a provider that says "too long", or quietly reads less than was sent.
+"""Smaller budgets, after a provider refused a request as too long or silently read less than was sent.
 
-Law: each lesson makes the next request smaller, by what the provider says where it says something; never to nothing.
+Law: each budget makes the next request smaller, by the provider's numbers where it gives any; never to nothing.
 """
 
 from __future__ import annotations
 
 from yohaku.core.budget import Budget
 
-LEAST = 512
-"""Tokens. A window below this is no window, but a message misread."""
+MIN_WINDOW = 512
+"""Tokens. A smaller limit in an error message was misread."""
 
-BLIND = 0.7
-"""Of what was refused, that is tried next where the provider gives no number."""
+UNKNOWN_LIMIT_SHARE = 0.7
+"""Share of the refused request to try next when the provider gives no number."""
 
-SURE = 0.95
-"""Of what the provider's numbers come to."""
+KNOWN_LIMIT_SHARE = 0.95
+"""Share of the size that the provider's numbers allow."""
 
 
-def healed(budget: Budget, sent: int, limit: int | None, needs: int | None = None) -> Budget:
-    """The budget to go on with, after `sent` tokens by our count were refused.
+def shrink_budget(budget: Budget, sent: int, limit: int | None, needs: int | None = None) -> Budget:
+    """Return the budget to go on with after `sent` tokens by our count were refused.
 
-    A limit below ours is the true window. One that is not means that we count less than the provider does.
+    A limit below ours is the true window. Any other means that we count fewer tokens than the provider does.
     """
-    if limit and LEAST <= limit < budget.window:
-        return _of(budget, limit)
-    too_much = needs / (limit or budget.limit) if needs else 0.0
-    most = sent / too_much * SURE if too_much > 1 else sent * BLIND
-    return _of(budget, int(most * 8 / 7))
+    if limit and MIN_WINDOW <= limit < budget.window:
+        return _with_window(budget, limit)
+    excess = needs / (limit or budget.limit) if needs else 0.0
+    fits = sent / excess * KNOWN_LIMIT_SHARE if excess > 1 else sent * UNKNOWN_LIMIT_SHARE
+    return _with_window(budget, int(fits * 8 / 7))
 
 
-def more_room(budget: Budget, used: int) -> int:
-    """Tokens a reply may have that was cut off before: all that is left, but for a little doubt."""
+def enlarge_reserve(budget: Budget, used: int) -> int:
+    """Tokens for a reply that was cut off before: all that are left but a margin for miscounting."""
     return max(budget.reserve, budget.window - used - budget.window // 50)
 
 
-def _of(budget: Budget, window: int) -> Budget:
-    window = max(LEAST, min(window, budget.window))
+def _with_window(budget: Budget, window: int) -> Budget:
+    window = max(MIN_WINDOW, min(window, budget.window))
     return Budget(window, min(budget.reserve, window // 8))

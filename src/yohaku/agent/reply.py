@@ -1,193 +1,143 @@
-"""One reply of the model: fitted, sent, heard; and healed once where it is too long or was cut off.
+"""One request to the model and its reply, with calls in a form that can be run and sent back.
 
-Law: nothing is sent that was not fitted, and what a provider teaches about its window holds from then on.
+Law: the conversation is not changed here: a nudge, a sampling setting or a cache mark is part of one request only.
 """
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
-from yohaku.agent.event_queue import Enough
+from yohaku.agent.event_queue import EventQueue, ReplyComplete
 from yohaku.agent.events import ReplyFinished, TextDelta
-from yohaku.agent.overflow import healed, more_room
-from yohaku.agent.small_models.text_calls import calls_in
-from yohaku.analysis.language import has_japanese, is_japanese
-from yohaku.client.errors import CutOff, TooLong, Truncated
+from yohaku.agent.small_models.text_calls import CALL_END, calls_in
+from yohaku.agent.toolkit.tool import AgentTool
 from yohaku.core.model import Call, Part, Reply, Text
-from yohaku.dialects.dialect import RAW, Answer, Json, Usage, arguments_object, dump
+from yohaku.dialects.dialect import RAW, Answer, Dialect, Json, arguments_object, dump
 
 if TYPE_CHECKING:
-    from yohaku.agent.loop import Agent
+    from yohaku.client.model_client import ModelClient
 
-BELIEVED = 0.9
-"""Of what was sent: Ollama leaves out of its count what it finds in its cache, and that is no lesson."""
-
-ACT = (
-    "[You have made this call already. Its result is above, and nothing has changed since. If a file has to be "
-    "changed, call edit or write now. If you have what I asked for, answer in words.]"
-)
-ANSWER = "[That result is known already. Answer now, in words and in my language, with what you have; call no tool.]"
-STEADY_TEMPERATURE = 0.2
-SPEAK = "[You said nothing. Make the next call, or answer in words and in my language.]"
-JAPANESE = "[日本語で答えてください。]"
-"""Said to a small model that answers someone who writes Japanese in another language."""
-URGES = (ACT, ANSWER)
-"""What is said to a model that repeats itself, one after the other."""
-_OTHER = re.compile(r"英語|英文|英訳|翻訳|訳して|english", re.IGNORECASE)
-_CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`", re.DOTALL)
-ENDING = re.compile(r"[}>`)]")
+LOW_TEMPERATURE = 0.2
 
 
-async def answered(agent: Agent, urge: str = "", begin: str = "", before: str = "") -> Answer:
-    """The model's answer to the conversation as it stands; raises `TooLong` and others only after a second try.
+class Nudge(NamedTuple):
+    """A message for the next request only; it never becomes part of the conversation."""
 
-    `urge` is said on top of it, this once, behind what the model said `before`; with `begin` its answer begins so,
-    where the server can begin one.
+    text: str
+    tools: bool = True
+    """False: the model is to answer in words."""
+    begin: str = ""
+    """First words of the model's answer, where the server can continue them."""
+    previous: str = ""
+    """The reply that the message is about, which is not in the conversation either."""
+
+
+def build_request(body: Json, dialect: Dialect, nudge: Nudge | None, *, local: bool, small: bool) -> Json:
+    """Return the body to send to a server on this machine or to another, for a small model or for a capable one."""
+    if nudge:
+        body = _add_nudge(body, dialect, nudge)
+    if local and small:  # at the usual temperature small models misspell calls
+        body = {**dialect.temperature_fields(LOW_TEMPERATURE), **body}
+    return body if local else dialect.mark_cache(body)
+
+
+async def request_reply(
+    client: ModelClient,
+    request: Json,
+    events: EventQueue,
+    *,
+    weight: int,
+    begin: str = "",
+    end_at_call_of: Sequence[AgentTool] = (),
+) -> Answer:
+    """Send a request and emit its reply piece by piece; a whole call of one of these tools, as text, ends it."""
+
+    def holds_call(text: str) -> bool:
+        return bool(find_text_calls(text, end_at_call_of)[1])
+
+    events.start_reply(holds_call if end_at_call_of else None)
+    if begin:
+        events.emit(TextDelta(begin))
+    try:
+        answer = await events.run_cancellable(client.send(request, events.emit, weighs=weight))
+    except ReplyComplete:
+        answer = Answer(Reply((Text(events.reply_text),)), stop="call")
+    else:
+        answer = _prepend(begin, answer)
+    events.emit(ReplyFinished(answer.usage, answer.stop))
+    return answer
+
+
+def normalize_reply(reply: Reply, tools: Sequence[AgentTool], number: int, ids: Collection[str]) -> Reply:
+    """Return the reply with calls written as text made into calls, and every call one that can be sent back.
+
+    `number` counts the replies of the conversation, `ids` are those of its calls: some servers number their calls from
+    1 in each reply, and some dialects want each id once.
     """
-    tried = False
-    begin = begin if agent.talk.begins else ""
-    while True:
-        body = await agent.fitted()
-        sent = agent.gauge.used
-        asked = _steadied(_urged(body, agent, urge, begin, before) if urge else body, agent)
-        if not agent.endpoint.local:
-            asked = agent.conversation.dialect.mark_cache(asked)
-        agent.listen((lambda text: bool(_calls(agent, text))) if agent.endpoint.local and agent.tools else None)
-        if begin:
-            agent.hear(TextDelta(begin))
-        try:
-            answer = await agent.doing(agent.talk.send(asked, agent.hear, weighs=sent))
-        except Enough:
-            agent.hear(ReplyFinished(None, "call"))
-            return Answer(Reply((Text(agent.heard),)))
-        except (TooLong, Truncated) as wrong:
-            if tried:
-                raise
-            _heal(agent, wrong, sent)
-        except CutOff as wrong:
-            if tried:
-                return _kept(agent, wrong.answer)
-            agent.tell("loop_cut_off", "warning")
-        else:
-            agent.talk.reserve = agent.session.budget.reserve
-            _learn(agent, answer.usage if not urge else None, sent)
-            agent.hear(ReplyFinished(answer.usage, answer.stop))
-            answer = _begun(answer, begin)
-            if not agent.conversation.dialect.was_cut_off(answer):
-                return answer
-            if tried:
-                return _kept(agent, answer)
-            await _make_room(agent)
-        tried = True
-
-
-def understood(agent: Agent, answer: Answer) -> Reply:
-    """The reply with calls that small models write as text made into calls, and every call one that can be sent."""
-    reply, agent.replies = answer.reply, agent.replies + 1
-    if not reply.calls and agent.tools:
-        text, written = _first(agent, said(reply))
-        if written:
-            beside = (item for item in reply.items if not isinstance(item, Text | Call))
-            reply = Reply((*beside, *((Text(text),) if text.strip() else ()), *written))
+    if not reply.calls and tools:
+        text, calls = _first_text_call(text_of(reply), tools, number)
+        if calls:
+            others = (item for item in reply.items if not isinstance(item, Text | Call))
+            reply = Reply((*others, *((Text(text),) if text.strip() else ()), *calls))
+    taken = set(ids)
     items: list[Part | Call] = []
-    for number, item in enumerate(reply.items):
+    for index, item in enumerate(reply.items):
         if isinstance(item, Call):
-            # Some servers number their calls anew in each reply, and some dialects want each id once.
-            name = (
-                item.id if item.id and item.id not in agent.ids else f"call_{agent.replies}_{number}_{len(agent.ids)}"
-            )
-            agent.ids.add(name)
-            items.append(Call(name, item.name, dump(arguments_object(item.arguments or "{}"))))
-        else:
-            items.append(item)
+            name = item.id if item.id and item.id not in taken else f"call_{number}_{index}_{len(taken)}"
+            taken.add(name)
+            item = Call(name, item.name, dump(arguments_object(item.arguments or "{}")))
+        items.append(item)
     return Reply(tuple(items))
 
 
-def foreign(agent: Agent, prompt: str, said: str) -> bool:
-    """Whether a small model has answered Japanese in words of another language, which nobody asked for."""
-    if agent.strategy.tier != "small" or not is_japanese([prompt]) or _OTHER.search(prompt):
-        return False
-    words = _CODE.sub("", said)
-    return any(map(str.isalpha, words)) and not has_japanese(words)
+def number_calls(reply: Reply, ids: Collection[str]) -> Reply:
+    """Return the reply with an id for each call that we made for the model."""
+    items: list[Part | Call] = []
+    count = len(ids)
+    for item in reply.items:
+        if isinstance(item, Call) and not item.id:
+            item, count = Call(f"for_{count}", item.name, item.arguments), count + 1
+        items.append(item)
+    return Reply(tuple(items))
 
 
-def _calls(agent: Agent, text: str) -> tuple[Call, ...]:
-    """Calls that are written as text."""
-    schemas = {tool.name: tool.parameters for tool in agent.tools}
-    return calls_in(text, tuple(schemas), schemas, salt=str(agent.replies))[1] if _may_call(text) else ()
-
-
-def _first(agent: Agent, text: str) -> tuple[str, tuple[Call, ...]]:
-    """The first of them, and what was said before it: what small models say after a call, they have made up."""
-    found = _calls(agent, text)
-    if not found:
-        return text, ()
-    ends = [match.end() for match in ENDING.finditer(text)]
-    end = ends[min(bisect_left(ends, 1, key=lambda at: len(_calls(agent, text[:at]))), len(ends) - 1)]
-    schemas = {tool.name: tool.parameters for tool in agent.tools}
-    before, calls = calls_in(text[:end], tuple(schemas), schemas, salt=str(agent.replies))
-    return before, (calls or found)[:1]
-
-
-def _may_call(text: str) -> bool:
-    """Quickly: nearly all texts hold none."""
-    return "name" in text or "tool" in text or "(" in text
-
-
-def said(reply: Reply) -> str:
-    return "".join(item.text for item in reply.items if isinstance(item, Text))
-
-
-def _heal(agent: Agent, wrong: TooLong | Truncated, sent: int) -> None:
-    """The next request is smaller by what the provider says, and so is every one after it."""
-    budget = agent.session.budget
-    named = wrong.overflow.limit if isinstance(wrong, TooLong) else wrong.window or wrong.told
-    if isinstance(wrong, TooLong):
-        found = healed(budget, sent, named, wrong.overflow.needs)
-        agent.tell("loop_window_learned", "warning", window=found.window)
-    else:
-        found = healed(budget, sent, named)
-        agent.tell("loop_truncated", "warning", told=wrong.told, sent=wrong.sent)
-    agent.resize(found, sure=found.window == named)
-
-
-def _learn(agent: Agent, usage: Usage | None, sent: int) -> None:
-    if usage and usage.prompt and (agent.conversation.dialect.reports_cached_tokens or usage.prompt >= BELIEVED * sent):
-        agent.session.learn(usage)
-
-
-async def _make_room(agent: Agent) -> None:
-    """For a longer reply: by folding, unless there is room enough that was only not asked for."""
-    budget = agent.session.budget
-    agent.tell("loop_cut_off", "warning")
-    if more_room(budget, agent.gauge.used) < 2 * budget.reserve:
-        await agent.fitted(fold=True)
-    agent.talk.reserve = more_room(budget, agent.gauge.used)
-
-
-def _kept(agent: Agent, answer: Answer) -> Answer:
-    """Of a reply that was cut off twice: what was said, and those calls that came whole."""
-    items = (item for item in answer.reply.items if not isinstance(item, Call) or _whole(item))
-    agent.talk.reserve = agent.session.budget.reserve
-    agent.tell("loop_still_cut", "warning")
+def drop_torn_calls(answer: Answer) -> Answer:
+    """Return what is usable of a reply that was cut off: its text, and the calls whose arguments are whole."""
+    items = (item for item in answer.reply.items if not isinstance(item, Call) or not _is_torn(item))
     return Answer(Reply(tuple(items)), answer.usage, answer.stop)
 
 
-def _whole(call: Call) -> bool:
-    return RAW not in arguments_object(call.arguments or "{}")
+def text_of(reply: Reply) -> str:
+    return "".join(item.text for item in reply.items if isinstance(item, Text))
 
 
-def _steadied(body: Json, agent: Agent) -> Json:
-    """A small model here is asked for what is likeliest: at what servers take by default it writes calls amiss."""
-    if not agent.endpoint.local or agent.strategy.tier != "small":
-        return body
-    return {**agent.conversation.dialect.temperature_fields(STEADY_TEMPERATURE), **body}
+def find_text_calls(text: str, tools: Sequence[AgentTool], number: int = 0) -> tuple[str, tuple[Call, ...]]:
+    """Return the text without the calls written in it, and these calls."""
+    if not ("name" in text or "tool" in text or "(" in text):  # nearly all texts
+        return text, ()
+    schemas = {tool.name: tool.parameters for tool in tools}
+    return calls_in(text, tuple(schemas), schemas, salt=str(number))
 
 
-def _begun(answer: Answer, begin: str) -> Answer:
-    """The answer with what it was begun with, which servers do not say again."""
+def _first_text_call(text: str, tools: Sequence[AgentTool], number: int) -> tuple[str, tuple[Call, ...]]:
+    """The first of them and the text before it: small models make up what they write after a call."""
+    _, found = find_text_calls(text, tools, number)
+    if not found:
+        return text, ()
+    ends = [match.end() for match in CALL_END.finditer(text)]
+    first = bisect_left(ends, 1, key=lambda end: len(find_text_calls(text[:end], tools, number)[1]))
+    before, calls = find_text_calls(text[: ends[min(first, len(ends) - 1)]], tools, number)
+    return before, (calls or found)[:1]
+
+
+def _is_torn(call: Call) -> bool:
+    return RAW in arguments_object(call.arguments or "{}")
+
+
+def _prepend(begin: str, answer: Answer) -> Answer:
+    """Servers do not repeat the words they were given to continue."""
     if not begin:
         return answer
     first, *rest = answer.reply.items or (Text(""),)
@@ -195,14 +145,8 @@ def _begun(answer: Answer, begin: str) -> Answer:
     return Answer(Reply(items), answer.usage, answer.stop)
 
 
-def _urged(body: Json, agent: Agent, urge: str, begin: str, before: str) -> Json:
-    """The body with a word for a model that repeats itself, said this once, and the beginning of what it answers.
-
-    Where it is to answer in words the tools stay all the same, if they can, and so does what the server has cached.
-    """
-    dialect = agent.conversation.dialect
-    brief = agent.meter.count(before) <= agent.session.budget.reserve // 3  # this comes on top of what was fitted
-    added = [dialect.model_entry(before)] if before.strip() and brief else []
-    added += [dialect.user_entry(urge), *([dialect.model_entry(begin)] if begin else [])]
-    said = dialect.with_entries(body, [*dialect.entries_of(body), *added])
-    return dialect.without_tool_calls(said) if urge in (ANSWER, JAPANESE) else said
+def _add_nudge(body: Json, dialect: Dialect, nudge: Nudge) -> Json:
+    added = [dialect.model_entry(nudge.previous)] if nudge.previous.strip() else []
+    added += [dialect.user_entry(nudge.text), *([dialect.model_entry(nudge.begin)] if nudge.begin else [])]
+    body = dialect.with_entries(body, [*dialect.entries_of(body), *added])
+    return body if nudge.tools else dialect.without_tool_calls(body)

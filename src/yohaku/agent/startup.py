@@ -36,7 +36,7 @@ class Starter:
         self, surface: Surface, *, endpoint: Endpoint | None = None, window: int | None = None, resume: str = ""
     ) -> WorkingAgent | None:
         # Beside the screen, which is drawn already: all of the agent is half a second of loading.
-        await asyncio.to_thread(import_module, "yohaku.agent.loop")
+        await asyncio.to_thread(import_module, "yohaku.agent.agent")
         try:
             if endpoint is None:
                 endpoint = await self._endpoint(surface)
@@ -133,8 +133,8 @@ class Starter:
         return await asyncio.to_thread(memory)
 
     def _agent(self, surface: Surface, endpoint: Endpoint, window: int, resume: str) -> WorkingAgent:
+        from yohaku.agent.agent import Agent
         from yohaku.agent.hooks import Hooks
-        from yohaku.agent.loop import Agent
         from yohaku.agent.toolkit.permissions import Permissions
         from yohaku.agent.toolkit.stored_permissions import StoredPermissions
 

@@ -1,62 +1,156 @@
 """The calls of one reply, run: each has a result at the end, whatever happens in between.
 
-Law: calls run in order; neighbours that only read run together. What they give is within the room of the step, and
-a step that is stopped has results that say so.
+Law: calls run in order, neighbours that only read together. Their results stay within the room of the step, and calls
+that were stopped have results that say so.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import groupby
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import Literal, NamedTuple, TypeAlias
 
-from yohaku.agent.events import ToolFinished, ToolStarted
-from yohaku.agent.strategy import shares, tool_room
-from yohaku.agent.tool_context import AgentToolContext
+from yohaku.agent.event_queue import EventQueue, Stopped
+from yohaku.agent.events import ToolFinished, ToolOutput, ToolStarted
 from yohaku.agent.toolkit import output_budget
-from yohaku.agent.toolkit.tool import AgentTool, ToolResult
+from yohaku.agent.toolkit.permissions import Permissions
+from yohaku.agent.toolkit.seen_files import SeenFiles
+from yohaku.agent.toolkit.tool import AgentTool, PermissionRequest, ToolContext, ToolResult
+from yohaku.core.budget import Budget
 from yohaku.core.errors import StoreFailed
 from yohaku.core.folds import arguments_of, ref_of
-from yohaku.core.model import Call, Opaque, Part, Reply, Result, Text
+from yohaku.core.meter import Meter
+from yohaku.core.model import Call, Opaque, Part, Result, Text
+from yohaku.core.weigh import Ledger, Weigher
 from yohaku.dialects.dialect import RAW, arguments_object
+from yohaku.session.session import Session
 
-if TYPE_CHECKING:
-    from yohaku.agent.loop import Agent
+Allow: TypeAlias = Callable[[PermissionRequest], Awaitable[Literal["once", "always", "no"]]]
+Question: TypeAlias = Callable[[str, tuple[str, ...]], Awaitable[str]]
+Delegate: TypeAlias = Callable[[str, Callable[[str], None]], Awaitable[str]]
 
 STOPPED = "[stopped by the user]"
-NOTHING = "(no output)"
+CHANGED = "[changed on disk since you read it: {names}. Read again what you need of it.]"
+NO_OUTPUT = "(no output)"
 CUT = "[… cut here: {count:,} characters, more than there is room for{kept} …]"
-UNSEEN = "(an image, which this model cannot be shown)"
-SLACK = 1.1
-"""A tool keeps to its room by itself; this much over it is let through."""
+NO_IMAGE = "(an image, which this model cannot be shown)"
+OUTPUT_SLACK = 1.1
+"""Tools keep to their room by themselves; up to this multiple of it nothing is cut."""
+MIN_RESULT_SHARE = 0.3
+"""Of the tokens that folding can free, for the results of a step: the newest are shown whole, older things make way."""
+MAX_BACKLOG = 2_000
+"""Events a user interface may be behind before the output of running tools is no longer shown to it."""
 
 
-async def used(agent: Agent, reply: Reply, results: dict[str, Result]) -> None:
-    """Puts the result of each call into `results`, as they come: whoever stops this finds there what there is."""
-    left, waiting = tool_room(agent.session.budget, agent.ledger), len(reply.calls)
-    for group in _groups(agent, reply.calls):
-        share = shares(left, waiting) * len(group)
-        with output_budget.open(share, agent.meter):
-            await agent.doing(_together(agent, group, share // len(group), results))
-        left -= sum(agent.weigher.parts(results[call.id].parts) for call in group)
-        waiting -= len(group)
+@dataclass
+class AgentToolContext:
+    """The `ToolContext` of one call, so that its output is known to be its own."""
+
+    call: str
+    root: Path
+    files: SeenFiles
+    session: Session | None
+    lang: str
+    todo: list[tuple[str, str]]
+    permissions: Permissions
+    ask_permission: Allow
+    ask_user: Question
+    run_sub_agent: Delegate
+    events: EventQueue
+
+    def show(self, text: str) -> None:
+        if text and self.events.backlog < MAX_BACKLOG:
+            self.events.emit(ToolOutput(self.call, text))
+
+    async def allow(self, ask: PermissionRequest) -> bool:
+        return await self.permissions.decide(ask, self.ask_permission)
+
+    async def question(self, text: str, choices: tuple[str, ...] = ()) -> str:
+        return await self.ask_user(text, choices)
+
+    async def delegate(self, task: str) -> str:
+        return await self.run_sub_agent(task, self.show)
 
 
-def stopped(reply: Reply, results: dict[str, Result]) -> dict[str, Result]:
-    """Whatever has no result gets one that says why."""
-    return {call.id: results.get(call.id) or Result((Text(STOPPED),), error=True) for call in reply.calls}
+@dataclass(frozen=True)
+class ToolRuntime:
+    """Everything that running the calls of one step needs."""
+
+    tools: Sequence[AgentTool]
+    context: Callable[[str], ToolContext]
+    """The context for the call of this id."""
+    events: EventQueue
+    session: Session
+    meter: Meter
+    ledger: Ledger
+    """Of the request that was answered with these calls."""
+    images: bool
+    """Whether the model takes images in results: another would refuse the whole conversation."""
+
+    def tool(self, name: str) -> AgentTool | None:
+        return next((tool for tool in self.tools if tool.name == name), None)
 
 
-async def _together(agent: Agent, calls: list[Call], share: int, results: dict[str, Result]) -> None:
+class ToolRun(NamedTuple):
+    results: dict[str, Result]
+    """By the ids of the calls."""
+    cuts: int = 0
+    """Results that were cut as they arrived."""
+    stopped: bool = False
+
+
+class _Output(NamedTuple):
+    result: Result
+    cut: bool
+
+
+def room_for_results(budget: Budget, ledger: Ledger) -> int:
+    """Tokens that the results of one step may have together.
+
+    Six tenths of what remains; where little remains, what the folding before the next request will free.
+    """
+    free = max(0, budget.limit - ledger.fixed)
+    return max(budget.tool_output(ledger), int(free * MIN_RESULT_SHARE))
+
+
+def share_of_room(room: int, calls: int) -> int:
+    """Room for each of the calls that are left; what one leaves over goes to those after it."""
+    return max(1, room // max(1, calls))
+
+
+async def run_tool_calls(calls: tuple[Call, ...], runtime: ToolRuntime) -> ToolRun:
+    outputs: dict[str, _Output] = {}
+    weigher, room = Weigher(runtime.meter), room_for_results(runtime.session.budget, runtime.ledger)
+    try:
+        for group in _group(calls, runtime):
+            share = share_of_room(room, len(calls) - len(outputs))
+            with output_budget.open(share * len(group), runtime.meter):
+                await runtime.events.run_cancellable(_run_together(group, share, runtime, outputs))
+            room -= sum(weigher.parts(outputs[call.id].result.parts) for call in group)
+        stopped = False
+    except Stopped:
+        stopped = True
+    results = {call.id: outputs[call.id].result if call.id in outputs else _stopped() for call in calls}
+    return ToolRun(results, sum(output.cut for output in outputs.values()), stopped)
+
+
+async def _run_together(calls: list[Call], share: int, runtime: ToolRuntime, outputs: dict[str, _Output]) -> None:
+    """Put the outputs into `outputs` as they come, so that a stop loses none of them."""
+
+    async def run(call: Call) -> None:
+        outputs[call.id] = await _run_call(call, share, runtime)
+
     async with asyncio.TaskGroup() as group:
         for call in calls:
-            group.create_task(_use(agent, call, share, results))
+            group.create_task(run(call))
 
 
-def _groups(agent: Agent, calls: tuple[Call, ...]) -> Iterator[list[Call]]:
+def _group(calls: tuple[Call, ...], runtime: ToolRuntime) -> Iterator[list[Call]]:
     def reads(call: Call) -> bool:
-        tool = agent.tool(call.name)
+        tool = runtime.tool(call.name)
         return tool is not None and tool.kind == "read"
 
     for together, found in groupby(calls, reads):
@@ -64,51 +158,70 @@ def _groups(agent: Agent, calls: tuple[Call, ...]) -> Iterator[list[Call]]:
         yield from [group] if together else [[call] for call in group]
 
 
-async def _use(agent: Agent, call: Call, share: int, results: dict[str, Result]) -> None:
-    tool = agent.tool(call.name)
+async def _run_call(call: Call, share: int, runtime: ToolRuntime) -> _Output:
+    tool = runtime.tool(call.name)
     title = _title(tool, call)
-    agent.hear(ToolStarted(call, title))
+    runtime.events.emit(ToolStarted(call, title))
     try:
-        given = await _given(agent, tool, call)
+        given = await _use_tool(tool, call, runtime)
     except asyncio.CancelledError:
-        agent.hear(ToolFinished(call, Result((Text(STOPPED),), error=True), title))
+        runtime.events.emit(ToolFinished(call, _stopped(), title))
         raise
-    text, cut = _within(agent, given.text or NOTHING, share)
-    agent.cuts += cut or given.cut
-    results[call.id] = Result((Text(text), *_seen(agent, given)), given.error)
-    agent.hear(ToolFinished(call, results[call.id], title, given.diff))
+    text, cut = _cut_to_room(given.text or NO_OUTPUT, share, runtime)
+    result = Result((Text(text), *_images(given, runtime.images)), given.error)
+    runtime.events.emit(ToolFinished(call, result, title, given.diff))
+    return _Output(result, cut or given.cut)
 
 
-async def _given(agent: Agent, tool: AgentTool | None, call: Call) -> ToolResult:
+async def _use_tool(tool: AgentTool | None, call: Call, runtime: ToolRuntime) -> ToolResult:
     if tool is None:
-        known = ", ".join(each.name for each in agent.tools)
-        return ToolResult(f"There is no tool {call.name!r}. Take one of: {known}.", error=True)
+        names = ", ".join(each.name for each in runtime.tools)
+        return ToolResult(f"There is no tool {call.name!r}. Take one of: {names}.", error=True)
     from yohaku.agent.tools import use  # the tools load when one is used
 
     try:
-        said = arguments_object(call.arguments).get(RAW, call.arguments)  # a tool may mend what is no JSON
-        return await use(tool, AgentToolContext(agent, call.id), said)
-    except Exception as failed:  # a tool may be anybody's: what goes wrong in it is the model's to know, not our end
-        return ToolResult(f"{call.name} failed: {type(failed).__name__}: {failed}", error=True)
+        arguments = arguments_object(call.arguments).get(RAW, call.arguments)  # the tool may repair broken JSON
+        return await use(tool, runtime.context(call.id), arguments)
+    except Exception as error:  # a tool may be anybody's: the model is told of its bugs, and the agent goes on
+        return ToolResult(f"{call.name} failed: {type(error).__name__}: {error}", error=True)
 
 
-def _seen(agent: Agent, given: ToolResult) -> tuple[Part, ...]:
-    """Images, for a model that is known to take them in results: another would refuse the whole conversation."""
-    if agent.conversation.dialect.images_in_results:
+def changes_note(files: SeenFiles) -> str:
+    """Return a note of files that somebody else has changed since the model read them."""
+    names = files.changed()
+    return CHANGED.format(names=", ".join(names)) if names else ""
+
+
+def add_note(results: dict[str, Result], note: str) -> dict[str, Result]:
+    """Return the results with the note at the end of the last."""
+    if not note or not results:
+        return results
+    name, result = list(results.items())[-1]
+    first, *rest = result.parts or (Text(""),)
+    noted = Text(f"{first.text}\n{note}") if isinstance(first, Text) else first
+    return {**results, name: replace(result, parts=(noted, *rest))}
+
+
+def _stopped() -> Result:
+    return Result((Text(STOPPED),), error=True)
+
+
+def _images(given: ToolResult, shown: bool) -> tuple[Part, ...]:
+    if shown:
         return tuple(Opaque("image", data, "base64", mime) for mime, data in given.media)
-    return (Text(UNSEEN),) if given.media and not given.text else ()
+    return (Text(NO_IMAGE),) if given.media and not given.text else ()
 
 
-def _within(agent: Agent, text: str, share: int) -> tuple[str, bool]:
-    """What a tool gave, cut here where it did not keep to its room; the original is kept, and can be opened."""
-    if len(text) <= share or agent.meter.count(text) <= share * SLACK:
+def _cut_to_room(text: str, share: int, runtime: ToolRuntime) -> tuple[str, bool]:
+    """Cut the output of a tool that did not keep to its room; the original is stored and can be opened."""
+    if len(text) <= share or runtime.meter.count(text) <= share * OUTPUT_SLACK:
         return text, False
     kept = f"; ref={ref_of(text)}"
     try:
-        agent.session.store.put(ref_of(text), text)
-    except StoreFailed:  # the session tells the user; the model goes on with what it sees
+        runtime.session.store.put(ref_of(text), text)
+    except StoreFailed:  # the session warns the user; the model goes on with what it sees
         kept = ""
-    with output_budget.open(share, agent.meter):
+    with output_budget.open(share, runtime.meter):
         return output_budget.ends(text, CUT.format(count=len(text), kept=kept))
 
 
@@ -117,5 +230,5 @@ def _title(tool: AgentTool | None, call: Call) -> str:
         return call.name
     try:
         return tool.title(arguments_of(call.arguments))
-    except (KeyError, TypeError, ValueError, AttributeError):  # the model left out what the title tells
+    except (KeyError, TypeError, ValueError, AttributeError):  # an argument is missing or of another type
         return call.name

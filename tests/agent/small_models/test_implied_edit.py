@@ -10,7 +10,7 @@ import pytest
 from tests.agent.scripted import agent, ended, play, says, sent
 from tests.agent.small_models.test_preload import SMALL, called, yes
 from yohaku.agent.events import TextDelta
-from yohaku.agent.small_models.implied_edit import SAME, TRIES, WRITE, wants_change
+from yohaku.agent.small_models.implied_edit import MAX_EDITS, UNCHANGED, WRITE_IT, wants_change
 from yohaku.agent.toolkit.tool import PermissionRequest
 
 SOURCE = '''\
@@ -134,7 +134,7 @@ def test_a_model_that_shows_things_as_they_are_is_told_so_once(project: Path) ->
     same = fenced("def doubled(value):\n    return value + 2")
     one = agent(project, says(same), says(same), tools=SMALL, allow=yes)
     assert ended(play(one, ASKED)).why == "done"
-    assert sent(one)[1]["messages"][-1]["content"] == SAME.format(name="doubled", path="till.py")
+    assert sent(one)[1]["messages"][-1]["content"] == UNCHANGED.format(name="doubled", path="till.py")
     assert (project / "till.py").read_text() == SOURCE
 
 
@@ -142,7 +142,7 @@ def test_a_model_that_shows_things_as_they_are_is_told_so_once(project: Path) ->
 def test_a_model_that_only_announces_is_asked_once_to_write_it(project: Path, prompt: str, lang: str) -> None:
     one = agent(project, says("I need to fix it."), says(fenced(RIGHT)), says("できました。"), tools=SMALL, allow=yes)
     assert ended(play(one, prompt)).text == "できました。"
-    assert sent(one)[1]["messages"][-1]["content"] == WRITE[lang]
+    assert sent(one)[1]["messages"][-1]["content"] == WRITE_IT[lang]
     assert (project / "till.py").read_text() == SOURCE.replace("value + 2", "value * 2")
 
 
@@ -158,10 +158,10 @@ def test_where_the_server_lets_it_the_definition_is_begun_for_it(
     project: Path, said: str, begin: str, goes_on: str
 ) -> None:
     one = agent(project, says(said), says(goes_on), says("Done."), tools=SMALL, allow=yes)
-    one.talk.begins = True  # type: ignore[misc]
+    one.client.begins = True  # type: ignore[misc]
     events = play(one, ASKED)
     assert [(entry["role"], entry["content"]) for entry in sent(one)[1]["messages"][-2:]] == [
-        ("user", WRITE["en"]), ("assistant", begin),
+        ("user", WRITE_IT["en"]), ("assistant", begin),
     ]  # fmt: skip
     assert begin + goes_on in "".join(event.text for event in events if isinstance(event, TextDelta))
     assert begin + goes_on in [entry["content"] for entry in sent(one)[2]["messages"] if entry["role"] == "assistant"]
@@ -170,7 +170,7 @@ def test_where_the_server_lets_it_the_definition_is_begun_for_it(
 
 def test_a_model_that_says_nothing_begins_with_what_was_named(project: Path) -> None:
     one = agent(project, says(), says("    return value * 2\n```"), says("Done."), tools=SMALL, allow=yes)
-    one.talk.begins = True  # type: ignore[misc]
+    one.client.begins = True  # type: ignore[misc]
     play(one, "Fix the function doubled in till.py.")
     assert sent(one)[1]["messages"][-1] == {"role": "assistant", "content": "```\ndef doubled(value):\n"}
     assert (project / "till.py").read_text() == SOURCE.replace("value + 2", "value * 2")
@@ -203,10 +203,10 @@ def test_what_failed_is_run_again_after_a_change(project: Path) -> None:
 
 
 def test_there_is_an_end_to_it(project: Path) -> None:
-    replies = [fenced(f"def doubled(value):\n    return value * {number}") for number in range(3, 5 + TRIES)]
+    replies = [fenced(f"def doubled(value):\n    return value * {number}") for number in range(3, 5 + MAX_EDITS)]
     one = agent(project, *map(says, replies), tools=SMALL, allow=yes)
     events = play(one, ASKED)
-    assert [name for name, _ in called(events)].count("edit") == TRIES
+    assert [name for name, _ in called(events)].count("edit") == MAX_EDITS
 
 
 def test_what_is_wanted_is_told_by_the_prompt() -> None:

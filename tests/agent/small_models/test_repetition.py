@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yohaku.agent.small_models.repetition import RepetitionGuard, endless, once
-from yohaku.core.model import Call, Result, Text
+from yohaku.agent.small_models.repetition import RepetitionGuard, cut_repetition, is_endless
+from yohaku.core.model import Call, Result, Text, ToolUse
 
 LOOK = Call("1", "read", '{"path": "a.py"}')
 
@@ -18,7 +18,7 @@ def step(
     seen: RepetitionGuard, text: str, *calls: Call, said: str = "", changed: bool = False, error: bool = False
 ) -> None:
     calls = calls or (LOOK,)
-    seen.stepped(calls, {call.id: result(text, error) for call in calls}, said, changed)
+    seen.add_step([ToolUse(call, result(text, error)) for call in calls], said, changed=changed)
 
 
 def test_the_same_call_with_the_same_result_three_times_is_a_circle() -> None:
@@ -46,19 +46,19 @@ def test_the_same_call_with_other_results_is_waiting_for_something() -> None:
 
 
 def test_looking_again_after_a_change_is_no_circle() -> None:
-    seen = RepetitionGuard(hasty=True)
+    seen = RepetitionGuard(strict=True)
     for _ in range(5):
         step(seen, "still red")
         step(seen, "done", Call("2", "edit", "{}"), changed=True)
-        assert not seen.circling and not seen.again((LOOK,))
+        assert not seen.circling and not seen.repeats_newest((LOOK,))
 
 
 def test_nor_is_looking_again_at_what_was_folded_away() -> None:
-    seen = RepetitionGuard(hasty=True)
+    seen = RepetitionGuard(strict=True)
     for _ in range(5):
         step(seen, "x")
         seen.forget()
-        assert not seen.circling and not seen.again((LOOK,))
+        assert not seen.circling and not seen.repeats_newest((LOOK,))
 
 
 def test_a_change_that_failed_changes_nothing() -> None:
@@ -69,16 +69,16 @@ def test_a_change_that_failed_changes_nothing() -> None:
 
 
 def test_a_small_model_need_not_make_the_call_again_that_it_has_just_made() -> None:
-    seen = RepetitionGuard(hasty=True)
-    assert not seen.again((LOOK,))
+    seen = RepetitionGuard(strict=True)
+    assert not seen.repeats_newest((LOOK,))
     step(seen, "x")
-    assert seen.again((Call("9", "read", '{"path":"a.py"}'),))
-    assert not seen.again((LOOK, Call("3", "grep", "{}")))
+    assert seen.repeats_newest((Call("9", "read", '{"path":"a.py"}'),))
+    assert not seen.repeats_newest((LOOK, Call("3", "grep", "{}")))
     step(seen, "y", Call("3", "grep", "{}"))
-    assert not seen.again((LOOK,)), "there was something else in between"
+    assert not seen.repeats_newest((LOOK,)), "there was something else in between"
     patient = RepetitionGuard()
     step(patient, "x")
-    assert not patient.again((LOOK,))
+    assert not patient.repeats_newest((LOOK,))
 
 
 def test_long_words_three_times_are_a_circle_and_short_ones_are_not() -> None:
@@ -96,18 +96,18 @@ def test_long_words_three_times_are_a_circle_and_short_ones_are_not() -> None:
 @pytest.mark.parametrize("piece", ["no ", "ない。", "I will fix it now. Let me look at the file.\n", "x" * 80 + "\n"])
 def test_one_piece_over_and_over_has_no_end(piece: str) -> None:
     text = "Here is the answer.\n" + piece * 800
-    assert endless(text)
-    cut = once(text)
+    assert is_endless(text)
+    cut = cut_repetition(text)
     assert text.startswith(cut) and len(cut) <= len("Here is the answer.\n") + 2 * len(piece) + 1
 
 
 def test_text_that_goes_on_is_none() -> None:
-    assert not endless("".join(f"| {number} | value {number * 7} |\n" for number in range(2_000)))
-    assert not endless("=" * 500)
-    assert not endless("")
+    assert not is_endless("".join(f"| {number} | value {number * 7} |\n" for number in range(2_000)))
+    assert not is_endless("=" * 500)
+    assert not is_endless("")
 
 
 @given(st.text(), st.integers(0, 50))
 def test_anything_can_be_looked_at(text: str, times: int) -> None:
-    endless(text * times)
-    assert (text * times).startswith(once(text * times))
+    is_endless(text * times)
+    assert (text * times).startswith(cut_repetition(text * times))

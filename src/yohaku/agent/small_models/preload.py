@@ -1,7 +1,7 @@
-"""A first look: what a prompt names is opened before a small model is asked, as a careful one would do by itself.
+"""A first look for small models: files and commands that a prompt names are opened before the first request.
 
-Law: these are calls the model could make, allowed and refused as its own are, and they stand in the conversation like
-its own. Only what the user named is looked at.
+Law: these are calls the model could make, permitted or refused like its own, and they stand in the conversation like
+its own. Only what the user named is opened.
 """
 
 from __future__ import annotations
@@ -9,33 +9,32 @@ from __future__ import annotations
 import re
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
+from yohaku.agent.small_models import Workspace
 from yohaku.agent.toolkit.danger import danger
 from yohaku.agent.toolkit.file_lines import page
 from yohaku.agent.toolkit.secrets import holds_secrets
 from yohaku.agent.toolkit.source_outline import Section, declarations
-from yohaku.core.model import Call, Reply, Result
+from yohaku.core.model import Call, Reply, Result, ToolUse
 from yohaku.dialects.dialect import dump
 
-if TYPE_CHECKING:
-    from yohaku.agent.loop import Agent
+RunTools: TypeAlias = Callable[[Reply], Awaitable[tuple[ToolUse, ...]]]
 
-Use: TypeAlias = Callable[[Reply], Awaitable[dict[str, Result]]]
-
-LONGEST = 8_000
-"""Characters of a prompt, and of what a command printed last, that are looked at for names."""
-FILES = SECTIONS = 2
+MAX_TEXT_CHARS = 8_000
+"""Characters of a prompt, and of the end of a command's output, that are searched for names."""
+MAX_FILES = MAX_SECTIONS = 2
 """Files that are opened, and definitions in each."""
-LARGEST = 1 << 20
-"""Bytes of a file that is looked into."""
-WHOLE = 6
-"""A file is read whole that takes no more than this part of the window."""
-LINES = 60
-"""Of one definition that are read."""
-CONSTANTS = 8
-HITS = 6
-"""Lines a word may stand in; one that stands in more says nothing."""
+MAX_FILE_BYTES = 1 << 20
+WHOLE_FILE_DIVISOR = 6
+"""A file is read whole if it takes at most this fraction of the window."""
+MAX_SECTION_LINES = 60
+MAX_CONSTANTS = 8
+MAX_WORD_LINES = 6
+"""A word in more lines than this says nothing about where to look."""
+MAX_PATHS, MAX_WORDS = 20, 40
+"""Paths and words of a prompt that are tried."""
+MAX_PATH_CHARS = 300
 
 _RUN = re.compile(r"[\w./~-]+", re.ASCII)
 _FAILS = re.compile(
@@ -53,7 +52,7 @@ _NAMES = re.compile(
 )
 _CAPITALS = re.compile(r"\b[A-Z][A-Z0-9]*_[A-Z0-9_]+\b|\b[A-Z]{4,}\b", re.ASCII)
 _WORD = re.compile(r"[A-Za-z]{4,}")
-_PLAIN = frozenset(
+_COMMON_WORDS = frozenset(
     "about after also change code does each explain file find from function have here into just line look make many "
     "more much only please read should show some tell than that them then there these they this what when where which "
     "while with within work write your".split()
@@ -62,109 +61,99 @@ _PLAIN = frozenset(
 
 class Preloaded(NamedTuple):
     failing: str = ""
-    """The command that failed: it can be run `again` after a change."""
+    """The command that failed: it can be run again after a change."""
     names: tuple[str, ...] = ()
-    """The definitions that were named, by the user or by what the command printed."""
+    """The definitions that were named, by the user or in the output of the command."""
 
 
-async def look(agent: Agent, prompt: str, use: Use) -> Preloaded:
-    """Runs what is said to fail, then opens the files that are named, where they are likeliest to matter."""
-    if not watched(agent):
-        return Preloaded()
-    said = prompt[:LONGEST]
-    if command := _failing(agent, said):
-        said += (await again(agent, command, use)).text[-LONGEST:]
+async def preload(workspace: Workspace, prompt: str, run_tools: RunTools) -> Preloaded:
+    """Run the command that is said to fail, then open the files that are named, where they are likeliest to matter."""
+    text = prompt[:MAX_TEXT_CHARS]
+    if command := _failing_command(workspace, text):
+        text += (await rerun(command, run_tools)).text[-MAX_TEXT_CHARS:]
     calls: list[Call] = []
     names: list[str] = []
-    for path in _files(agent, prompt[:LONGEST]):
-        if found := page(path, 1, 1, LARGEST):
-            sections = _declared(found.text, path.name, said)
+    for path in _named_files(workspace, prompt[:MAX_TEXT_CHARS]):
+        if found := page(path, 1, 1, MAX_FILE_BYTES):
+            sections = _named_sections(found.text, path.name, text)
             names += [each.name for each in sections]
-            calls += _calls(agent, path, found.text, sections, prompt)
+            calls += _open(workspace, path, found.text, sections, prompt)
     if calls:
-        await use(Reply(tuple(calls)))
+        await run_tools(Reply(tuple(calls)))
     return Preloaded(command, tuple(names))
 
 
-async def again(agent: Agent, command: str, use: Use) -> Result:
-    run = call(agent, "bash", command=command)
-    return (await use(Reply((run,))))[run.id]
+async def rerun(command: str, run_tools: RunTools) -> Result:
+    (use,) = await run_tools(Reply((make_call("bash", command=command),)))
+    return use.result
 
 
-def _failing(agent: Agent, prompt: str) -> str:
+def make_call(tool: str, **arguments: Any) -> Call:
+    """Return a call on behalf of the model; it gets its id when it is run."""
+    return Call("", tool, dump(arguments))
+
+
+def _failing_command(workspace: Workspace, prompt: str) -> str:
     """The command that is said to fail, unless it does harm or is not to be run."""
     found = _FAILS.search(prompt)
-    if not found or not agent.tool("bash") or agent.permissions.mode == "read-only":
+    if not found or not workspace.tool("bash") or workspace.permissions.mode == "read-only":
         return ""
     return "" if danger(found[1]) or _NOT_RUN.search(prompt) else found[1]
 
 
-def watched(agent: Agent) -> bool:
-    """Whether the model is one that is helped along: small, and on this machine or near it."""
-    return agent.strategy.tier == "small" and agent.endpoint.local and bool(agent.tools)
-
-
-def _files(agent: Agent, prompt: str) -> list[Path]:
-    said = [run.rstrip(".-") for run in _RUN.findall(prompt) if _like_a_path(run)]
-    paths = dict.fromkeys((agent.root / name).resolve() for name in said[:20])
-    return [path for path in paths if _ours(agent, path)][:FILES]
+def _named_files(workspace: Workspace, prompt: str) -> list[Path]:
+    names = [run.rstrip(".-") for run in _RUN.findall(prompt) if _like_a_path(run)]
+    paths = dict.fromkeys((workspace.root / name).resolve() for name in names[:MAX_PATHS])
+    return [path for path in paths if _may_open(workspace, path)][:MAX_FILES]
 
 
 def _like_a_path(run: str) -> bool:
-    return len(run) <= 300 and ("/" in run or "." in run.strip("."))
+    return len(run) <= MAX_PATH_CHARS and ("/" in run or "." in run.strip("."))
 
 
-def _ours(agent: Agent, path: Path) -> bool:
+def _may_open(workspace: Workspace, path: Path) -> bool:
     try:
-        ours = path.is_relative_to(agent.root) and path.is_file() and path.stat().st_size <= LARGEST
+        inside = path.is_relative_to(workspace.root) and path.is_file() and path.stat().st_size <= MAX_FILE_BYTES
     except OSError:
         return False
-    return ours and not holds_secrets(str(path))
+    return inside and not holds_secrets(str(path))
 
 
-def _calls(agent: Agent, path: Path, text: str, sections: list[Section], prompt: str) -> Iterator[Call]:
-    if not agent.tool("read"):
+def _open(workspace: Workspace, path: Path, text: str, sections: list[Section], prompt: str) -> Iterator[Call]:
+    if not workspace.tool("read"):
         return
-    name = agent.files.name(path)
-    if agent.meter.count(text) <= agent.window // WHOLE:
-        yield call(agent, "read", path=name)
+    name = workspace.files.name(path)
+    if workspace.meter.count(text) <= workspace.window // WHOLE_FILE_DIVISOR:
+        yield make_call("read", path=name)
     elif sections:
         for section in sections:
-            lines = min(LINES, 1 + section.last - section.first)
-            yield call(agent, "read", path=name, offset=section.first, limit=lines)
-        if (constants := _constants(text, sections)) and agent.tool("grep"):
-            yield call(agent, "grep", pattern=f"^({'|'.join(constants)})\\b", path=name)
-    elif (words := _telling(text, prompt)) and agent.tool("grep"):
-        yield call(agent, "grep", pattern=f"(?i){'|'.join(words)}", path=name)
+            lines = min(MAX_SECTION_LINES, 1 + section.last - section.first)
+            yield make_call("read", path=name, offset=section.first, limit=lines)
+        if (constants := _constants(text, sections)) and workspace.tool("grep"):
+            yield make_call("grep", pattern=f"^({'|'.join(constants)})\\b", path=name)
+    elif (words := _rare_words(text, prompt)) and workspace.tool("grep"):
+        yield make_call("grep", pattern=f"(?i){'|'.join(words)}", path=name)
     else:
-        yield call(agent, "read", path=name)
+        yield make_call("read", path=name)
 
 
-def _declared(text: str, name: str, said: str) -> list[Section]:
-    """The definitions that are named."""
-    names = {group for found in _NAMES.finditer(said) for group in (found[0], *found.groups()) if group}
-    sections = [each for each in declarations(text, name) if each.name in names]
-    return sections[:SECTIONS]
+def _named_sections(text: str, file: str, prompt: str) -> list[Section]:
+    names = {group for found in _NAMES.finditer(prompt) for group in (found[0], *found.groups()) if group}
+    sections = [each for each in declarations(text, file) if each.name in names]
+    return sections[:MAX_SECTIONS]
 
 
 def _constants(text: str, sections: list[Section]) -> list[str]:
-    """What these definitions use and the file sets elsewhere, by names in capitals."""
+    """Names in capitals that these definitions use and the file sets elsewhere."""
     lines = text.split("\n")
     used = [name for each in sections for line in lines[each.first - 1 : each.last] for name in _CAPITALS.findall(line)]
-    set_ = {found[0] for line in lines if (found := _CAPITALS.match(line))}
-    return [name for name in dict.fromkeys(used) if name in set_][:CONSTANTS]
+    assigned = {found[0] for line in lines if (found := _CAPITALS.match(line))}
+    return [name for name in dict.fromkeys(used) if name in assigned][:MAX_CONSTANTS]
 
 
-def _telling(text: str, prompt: str) -> list[str]:
-    """Words of the prompt that stand in a few lines."""
+def _rare_words(text: str, prompt: str) -> list[str]:
+    """Words of the prompt that stand in a few lines of the text."""
     lines = text.lower().split("\n")
-    said = _RUN.sub(lambda run: " " if _like_a_path(run[0]) else run[0], prompt[:LONGEST]).lower()
-    words = [word for word in dict.fromkeys(_WORD.findall(said)) if word not in _PLAIN]
-    return [word for word in words[:40] if 0 < sum(word in line for line in lines) <= HITS]
-
-
-def call(agent: Agent, tool: str, **arguments: Any) -> Call:
-    """A call that is made for the model."""
-    name = f"for_{len(agent.ids)}"
-    agent.ids.add(name)
-    return Call(name, tool, dump(arguments))
+    words = _RUN.sub(lambda run: " " if _like_a_path(run[0]) else run[0], prompt[:MAX_TEXT_CHARS]).lower()
+    telling = [word for word in dict.fromkeys(_WORD.findall(words)) if word not in _COMMON_WORDS]
+    return [word for word in telling[:MAX_WORDS] if 0 < sum(word in line for line in lines) <= MAX_WORD_LINES]

@@ -1,97 +1,96 @@
-"""A model that goes round in circles, noticed: the same call with the same result, the same words, a text without end.
+"""Detection of models that repeat themselves: the same call with the same result, the same text, a text without end.
 
-Law: looking again after something was changed is no circle. Each look costs no more than what is new.
+Law: repeating a call after a change is no repetition. Each check costs no more than what is new.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from yohaku.core.folds import ref_of
-from yohaku.core.model import Call, Result
+from yohaku.core.model import Call, ToolUse
 
-WORDS = 60
-"""Characters. Shorter texts are said again and again by anybody ("Let me look.")."""
+MIN_TEXT_CHARS = 60
+"""Shorter texts are repeated by any model ("Let me look.")."""
 
-TIMES_SEEN = 3
-"""The same call with the same result, or the same words, so often are a circle."""
+MAX_REPEATS = 3
+"""Occurrences of the same call with the same result, or of the same text, that count as circling."""
 
-LOOKED = 4_000
-"""Characters at the end of a text that are looked at for a circle."""
-CIRCLE = 2_000
-"""Characters that must be one piece over and over, and how often at least."""
-TIMES = 8
-SIGN = 48
-"""Characters by which a piece is found again."""
+MAX_TAIL_CHARS = 4_000
+"""Characters at the end of a text that are searched for a repeating piece."""
+MIN_LOOP_CHARS = 2_000
+"""Characters at the end of a text that must be one piece repeated."""
+MIN_LOOP_TIMES = 8
+PROBE_CHARS = 48
+"""Characters at the end by which the piece before is found."""
 
 
 @dataclass
 class RepetitionGuard:
-    """Of one prompt's work."""
+    """Calls and texts of one turn, counted."""
 
-    hasty: bool = False
-    """For small models: the call they have just made need not be made again to know what comes of it."""
-    _seen: Counter[str] = field(default_factory=Counter)
+    strict: bool = False
+    """Refuse a call that repeats the newest step before it is run."""
+    _counts: Counter[str] = field(default_factory=Counter)
     """Calls with their results, and texts."""
-    _last: frozenset[str] = frozenset()
+    _newest: frozenset[str] = frozenset()
     """Calls of the newest step."""
 
-    def stepped(self, calls: Iterable[Call], results: Mapping[str, Result], text: str, changed: bool) -> None:
-        """A step was made; `changed` when a call of it was to change something, so that looking again makes sense."""
-        self._last = frozenset(map(_sign, calls))
-        if changed and not any(result.error for result in results.values()):
+    def add_step(self, uses: Iterable[ToolUse], text: str, *, changed: bool) -> None:
+        """Count a step; `changed`: one of its calls was to change something, so that reading again makes sense."""
+        uses = tuple(uses)
+        self._newest = frozenset(_signature(use.call) for use in uses)
+        if changed and not any(use.result.error for use in uses):
             self.forget()
         else:
-            for call in calls:
-                self._seen[ref_of(f"{_sign(call)}\0{results[call.id].text}")] += 1
-        if len(text) >= WORDS:  # said beside the calls
-            self._seen[text] += 1
+            for use in uses:
+                self._counts[ref_of(f"{_signature(use.call)}\0{use.result.text}")] += 1
+        if len(text) >= MIN_TEXT_CHARS:
+            self._counts[text] += 1
 
     def forget(self) -> None:
-        """What was seen may have to be looked at again: something changed, or was folded away."""
-        self._seen.clear()
-        self._last = frozenset()
+        """Start over: something was changed or folded, so the model may have to look again."""
+        self._counts.clear()
+        self._newest = frozenset()
 
-    def warned(self, calls: Iterable[Call]) -> None:
-        """The model was told that it repeats itself: it begins anew, but for these very calls."""
+    def warn(self, calls: Iterable[Call]) -> None:
+        """Start over after the model was warned, and refuse these calls if it makes them next."""
         self.forget()
-        self.hasty, self._last = True, frozenset(map(_sign, calls))
+        self.strict, self._newest = True, frozenset(map(_signature, calls))
 
-    def again(self, calls: Iterable[Call]) -> bool:
-        """Whether the very same calls are made that were made just now."""
-        return self.hasty and frozenset(map(_sign, calls)) <= self._last
+    def repeats_newest(self, calls: Iterable[Call]) -> bool:
+        """Whether a strict guard finds only calls of the newest step."""
+        return self.strict and frozenset(map(_signature, calls)) <= self._newest
 
     @property
     def circling(self) -> bool:
-        """Time to say so to the model; and if that was done, to stop."""
-        return max(self._seen.values(), default=0) >= TIMES_SEEN
+        return max(self._counts.values(), default=0) >= MAX_REPEATS
 
 
-def _sign(call: Call) -> str:
+def _signature(call: Call) -> str:
     return f"{call.name} {call.asked}"
 
 
-def endless(text: str) -> bool:
-    """Whether a text ends in one piece over and over, as small models do that cannot find an end."""
-    tail = text[-LOOKED:]
-    if len(tail) < CIRCLE:
+def is_endless(text: str) -> bool:
+    """Whether a text ends in one piece over and over."""
+    tail = text[-MAX_TAIL_CHARS:]
+    if len(tail) < MIN_LOOP_CHARS:
         return False
-    before = tail.rfind(tail[-SIGN:], 0, len(tail) - 1)
-    period = len(tail) - SIGN - before
-    if before < 0 or period * TIMES > len(tail):
+    before = tail.rfind(tail[-PROBE_CHARS:], 0, len(tail) - 1)
+    period = len(tail) - PROBE_CHARS - before
+    if before < 0 or period * MIN_LOOP_TIMES > len(tail):
         return False
-    size = max(CIRCLE, period * TIMES)
-    circle = tail[-size:]
-    return circle[period:] == circle[:-period]
+    loop = tail[-max(MIN_LOOP_CHARS, period * MIN_LOOP_TIMES) :]
+    return loop[period:] == loop[:-period]
 
 
-def once(text: str) -> str:
-    """The text up to where it begins to go round, and that piece once."""
-    tail = text[-LOOKED:]
-    before = tail.rfind(tail[-SIGN:], 0, len(tail) - 1)
-    period = len(tail) - SIGN - before
+def cut_repetition(text: str) -> str:
+    """Return the text with the piece that repeats at its end kept once."""
+    tail = text[-MAX_TAIL_CHARS:]
+    before = tail.rfind(tail[-PROBE_CHARS:], 0, len(tail) - 1)
+    period = len(tail) - PROBE_CHARS - before
     if before < 0 or period < 1:
         return text
     end = len(text)

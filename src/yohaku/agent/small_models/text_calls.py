@@ -31,6 +31,9 @@ NAMED = 120
 TRIED, TRIAL = 2, 32
 """How often, on average, a sign of the text may be looked at; how many signs a trial counts for at least."""
 
+CALL_END = re.compile(r"[}>`)]")
+"""Characters that can end a call."""
+
 _TAG = r"<\|?{}(?:tool_calls?|function_call|tool_use|tools)\|?>"
 _OPENS = re.compile(rf"(?:{_TAG.format('')}|<\|python_tag\|>|\[TOOL_CALLS?\])[ \t\r\n]*+$")
 _CLOSES = re.compile(rf"[ \t\r\n]*+{_TAG.format('/?')}")

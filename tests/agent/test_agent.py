@@ -22,7 +22,7 @@ from yohaku.agent.events import (
     ToolStarted,
     TurnEnded,
 )
-from yohaku.agent.reply import JAPANESE, SPEAK, URGES
+from yohaku.agent.small_models.assistance import JAPANESE, REPETITION_NUDGES, SPEAK
 from yohaku.agent.tool_calls import STOPPED
 from yohaku.agent.toolkit.tool import Arguments, ToolContext, ToolResult
 from yohaku.client.errors import Busy, CutOff, TooLong, Truncated, Unreachable
@@ -213,7 +213,7 @@ def test_a_reply_that_was_cut_off_is_asked_for_again_with_more_room(tmp_path: Pa
     events = play(one, "Tell me.")
     assert ended(events) == TurnEnded("done", "This is whole.")
     assert [turn.steps[0].items for turn in one.conversation.history.turns] == [(Text("This is whole."),)]
-    assert one.talk.reserve == one.session.budget.reserve
+    assert one.client.reserve == one.session.budget.reserve
 
 
 def test_one_that_is_cut_off_twice_is_kept_as_it_is(tmp_path: Path) -> None:
@@ -251,7 +251,7 @@ def test_a_small_model_that_makes_the_same_call_again_is_told_so_and_then_asked_
     before, *urged = sent(one)[1:]
     assert all(body["messages"][:-1] == before["messages"] for body in urged), "what the server has cached is of use"
     assert all(body["tools"] == before["tools"] for body in urged)
-    assert [body["messages"][-1]["content"] for body in urged] == list(URGES)
+    assert [body["messages"][-1]["content"] for body in urged] == [nudge.text for nudge in REPETITION_NUDGES]
     assert len([event for event in events if isinstance(event, ToolStarted)]) == 1
 
 
@@ -268,7 +268,9 @@ def test_one_that_goes_on_after_it_was_told_is_let_go_on(tmp_path: Path) -> None
     one = agent(tmp_path, *again, says("", calls("read", 3, path="b.py")), says("Done."), window=8_192)
     events = play(one, "Go.")
     assert ended(events) == TurnEnded("done", "Done.")
-    assert not any(urge in str(sent(one)[-1]) for urge in URGES), "it was said once, and is no part of the conversation"
+    assert not any(nudge.text in str(sent(one)[-1]) for nudge in REPETITION_NUDGES), (
+        "it was said once, and is no part of the conversation"
+    )
 
 
 def test_words_without_end_are_cut_short(tmp_path: Path) -> None:
@@ -286,7 +288,7 @@ def test_words_without_end_are_cut_short(tmp_path: Path) -> None:
 
 def test_a_prompt_may_take_so_many_steps(tmp_path: Path) -> None:
     endlessly = [says("", calls("read", number, path=f"{number}.py")) for number in range(9)]
-    events = play(agent(tmp_path, *endlessly, steps=5), "Go.")
+    events = play(agent(tmp_path, *endlessly, max_steps=5), "Go.")
     assert ended(events).why == "steps" and "5" in told(events)[-1]
 
 
@@ -294,7 +296,7 @@ def test_a_model_that_says_nothing_is_asked_once_more(tmp_path: Path) -> None:
     one = agent(tmp_path, says(), says("Hello."))
     events = play(one, "Hi.")
     assert ended(events) == TurnEnded("done", "Hello.") and told(events) == []
-    assert sent(one)[1]["messages"][-1]["content"] == SPEAK and SPEAK not in str(one.conversation.body)
+    assert sent(one)[1]["messages"][-1]["content"] == SPEAK.text and SPEAK.text not in str(one.conversation.body)
 
 
 def test_one_that_says_nothing_twice_is_told(tmp_path: Path) -> None:
@@ -430,10 +432,10 @@ def test_folding_by_hand(tmp_path: Path) -> None:
 def test_a_window_it_cannot_work_in_is_refused_and_changes_nothing(tmp_path: Path) -> None:
     one = agent(tmp_path, says("Hello."), says("Fine."))
     play(one, "Hi.")
-    before = one.endpoint, one.talk, one.session, one.window
+    before = one.endpoint, one.client, one.session, one.window
     with pytest.raises(DoesNotFit):
         asyncio.run(one.switch(one.endpoint, 100))
-    assert (one.endpoint, one.talk, one.session, one.window) == before
+    assert (one.endpoint, one.client, one.session, one.window) == before
     assert ended(play(one, "Go on.")) == TurnEnded("done", "Fine.")
 
 
@@ -489,7 +491,7 @@ def test_who_writes_japanese_is_answered_in_japanese_by_a_small_model_too(tmp_pa
     one = agent(tmp_path, says("The test passed!"), says("テストは成功しました。"), window=8_192)
     assert ended(play(one, "テストを実行してください。")).text == "テストは成功しました。"
     first, again = sent(one)
-    assert again["messages"] == [*first["messages"], {"role": "user", "content": JAPANESE}]
+    assert again["messages"] == [*first["messages"], {"role": "user", "content": JAPANESE.text}]
     assert again["tool_choice"] == "none"
 
 

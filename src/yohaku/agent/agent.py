@@ -1,0 +1,467 @@
+"""The agent: prompt → fit → send → tools → step, until a reply makes no calls.
+
+Law: the conversation is well formed at every moment, whatever is stopped, refused or lost, and no prompt of the user is
+lost. Events reach the user interface as values, and only as values.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from yohaku.agent import factory
+from yohaku.agent.context import Context, Mark
+from yohaku.agent.conversation import Conversation
+from yohaku.agent.equipment import Tier
+from yohaku.agent.event_queue import EndlessReply, EventQueue, Stopped
+from yohaku.agent.events import ConversationFolded, Event, Gauge, TurnEnded, UserNotice
+from yohaku.agent.hooks import Hooks
+from yohaku.agent.overflow import enlarge_reserve, shrink_budget
+from yohaku.agent.reply import (
+    Nudge,
+    build_request,
+    drop_torn_calls,
+    normalize_reply,
+    number_calls,
+    request_reply,
+    text_of,
+)
+from yohaku.agent.small_models.assistance import Assistance, Finish, GiveUp, Retry, RunCalls, assist, follow_tier
+from yohaku.agent.small_models.repetition import cut_repetition
+from yohaku.agent.tool_calls import (
+    STOPPED,
+    AgentToolContext,
+    Allow,
+    Question,
+    ToolRuntime,
+    add_note,
+    changes_note,
+    run_tool_calls,
+)
+from yohaku.agent.toolkit.permissions import Permissions
+from yohaku.agent.toolkit.secrets import know
+from yohaku.agent.toolkit.seen_files import SeenFiles
+from yohaku.agent.toolkit.tool import AgentTool, PermissionRequest
+from yohaku.client.endpoint import Endpoint
+from yohaku.client.errors import CutOff, RequestFailed, TooLong, Truncated
+from yohaku.config import settings as setting
+from yohaku.config.settings import Settings
+from yohaku.core.errors import BadSetting, DoesNotFit, YohakuError
+from yohaku.core.meter import Meter
+from yohaku.core.model import Reply, Result, Text, ToolUse
+from yohaku.dialects.dialect import Answer, Json
+from yohaku.messages import explain
+from yohaku.session.fold_log import FoldingRecord
+from yohaku.session.session import Session
+
+if TYPE_CHECKING:
+    from yohaku.client.model_client import ModelClient
+
+MAX_STEPS = 200
+"""Replies that one prompt may take."""
+
+
+async def refuse(ask: PermissionRequest) -> Literal["once", "always", "no"]:
+    return "no"
+
+
+async def leave_unanswered(text: str, choices: tuple[str, ...]) -> str:
+    return ""
+
+
+class Agent:
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        *,
+        window: int,
+        root: Path,
+        tools: tuple[AgentTool, ...] | None = None,
+        session: Session | None = None,
+        permissions: Permissions | None = None,
+        lang: str = "en",
+        allow: Allow = refuse,
+        question: Question = leave_unanswered,
+        client: ModelClient | None = None,
+        hooks: Hooks | None = None,
+        max_steps: int = MAX_STEPS,
+        settings: Settings | None = None,
+    ) -> None:
+        """`tools`: None for those that suit the window. `session`: None for one that is kept in the data folder."""
+        self.root, self.lang = root.resolve(), lang
+        self.allow, self.question = allow, question
+        self.hooks = hooks or Hooks(root=self.root)
+        self.permissions = permissions or Permissions()
+        self.files = SeenFiles(self.root)
+        self.todo: list[tuple[str, str]] = []
+        self.max_steps = max_steps
+        self.busy = False
+        self._replies = 0
+        self._call_ids: set[str] = set()
+        self._prompts: list[str] = []
+        """Typed while a turn runs, and not yet added."""
+        self._assistance: Assistance | None = None
+        self._settings = settings or (Settings() if session else setting.read())
+        self._opened: list[Session] = []
+        self._events = EventQueue(lang)
+        self.client = client or self._open_client(endpoint, window)
+        session = session or self._open_session(endpoint, window)
+        know("key", endpoint.key)
+        self.context = Context(
+            endpoint, session, self._events, root=self.root, tools=tools, hooks=self.hooks, lang=lang
+        )
+
+    # -- The loop
+
+    async def _run_turn(self, prompt: str) -> TurnEnded:
+        self._add_prompt(prompt)
+        self._assistance = assist(self, prompt)
+        await self._assistance.before_first_request(self._run_tools)
+        nudge: Nudge | None = None
+        text = ""
+        for _ in range(self.max_steps):
+            foldings = self.context.foldings
+            reply = await self._request(nudge)
+            nudge, text = None, text_of(reply)
+            match self._assistance.after_reply(reply, folded=self.context.foldings > foldings):
+                case Finish(final):
+                    return self._finish(final)
+                case GiveUp():
+                    self._events.notify("loop_hopeless", "error")
+                    return TurnEnded("failed", text)
+                case Retry(nudge, circling):
+                    if circling:
+                        self._events.notify("loop_circling", "warning")
+                case RunCalls(reply):
+                    uses = await self._run_tools(reply)
+                    await self._assistance.after_tools(uses, text, self._run_tools)
+                    self._add_queued_prompts()
+        self._events.notify("loop_steps", "warning", steps=self.max_steps)
+        return TurnEnded("steps", text)
+
+    async def _request(self, nudge: Nudge | None) -> Reply:
+        """Fit and send; once more when the request was too long or the reply was cut off."""
+        for last_try in (False, True):
+            body = await self._fit()
+            weight = self.gauge.used
+            try:
+                answer = await self._send(body, weight, nudge)
+            except (TooLong, Truncated) as error:
+                if last_try:
+                    raise
+                self._shrink_window(error, weight)
+                continue
+            except CutOff as error:
+                answer, needs_room = error.answer, False
+            else:
+                needs_room = self.conversation.dialect.was_cut_off(answer)
+                if not needs_room:
+                    return self._accept(answer)
+            if not last_try:
+                self._events.notify("loop_cut_off", "warning")
+                if needs_room:
+                    await self._make_room()
+        self.client.reserve = self.session.budget.reserve
+        self._events.notify("loop_still_cut", "warning")
+        return self._accept(drop_torn_calls(answer))
+
+    async def _fit(self, *, fold: bool = False) -> Json:
+        """Return the body to send, folded where it must be."""
+        if folded := await self._events.run_cancellable(self.context.fit(fold=fold)):
+            self._events.emit(folded)
+        self._events.emit(self.gauge)
+        return self.context.body
+
+    async def _send(self, body: Json, weight: int, nudge: Nudge | None) -> Answer:
+        context, local = self.context, self.endpoint.local
+        if nudge:
+            fits = context.meter.count(nudge.previous) <= context.budget.reserve // 3  # it comes on top of the body
+            begin = nudge.begin if self.can_begin_replies else ""
+            nudge = nudge._replace(begin=begin, previous=nudge.previous if fits else "")
+        answer = await request_reply(
+            self.client,
+            build_request(body, self.conversation.dialect, nudge, local=local, small=self.tier == "small"),
+            self._events,
+            weight=weight,
+            begin=nudge.begin if nudge else "",
+            end_at_call_of=self.tools if local else (),
+        )
+        self.client.reserve = context.budget.reserve
+        if not nudge:
+            context.calibrate(answer.usage, weight)
+        return answer
+
+    async def _run_tools(self, reply: Reply) -> tuple[ToolUse, ...]:
+        """Run the calls of a reply and add both to the conversation, also when the user stops them."""
+        context, reply = self.context, number_calls(reply, self._call_ids)
+        self._call_ids |= {call.id for call in reply.calls}
+        runtime = ToolRuntime(
+            tools=self.tools,
+            context=self._tool_context,
+            events=self._events,
+            session=context.session,
+            meter=context.meter,
+            ledger=context.ledger,
+            images=self.conversation.dialect.images_in_results,
+        )
+        run = await run_tool_calls(reply.calls, runtime)
+        context.cuts += run.cuts
+        self._settle(reply, add_note(run.results, changes_note(self.files)))
+        if run.stopped:
+            raise Stopped
+        self._events.emit(self.gauge)  # it says whether the next request will fold
+        return tuple(ToolUse(call, run.results[call.id]) for call in reply.calls)
+
+    # -- For user interfaces
+
+    @property
+    def endpoint(self) -> Endpoint:
+        return self.context.endpoint
+
+    @property
+    def session(self) -> Session:
+        return self.context.session
+
+    @property
+    def conversation(self) -> Conversation:
+        return self.context.conversation
+
+    @property
+    def window(self) -> int:
+        return self.context.budget.window
+
+    @property
+    def gauge(self) -> Gauge:
+        return self.context.gauge
+
+    @property
+    def queued(self) -> tuple[str, ...]:
+        return tuple(self._prompts)
+
+    async def work(self, prompt: str) -> AsyncGenerator[Event, None]:
+        """Yield the events of one turn, the last of them `TurnEnded`. Closing the generator stops the turn."""
+        if self.busy:
+            raise BadSetting("it is at work: queue what you want to say")
+        self.busy = True
+        try:
+            async with aclosing(self._events.run(self._work(prompt))) as events:
+                async for event in events:
+                    yield event
+        finally:
+            self.busy = False
+
+    def stop(self) -> None:
+        """End the turn: what runs is killed; replies and results so far stay."""
+        self._events.stop()
+
+    def queue(self, text: str) -> None:
+        """Keep a prompt that was typed while a turn runs; it is added at the next step."""
+        self._prompts.append(text)
+
+    def unqueue(self) -> str | None:
+        return self._prompts.pop(0) if self._prompts else None
+
+    async def compact(self, words: str = "") -> ConversationFolded | None:
+        """Fold now. `words`: what the user wants kept."""
+        return await self.context.fit(fold=True, words=words) if self.conversation.began else None
+
+    async def undo(self, count: int = 1) -> tuple[tuple[FoldingRecord, ...], ConversationFolded | None]:
+        """Return the foldings taken back, and the folding that was needed for the rest to fit."""
+        done = self.session.undo(count)
+        return done, await self.context.fit() if done and self.conversation.began else None
+
+    async def redo(self, count: int = 1) -> tuple[FoldingRecord, ...]:
+        done = self.session.redo(count)
+        if done and self.conversation.began:
+            await self.context.fit()
+        return done
+
+    async def switch(self, endpoint: Endpoint, window: int) -> ConversationFolded | None:
+        """Go on with another model; what does not fit its window is folded at once."""
+        old, client, session = self.endpoint, self.client, self.session
+        know("key", endpoint.key)
+        self.client = self._open_client(endpoint, window)
+        try:
+            self.context.attach(endpoint, self._open_session(endpoint, window, session))
+            folded = await self.context.fit() if self.conversation.began else None
+        except YohakuError:  # it cannot go on there, so it stays where it is
+            failed, self.client = self.client, client
+            self.context.attach(old, session, len(session.warnings))
+            await failed.close()
+            raise
+        await client.close()
+        return folded
+
+    def resume(self, path: Path | str) -> None:
+        """Go on from a transcript of ours, or from the session of another tool."""
+        history = self.context.resume(path)
+        self._call_ids |= {use.call.id for step in history.steps for use in step.uses}
+        facts = {"turns": len(history.turns), "steps": len(history.steps)}
+        self._events.notify("loop_gone_on", name=Path(path).name, **facts)
+
+    async def close(self) -> None:
+        """End what runs, and close what was opened here."""
+        self._events.stop()
+        await self.client.close()
+        while self._opened:  # the last first: the first may hold the store of all
+            self._opened.pop().close()
+        if bash := sys.modules.get("yohaku.agent.tools.bash"):
+            bash.stop_left()
+
+    # -- For help with small models (`small_models.Workspace`)
+
+    @property
+    def tier(self) -> Tier:
+        return self.context.equipment.tier
+
+    @property
+    def tools(self) -> tuple[AgentTool, ...]:
+        return self.context.equipment.tools
+
+    @property
+    def meter(self) -> Meter:
+        return self.context.meter
+
+    @property
+    def can_begin_replies(self) -> bool:
+        return self.client.begins
+
+    def tool(self, name: str) -> AgentTool | None:
+        return next((tool for tool in self.tools if tool.name == name), None)
+
+    # -- The ends of a turn
+
+    async def _work(self, prompt: str) -> None:
+        mark = self.context.mark()
+        try:
+            ended = await self._run_turn(prompt)
+        except Stopped:
+            ended = TurnEnded("stopped", self._keep_interrupted(self._events.reply_text, STOPPED))
+        except EndlessReply:
+            self._events.notify("loop_endless", "error")
+            ended = TurnEnded("failed", self._keep_interrupted(cut_repetition(self._events.reply_text)))
+        except DoesNotFit as error:
+            ended = self._take_back(error, mark)
+        except (TooLong, Truncated):
+            self._events.notify("loop_too_long", "error")
+            ended = TurnEnded("too_big")
+        except RequestFailed as error:
+            self._events.emit(UserNotice(error.said(self.lang), "error"))
+            ended = TurnEnded("failed", self._keep_interrupted(self._events.reply_text))
+        except YohakuError as error:
+            self._events.emit(UserNotice(explain(error, self.lang), "error"))
+            ended = TurnEnded("failed")
+        await self._save(ended)
+        self._events.emit(self.gauge)
+        self._events.emit(ended)
+
+    def _finish(self, reply: Reply) -> TurnEnded:
+        text = text_of(reply)
+        if not text.strip():
+            self._events.notify("loop_said_nothing", "warning")
+        self._settle(reply, {})
+        return TurnEnded("done", text)
+
+    def _keep_interrupted(self, text: str, note: str = "") -> str:
+        """Add the part of a reply that came before it was interrupted."""
+        if text.strip():
+            self._settle(Reply((Text(f"{text}\n{note}".rstrip()),)), {})
+        return text
+
+    def _take_back(self, error: DoesNotFit, mark: Mark) -> TurnEnded:
+        """Remove a prompt that cannot be sent, so that the conversation can go on without it."""
+        self.context.take_back_prompt(mark)
+        verdict = error.verdict
+        if verdict.what.startswith("the system prompt"):  # ours: the user cannot shorten it
+            self._events.notify("loop_window_small", "error", needs=verdict.needs, limit=verdict.limit)
+        else:
+            what = explain(error, self.lang).removeprefix("does not fit: ").removeprefix("収まりません: ")
+            self._events.notify("loop_does_not_fit", "error", what=what.rstrip(".。"))
+        return TurnEnded("too_big")
+
+    async def _save(self, ended: TurnEnded) -> None:
+        """Fit the last reply too: it is then in the transcript, and folded now, while nobody waits.
+
+        After a stop nothing that takes time is started. What does not fit is reported when it is to be sent.
+        """
+        if self.conversation.began and (ended.why == "done" or not self.context.will_fold):
+            with suppress(YohakuError, Stopped):
+                await (self._fit() if ended.why == "done" else self.context.fit())
+
+    # -- Steps of the loop
+
+    def _add_prompt(self, prompt: str) -> None:
+        self.context.add_prompt(prompt, changes_note(self.files))
+
+    def _add_queued_prompts(self) -> None:
+        while (text := self.unqueue()) is not None:
+            self._add_prompt(text)
+
+    def _settle(self, reply: Reply, results: dict[str, Result]) -> None:
+        self.context.settle(reply, results)
+        self._events.start_reply()
+
+    def _accept(self, answer: Answer) -> Reply:
+        self._replies += 1
+        reply = normalize_reply(answer.reply, self.tools, self._replies, self._call_ids)
+        self._call_ids |= {call.id for call in reply.calls}
+        return reply
+
+    def _shrink_window(self, error: TooLong | Truncated, sent: int) -> None:
+        """Make the next request smaller by what the provider reports, and every one after it."""
+        if isinstance(error, TooLong):
+            named = error.overflow.limit
+            budget = shrink_budget(self.context.budget, sent, named, error.overflow.needs)
+            self._events.notify("loop_window_learned", "warning", window=budget.window)
+        else:
+            named = error.window or error.told
+            budget = shrink_budget(self.context.budget, sent, named)
+            self._events.notify("loop_truncated", "warning", told=error.told, sent=error.sent)
+        if budget.window == named:  # no guess
+            factory.remember(self.endpoint, budget.window, self._settings)
+        self.client.window, self.client.reserve = budget.window, budget.reserve
+        self.context.resize(budget)
+        self._assistance = self._assistance and follow_tier(self._assistance)
+
+    async def _make_room(self) -> None:
+        """Give a longer reply room: by folding, unless there is enough that was only not requested."""
+        if enlarge_reserve(self.context.budget, self.gauge.used) < 2 * self.context.budget.reserve:
+            await self._fit(fold=True)
+        self.client.reserve = enlarge_reserve(self.context.budget, self.gauge.used)
+
+    def _tool_context(self, call: str) -> AgentToolContext:
+        return AgentToolContext(
+            call=call,
+            root=self.root,
+            files=self.files,
+            session=self.session,
+            lang=self.lang,
+            todo=self.todo,
+            permissions=self.permissions,
+            ask_permission=self.allow,
+            ask_user=self.question,
+            run_sub_agent=self._delegate,
+            events=self._events,
+        )
+
+    async def _delegate(self, task: str, show: Callable[[str], None]) -> str:
+        from yohaku.agent.sub_agent import delegate  # which makes an agent of its own
+
+        session = factory.open_session(
+            self.endpoint, self.window, self.root, self.client, self.hooks, self._settings, self.session, self.meter
+        )
+        with session:
+            answer, foldings = await delegate(self, session, task, show)
+        self.context.foldings += foldings
+        return answer
+
+    def _open_client(self, endpoint: Endpoint, window: int) -> ModelClient:
+        return factory.open_client(endpoint, window, self.lang, self._events.emit, self._settings)
+
+    def _open_session(self, endpoint: Endpoint, window: int, old: Session | None = None) -> Session:
+        session = factory.open_session(endpoint, window, self.root, self.client, self.hooks, self._settings, old)
+        self._opened.append(session)
+        return session

@@ -1,0 +1,205 @@
+"""The conversation of an agent with the session that folds it, and its size in tokens.
+
+Law: prompt and tools always suit the window, and the size shown includes what came after the last fitting.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from yohaku.agent.conversation import Conversation, recorded
+from yohaku.agent.equipment import Equipment, choose_equipment
+from yohaku.agent.event_queue import EventQueue
+from yohaku.agent.events import ConversationFolded, Gauge, UserNotice
+from yohaku.agent.gauge import first_rung, gauge
+from yohaku.agent.hooks import Hooks
+from yohaku.agent.toolkit.tool import AgentTool
+from yohaku.analysis.window_profile import profile_for
+from yohaku.client.endpoint import Endpoint
+from yohaku.client.server_count import counted
+from yohaku.core.budget import Budget
+from yohaku.core.model import History, Reply, Result
+from yohaku.core.receipt import Receipt
+from yohaku.core.weigh import Ledger, Weigher, weigh
+from yohaku.dialects.dialect import Json, Usage
+from yohaku.messages import notice
+from yohaku.session.session import Session
+
+MAX_FITS = 3
+"""Foldings of one request when the server counts more tokens than we do."""
+MIN_REPORTED_SHARE = 0.9
+"""Share of what was sent: servers that leave out what is in their cache report less, and that teaches nothing."""
+SPLIT_SHARE = 0.5
+"""Share of the room for turns from which a prompt is big."""
+
+
+class Mark(NamedTuple):
+    """A point of the conversation to which it can be taken back."""
+
+    entries: int
+    ledger: Ledger
+    added: int
+    window: int
+
+
+class Context:
+    conversation: Conversation
+    session: Session
+    endpoint: Endpoint
+    equipment: Equipment
+    ledger: Ledger
+    """Of the conversation as it was fitted last."""
+    body: Json
+    """The request as it was fitted last."""
+    _added: int
+    """Tokens that were added after that."""
+
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        session: Session,
+        events: EventQueue,
+        *,
+        root: Path,
+        tools: tuple[AgentTool, ...] | None,
+        hooks: Hooks,
+        lang: str,
+    ) -> None:
+        """`tools`: None for those that suit the window."""
+        self.conversation = Conversation(endpoint.dialect, endpoint.model)
+        self.foldings = self.cuts = 0
+        self._events, self._root, self._tools, self._hooks, self._lang = events, root, tools, hooks, lang
+        self.attach(endpoint, session)
+
+    def attach(self, endpoint: Endpoint, session: Session, warnings_shown: int = 0) -> None:
+        """Go on with this model and this session."""
+        self.endpoint, self.session = endpoint, session
+        self._warnings_shown, self._server_counts = warnings_shown, True
+        self._equip()
+
+    def resize(self, budget: Budget) -> None:
+        self.session.budget = budget
+        self._equip()
+
+    def resume(self, path: Path | str) -> History:
+        """Go on from a transcript of ours, or from the session of another tool."""
+        history = recorded(path)
+        self.conversation.resume(history)
+        self._weigh()
+        return history
+
+    @property
+    def budget(self) -> Budget:
+        return self.session.budget
+
+    @property
+    def gauge(self) -> Gauge:
+        return gauge(
+            self.session,
+            self.ledger,
+            self.meter,
+            self._lang,
+            added=self._added,
+            messages=self.conversation.length,
+            foldings=self.foldings,
+            cuts=self.cuts,
+        )
+
+    @property
+    def will_fold(self) -> bool:
+        """Whether the next fitting folds something."""
+        return self.gauge.used >= first_rung(self.session.recipe, self.budget)
+
+    async def fit(self, *, fold: bool = False, words: str = "") -> ConversationFolded | None:
+        """Fold what does not fit, or with `fold` all that can be; `words`: what the user wants kept."""
+        manual, folded = fold, None
+        for _ in range(MAX_FITS):
+            self.body = await self.session.afit(self.conversation.body, fold=fold, words=words)
+            receipt = self.session.receipt
+            assert receipt
+            self.ledger, self._added = receipt.outcome.after, 0
+            folded = receipt if receipt.outcome.folds else folded
+            if await self._fits_server(receipt):
+                break
+            fold, words = False, ""
+        self._show_warnings()
+        if not folded:
+            return None
+        self.foldings += 1
+        await self._hooks.folded(folded, manual)
+        return ConversationFolded(folded, manual)
+
+    def add_prompt(self, prompt: str, note: str = "") -> None:
+        """Add what the user wrote, with a note of ours."""
+        if needs_split(self.meter.count(prompt), self.budget, self.ledger):
+            self._events.notify("loop_split", window=self.budget.window)
+        text = "\n\n".join(filter(None, (prompt, note)))
+        self.conversation.say(text)
+        self._added += self.meter.count(text)
+
+    def settle(self, reply: Reply, results: Mapping[str, Result]) -> None:
+        """Add a reply with the result of each of its calls."""
+        step = self.conversation.settle(reply, results)
+        self._added += self.weigher.step(step)
+
+    def calibrate(self, usage: Usage | None, sent: int) -> None:
+        """Learn from the tokens that the provider reports for a request of `sent` tokens by our count."""
+        if (
+            usage
+            and usage.prompt
+            and (self.conversation.dialect.reports_cached_tokens or usage.prompt >= MIN_REPORTED_SHARE * sent)
+        ):
+            self.session.learn(usage)
+
+    def mark(self) -> Mark:
+        return Mark(self.conversation.mark(), self.ledger, self._added, self.budget.window)
+
+    def take_back_prompt(self, mark: Mark) -> None:
+        """Remove a prompt that came after `mark`, if nothing else did."""
+        if self.conversation.length != mark.entries + 1:
+            return
+        self.conversation.back(mark.entries)
+        self.ledger, self._added = mark.ledger, mark.added
+        if self.budget.window != mark.window:
+            self._weigh()
+
+    def _equip(self) -> None:
+        endpoint = self.endpoint
+        self.meter = self.session.meter_for(endpoint.dialect)
+        self.weigher = Weigher(self.meter)
+        self.equipment = choose_equipment(
+            endpoint.dialect, self.budget.window, self._root, self.meter, self._lang, self._tools
+        )
+        prompt = self.equipment.prompt
+        self.conversation.switch(endpoint.dialect, endpoint.model, prompt.text, self.equipment.definitions)
+        if prompt.cut:
+            self._events.notify("loop_instructions_cut", name=prompt.cut)
+        self._weigh()
+
+    def _weigh(self) -> None:
+        self.ledger = weigh(self.conversation.history, self.meter)
+        self._added = 0
+
+    async def _fits_server(self, receipt: Receipt) -> bool:
+        """Ask a server that counts tokens without charge; the numbers shown are then its own."""
+        tokens = await counted(self.endpoint, self.body) if self._server_counts else None
+        self._server_counts = tokens is not None
+        if tokens is None:
+            return True
+        self.session.learn(tokens)
+        return tokens <= self.budget.limit or not receipt.outcome.folds
+
+    def _show_warnings(self) -> None:
+        for warning in self.session.warnings[self._warnings_shown :]:
+            text = notice(warning.code, warning.text, warning.facts, self._lang)
+            self._events.emit(UserNotice(text, "warning"))
+        self._warnings_shown = len(self.session.warnings)
+
+
+def needs_split(weight: int, budget: Budget, ledger: Ledger) -> bool:
+    """Whether a prompt is so big that the user should know that it is worked on part by part."""
+    if ledger.fixed >= budget.limit or profile_for(budget.window).propose_split == "off":
+        return False
+    return weight > max(budget.remaining(ledger), int((budget.limit - ledger.fixed) * SPLIT_SHARE))

@@ -1,0 +1,178 @@
+"""Help for a model while it works on one prompt, behind three hooks of the agent's loop.
+
+`Assistance` is what every model gets: one that repeats itself or says nothing is nudged. `SmallModelAssistance` also
+opens what the prompt names, makes changes that are only shown, and wants Japanese answered in Japanese.
+
+Law: help only decides; calls are run and the conversation is changed by the agent alone.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple, TypeAlias
+
+from yohaku.agent.reply import Nudge, text_of
+from yohaku.agent.small_models import Workspace
+from yohaku.agent.small_models.implied_edit import MAX_EDITS, MAX_NUDGES, ImpliedEdit, find_implied_edit
+from yohaku.agent.small_models.preload import Preloaded, RunTools, preload, rerun
+from yohaku.agent.small_models.repetition import RepetitionGuard
+from yohaku.analysis.language import has_japanese, is_japanese
+from yohaku.core.model import Reply, ToolUse
+
+ACT = Nudge(
+    "[You have made this call already. Its result is above, and nothing has changed since. If a file has to be "
+    "changed, call edit or write now. If you have what I asked for, answer in words.]"
+)
+ANSWER = Nudge(
+    "[That result is known already. Answer now, in words and in my language, with what you have; call no tool.]",
+    tools=False,
+)
+REPETITION_NUDGES = (ACT, ANSWER)
+"""For a model that repeats itself, one after the other; then the agent gives up."""
+SPEAK = Nudge("[You said nothing. Make the next call, or answer in words and in my language.]")
+JAPANESE = Nudge("[日本語で答えてください。]", tools=False)
+
+_OTHER_LANGUAGE = re.compile(r"英語|英文|英訳|翻訳|訳して|english", re.IGNORECASE)
+_CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`", re.DOTALL)
+
+
+class RunCalls(NamedTuple):
+    reply: Reply
+
+
+class Finish(NamedTuple):
+    reply: Reply
+
+
+class Retry(NamedTuple):
+    """Drop the reply and request another."""
+
+    nudge: Nudge
+    circling: bool = False
+
+
+class GiveUp(NamedTuple):
+    pass
+
+
+Decision: TypeAlias = RunCalls | Finish | Retry | GiveUp
+
+
+class Assistance:
+    """Help for any model."""
+
+    def __init__(self, workspace: Workspace, prompt: str) -> None:
+        self.workspace = workspace
+        self.prompt = prompt
+        self.guard = RepetitionGuard(workspace.tier == "small")
+        self.nudges = list(REPETITION_NUDGES)
+        self.nudge: Nudge | None = None
+        """The nudge that the newest reply answers."""
+        self.changed = False
+        """Whether a call of this turn was to change something."""
+
+    async def before_first_request(self, run_tools: RunTools) -> None:
+        pass
+
+    def after_reply(self, reply: Reply, *, folded: bool) -> Decision:
+        """`folded`: something was folded before this request, so that the model may have to look again."""
+        if folded:
+            self.guard.forget()
+        decision = self._check_calls(reply) if reply.calls else self._check_answer(reply)
+        self.nudge = decision.nudge if isinstance(decision, Retry) else None
+        return decision
+
+    async def after_tools(self, uses: tuple[ToolUse, ...], text: str, run_tools: RunTools) -> None:
+        """`text`: what the model wrote beside its calls."""
+        changed = any(self._is_write(use) for use in uses)
+        self.changed |= changed
+        self.guard.add_step(uses, text, changed=changed)
+
+    def _check_calls(self, reply: Reply) -> Decision:
+        if not self.guard.repeats_newest(reply.calls) and not self.guard.circling:
+            return RunCalls(reply)
+        if not self.nudges:
+            return GiveUp()
+        self.guard.warn(reply.calls)
+        return Retry(self.nudges.pop(0), circling=True)
+
+    def _check_answer(self, reply: Reply) -> Decision:
+        if text_of(reply).strip() or self.nudge == SPEAK:
+            return Finish(reply)
+        return Retry(SPEAK)
+
+    def _is_write(self, use: ToolUse) -> bool:
+        tool = self.workspace.tool(use.call.name)
+        return tool is not None and tool.kind == "write"
+
+
+class SmallModelAssistance(Assistance):
+    """Help for models in small windows; files are opened and changed only for those on this machine."""
+
+    def __init__(self, workspace: Workspace, prompt: str) -> None:
+        super().__init__(workspace, prompt)
+        self.preloaded = Preloaded()
+        self.edits_left = MAX_EDITS
+        self.edit_nudges: list[str] = []
+        self.foreign: Reply | None = None
+        """An answer in another language than Japanese, kept for want of a better one."""
+
+    async def before_first_request(self, run_tools: RunTools) -> None:
+        if self._hands_on:
+            self.preloaded = await preload(self.workspace, self.prompt, run_tools)
+
+    async def after_tools(self, uses: tuple[ToolUse, ...], text: str, run_tools: RunTools) -> None:
+        await super().after_tools(uses, text, run_tools)
+        changed = any(self._is_write(use) for use in uses) and not any(use.result.error for use in uses)
+        if self.preloaded.failing and changed:
+            await rerun(self.preloaded.failing, run_tools)
+
+    def after_reply(self, reply: Reply, *, folded: bool) -> Decision:
+        if self.foreign:  # only words were wanted of this reply
+            return Finish(self.foreign if reply.calls or not text_of(reply).strip() else reply)
+        return super().after_reply(reply, folded=folded)
+
+    def _check_answer(self, reply: Reply) -> Decision:
+        text = text_of(reply)
+        implied = self._find_edit(text)
+        if implied.nudge and implied.nudge not in self.edit_nudges[-1:] and len(self.edit_nudges) < MAX_NUDGES:
+            self.edit_nudges.append(implied.nudge)
+            return Retry(Nudge(implied.nudge, begin=implied.begin, previous=text))
+        if implied.edits:
+            self.edits_left -= 1
+            return self._check_calls(Reply((*reply.items, *implied.edits)))
+        if is_foreign(self.prompt, text):
+            self.foreign = reply
+            return Retry(JAPANESE)
+        return super()._check_answer(reply)
+
+    def _find_edit(self, text: str) -> ImpliedEdit:
+        if not self._hands_on or not self.edits_left:
+            return ImpliedEdit()
+        return find_implied_edit(self.workspace, self.prompt, text, self.changed, self.preloaded.names)
+
+    @property
+    def _hands_on(self) -> bool:
+        return self.workspace.endpoint.local and bool(self.workspace.tools)
+
+
+def assist(workspace: Workspace, prompt: str) -> Assistance:
+    return (SmallModelAssistance if workspace.tier == "small" else Assistance)(workspace, prompt)
+
+
+def follow_tier(assistance: Assistance) -> Assistance:
+    """Return the help that suits the model now: in the middle of a turn its window may turn out to be small."""
+    if isinstance(assistance, SmallModelAssistance) or assistance.workspace.tier != "small":
+        return assistance
+    new = SmallModelAssistance(assistance.workspace, assistance.prompt)
+    new.guard, new.nudges, new.nudge = assistance.guard, assistance.nudges, assistance.nudge
+    new.changed = assistance.changed
+    return new
+
+
+def is_foreign(prompt: str, reply: str) -> bool:
+    """Whether Japanese was answered in another language, which the user did not want."""
+    if not is_japanese([prompt]) or _OTHER_LANGUAGE.search(prompt):
+        return False
+    words = _CODE.sub("", reply)
+    return any(map(str.isalpha, words)) and not has_japanese(words)
