@@ -36,7 +36,6 @@ NOT_YET = {
     "core/pins.py imports yohaku.analysis.tool_calls",
     "core/receipt.py imports yohaku.analysis.retention",
     "core/receipt.py imports yohaku.analysis.rules",
-    "summary/transcript_text.py imports yohaku.passes.shrink_all",
     "client/model_client.py imports yohaku.agent.events",
     "client/server_count.py imports yohaku.agent.host.http_get",
     "client/stream_parser.py imports yohaku.agent.events",

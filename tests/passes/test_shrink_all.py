@@ -1,15 +1,12 @@
 from __future__ import annotations
 
-from hypothesis import given
-from hypothesis import strategies as st
-
 from yohaku.core.budget import Budget
 from yohaku.core.engine import PassContext
 from yohaku.core.folds import Fold, View
 from yohaku.core.history_builder import history_of
 from yohaku.core.model import Call, Opaque, Result, Step, Text, ToolUse, Turn
 from yohaku.core.weigh import Weigher
-from yohaku.passes.shrink_all import level, shrink_all
+from yohaku.passes.shrink_all import shrink_all
 from yohaku.testing import PNG, ByteMeter
 
 METER = ByteMeter()
@@ -76,13 +73,3 @@ def test_images_become_one_line_and_thoughts_are_left_alone() -> None:
     image = Opaque("image", PNG, "base64", "image/png")
     v = View(history_of([Turn((image,), (Step((Opaque("thought", "x" * 5_000), Text("ok"))),))]))
     assert [fold.text.split(":")[0] for fold in proposed(v, 50)] == ["[image folded"]
-
-
-@given(st.lists(st.integers(0, 10_000), max_size=30), st.integers(-1_000, 200_000))
-def test_thelevel_is_the_highest_cap_that_is_allowed(weights: list[int], allowed: int) -> None:
-    cap = level(weights, allowed)
-    assert 0 <= cap <= max(weights, default=0)
-    if allowed >= 0:
-        assert sum(min(weight, cap) for weight in weights) <= allowed
-    if cap < max(weights, default=0):
-        assert sum(min(weight, cap + 1) for weight in weights) > allowed

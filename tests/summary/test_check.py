@@ -8,9 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from yohaku.summary.check import Accepted, Evidence, Rejected, check_answer, count_substance
-from yohaku.summary.prompts.form import FORMS
-from yohaku.summary.prompts.snapshot import SNAPSHOT
-from yohaku.summary.prompts.summary import SUMMARY
+from yohaku.summary.prompts import FORMS, SNAPSHOT, SUMMARY
 from yohaku.summary.transcript_text import Utterance
 
 SAID = [

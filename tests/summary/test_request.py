@@ -8,10 +8,7 @@ import pytest
 from yohaku.core.engine import Question
 from yohaku.core.errors import Unanswered
 from yohaku.summary.check import Accepted, Evidence, Rejected
-from yohaku.summary.prompts.merge import MERGE
-from yohaku.summary.prompts.retain import RETAIN
-from yohaku.summary.prompts.snapshot import SNAPSHOT
-from yohaku.summary.prompts.summary import SUMMARY
+from yohaku.summary.prompts import MERGE, RETAIN, SNAPSHOT, SUMMARY
 from yohaku.summary.request import SummaryRequest, ask_for_summary, build_question
 from yohaku.summary.transcript_text import Utterance
 from yohaku.testing import ScriptedModel

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from yohaku.analysis.retention import find_binding_sentences
+from yohaku.analysis.shorten import find_cap
 from yohaku.core.engine import Pass, PassContext
 from yohaku.core.folds import Fold, View
 from yohaku.passes.pieces import SMALL, Piece, floor, fold_part, pieces
@@ -19,7 +20,7 @@ def shrink_all(prompts: bool = True) -> Pass:
         weights = [piece.weight for piece in found]
         free = room.budget.limit - (room.ledger.total - sum(weights))
         allowed = int(free * room.goal / room.budget.limit)
-        cap = level(weights, allowed)
+        cap = find_cap(weights, allowed)
         rules: tuple[str, ...] = ()
         if any(piece.slot.where == "prompt" and piece.weight > cap for piece in found):
             rules = find_binding_sentences(view.history.turns)
@@ -41,24 +42,13 @@ def _newest_prompt(piece: Piece) -> bool:
 
 def sparing(weights: list[int], floors: list[int], allowed: int) -> list[int] | None:
     """A cap for each: the highest that fits, but none below its floor; None where that leaves the others nothing."""
-    cap = level(weights, allowed)
+    cap = find_cap(weights, allowed)
     held: set[int] = set()
     while more := {n for n, least in enumerate(floors) if cap < least} - held:
         held |= more
         left = allowed - sum(min(weights[n], floors[n]) for n in held)
-        lower = level([weight for n, weight in enumerate(weights) if n not in held], left)
+        lower = find_cap([weight for n, weight in enumerate(weights) if n not in held], left)
         if left < 0 or (len(held) < len(weights) and lower < SMALL // 2):
             return None
         cap = lower
     return [floors[n] if n in held else cap for n in range(len(weights))]
-
-
-def level(weights: list[int], allowed: int) -> int:
-    """The highest cap for which the capped weights sum to at most `allowed`."""
-    left = allowed
-    for index, weight in enumerate(sorted(weights)):
-        fair = left // (len(weights) - index)
-        if weight > fair:
-            return max(0, fair)
-        left -= weight
-    return max(weights, default=0)

@@ -5,10 +5,10 @@ Law: nothing but that step is touched, and only where it could not be sent whole
 
 from __future__ import annotations
 
+from yohaku.analysis.shorten import find_cap
 from yohaku.core.engine import Pass, PassContext
 from yohaku.core.folds import Fold, View
 from yohaku.passes.pieces import SMALL, fold_part, pieces
-from yohaku.passes.shrink_all import level
 
 
 def shrink_newest(share: float = 0.2) -> Pass:
@@ -24,7 +24,7 @@ def shrink_newest(share: float = 0.2) -> Pass:
         must = room.newest(view) - sum(weights)
         free, older = room.budget.limit - must, room.ledger.total - room.newest(view)
         left = free * room.goal / room.budget.limit - older
-        cap = level(weights, int(max(left, free * share)))
+        cap = find_cap(weights, int(max(left, free * share)))
         if cap <= 2 * SMALL:
             return []  # too many of them, or no room: all that is visible has to give way
         return [fold_part(piece, room, "over_limit", cap) for piece in found if piece.weight > cap]

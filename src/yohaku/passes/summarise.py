@@ -20,8 +20,8 @@ from yohaku.passes.drop_oldest import NOTICE, RULED, before, cuts, notice
 from yohaku.passes.pieces import SMALL
 from yohaku.passes.use_draft import draft
 from yohaku.summary.check import Accepted, Evidence, Rejected
-from yohaku.summary.prompts.retain import RETAIN
-from yohaku.summary.request import BY_MODEL, Kind, SummaryRequest, ask_for_summary
+from yohaku.summary.prompts import RETAIN
+from yohaku.summary.request import BY_MODEL, SummaryKind, SummaryRequest, ask_for_summary
 from yohaku.summary.transcript_text import prefer_earlier_gist, read_utterances
 
 RULES_SHARE, MAX_RULES_SHARE = 0.05, 0.25
@@ -33,7 +33,7 @@ MANUAL_SHARE = 0.7
 
 
 def summarise(
-    kind: Kind = "summary",
+    kind: SummaryKind = "summary",
     keep: float = 1,
     share: float = 0.1,
     least: float = 0.1,

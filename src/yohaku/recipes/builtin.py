@@ -24,7 +24,7 @@ from yohaku.passes.restore_files import restore_files
 from yohaku.passes.shrink_all import shrink_all
 from yohaku.passes.summarise import summarise
 from yohaku.passes.trim_new_results import trim_new_results
-from yohaku.summary.prompts.retain import RETAIN
+from yohaku.summary.prompts import RETAIN
 
 LAST_RESORT = (
     Rung("over", shrink_all(prompts=False), goal="hot"),

@@ -1,7 +1,4 @@
-"""What is said again: small models repeat a sentence, and then go on repeating it with another verb.
-
-Law: what differs in a name, a number or a denial is not the same. Twice may be meant; a third time is not.
-"""
+"""Test for repetition: small models repeat a sentence, then go on repeating it with another verb."""
 
 from __future__ import annotations
 
@@ -10,27 +7,27 @@ from itertools import islice
 from typing import TypeAlias
 
 Seen: TypeAlias = dict[str, None]
-"""Lines and sentences, in the order they were said."""
+"""Lines and sentences in order."""
 
 LOOKBACK_SENTENCES = 12
-"""Sentences back in which it is looked for."""
 MIN_ALIKE_BYTES = 60
-"""Bytes. Shorter sentences are often alike and say something else."""
+"""Shorter sentences are often alike and mean something else."""
 MIN_ALIKE_SHARE = 0.75
-"""Share of a sentence that is the same."""
-
+"""Share of a sentence that is the same in sentences that are alike."""
 _NAME_LETTER = re.compile(r"[A-Za-z0-9_./`'\"-]")
 _NAME_OR_DENIAL = re.compile(r"[0-9_/`'\"A-Z]|\.\w|\b(?:not|no|none|never|n't)\b|[ァ-ヶ一-龯]{3,}|ない|せん")
-"""What is another name or number, or the contrary."""
+"""Signs of another name or number, or of the contrary."""
 
 
-def is_repeated(plain: str, seen: Seen) -> bool:
-    """Whether it was said before, or twice before in all but the same words."""
-    return plain in seen or sum(are_alike(plain, other) for other in islice(reversed(seen), LOOKBACK_SENTENCES)) >= 2
+def is_repeated(sentence: str, seen: Seen) -> bool:
+    """Test whether a sentence came before, or two alike did: twice may be meant, a third time is a loop."""
+    return (
+        sentence in seen or sum(are_alike(sentence, other) for other in islice(reversed(seen), LOOKBACK_SENTENCES)) >= 2
+    )
 
 
 def are_alike(one: str, other: str) -> bool:
-    """Whether two sentences differ in a few plain words only: what was asked, and then that it was decided, done."""
+    """Test whether two sentences differ in a few plain words only. Law: not in a name, a number or a denial."""
     shorter, longer = sorted((one, other), key=len)
     if len(longer) > 1.5 * len(shorter) or len(shorter.encode("utf-8", "replace")) < MIN_ALIKE_BYTES:
         return False
@@ -42,13 +39,12 @@ def are_alike(one: str, other: str) -> bool:
 
 
 def _common_prefix(one: str, other: str) -> int:
-    """How many letters both begin with."""
     both = enumerate(zip(one, other, strict=False))
     return next((n for n, (a, b) in both if a != b), min(len(one), len(other)))
 
 
 def _holds_name(text: str, start: int, end: int) -> bool:
-    """Whether what stands there is a name, or a part of one."""
+    """Test for a name, or a part of one, between two positions."""
     while start and _NAME_LETTER.match(text[start - 1]):
         start -= 1
     while end < len(text) and _NAME_LETTER.match(text[end]):

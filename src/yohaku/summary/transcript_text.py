@@ -1,6 +1,7 @@
-"""A conversation told to someone who has to sum it up: compact, in order, in as many stretches as their window asks.
+"""The record of a conversation for a model that summarises it: compact, in order, in as many stretches as it needs.
 
-Law: no turn, reply or call is skipped. Where there is too much, the longest are cut first, evenly, and it is said.
+Law: no turn, reply or call is left out. If there is too much, the longest texts are cut first, all to one length, with
+a note of how much is missing.
 """
 
 from __future__ import annotations
@@ -10,30 +11,41 @@ import math
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
 
+from yohaku.analysis.shorten import find_cap, shorten
 from yohaku.core.folds import Cut, View, arguments_of
 from yohaku.core.model import Part, Text, ToolUse, Turn
-from yohaku.passes.shrink_all import level
 
 MIN_RESULT_CHARS = 600
-"""Characters a result keeps before the conversation is rather told in several stretches."""
+"""Characters a result keeps in a record of one stretch; if that is too many, the record is split."""
 
 MAX_STRETCHES = 8
-"""At most so many are asked about; beyond that everything is cut harder."""
+"""With more than this, all texts are cut harder instead."""
+
+NOTE_CHARS = 40
+"""Characters of the note in a cut text, and of what else a line needs beside its text."""
 
 
 class Utterance(NamedTuple):
     who: str
     text: str
     result: bool = False
+    """A call or its result, which may be cut before what people and the model wrote."""
 
-    def told(self, most: int) -> str:
-        return (
-            f"{self.who}: {cut_middle(self.text, most)}"
-            if "\n" not in self.text
-            else f"{self.who}:\n{cut_middle(self.text, most)}"
-        )
+    def render(self, max_chars: int) -> str:
+        separator = "\n" if "\n" in self.text else " "
+        return f"{self.who}:{separator}{cut_middle(self.text, max_chars)}"
+
+    @property
+    def size(self) -> int:
+        return len(self.who) + len(self.text) + 3
+
+    @property
+    def frame(self) -> int:
+        """Characters beside the text, if it is cut."""
+        return len(self.who) + NOTE_CHARS
 
 
 def read_utterances(turns: Iterable[Turn]) -> Iterator[Utterance]:
@@ -49,119 +61,118 @@ def read_utterances(turns: Iterable[Turn]) -> Iterator[Utterance]:
                 yield Utterance("ASSISTANT", _part_text(item))
 
 
+_WIDE_SPACE = re.compile(r"[ \t]{3,}|\n\s*\n+")
+
+
+def _part_text(part: Part) -> str:
+    if isinstance(part, Text):  # the record stands between <transcript> tags: those inside it are broken
+        text = part.text.replace("<transcript", "< transcript").replace("</transcript", "</ transcript")
+        return _WIDE_SPACE.sub(lambda found: "\n" if "\n" in found[0] else "  ", text).strip()
+    return f"[{part.kind}]"
+
+
+def _arguments_text(arguments: str) -> str:
+    """Return the arguments with texts unescaped, so that quotations from them can be found again."""
+    values = arguments_of(arguments)
+    if not values:
+        return arguments
+    texts = {name: value if isinstance(value, str) else json.dumps(value) for name, value in values.items()}
+    return "; ".join(f"{name}={text}" for name, text in texts.items())
+
+
+# An earlier gist in place of what it summarises
+
+
 def prefer_earlier_gist(
-    said: list[Utterance], view: View, cut: Cut, tokens: int, count: Callable[[str], int]
+    utterances: list[Utterance], view: View, cut: Cut, tokens: int, count: Callable[[str], int]
 ) -> list[Utterance]:
-    """All that is hidden at `cut`, or, where that is too much for one question, an earlier gist and what came since."""
+    """Return all that is hidden at `cut`; if that is too much for one question, an earlier gist and what came since."""
     since = list(read_utterances(_turns_since_gist(view, cut))) if view.gist else []
     if not view.gist or not since:
-        return said
-    sample = "\n".join(saying.text for saying in since)
+        return utterances
+    sample = "\n".join(utterance.text for utterance in since)
     rate = count(sample) / max(1, len(sample))
-    if sum(len(saying.text) for saying in said) * rate <= tokens:
-        return said
+    if sum(len(utterance.text) for utterance in utterances) * rate <= tokens:
+        return utterances
     return [Utterance("SUMMARY OF WHAT CAME BEFORE", view.gist.text), *since]
 
 
 def _turns_since_gist(view: View, cut: Cut) -> tuple[Turn, ...]:
-    """What a new gist at `cut` hides and the newest one does not."""
+    """Return what a new gist at `cut` hides and the newest one does not."""
     hidden = view.hidden(cut)[view.cut.turn :]
     if not hidden or not view.cut.steps:
         return hidden
     return replace(hidden[0], steps=hidden[0].steps[view.cut.steps :]), *hidden[1:]
 
 
-def split_stretches(said: list[Utterance], tokens: int, count: Callable[[str], int]) -> list[str]:
-    """The whole conversation in consecutive texts of at most `tokens` each; one, where that is possible."""
-    whole = "\n".join([saying.told(len(saying.text)) for saying in said])
+# Stretches
+
+
+def split_stretches(utterances: list[Utterance], tokens: int, count: Callable[[str], int]) -> list[str]:
+    """Return the conversation in consecutive texts of at most `tokens` each; in one if possible."""
+    whole = "\n".join([utterance.render(len(utterance.text)) for utterance in utterances])
     weight = count(whole)
     if weight <= tokens:
         return [whole]
-    room = int(len(whole) * 0.97 * tokens / weight)
-    """Characters of one stretch."""
-    if (found := _fit_one_stretch(said, room)) and count(found) <= tokens:
+    chars = int(len(whole) * 0.97 * tokens / weight)
+    """Characters of one stretch, by the average weight of a character."""
+    if (found := _fit_one_stretch(utterances, chars)) and count(found) <= tokens:
         return [found]
-    for tighter in (1.0, 0.85, 0.7, 0.5, 0.3):
-        texts = _fill_stretches(said, max(1, int(room * tighter)))
+    for tighter in (1.0, 0.85, 0.7, 0.5, 0.3):  # some texts weigh more than the average
+        texts = _fill_stretches(utterances, max(1, int(chars * tighter)))
         if len(texts) <= MAX_STRETCHES and all(count(text) <= tokens for text in texts):
             return texts
     return [cut_middle_to_tokens(text, tokens, count) for text in texts]
 
 
-def _fit_one_stretch(said: list[Utterance], room: int) -> str | None:
-    """Only calls and results cut, and none of them below the floor."""
-    spoken = sum(_size(saying) for saying in said if not saying.result)
-    lengths = [len(saying.text) for saying in said if saying.result]
-    cap = level(lengths, room - spoken - sum(len(saying.who) + NOTE_CHARS for saying in said if saying.result))
+def _fit_one_stretch(utterances: list[Utterance], chars: int) -> str | None:
+    """Cut calls and results only; None if that cuts them below MIN_RESULT_CHARS."""
+    results = [utterance for utterance in utterances if utterance.result]
+    spoken = sum(utterance.size for utterance in utterances if not utterance.result)
+    lengths = [len(utterance.text) for utterance in results]
+    cap = find_cap(lengths, chars - spoken - sum(utterance.frame for utterance in results))
     if cap < min(MIN_RESULT_CHARS, max(lengths, default=0)):
         return None
-    return "\n".join([saying.told(cap if saying.result else len(saying.text)) for saying in said])
+    return "\n".join([one.render(cap if one.result else len(one.text)) for one in utterances])
 
 
-def _fill_stretches(said: list[Utterance], room: int) -> list[str]:
-    """Filled one after the other. What is longer than a stretch is cut, and all is when there would be too many."""
-    most = min(MIN_RESULT_CHARS, room // 4)
-    sizes = [
-        min(_size(saying), len(saying.who) + NOTE_CHARS + (most if saying.result else room // 2)) for saying in said
-    ]
-    if math.ceil(sum(sizes) / room) >= MAX_STRETCHES:
-        allowed = int(MAX_STRETCHES * room * 0.8) - sum(len(saying.who) + NOTE_CHARS for saying in said)
-        most = max(0, level([len(saying.text) for saying in said], allowed))
-        lines = [saying.told(min(most, room // 4)) for saying in said]
-    else:
-        lines = [saying.told(most if saying.result else room // 2) for saying in said]
+def _fill_stretches(utterances: list[Utterance], chars: int) -> list[str]:
+    """Fill stretches one after the other with lines that are cut as far as needed."""
     texts: list[str] = []
-    now: list[str] = []
+    lines: list[str] = []
     size = 0
-    for line in lines:
-        if now and size + len(line) + 1 > room and len(texts) < MAX_STRETCHES - 1:
-            texts.append("\n".join(now))
-            now, size = [], 0
-        now.append(line)
+    for line in _cut_lines(utterances, chars):
+        if lines and size + len(line) + 1 > chars and len(texts) < MAX_STRETCHES - 1:
+            texts.append("\n".join(lines))
+            lines, size = [], 0
+        lines.append(line)
         size += len(line) + 1
-    return [*texts, "\n".join(now)]
+    return [*texts, "\n".join(lines)]
 
 
-NOTE_CHARS = 40
-"""Characters that the note of a cut takes, and the frame of a line."""
+def _cut_lines(utterances: list[Utterance], chars: int) -> list[str]:
+    """Cut results to MIN_RESULT_CHARS and others to half a stretch; if that is too much, all of them to one length."""
+    result_cap, cap = min(MIN_RESULT_CHARS, chars // 4), chars // 2
+    sizes = [min(one.size, one.frame + (result_cap if one.result else cap)) for one in utterances]
+    if math.ceil(sum(sizes) / chars) < MAX_STRETCHES:
+        return [one.render(result_cap if one.result else cap) for one in utterances]
+    allowed = int(MAX_STRETCHES * chars * 0.8) - sum(one.frame for one in utterances)
+    common = max(0, find_cap([len(one.text) for one in utterances], allowed))
+    return [one.render(min(common, chars // 4)) for one in utterances]
 
 
-def _size(saying: Utterance) -> int:
-    return len(saying.who) + len(saying.text) + 3
+# Cutting
 
 
-def cut_middle(text: str, most: int) -> str:
-    """The beginning and the end of a text, and how much is between them."""
-    if len(text) <= most + NOTE_CHARS:
+def cut_middle(text: str, max_chars: int) -> str:
+    """Return the beginning and the end of a text, with a note of how much is between them."""
+    if len(text) <= max_chars + NOTE_CHARS:
         return text
-    head = most * 2 // 3
-    tail = most - head
-    return f"{text[:head]} [… {len(text) - most:,} characters …] {text[len(text) - tail :] if tail else ''}".rstrip()
+    head = max_chars * 2 // 3
+    tail = max_chars - head
+    end = text[len(text) - tail :] if tail else ""
+    return f"{text[:head]} [… {len(text) - max_chars:,} characters …] {end}".rstrip()
 
 
 def cut_middle_to_tokens(text: str, tokens: int, count: Callable[[str], int]) -> str:
-    """Without its middle, within `tokens` whatever the text is."""
-    shown, most = text, len(text)
-    while shown and (weight := count(shown)) > tokens:
-        most = min(most - 1, int(most * min(0.9, 0.95 * tokens / weight)))
-        shown = cut_middle(text, most) if most > 0 else ""
-    return shown
-
-
-SPACES = re.compile(r"[ \t]{3,}|\n\s*\n+")
-
-
-def _part_text(part: Part) -> str:
-    if isinstance(part, Text):
-        text = part.text.replace("<transcript", "< transcript").replace("</transcript", "</ transcript")
-        return SPACES.sub(lambda found: "\n" if "\n" in found[0] else "  ", text).strip()
-    return f"[{part.kind}]"
-
-
-def _arguments_text(arguments: str) -> str:
-    """The arguments as they were meant: texts unescaped, so that what is quoted of them can be found again."""
-    values = arguments_of(arguments)
-    if not values:
-        return arguments
-    texts = {name: value if isinstance(value, str) else json.dumps(value) for name, value in values.items()}
-    return "; ".join(f"{name}={text}" for name, text in texts.items())
+    return shorten(partial(cut_middle, text), len(text), tokens, count)

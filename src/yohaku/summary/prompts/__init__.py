@@ -1,1 +1,0 @@
-"""What is said to a model that is asked: one text a file, so that each can be read, changed and tried by itself."""
