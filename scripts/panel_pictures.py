@@ -12,7 +12,7 @@ from pathlib import Path
 from textual.app import App, ComposeResult
 
 from yohaku.agent.events import Gauge
-from yohaku.messages.agent import say
+from yohaku.messages import say
 from yohaku.tui.panel import Panel
 
 FOLDER = Path(__file__).resolve().parent.parent / "docs" / "panel"

@@ -39,7 +39,6 @@ NOT_YET = {
     "client/model_client.py imports yohaku.agent.events",
     "client/server_count.py imports yohaku.agent.host.http_get",
     "client/stream_parser.py imports yohaku.agent.events",
-    "messages/agent/host.py imports yohaku.agent.host.capacity",
     "mcp/server.py imports yohaku.cli",
     "stores/collect.py imports yohaku.session.fold_log",
 }

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from yohaku import Session, stores
+from yohaku import Session, messages, stores
 from yohaku.cli.main import main
 from yohaku.core.errors import BadSetting, StoreFailed
 from yohaku.core.folds import ref_of
@@ -302,7 +302,7 @@ def test_why_tells_what_a_ref_stands_for(shell: Shell, tmp_path: Path) -> None:
         code, out, error = shell("why", f"ref={fold['ref']}")
         assert (code, error) == (0, "")
         reason, numbers = out.decode().splitlines()
-        assert reason == f"{fold['what']}: {fold['why']}"
+        assert reason == ": ".join(messages.describe(fold["what"], fold["why"], "en"))
         assert numbers.startswith(f"{fold['before']:,} → {fold['after']:,} tokens; last folded ")
 
 
@@ -425,7 +425,7 @@ def test_one_row_is_recorded_for_each_folding_with_the_folds_made_by_it() -> Non
 
 def test_help_and_a_fit_that_folds_nothing_load_no_database() -> None:
     code = (
-        "import sys; from yohaku.cli import main; sys.stdout = open('/dev/null', 'w')\n"
+        "import sys; from yohaku.cli.main import main; sys.stdout = open('/dev/null', 'w')\n"
         "main(['fit', '-', '--window', '1000', '-q']); sys.stderr.write(str('sqlite3' in sys.modules))"
     )
     given = json.dumps({"messages": [{"role": "user", "content": "x"}]})

@@ -10,7 +10,7 @@ import pytest
 from yohaku.client.endpoint import Endpoint
 from yohaku.client.errors import Garbled, RequestFailed, Unreachable
 from yohaku.client.faults import of_status, quoted, wait_of
-from yohaku.messages.agent import table
+from yohaku.messages import find
 
 HERE = Endpoint("H", "h", "openai_chat", "http://h", "m", "sk-123456")
 
@@ -61,7 +61,7 @@ def test_a_server_is_quoted_in_one_line_without_the_key(text: str, said: str) ->
 @pytest.mark.parametrize("status", [301, 400, 401, 402, 403, 404, 409, 413, 418, 422, 429, 500, 503, 529, 599])
 def test_every_status_has_a_sentence(status: int) -> None:
     error: RequestFailed = of_status(status, {}, "it did not work", HERE).error
-    assert error.said("en") == str(error) and error.said("ja").endswith("。") and error.code in table()
+    assert error.said("en") == str(error) and error.said("ja").endswith("。") and find(error.code)
 
 
 def test_every_reason_for_not_being_reached_has_words() -> None:

@@ -9,6 +9,7 @@ from yohaku.core.budget import Budget, Level
 from yohaku.core.cache_break_even import CacheBreakEven
 from yohaku.core.engine import (
     ROUNDS,
+    TOO_BIG,
     AskingPass,
     Fits,
     Folded,
@@ -313,25 +314,25 @@ def test_a_pass_may_be_a_generator_that_asks_nothing() -> None:
 @pytest.mark.parametrize(
     ("what", "limit", "given", "needs"),
     [
-        ("the system prompt", 100, view(1, system=100), 3 + 104),
-        ("the system prompt", 100, view(1, system=94), 3 + 98),
-        ("the tool definitions", 100, view(1, system=10, tools=200), 3 + 200),
-        ("the system prompt with the tool definitions", 100, view(1, system=50, tools=60), 3 + 54 + 60),
-        ("the newest prompt", 100, view(100), 104),
-        ("the newest prompt", 100, view(95), 3 + 99),
-        ("the newest prompt", 100, view(100, system=50), 104),
-        ("the newest prompt beside the system prompt", 100, view(10, system=85), 3 + 89 + 14),
-        ("the newest prompt beside the tool definitions", 100, view(10, system=40, tools=50), 3 + 44 + 50 + 14),
-        ("the newest turn", 100, view(1, reply=100), 5 + 104),
-        ("the newest turn beside the system prompt", 100, view(10, reply=20, system=60), 3 + 64 + 14 + 24),
-        ("the newest turn beside the tool definitions", 100, view(10, reply=20, tools=60), 3 + 60 + 14 + 24),
+        ("system_prompt", 100, view(1, system=100), 3 + 104),
+        ("system_prompt", 100, view(1, system=94), 3 + 98),
+        ("tool_definitions", 100, view(1, system=10, tools=200), 3 + 200),
+        ("system_prompt_and_tools", 100, view(1, system=50, tools=60), 3 + 54 + 60),
+        ("newest_prompt", 100, view(100), 104),
+        ("newest_prompt", 100, view(95), 3 + 99),
+        ("newest_prompt", 100, view(100, system=50), 104),
+        ("newest_prompt_beside_system_prompt", 100, view(10, system=85), 3 + 89 + 14),
+        ("newest_prompt_beside_tools", 100, view(10, system=40, tools=50), 3 + 44 + 50 + 14),
+        ("newest_turn", 100, view(1, reply=100), 5 + 104),
+        ("newest_turn_beside_system_prompt", 100, view(10, reply=20, system=60), 3 + 64 + 14 + 24),
+        ("newest_turn_beside_tools", 100, view(10, reply=20, tools=60), 3 + 60 + 14 + 24),
     ],
 )
 def test_what_is_too_big_is_named_with_what_it_needs(what: str, limit: int, given: View, needs: int) -> None:
     outcome = planned(given, limit, Rung("over", proposing()))
     assert outcome.verdict == TooBig(what, needs, limit)
     assert str(outcome.verdict) == (
-        f"does not fit: {what} would need {needs:,} tokens and the limit is {limit:,}; "
+        f"does not fit: {TOO_BIG[what]} would need {needs:,} tokens and the limit is {limit:,}; "
         "shorten it, or use a larger window"
     )
     assert too_big(given, outcome.after, Budget(limit, 0)) == outcome.verdict
@@ -339,19 +340,19 @@ def test_what_is_too_big_is_named_with_what_it_needs(what: str, limit: int, give
 
 def test_a_small_prompt_is_not_blamed_for_a_system_prompt_that_fills_the_window() -> None:
     verdict = planned(view(2, system=190), 200, Rung("over", proposing())).verdict
-    assert verdict == TooBig("the newest prompt beside the system prompt", 203, 200)
+    assert verdict == TooBig("newest_prompt_beside_system_prompt", 203, 200)
 
 
 def test_tool_definitions_are_not_blamed_where_there_are_none() -> None:
     verdict = planned(view(2, system=95), 100, Rung("over", proposing())).verdict
-    assert verdict == TooBig("the system prompt", 102, 100)
+    assert verdict == TooBig("system_prompt", 102, 100)
 
 
 def test_what_is_too_big_was_folded_as_far_as_it_would_go() -> None:
     v = view(100, reply=100)
     outcome = planned(v, 100, Rung("over", proposing("[short]")))
     assert outcome.folds == (stub(v, "[short]"),)
-    assert outcome.verdict == TooBig("the newest turn", 4 + 7 + 104, 100)
+    assert outcome.verdict == TooBig("newest_turn", 4 + 7 + 104, 100)
 
 
 # Whole recipes
@@ -387,7 +388,7 @@ def test_a_folding_the_surface_refuses_changes_nothing() -> None:
 def test_what_does_not_fit_unfolded_is_not_sent_when_the_surface_refuses_to_fold() -> None:
     planning = plan(view(100), Budget(100, 0), recipe(Rung("over", proposing("[short]"))), METER)
     outcome = drive(planning, EffectHandlers(before=lambda folding: False))
-    assert outcome.verdict == TooBig("the conversation, which was not to be folded,", 107, 100)
+    assert outcome.verdict == TooBig("unfolded_conversation", 107, 100)
 
 
 def test_the_user_may_have_it_folded_below_any_level_and_say_what_to_keep() -> None:

@@ -192,7 +192,7 @@ def test_pins_that_alone_do_not_fit_are_named_with_how_to_unpin_them() -> None:
     history = history_of([Turn((Text("Read."),), (used(0), used(1, 9_000), used(2)))])
     ref = ref_of(str(history.steps[1].uses[0].result.text))
     outcome = planned(View(history, pins=find(history, [Pin("ref", ref), Pin("key", history.steps[0].key)])))
-    assert outcome.verdict == TooBig("what is pinned (`cat 1.log`)", outcome.before.total, 7_000, f"ref={ref}")
+    assert outcome.verdict == TooBig("pinned", outcome.before.total, 7_000, f"ref={ref}", "`cat 1.log`")
     assert f"unpin ref={ref}, or use a larger window" in str(outcome.verdict)
     assert planned(View(history)).verdict == Folded()
 

@@ -87,12 +87,12 @@ def test_the_contract_here_is_the_one_in_the_design(shared: Path) -> None:
 
 
 def test_a_refusal_reports_what_is_too_big() -> None:
-    report = receipt(verdict=TooBig("the system prompt", 2_000, 1_000)).report()
-    assert (report["verdict"], report["too_big"]) == ("too_big", {"what": "the system prompt", "needs": 2_000})
+    report = receipt(verdict=TooBig("system_prompt", 2_000, 1_000)).report()
+    assert (report["verdict"], report["too_big"]) == ("too_big", {"what": "system_prompt", "needs": 2_000})
     assert list(report) == [*CONTRACT[:5], "meter", *CONTRACT[5:], "too_big"]
 
 
-@pytest.mark.parametrize("verdict", [Fits(), Folded(), TooBig("the newest turn", 2, 1)])
+@pytest.mark.parametrize("verdict", [Fits(), Folded(), TooBig("newest_turn", 2, 1)])
 def test_a_verdict_is_one_of_the_three_of_the_contract(verdict: object) -> None:
     assert receipt(verdict=verdict).report()["verdict"] in ("fits", "folded", "too_big")
 

@@ -67,7 +67,7 @@ def fits_or_is_refused(name: str, body: dict[str, Any], window: int) -> None:
         session.recall(ref)
     for fold in session.receipt.folds:
         if fold.kind == "stub" and isinstance(original := session.recall(fold.ref), str):
-            assert json.dumps(original, ensure_ascii=False)[1:-1] in before or fold.what.count("argument")
+            assert json.dumps(original, ensure_ascii=False)[1:-1] in before or str(fold.what).count("argument")
     assert session.fit(body) == out, "planning again changed something"
     assert Session(window=window, model="gpt-4o", dialect=name, store=session.store).fit(body) == out
 

@@ -40,7 +40,7 @@ def folded(dialect: Dialect, body: Any, window: int, recipe: str = "auto") -> tu
 def spare(outcome: Outcome) -> int:
     """What the stubs of images are weighed too much: on the wire they may share an entry with what stands beside."""
     media = ("image", "document", "audio", "video")
-    images = [stub for stub in outcome.view.live if stub.what in media or re.search(r"bytes?; ref=", stub.text)]
+    images = [stub for stub in outcome.view.live if str(stub.what) in media or re.search(r"bytes?; ref=", stub.text)]
     return (Overhead().message + 2) * len(images)
 
 

@@ -75,7 +75,7 @@ class Folding:
 
 def law_1_fits(f: Folding) -> None:
     sent = weigh(f.read if f.untouched else f.dialect.read(f.out).history(), f.meter).total
-    images = sum(stub.what == "image" for stub in f.outcome.view.live)
+    images = sum(str(stub.what) == "image" for stub in f.outcome.view.live)
     assert 0 <= f.outcome.after.total - sent <= images * (f.meter.frame.message + 2), "what is sent weighs otherwise"
     if f.refused:
         verdict = f.outcome.verdict
@@ -169,7 +169,7 @@ def law_10_honest(f: Folding) -> None:
         if isinstance(fold, Stub) and fold.slot.where == "thought":
             # Told to the user in the receipt. To the model nothing is shown in its place, as some servers would take
             # any word there for what it thought; what must be true is that it is gone, and that is looked at below.
-            assert (fold.text, fold.after, fold.what) == ("", 0, "thought")
+            assert (fold.text, fold.after, str(fold.what)) == ("", 0, "thought")
             continue
         assert f"ref={fold.ref}" in fold.text and any(word in fold.text for word in HONEST)
         assert json.dumps(fold.text, ensure_ascii=False)[1:-1] in sent or _twice(fold.text) in sent

@@ -163,7 +163,7 @@ def test_after_a_search_it_learns_what_is_in_the_store(tmp_path: Path) -> None:
 
 def server(*arguments: str, folder: Path, code: str = "") -> subprocess.CompletedProcess[str]:
     """The process with all it says, to a client that leaves at once."""
-    begin = ["-c", f"{code}; from yohaku.cli import main; raise SystemExit(main())"] if code else ["-m", "yohaku"]
+    begin = ["-c", f"{code}; from yohaku.cli.main import main; raise SystemExit(main())"] if code else ["-m", "yohaku"]
     environ = {**os.environ, **environment(folder)}
     command = [sys.executable, *begin, *arguments]
     return subprocess.run(command, input="", capture_output=True, text=True, timeout=120, env=environ, check=False)
@@ -180,7 +180,7 @@ def test_nothing_but_the_protocol_goes_to_standard_output(tmp_path: Path) -> Non
         {"jsonrpc": "2.0", "id": 3, "method": "no/such/method"},
     ]
     prints = "from yohaku.stores.sqlite import SQLiteStore; SQLiteStore.close = lambda self: print('stray')"
-    program = f"{prints}; from yohaku.cli import main; raise SystemExit(main())"
+    program = f"{prints}; from yohaku.cli.main import main; raise SystemExit(main())"
     command = [sys.executable, "-c", program, "mcp", "--store", url_of(tmp_path)]
     environ = {**os.environ, **environment(tmp_path)}
     with subprocess.Popen(command, stdin=-1, stdout=-1, stderr=-1, text=True, env=environ) as process:

@@ -14,7 +14,7 @@ from yohaku import dialects, messages
 from yohaku.config import settings
 from yohaku.core import errors
 from yohaku.core.budget import Budget
-from yohaku.core.engine import TooBig, too_big
+from yohaku.core.engine import TOO_BIG, TooBig, too_big
 from yohaku.core.errors import (
     BadSetting,
     DoesNotFit,
@@ -33,14 +33,19 @@ from yohaku.core.folds import View
 from yohaku.core.history_builder import history_of
 from yohaku.core.model import Step, Text, Tool, Turn
 from yohaku.core.weigh import weigh
-from yohaku.messages import LANGUAGES, explain, notice, say
-from yohaku.messages.agent import table as agent_words
-from yohaku.messages.sentences import PHRASES
-from yohaku.messages.troubles import ERRORS, NOTICES, WHAT, WHY
+from yohaku.messages import AREAS, LANGUAGES, explain, find, notice, say, sentences
 from yohaku.stores.sqlite_file import REASONS
 from yohaku.testing import ByteMeter
 
 SOURCE = Path(yohaku.__file__).parent
+
+
+CATALOGUE = {code: sentence for area in AREAS for code, sentence in sentences(area).items()}
+
+
+def codes(kind: str) -> set[str]:
+    """Codes of one kind: those of `error` are the codes of errors."""
+    return {code.removeprefix(f"{kind}.") for code in CATALOGUE if code.startswith(f"{kind}.")}
 
 
 def fields(template: str) -> set[str]:
@@ -81,7 +86,7 @@ SAMPLES: list[tuple[YohakuError, str]] = [
     (Malformed("call '1' has no result", "messages[3]"), "messages[3]: call '1' has no result"),
     (Unreadable("this is a number"), "this is a number"),
     (
-        DoesNotFit(TooBig("the system prompt", 12_345, 7_168)),
+        DoesNotFit(TooBig("system_prompt", 12_345, 7_168)),
         (
             "does not fit: the system prompt would need 12,345 tokens and the limit is 7,168; "
             "shorten it, or use a larger window"
@@ -129,23 +134,31 @@ def test_we_speak_english_and_japanese() -> None:
     assert LANGUAGES == ("en", "ja")
 
 
-@pytest.mark.parametrize("name", PHRASES)
-def test_a_phrase_exists_in_every_language_with_the_same_facts(name: str) -> None:
-    sentences = PHRASES[name]
-    assert len(sentences) == len(LANGUAGES) and all(sentences)
-    english, japanese = map(fields, sentences)
-    assert english == japanese
+def test_a_code_stands_in_one_area() -> None:
+    assert len(CATALOGUE) == sum(len(sentences(area)) for area in AREAS)
+    assert {path.stem for path in (SOURCE / "messages").glob("*.toml")} == set(AREAS)
+
+
+@pytest.mark.parametrize("code", CATALOGUE)
+def test_a_sentence_exists_in_every_language_with_the_same_facts(code: str) -> None:
+    sentence = CATALOGUE[code]
+    assert tuple(sentence) == LANGUAGES and all(sentence.values())
+    if sentence["en"] not in ("{message}", "{text}"):
+        assert fields(sentence["en"]) == fields(sentence["ja"])
 
 
 @pytest.mark.parametrize("lang", LANGUAGES)
-@pytest.mark.parametrize("name", PHRASES)
-def test_a_phrase_is_said_with_its_facts(name: str, lang: str) -> None:
+@pytest.mark.parametrize("code", [*sentences("commands"), *sentences("doctor")])
+def test_a_sentence_is_said_with_its_facts(code: str, lang: str) -> None:
     texts = {"about", "name", "why", "command"}
-    facts: dict[str, object] = {
-        field: "TEXT" if field in texts else 1_234 for field in sorted(fields(PHRASES[name][0]))
-    }
-    told = say(name, lang, **facts)
+    names = sorted(fields(CATALOGUE[code]["en"]))
+    facts: dict[str, object] = {field: "TEXT" if field in texts else 1_234 for field in names}
+    told = say(code, lang, **facts)
     assert "{" not in told and all(("TEXT" if field in texts else "1,234") in told for field in facts)
+
+
+def test_one_japanese_word_stands_for_folding() -> None:
+    assert [code for code, sentence in CATALOGUE.items() if "折りたた" in sentence["ja"]] == []
 
 
 def test_an_unknown_language_is_answered_in_english() -> None:
@@ -156,12 +169,12 @@ def test_an_unknown_language_is_answered_in_english() -> None:
 def test_every_phrase_the_source_says_is_there() -> None:
     said = [node.args[0] for node in source_calls("say") if node.args and isinstance(node.args[0], ast.Constant)]
     names = {node.value for node in said if isinstance(node.value, str)}
-    assert names and names <= PHRASES.keys() | agent_words().keys()
+    assert names and names <= CATALOGUE.keys()
 
 
 @pytest.mark.parametrize("kind", error_classes())
 def test_every_error_of_the_tree_has_a_sentence_in_japanese(kind: type[YohakuError]) -> None:
-    assert kind.code in ERRORS
+    assert kind.code in codes("error")
 
 
 def test_the_tree_drawn_in_the_docstring_is_the_tree() -> None:
@@ -170,11 +183,11 @@ def test_the_tree_drawn_in_the_docstring_is_the_tree() -> None:
 
 @pytest.mark.parametrize("code", sorted(setting_codes()))
 def test_every_code_of_a_bad_setting_has_a_sentence_in_japanese(code: str) -> None:
-    assert code in ERRORS
+    assert code in codes("error")
 
 
 def test_there_is_no_sentence_nobody_says() -> None:
-    assert ERRORS.keys() == {kind.code for kind in error_classes()} | (setting_codes() & ERRORS.keys())
+    assert codes("error") == {kind.code for kind in error_classes()} | setting_codes() | {"does_not_fit_pinned"}
 
 
 @pytest.mark.parametrize(("error", "english"), SAMPLES, ids=lambda value: getattr(value, "code", ""))
@@ -182,17 +195,18 @@ def test_an_error_is_explained_in_one_line_in_both_languages(error: YohakuError,
     assert explain(error, "en") == english
     japanese = explain(error, "ja")
     assert "\n" not in japanese and "{" not in japanese
-    for fact in error.facts.values():
-        told = f"{fact:,}" if isinstance(fact, int) else str(fact)
-        assert {**WHAT, **WHY}.get(told, told) in japanese
+    for name, fact in error.facts.items():
+        if not error.facts.get("reason") or name == "where":
+            told = f"{fact:,}" if isinstance(fact, int) else str(fact)
+            assert (say(f"too_big.{told}", "ja") if find(f"too_big.{told}") else told) in japanese
 
 
 def test_every_code_has_a_sample_here() -> None:
-    assert {error.code for error, _ in SAMPLES} == ERRORS.keys()
+    assert {error.code for error, _ in SAMPLES} | {"does_not_fit_pinned"} == codes("error")
 
 
 def test_what_is_too_big_is_said_in_japanese() -> None:
-    verdict = TooBig("the system prompt", 12_345, 7_168)
+    verdict = TooBig("system_prompt", 12_345, 7_168)
     assert explain(DoesNotFit(verdict), "ja") == (
         "収まりません: システムプロンプトに 12,345 トークン必要ですが、上限は 7,168 です。"
         "短くするか、もっと大きいウィンドウを使ってください。"
@@ -200,7 +214,7 @@ def test_what_is_too_big_is_said_in_japanese() -> None:
 
 
 def test_a_pin_that_stands_in_the_way_is_named_with_how_to_unpin_it() -> None:
-    error = DoesNotFit(TooBig("what is pinned (`cat a.log`)", 12_345, 7_168, "ref=abcdefgh2345"))
+    error = DoesNotFit(TooBig("pinned", 12_345, 7_168, "ref=abcdefgh2345", "`cat a.log`"))
     assert explain(error, "en") == (
         "does not fit: what is pinned (`cat a.log`) would need 12,345 tokens and the limit is 7,168; "
         "unpin ref=abcdefgh2345, or use a larger window"
@@ -214,7 +228,8 @@ def test_a_pin_that_stands_in_the_way_is_named_with_how_to_unpin_it() -> None:
 def test_everything_that_can_be_too_big_has_a_name_in_japanese() -> None:
     weights = (0, 40, 80, 200)
     named = {verdict.what for given in product(weights, repeat=4) if (verdict := refused(*given))}
-    assert named | {"even an empty request"} == WHAT.keys()
+    assert named | {"empty_request", "pinned", "unfolded_conversation"} == codes("too_big") == TOO_BIG.keys()
+    assert {code: CATALOGUE[f"too_big.{code}"]["en"] for code in TOO_BIG} == TOO_BIG
 
 
 def refused(system: int, tools: int, prompt: int, reply: int) -> TooBig | None:
@@ -239,10 +254,10 @@ def test_a_message_of_several_lines_becomes_one_in_japanese_too() -> None:
 
 
 def test_every_notice_has_a_sentence_in_japanese() -> None:
-    names = ("settings.py", "resolve.py", "keeping.py", "minutes.py")
+    names = ("config/settings.py", "config/resolve.py", "session/persistence.py", "session/recorder.py")
     source = "".join((SOURCE / name).read_text(encoding="utf-8") for name in names)
-    codes = set(re.findall(r"(?:warn|Notice)\(\s*\"(\w+)\"", source))
-    assert codes == NOTICES.keys()
+    found = set(re.findall(r"(?:warn|Notice)\(\s*\"(\w+)\"", source))
+    assert found == codes("notice")
     read = settings.read({"WINDOW": "", "YOHAKU_WINDOW": "many", "HOME": "/nowhere"})
     (told,) = read.warnings
     assert "YOHAKU_WINDOW" in messages.notice(told.code, told.text, told.facts, "ja")
@@ -250,7 +265,9 @@ def test_every_notice_has_a_sentence_in_japanese() -> None:
 
 
 def test_why_a_store_failed_is_said_in_japanese_too() -> None:
-    for why, remedy in REASONS.values():
-        assert why not in explain(StoreFailed("store.db", why, remedy), "ja")
-        assert why not in notice("store_failed", "", {"where": "store.db", "why": why}, "ja")
+    assert {reason for reason, _, _ in REASONS.values()} | {"newer_version"} == codes("store")
+    for reason, why, remedy in REASONS.values():
+        assert CATALOGUE[f"store.{reason}"]["en"] == why
+        assert why not in explain(StoreFailed("store.db", why, remedy, reason), "ja")
+        assert why not in notice("store_failed", "", {"where": "store.db", "why": why, "reason": reason}, "ja")
     assert "timeout" in explain(StoreFailed("store.db", "timeout", "wait"), "ja")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from yohaku.core.budget import Budget
 from yohaku.core.engine import PassContext, PlanOptions, Question
 from yohaku.core.errors import Unanswered
-from yohaku.core.folds import Cut, Fold, Gist, View, ref_of, told
+from yohaku.core.folds import Cut, Fold, Gist, Subject, View, ref_of, told
 from yohaku.core.history_builder import history_of
 from yohaku.core.model import Call, History, Opaque, Result, Step, Text, ToolUse, Turn
 from yohaku.core.weigh import Weigher
@@ -198,7 +198,7 @@ def test_a_gist_is_told_and_goes_on_with_lines_under_their_calls() -> None:
         v.history.steps[6].key,
         gist(w).text,
         ref,
-        "the conversation before this step (7 steps)",
+        Subject("before_step", steps=7),
         "window_full",
         sum(room(v, 1).weigher.step(each) for each in v.history.steps[:7])
         + total(View(history(0, prompt="x" * 25)))

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from yohaku.core.budget import Budget
 from yohaku.core.engine import PassContext
-from yohaku.core.folds import Cut, Fold, Gist, View, ref_of, told
+from yohaku.core.folds import Cut, Fold, Gist, Subject, View, ref_of, told
 from yohaku.core.history_builder import history_of
 from yohaku.core.model import Call, History, Opaque, Result, Step, Text, ToolUse, Turn
 from yohaku.core.weigh import Weigher
@@ -78,7 +78,7 @@ def test_a_gist_tells_what_it_weighs_in_place_of_what() -> None:
         view.history.turns[1].key,
         text,
         ref,
-        "the conversation before this prompt (2 steps)",
+        Subject("before_prompt", steps=2),
         "window_full",
         room(view, 1, 1).weigher.turn(view.history.turns[0]),
         len(text) + 4,
@@ -91,7 +91,7 @@ def test_inside_a_turn_the_prompt_stays_and_the_steps_go() -> None:
     shown = view.with_([gist]).shown
     assert shown.turns[0].prompt == (Text(gist.text), Text("Task 0."))
     assert gist.text == f"[Earlier conversation folded: 3 steps; ref={gist.ref}]"
-    assert gist.what == "the conversation before this step (3 steps)"
+    assert str(gist.what) == "the conversation before this step (3 steps)"
 
 
 def test_the_newest_step_stays_unless_it_may_go_as_well() -> None:

@@ -8,7 +8,7 @@ from hypothesis import given
 
 from yohaku.core.budget import Budget
 from yohaku.core.engine import PassContext
-from yohaku.core.folds import Slot, Stub, View, ref_of
+from yohaku.core.folds import Slot, Stub, Subject, View, ref_of
 from yohaku.core.history_builder import history_of
 from yohaku.core.model import Call, History, Result, Step, Text, ToolUse, Turn
 from yohaku.core.weigh import Weigher
@@ -84,7 +84,14 @@ def test_an_older_read_of_the_same_file_says_what_supersedes_it_and_how_much_it_
     line = f"[Read result folded: {READ}; 30 lines; ref={ref_of(text)}]"
     key = v.history.steps[0].key
     assert stub == Stub(
-        key, Slot("result", 0, 0), line, ref_of(text), "Read result", "superseded", len(text), len(line.encode())
+        key,
+        Slot("result", 0, 0),
+        line,
+        ref_of(text),
+        Subject("result", "Read"),
+        "superseded",
+        len(text),
+        len(line.encode()),
     )
 
 
@@ -182,7 +189,7 @@ def test_a_file_written_anew_leaves_nothing_of_an_older_read() -> None:
 def test_the_new_text_of_an_edit_goes_once_it_is_shown() -> None:
     v = view(edit(code(1, 20)), read(numbered(code(1, 60))))
     (stub,) = proposed(v)
-    assert (stub.slot, stub.what) == (Slot("argument", 0, "new_string"), "Edit argument new_string")
+    assert (stub.slot, str(stub.what)) == (Slot("argument", 0, "new_string"), "Edit argument new_string")
     assert json.loads(v.with_([stub]).shown.steps[0].uses[0].call.arguments)["old_string"] == "y"
     assert folded(edit(code(1, 20)), read(code(21, 60))) == []
 

@@ -13,14 +13,14 @@ from yohaku import dialects
 from yohaku.analysis.retention import survey_retention
 from yohaku.core.budget import Budget
 from yohaku.core.engine import Folded, PassContext, plan
-from yohaku.core.folds import Gist, Slot, Stub, View, ref_of
+from yohaku.core.folds import Gist, Slot, Stub, Subject, View, ref_of
 from yohaku.core.history_builder import history_of
 from yohaku.core.meter import Meter, Overhead
 from yohaku.core.model import Call, History, Opaque, Result, Step, Text, ToolUse, Turn
 from yohaku.core.pins import Pin, find
 from yohaku.core.shape import shape
 from yohaku.core.weigh import Weigher, weigh
-from yohaku.messages.folds import folded
+from yohaku.messages import describe
 from yohaku.passes.drop_thoughts import WHY, drop_thoughts
 from yohaku.recipes.auto import RECIPES
 from yohaku.session.driver import drive
@@ -57,7 +57,7 @@ FIRST = TWO.turns[0].steps[0]
 
 def test_the_thoughts_of_turns_that_are_over_are_dropped_and_the_newest_step_keeps_its_own() -> None:
     (stub,) = proposed(View(TWO))
-    assert stub == Stub(FIRST.key, Slot("thought", 0), "", ref_of(HM.data), "thought", WHY, 100, 0)
+    assert stub == Stub(FIRST.key, Slot("thought", 0), "", ref_of(HM.data), Subject("thought"), WHY, 100, 0)
     view = View(TWO).with_([stub])
     assert view.live == (stub,)
     assert [step.items for step in view.shown.steps] == [(Text("8080."),), TWO.steps[1].items]
@@ -196,7 +196,7 @@ def test_the_shape_says_what_is_not_sent() -> None:
 
 
 def test_it_is_said_in_japanese() -> None:
-    assert folded("thought", WHY, "ja") == ("思考", "終わったやり取りでの思考のため")
+    assert describe(Subject("thought"), WHY, "ja") == ("思考", "終わったやり取りでの思考のため")
 
 
 # On the wire

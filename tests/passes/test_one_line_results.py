@@ -39,7 +39,7 @@ def test_a_result_is_shown_whole_once_and_then_becomes_one_line() -> None:  # L8
     v = view(use(1, "read", MAIN, path="main.go"), use(2, "edit", "done " * 20, path="main.go"))
     (stub,) = proposed(v, 8_192)
     assert stub.text == f"Read: main.go (500 lines, Go) [folded; ref={ref_of(MAIN)}]"
-    assert (stub.key, stub.what, stub.why) == (v.history.steps[0].key, "read result", "read_once")
+    assert (stub.key, str(stub.what), stub.why) == (v.history.steps[0].key, "read result", "read_once")
 
 
 def test_only_windows_below_16k_do_so() -> None:  # L7, L8
@@ -49,7 +49,7 @@ def test_only_windows_below_16k_do_so() -> None:  # L7, L8
 
 def test_the_smallest_windows_fold_what_was_written_too() -> None:  # L7: full below 8K
     v = view(use(1, "write", "ok", path="a.go", content=MAIN), use(2, "bash", "ok", command="make"))
-    assert [stub.what for stub in proposed(v, 8_191)] == ["write argument content"]
+    assert [str(stub.what) for stub in proposed(v, 8_191)] == ["write argument content"]
     assert proposed(v, 8_192) == []
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from yohaku.core.budget import Budget
 from yohaku.core.engine import PassContext
-from yohaku.core.folds import Gist, Slot, Stub, View, ref_of
+from yohaku.core.folds import Gist, Slot, Stub, Subject, View, ref_of
 from yohaku.core.history_builder import history_of
 from yohaku.core.model import Call, Opaque, Result, Step, Text, ToolUse, Turn
 from yohaku.core.weigh import Weigher
@@ -30,7 +30,10 @@ def use(call_id: str, text: str = LONG, arguments: str = "{}") -> ToolUse:
     return ToolUse(Call(call_id, "bash", arguments), Result((Text(text),)))
 
 
-def piece(original: str | bytes, what: str = "bash result") -> Piece:
+BASH_RESULT = Subject("result", "bash")
+
+
+def piece(original: str | bytes, what: Subject = BASH_RESULT) -> Piece:
     return Piece("key", Slot("result", 0, 0), original, what, "bash", len(original), 0, 1)
 
 
@@ -53,17 +56,36 @@ def test_pieces_are_everything_worth_a_stub_oldest_first_with_their_age() -> Non
     (first, second), (third,) = (turn.steps for turn in h.turns)
     picture = base64.b64decode(PNG)
     edits = json.dumps([LONG])
+    content, edited = (Subject("argument", "bash", name) for name in ("content", "edits"))
     assert list(pieces(view, room(view))) == [
-        Piece(h.turns[0].key, Slot("prompt", 0), LONG, "prompt", "", 100, turn=1, step=3),
-        Piece(h.turns[0].key, Slot("prompt", 1), picture, "image", "", 100, turn=1, step=3, media=True),
-        Piece(first.key, Slot("item", 0), LONG, "reply", "", 100, turn=1, step=2),
-        Piece(first.key, Slot("argument", 1, "content"), LONG, "bash argument content", "bash", 100, turn=1, step=2),
-        Piece(first.key, Slot("argument", 1, "edits"), edits, "bash argument edits", "bash", 104, turn=1, step=2),
-        Piece(first.key, Slot("result", 1, 0), LONG, "bash result", "bash", 100, turn=1, step=2),
-        Piece(second.key, Slot("result", 0, 0), LONG, "bash result", "bash", 100, turn=1, step=1),
-        Piece(h.turns[1].key, Slot("prompt", 0), LONG, "prompt", "", 100, turn=0, step=0),
-        Piece(third.key, Slot("result", 0, 0), LONG, "bash result", "bash", 100, turn=0, step=0),
-        Piece(third.key, Slot("item", 1), picture, "image", "", 100, turn=0, step=0, media=True),
+        Piece(h.turns[0].key, Slot("prompt", 0), LONG, Subject("prompt"), "", 100, turn=1, step=3),
+        Piece(h.turns[0].key, Slot("prompt", 1), picture, Subject("image"), "", 100, turn=1, step=3, media=True),
+        Piece(first.key, Slot("item", 0), LONG, Subject("reply"), "", 100, turn=1, step=2),
+        Piece(
+            first.key,
+            Slot("argument", 1, "content"),
+            LONG,
+            Subject("argument", "bash", "content"),
+            "bash",
+            100,
+            turn=1,
+            step=2,
+        ),
+        Piece(
+            first.key,
+            Slot("argument", 1, "edits"),
+            edits,
+            Subject("argument", "bash", "edits"),
+            "bash",
+            104,
+            turn=1,
+            step=2,
+        ),
+        Piece(first.key, Slot("result", 1, 0), LONG, BASH_RESULT, "bash", 100, turn=1, step=2),
+        Piece(second.key, Slot("result", 0, 0), LONG, BASH_RESULT, "bash", 100, turn=1, step=1),
+        Piece(h.turns[1].key, Slot("prompt", 0), LONG, Subject("prompt"), "", 100, turn=0, step=0),
+        Piece(third.key, Slot("result", 0, 0), LONG, BASH_RESULT, "bash", 100, turn=0, step=0),
+        Piece(third.key, Slot("item", 1), picture, Subject("image"), "", 100, turn=0, step=0, media=True),
     ]
 
 
@@ -111,7 +133,7 @@ def test_a_piece_folded_whole_says_what_it_was_how_much_and_what_opens_it() -> N
     ref = ref_of(text)
     shown = f"[bash result folded: 1,200 lines, 10,892 characters; ref={ref}]"
     assert fold_whole(piece(text), room(an_empty_view()), "old_and_big") == Stub(
-        "key", Slot("result", 0, 0), shown, ref, "bash result", "old_and_big", 10_892, len(shown)
+        "key", Slot("result", 0, 0), shown, ref, BASH_RESULT, "old_and_big", 10_892, len(shown)
     )
 
 
@@ -122,7 +144,7 @@ def test_a_text_that_ends_with_a_break_has_as_many_lines_as_it_has_breaks() -> N
 
 def test_an_image_folded_whole_says_its_bytes() -> None:
     picture = base64.b64decode(PNG)
-    stub = fold_whole(piece(picture, "image"), room(an_empty_view()), "why")
+    stub = fold_whole(piece(picture, Subject("image")), room(an_empty_view()), "why")
     assert stub.text == f"[image folded: {len(picture)} bytes; ref={ref_of(picture)}]"
 
 
@@ -133,7 +155,7 @@ def link(data: str = "https://example.com/" + "picture/" * 60) -> Opaque:
 def test_an_image_by_url_is_folded_whole_and_opens_to_its_url() -> None:
     view = View(history_of([Turn((Text("look"), link()))]))
     (found,) = pieces(view, room(view))
-    assert (found.original, found.what, found.weight, found.media) == (link().data, "image", 100, True)
+    assert (found.original, str(found.what), found.weight, found.media) == (link().data, "image", 100, True)
     stub = fold_part(found, room(view), "why", 400)
     assert stub == fold_whole(found, room(view), "why")
     assert stub.text == f"[image folded: a link; ref={ref_of(link().data)}]"
@@ -185,7 +207,7 @@ def test_where_there_is_no_room_for_a_beginning_one_line_stands_for_all(tokens: 
 
 
 def test_bytes_are_never_shown_in_part() -> None:
-    given = piece(b"\0" * 1_000, "image")
+    given = piece(b"\0" * 1_000, Subject("image"))
     assert fold_part(given, room(an_empty_view()), "why", 500) == fold_whole(given, room(an_empty_view()), "why")
 
 

@@ -47,9 +47,9 @@ def test_the_biggest_arelevelled_until_the_whole_just_fits() -> None:
 
 def test_the_newest_prompt_is_spared_where_it_may_not_be_touched() -> None:
     v = view(5_000, 5_000)
-    assert [fold.what for fold in proposed(v, 6_000, prompts=False)] == ["bash result"]
-    assert [fold.what for fold in proposed(v, 6_000)] == ["prompt", "bash result"]
-    assert [fold.what for fold in proposed(view(5_000), 2_000, prompts=False)] == []
+    assert [str(fold.what) for fold in proposed(v, 6_000, prompts=False)] == ["bash result"]
+    assert [str(fold.what) for fold in proposed(v, 6_000)] == ["prompt", "bash result"]
+    assert [str(fold.what) for fold in proposed(view(5_000), 2_000, prompts=False)] == []
 
 
 def test_an_older_prompt_may_be_squeezed_in_any_case() -> None:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from yohaku.core.budget import Budget
 from yohaku.core.engine import PassContext, PlanOptions, Question
 from yohaku.core.errors import Unanswered
-from yohaku.core.folds import Cut, Fold, Gist, View, ref_of, told
+from yohaku.core.folds import Cut, Fold, Gist, Subject, View, ref_of, told
 from yohaku.core.history_builder import history_of
 from yohaku.core.model import Call, History, Result, Step, Text, ToolUse, Turn
 from yohaku.core.weigh import Weigher
@@ -79,7 +79,7 @@ def test_the_gist_is_a_header_the_rules_what_to_retain_and_the_summary() -> None
         view.history.turns[2].key,
         text,
         ref,
-        "the conversation before this prompt (6 steps)",
+        Subject("before_prompt", steps=6),
         "by_model",
         2 * (3 * (4 + 1_000 + len("bash") + len('{"command":"ls"}') + 4) + len("Task 1. Never push.") + 4),
         len(text) + 4,

@@ -123,12 +123,12 @@ def test_chat_takes_whole_old_turns_away_until_it_fits() -> None:  # C3
 
 def test_chat_refuses_a_system_prompt_over_the_maximum() -> None:  # C4
     verdict = folded(chatting(2, system="x" * 20_000), chat(), Budget.of(4_096)).verdict
-    assert isinstance(verdict, TooBig) and verdict.what == "the system prompt"
+    assert isinstance(verdict, TooBig) and verdict.what == "system_prompt"
 
 
 def test_chat_refuses_a_newest_turn_over_the_maximum() -> None:  # C5
     outcome = folded(chatting(5, last="x" * 20_000), chat(), Budget.of(4_096))
-    assert isinstance(outcome.verdict, TooBig) and outcome.verdict.what == "the newest prompt"
+    assert isinstance(outcome.verdict, TooBig) and outcome.verdict.what == "newest_prompt"
 
 
 def test_the_meter_of_a_recipe_is_whichever_is_given() -> None:  # C6

@@ -260,7 +260,7 @@ def test_what_does_not_fit_is_refused_and_the_session_goes_on() -> None:
     s = session(1_000, store=store)
     with pytest.raises(DoesNotFit) as raised:
         s.fit([{"role": "system", "content": "x" * 2_000}, {"role": "user", "content": "hi"}])
-    assert raised.value.verdict == TooBig("the system prompt", 2_007, 1_000)
+    assert raised.value.verdict == TooBig("system_prompt", 2_007, 1_000)
     assert s.receipt and (s.receipt.verdict, s.receipt.before) == (raised.value.verdict, 2_013)
     small = [{"role": "user", "content": "hi"}]
     assert s.fit(small) is small

@@ -22,8 +22,7 @@ from yohaku.core.history_builder import history_of
 from yohaku.core.model import Call, Opaque, Part, Result, Step, Text, Tool, ToolUse, Turn
 from yohaku.core.receipt import Receipt
 from yohaku.core.shape import shape
-from yohaku.messages import LANGUAGES, explain
-from yohaku.messages.folds import folded
+from yohaku.messages import LANGUAGES, describe, explain
 from yohaku.recipes.auto import RECIPES
 from yohaku.session.driver import EffectHandlers, drive
 from yohaku.testing import PNG, ScriptedModel
@@ -353,7 +352,7 @@ def middle_out(lines: list[str], longest: int = LONGEST) -> list[str]:
 
 
 def fold_line(fold: Fold) -> str:
-    what, why = folded(fold.what, fold.why, "en", getattr(fold, "detail", ""))
+    what, why = describe(fold.what, fold.why, "en", fold.detail)
     return f"{fold.before:>6,} → {fold.after:<5,} {what}: {why}; ref={fold.ref}"
 
 

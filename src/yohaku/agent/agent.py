@@ -375,7 +375,7 @@ class Agent:
         """Remove a prompt that cannot be sent, so that the conversation can go on without it."""
         self.context.take_back_prompt(mark)
         verdict = error.verdict
-        if verdict.what.startswith("the system prompt"):  # ours: the user cannot shorten it
+        if verdict.what in ("system_prompt", "system_prompt_and_tools"):  # ours: the user cannot shorten it
             self._events.notify("loop_window_small", "error", needs=verdict.needs, limit=verdict.limit)
         else:
             what = explain(error, self.lang).removeprefix("does not fit: ").removeprefix("収まりません: ")

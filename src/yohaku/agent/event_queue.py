@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeVar
 from yohaku.agent.events import Event, TextDelta, UserNotice
 from yohaku.agent.small_models.repetition import MAX_TAIL_CHARS, is_endless
 from yohaku.agent.small_models.text_calls import CALL_END
-from yohaku.messages.agent import say
+from yohaku.messages import say
 
 T = TypeVar("T")
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from yohaku.agent.events import Gauge
 from yohaku.agent.toolkit.save_output import size
-from yohaku.messages.agent import say
+from yohaku.messages import say
 
 MARKS = {"calm": "", "warm": "!", "hot": "!!", "full": "!!!", "over": "!!!"}
 """What stands for the colour where there is none."""

@@ -15,7 +15,7 @@ from yohaku.core.budget import Budget
 from yohaku.core.engine import Recipe
 from yohaku.core.errors import Unreadable
 from yohaku.core.meter import Meter
-from yohaku.messages.agent import say
+from yohaku.messages import say
 
 if TYPE_CHECKING:
     from yohaku.core.weigh import Ledger

@@ -29,7 +29,7 @@ from yohaku.agent.events import (
 from yohaku.agent.format import clean, clip, drawn, line
 from yohaku.agent.protocols import AgentStarter, Allowed, WorkingAgent
 from yohaku.agent.toolkit.tool import PermissionRequest
-from yohaku.messages.agent import say
+from yohaku.messages import say
 
 CODES = {"done": 0, "steps": 1, "too_big": 3, "failed": 4, "stopped": 130}
 """Exit codes by how the work ended."""

@@ -16,8 +16,7 @@ from yohaku.agent.protocols import Surface, WorkingAgent, attended
 from yohaku.client.endpoint import Endpoint
 from yohaku.config.settings import Settings
 from yohaku.core.errors import Malformed, Unreadable, YohakuError
-from yohaku.messages import explain
-from yohaku.messages.agent import say
+from yohaku.messages import explain, say
 
 if TYPE_CHECKING:
     from yohaku.agent.host.capacity import ChosenWindow, MachineMemory
@@ -69,7 +68,6 @@ class Starter:
     async def _endpoint(self, surface: Surface) -> Endpoint | None:
         from yohaku.agent.host import embedded
         from yohaku.agent.host.find_model import find
-        from yohaku.messages.agent.host import nothing_found
 
         file = self.settings.gguf if not self.settings.model else None
         found = await find(self.settings, model=str(file) if file else None)
@@ -77,7 +75,8 @@ class Starter:
             return found[0]
         if path := await self._fetched(surface):
             return embedded.of_file(path)
-        surface.tell(UserNotice(nothing_found(self.settings.lang, embedded.engine()), "warning"))
+        missing = "host_nothing_runs" if embedded.engine() else "host_nothing_found"
+        surface.tell(UserNotice(say(missing, self.settings.lang), "warning"))
         return None
 
     async def _fetched(self, surface: Surface) -> Path | None:
@@ -96,10 +95,10 @@ class Starter:
             surface.progress("", 0, 0)
 
     async def _window(self, surface: Surface, endpoint: Endpoint) -> tuple[Endpoint, int]:
-        from yohaku.messages.agent.host import warning
+        from yohaku.agent.host.capacity import window_warning
 
         chosen = self._chosen(endpoint, await self._memory())
-        if told := warning(chosen, self.settings.lang):
+        if told := window_warning(chosen, self.settings.lang):
             surface.tell(UserNotice(told, "warning"))
         if endpoint.provider == "embedded" and not endpoint.url:
             from yohaku.agent.host.embedded import serve

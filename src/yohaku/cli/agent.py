@@ -82,7 +82,7 @@ def config(arguments: argparse.Namespace, settings: setting.Settings) -> int:
 
 def agent(arguments: argparse.Namespace, settings: setting.Settings) -> int:
     """`yohaku` and `yohaku -p`."""
-    from yohaku.messages.agent import say
+    from yohaku.messages import say
 
     settings = setting.with_flags(settings, flags(arguments))
     try:
@@ -134,7 +134,7 @@ def _empty_input() -> bool:
 
 def _resumed(name: str | None, settings: setting.Settings) -> str:
     from yohaku.agent.sessions import named
-    from yohaku.messages.agent import say
+    from yohaku.messages import say
 
     if name is None:
         return ""
@@ -155,7 +155,7 @@ def _scripted(settings: setting.Settings, prompt: str, resume: str, *, json: boo
 def _screen(settings: setting.Settings, resume: str) -> int:
     from yohaku.agent.sessions import kept
     from yohaku.agent.startup import Starter
-    from yohaku.messages.agent import say
+    from yohaku.messages import say
 
     try:
         from yohaku.tui.app import YohakuApp
@@ -185,7 +185,7 @@ def _run(work: Coroutine[Any, Any, int], begin: Any, settings: setting.Settings)
 
 
 def _missing(missing: ModuleNotFoundError, settings: setting.Settings) -> Exception:
-    from yohaku.messages.agent import say
+    from yohaku.messages import say
 
     if (missing.name or "").startswith("yohaku"):
         return missing

@@ -42,7 +42,7 @@ def _change(arguments: Any, settings: Settings, what: str) -> int:
         facts = {"before": done.row["before"], "after": done.row["after"], "number": done.number}
         print(messages.say("undone" if what == "undo" else "redone", settings.lang, name=name[:SHORT], **facts))
     if not changed:
-        print(messages.say("undo_none" if what == "undo" else "redo_none", settings.lang, name=name[:SHORT]))
+        print(messages.say(f"nothing_to_{what}", settings.lang, name=name[:SHORT]))
     return 0
 
 

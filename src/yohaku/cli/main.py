@@ -22,7 +22,6 @@ from yohaku.cli.files import InputError, as_json, called, load, read, write
 from yohaku.cli.parser import parser
 from yohaku.config import settings as setting
 from yohaku.core.errors import DoesNotFit, YohakuError
-from yohaku.messages.folds import folded
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -129,7 +128,7 @@ def show(arguments: argparse.Namespace, settings: setting.Settings) -> int:
             print("\n" + "\n".join(shape(view, meter)))
             print(_ledger(view, meter, receipt.limit, lang, messages.say("after", lang)))
             for fold in receipt.folds:
-                what, why = folded(fold.what, fold.why, lang, getattr(fold, "detail", ""))
+                what, why = messages.describe(fold.what, fold.why, lang, fold.detail)
                 print(f"{fold.before:>9,} → {fold.after:<8,} {what}: {why}; ref={fold.ref}")
         else:
             print(messages.say("nothing_folded", lang))

@@ -18,7 +18,6 @@ from yohaku import messages, stores
 from yohaku.config.settings import Settings
 from yohaku.core.errors import BadSetting, StoreFailed, YohakuError
 from yohaku.core.folds import Fold
-from yohaku.messages.folds import folded
 from yohaku.session.fold_log import FoldingRecord, FoldLog
 from yohaku.stores import DAY, Store
 from yohaku.stores.fallback import FallbackStore
@@ -190,9 +189,7 @@ def _foldings(store: Store) -> list[tuple[str, FoldingRecord]]:
 
 
 def _told(done: FoldingRecord, conversation: str, lang: str) -> str:
-    kinds = Counter(
-        ": ".join(folded(fold["what"], fold["why"], lang, fold.get("detail", ""))) for fold in done.row["folds"]
-    )
+    kinds = Counter(": ".join(_in_words(fold, lang)) for fold in done.row["folds"])
     told = "; ".join(f"{count:,} × {kind}" for kind, count in kinds.most_common(4))
     facts = {name: done.row[name] for name in ("before", "after", "limit")}
     why = told + ("; …" if len(kinds) > 4 else "")
@@ -208,7 +205,7 @@ def _reason(fold: dict[str, Any], when: str, lang: str) -> str:
 
 
 def _in_words(fold: dict[str, Any], lang: str) -> tuple[str, str]:
-    return folded(fold["what"], fold["why"], lang, fold.get("detail", ""))
+    return messages.describe(fold["what"], fold["why"], lang, fold.get("detail", ""))
 
 
 def _when(at: int) -> str:

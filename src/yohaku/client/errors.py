@@ -19,7 +19,7 @@ from typing import Literal, TypeAlias
 from yohaku.core.errors import YohakuError
 from yohaku.dialects.dialect import Answer
 from yohaku.dialects.overflow import Overflow
-from yohaku.messages.agent import say
+from yohaku.messages import say
 
 Why: TypeAlias = Literal["refused", "unknown", "tls", "proxy", "late", "stall", "lost", "address"]
 """Nobody listens, no such host, no trust, the proxy fails, no connection in time, silence, broken off, no URL."""

@@ -24,7 +24,7 @@ from yohaku.core.errors import Unanswered
 from yohaku.dialects import dialect_named
 from yohaku.dialects.dialect import Answer, Json
 from yohaku.dialects.overflow import Overflow
-from yohaku.messages.agent import say
+from yohaku.messages import say
 
 HERE, FAR = Timeouts(1800.0, 300.0, pause=0.5), Timeouts(300.0, 180.0)
 

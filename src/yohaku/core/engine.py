@@ -157,20 +157,39 @@ class Inflated:
 @dataclass(frozen=True, slots=True)
 class TooBig:
     what: str
-    """In the user's words: "system prompt", "tool definitions", "newest prompt" …"""
+    """Code, a key of `TOO_BIG`."""
     needs: int
     """Tokens, folded as far as can be."""
     limit: int
     pin: str = ""
     """What to unpin, where it is a pin that stands in the way."""
+    origin: str = ""
+    """The call or text that is pinned."""
     name = "too_big"
 
     def __str__(self) -> str:
+        what = TOO_BIG.get(self.what, self.what).format(origin=self.origin)
         return (
-            f"does not fit: {self.what} would need {self.needs:,} tokens and the limit is {self.limit:,}; "
+            f"does not fit: {what} would need {self.needs:,} tokens and the limit is {self.limit:,}; "
             f"{f'unpin {self.pin}' if self.pin else 'shorten it'}, or use a larger window"
         )
 
+
+TOO_BIG = {
+    "empty_request": "even an empty request",
+    "system_prompt": "the system prompt",
+    "tool_definitions": "the tool definitions",
+    "system_prompt_and_tools": "the system prompt with the tool definitions",
+    "newest_prompt": "the newest prompt",
+    "newest_prompt_beside_system_prompt": "the newest prompt beside the system prompt",
+    "newest_prompt_beside_tools": "the newest prompt beside the tool definitions",
+    "newest_turn": "the newest turn",
+    "newest_turn_beside_system_prompt": "the newest turn beside the system prompt",
+    "newest_turn_beside_tools": "the newest turn beside the tool definitions",
+    "pinned": "what is pinned ({origin})",
+    "unfolded_conversation": "the conversation, which was not to be folded,",
+}
+"""Everything that can be too big, in English for the message of the exception."""
 
 Verdict: TypeAlias = Fits | Folded | Inflated | TooBig
 
@@ -295,7 +314,7 @@ class _Planning:
             blocked = free <= limit or bool(pins.media)  # by its weight, or as no gist can go over it
             if blocked and (found := heaviest(self.view.history, pins, self.weigher)):
                 origin, pin = found
-                return TooBig(f"what is pinned ({origin})", weight, limit, str(pin))
+                return TooBig("pinned", weight, limit, str(pin), origin)
         return _verdict(self.view, self.after, self.budget, bool(self.made), self._inflated)
 
 
@@ -354,7 +373,7 @@ def _verdict(view: View, after: Ledger, budget: Budget, folded: bool, inflated: 
 def _unfolded(after: Ledger, budget: Budget, folded: bool) -> Verdict:
     if after.total <= budget.limit:
         return Folded() if folded else Fits()
-    return TooBig("the conversation, which was not to be folded,", after.total, budget.limit)
+    return TooBig("unfolded_conversation", after.total, budget.limit)
 
 
 def too_big(view: View, after: Ledger, budget: Budget) -> TooBig:
@@ -363,16 +382,14 @@ def too_big(view: View, after: Ledger, budget: Budget) -> TooBig:
     system, tools = after.request + after.system, after.request + after.tools
     if after.fixed > limit:
         if not after.system and not after.tools:
-            return TooBig("even an empty request", system, limit)
+            return TooBig("empty_request", system, limit)
         if system > limit or not after.tools:
-            return TooBig("the system prompt", system, limit)
+            return TooBig("system_prompt", system, limit)
         if tools > limit:
-            return TooBig("the tool definitions", tools, limit)
-        return TooBig("the system prompt with the tool definitions", after.fixed, limit)
-    newest = "newest turn" if view.shown.turns and view.shown.turns[-1].steps else "newest prompt"
+            return TooBig("tool_definitions", tools, limit)
+        return TooBig("system_prompt_and_tools", after.fixed, limit)
+    newest = "newest_turn" if view.shown.turns and view.shown.turns[-1].steps else "newest_prompt"
     if after.turns > limit:
-        return TooBig(f"the {newest}", after.turns, limit)
-    beside = "tool definitions" if after.tools > after.system else "system prompt"
-    return TooBig(
-        f"the {newest} beside the {beside}" if after.fixed > after.request else f"the {newest}", after.total, limit
-    )
+        return TooBig(newest, after.turns, limit)
+    beside = "tools" if after.tools > after.system else "system_prompt"
+    return TooBig(f"{newest}_beside_{beside}" if after.fixed > after.request else newest, after.total, limit)

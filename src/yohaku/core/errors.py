@@ -49,7 +49,8 @@ class DoesNotFit(YohakuError):
     code = "does_not_fit"
 
     def __init__(self, verdict: TooBig) -> None:
-        super().__init__(str(verdict), what=verdict.what, needs=verdict.needs, limit=verdict.limit)
+        pinned = {"pin": verdict.pin, "origin": verdict.origin}
+        super().__init__(str(verdict), what=verdict.what, needs=verdict.needs, limit=verdict.limit, **pinned)
         self.verdict = verdict
 
 
@@ -77,8 +78,9 @@ class UnknownRef(YohakuError):
 class StoreFailed(YohakuError):
     code = "store_failed"
 
-    def __init__(self, where: str, why: str, remedy: str) -> None:
-        super().__init__(f"the store {where}: {why}; {remedy}", where=where, why=why)
+    def __init__(self, where: str, why: str, remedy: str, reason: str = "") -> None:
+        """`reason`: code of the sentence `why`, where it is one of ours and not that of a database."""
+        super().__init__(f"the store {where}: {why}; {remedy}", where=where, why=why, reason=reason)
 
 
 class BadSetting(YohakuError):

@@ -28,6 +28,27 @@ from yohaku.core.pins import shown as shown_pins
 from yohaku.core.thoughts import over, spare
 
 
+class Subject(NamedTuple):
+    """What a fold stands for. As a text it is what the model reads in the stub."""
+
+    code: str
+    """`result`, `argument`, `prompt`, `reply`, `thought`, `before_step`, `before_prompt`, or the kind of a medium."""
+    tool: str = ""
+    argument: str = ""
+    steps: int = 0
+
+    def __str__(self) -> str:
+        match self.code:
+            case "result":
+                return f"{self.tool} result"
+            case "argument":
+                return f"{self.tool} argument {self.argument}"
+            case "before_step" | "before_prompt":
+                size = f"{self.steps:,} step{'' if self.steps == 1 else 's'}"
+                return f"the conversation before this {self.code.removeprefix('before_')} ({size})"
+        return self.code
+
+
 @dataclass(frozen=True, slots=True)
 class Stub:
     """One result, argument, text or image, shown shorter; or a thought, of which nothing is shown."""
@@ -36,12 +57,14 @@ class Stub:
     slot: Slot
     text: str
     ref: str
-    what: str
+    what: Subject | str
+    """A text where a pass of another package or an older version made the fold."""
     why: str
     """Code of the reason, for which the catalogue has a sentence; or a sentence of a pass from elsewhere."""
     before: int
     after: int
     kind: str = "stub"
+    detail = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +74,7 @@ class Gist:
     key: str
     text: str
     ref: str
-    what: str
+    what: Subject | str
     why: str
     before: int
     after: int

@@ -12,7 +12,7 @@ from yohaku.analysis.retention import RetentionCounts, count_retained, survey_re
 from yohaku.analysis.rules import find_standing_rules
 from yohaku.core.cache_break_even import CacheBreakEven
 from yohaku.core.engine import Inflated, Outcome, TooBig, Verdict
-from yohaku.core.folds import Fold, Gist
+from yohaku.core.folds import Fold
 from yohaku.core.model import ToolUse, Turn
 
 
@@ -105,7 +105,7 @@ class Receipt:
 
 def _row(fold: Fold) -> dict[str, Any]:
     row = {name: getattr(fold, name) for name in ("kind", "ref", "what", "before", "after", "why")}
-    return {**row, "detail": fold.detail} if isinstance(fold, Gist) and fold.detail else row
+    return {**row, "what": str(fold.what), **({"detail": fold.detail} if fold.detail else {})}
 
 
 def _pieces(turns: Iterable[Turn]) -> int:

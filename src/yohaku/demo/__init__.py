@@ -15,8 +15,7 @@ from typing import Any, TextIO
 from yohaku.core.folds import Gist
 from yohaku.dialects.load import Request, load
 from yohaku.dialects.openai_chat import OpenAIChat
-from yohaku.messages import say
-from yohaku.messages.folds import folded
+from yohaku.messages import describe, say
 from yohaku.session.session import Session
 
 WIDTH = 44
@@ -105,7 +104,7 @@ class _Screen:
         facts = {"step": step, "before": receipt.before, "after": receipt.after, "count": len(made)}
         self.line("  " + say("demo_folded", self.lang, **facts))
         for fold in sorted(made, key=lambda fold: fold.after - fold.before)[:2]:
-            what, why = folded(fold.what, fold.why, self.lang, getattr(fold, "detail", ""))
+            what, why = describe(fold.what, fold.why, self.lang, fold.detail)
             what = what if isinstance(fold, Gist) else f"{what}: {why}"
             self.line(f"      {fold.before:>7,} → {fold.after:<6,} {what}; ref={fold.ref}")
 

@@ -1,40 +1,85 @@
-"""What we say to people, in their language. English is in the errors themselves; here is the rest, and Japanese.
+"""Sentences for people, in English and Japanese: one catalogue, one `say`.
 
-Law: a sentence says what is the matter and what to do next, and every sentence exists in every language we speak.
+Law: every sentence exists in every language of `LANGUAGES`, with the same facts.
+Errors, notices and folds carry a code and facts; the sentences are in the TOML files here, one file an area.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from yohaku.core.errors import DoesNotFit, YohakuError
-from yohaku.messages.sentences import PHRASES
-from yohaku.messages.troubles import ERRORS, NOTICES, WHAT, WHY
+if TYPE_CHECKING:
+    from yohaku.core.errors import YohakuError
+    from yohaku.core.folds import Subject
 
 LANGUAGES = ("en", "ja")
-
-
-def notice(code: str, text: str, facts: Mapping[str, str], lang: str) -> str:
-    if lang != "ja" or code not in NOTICES:
-        return text
-    return NOTICES[code].format(**{name: WHY.get(fact, fact) for name, fact in facts.items()})
+AREAS = ("commands", "errors", "folds", "doctor", "tools", "client", "host", "loop", "screen")
+"""Files of the catalogue, in the order in which they are searched: a command reads as few as possible."""
 
 
 def say(name: str, lang: str, /, **facts: object) -> str:
-    english, japanese = PHRASES[name]
-    return (japanese if lang == "ja" else english).format(**facts)
+    """Return the sentence with its facts; in English where the language is not one of ours."""
+    sentence = find(name)
+    if sentence is None:
+        raise KeyError(name)
+    return sentence.get(lang, sentence["en"]).format(**facts)
+
+
+def find(code: str) -> Mapping[str, str] | None:
+    """Return a sentence by language, or None for a code of another package."""
+    return next((found for area in AREAS if (found := sentences(area).get(code))), None)
+
+
+@cache
+def sentences(area: str) -> Mapping[str, Mapping[str, str]]:
+    """Read the sentences of one area by code, `why.superseded` for `[why.superseded]`."""
+    import tomllib
+
+    text = Path(__file__).with_name(f"{area}.toml").read_text(encoding="utf-8")
+    return dict(_flatten(tomllib.loads(text)))
+
+
+def _flatten(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Mapping[str, str]]]:
+    for name, entry in table.items():
+        if "en" in entry:
+            yield prefix + name, entry
+        else:
+            yield from _flatten(entry, f"{prefix}{name}.")
 
 
 def explain(error: YohakuError, lang: str) -> str:
-    """One plain line for what went wrong."""
-    if lang != "ja" or error.code not in ERRORS:
-        return " ".join(str(error).split())
-    if isinstance(error, DoesNotFit) and error.verdict.pin:
-        verdict = error.verdict
-        name = verdict.what.removeprefix("what is pinned (").removesuffix(")")
-        told = say("too_big_pinned", lang, name=name, about=verdict.pin, needs=verdict.needs, limit=verdict.limit)
-        return " ".join(told.split())
-    facts = {**error.facts, "message": str(error)}
-    facts["why"] = WHY.get(str(facts.get("why")), facts.get("why"))
-    facts["what"] = WHAT.get(str(facts.get("what")), facts.get("what"))
-    return " ".join(ERRORS[error.code].format(**{"where": "", **facts}).removeprefix(": ").split())
+    """Return one plain line that says what went wrong and what to do."""
+    code, facts = f"error.{error.code}", {"where": "", **error.facts}
+    if error.code == "does_not_fit":
+        code += "_pinned" if facts["what"] == "pinned" else ""
+        what = f"too_big.{facts['what']}"
+        facts["what"] = say(what, lang, origin=facts["origin"]) if find(what) else facts["what"]
+    line = say(code, lang, message=error, **_name_reason(facts, lang)) if find(code) else str(error)
+    return " ".join(line.removeprefix(": ").split())
+
+
+def notice(code: str, text: str, facts: Mapping[str, str], lang: str) -> str:
+    """Return a notice, which has its own text in English."""
+    code = f"notice.{code}"
+    return say(code, lang, text=text, **_name_reason(facts, lang)) if find(code) else text
+
+
+def _name_reason(facts: Mapping[str, object], lang: str) -> Mapping[str, object]:
+    """Put the sentence for why a store failed in place of the English one, where it has a code."""
+    return {**facts, "why": say(f"store.{facts['reason']}", lang)} if facts.get("reason") else facts
+
+
+def describe(what: Subject | Sequence[Any], why: str, lang: str, detail: str = "") -> tuple[str, str]:
+    """Return what a fold stands for and why it was made, from its fields or those of a record in a store.
+
+    Texts without a sentence are shown as they are: those of another package, or that an older version stored.
+    """
+    from yohaku.core.folds import Subject
+
+    if not isinstance(what, str):
+        subject, code = Subject(*what), f"what.{what[0]}"
+        what = say(code, lang, text=subject, **subject._asdict()) if find(code) else str(subject)
+    return what, say(f"why.{why}", lang, detail=detail) if find(f"why.{why}") else why

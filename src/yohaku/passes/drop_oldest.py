@@ -11,7 +11,7 @@ from typing import Literal
 
 from yohaku.analysis.rules import find_standing_rules
 from yohaku.core.engine import Pass, PassContext
-from yohaku.core.folds import Cut, Fold, Gist, View, ref_told, told
+from yohaku.core.folds import Cut, Fold, Gist, Subject, View, ref_told, told
 from yohaku.core.meter import Meter
 from yohaku.core.model import Opaque, Text, Turn
 from yohaku.passes.pieces import SMALL, clip, many
@@ -105,10 +105,9 @@ def _gist(view: View, room: PassContext, cut: Cut, removed: int, share: int) -> 
     return Gist(view.key_at(cut), text, ref, before(cut, hidden), "window_full", removed, weight)
 
 
-def before(cut: Cut, hidden: tuple[Turn, ...]) -> str:
-    """What a gist stands for, in a few words."""
-    steps = sum(len(turn.steps) for turn in hidden)
-    return f"the conversation before this {'step' if cut.steps else 'prompt'} ({many(steps, 'step')})"
+def before(cut: Cut, hidden: tuple[Turn, ...]) -> Subject:
+    """Name what a gist stands for."""
+    return Subject("before_step" if cut.steps else "before_prompt", steps=sum(len(turn.steps) for turn in hidden))
 
 
 def _spare(room: PassContext, removed: int) -> int:

@@ -22,7 +22,7 @@ from yohaku.analysis.tool_calls import (
     split_tool_name,
 )
 from yohaku.core.engine import Pass, PassContext
-from yohaku.core.folds import Fold, Slot, Stub, View, arguments_of, original_at, ref_of
+from yohaku.core.folds import Fold, Slot, Stub, Subject, View, arguments_of, original_at, ref_of
 from yohaku.core.model import Step, Text, ToolUse
 from yohaku.passes.pieces import SMALL, many
 
@@ -106,8 +106,8 @@ def _stub(view: View, room: PassContext, place: ToolUseAt, slot: Slot, by: str) 
     before = known.after if known else room.meter.count(original)
     if before <= SMALL:
         return
-    kind = "result" if slot.where == "result" else f"argument {slot.part}"
-    what, ref = f"{place.use.call.name} {kind}", ref_of(original)
+    argument = str(slot.part) if slot.where == "argument" else ""
+    what, ref = Subject(slot.where, place.use.call.name, argument), ref_of(original)
     size = many(original.count("\n") + (not original.endswith("\n")), "line")
     text = f"[{what} folded: {by}; {size}; ref={ref}]"
     after = room.meter.count(text)

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 
 from yohaku.core.engine import Pass, PassContext
-from yohaku.core.folds import Fold, Slot, Stub, View, ref_of, said
+from yohaku.core.folds import Fold, Slot, Stub, Subject, View, ref_of, said
 from yohaku.core.model import Step, Text
 from yohaku.core.thoughts import over, spare
 from yohaku.passes.pieces import size_of
@@ -39,7 +39,7 @@ def _dropped(view: View, room: PassContext, step: Step) -> Iterator[Stub]:
     for index, thought in spare(step):
         slot, weight = Slot("thought", index), room.weigher.part(thought)
         if weight and slot not in view.dropped.get(step.key, ()):
-            yield Stub(step.key, slot, "", ref_of(said(thought)), "thought", WHY, weight, 0)
+            yield Stub(step.key, slot, "", ref_of(said(thought)), Subject("thought"), WHY, weight, 0)
 
 
 def _told(view: View, room: PassContext, step: Step) -> Iterator[Stub]:
@@ -53,4 +53,4 @@ def _told(view: View, room: PassContext, step: Step) -> Iterator[Stub]:
         text = f"[thought folded: {size_of(found[1])}; ref={ref}]\n{rest}"
         before, after = room.weigher.part(item), room.meter.count(text)
         if rest.strip() and after < before:
-            yield Stub(step.key, slot, text, ref, "thought", WHY, before, after)
+            yield Stub(step.key, slot, text, ref, Subject("thought"), WHY, before, after)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from yohaku.core.engine import PassContext
-from yohaku.core.folds import Slot, Stub, View, argument_text, arguments_of, media, ref_of, said
+from yohaku.core.folds import Slot, Stub, Subject, View, argument_text, arguments_of, media, ref_of, said
 from yohaku.core.model import Part, Step, Text, ToolUse
 
 SMALL = 48
@@ -25,8 +25,7 @@ class Piece:
     key: str
     slot: Slot
     original: str | bytes
-    what: str
-    """In the reader's words: "bash result", "write argument content", "prompt", "image"."""
+    what: Subject
     tool: str
     weight: int
     """Tokens as shown now."""
@@ -47,7 +46,7 @@ def pieces(view: View, room: PassContext, *where: str) -> Iterator[Piece]:
         if not where or "prompt" in where:
             for index, part in enumerate(turn.prompt):
                 slot = Slot("prompt", index)
-                what = "prompt" if isinstance(part, Text) else part.kind
+                what = Subject("prompt" if isinstance(part, Text) else part.kind)
                 yield from _piece(view, room, turn.key, slot, part, what, "", age, steps if age else 0)
         for step in turn.steps:
             steps -= 1
@@ -59,7 +58,7 @@ def _of_step(view: View, room: PassContext, step: Step, where: tuple[str, ...], 
     for index, item in enumerate(step.solid):
         if not isinstance(item, ToolUse):
             if not where or "item" in where:
-                what = "reply" if isinstance(item, Text) else item.kind
+                what = Subject("reply" if isinstance(item, Text) else item.kind)
                 yield from _piece(view, room, step.key, Slot("item", index), item, what, "", turn, age)
             continue
         name = item.call.name
@@ -68,11 +67,11 @@ def _of_step(view: View, room: PassContext, step: Step, where: tuple[str, ...], 
         if not where or "result" in where:
             for number, part in enumerate(item.result.parts):
                 slot = Slot("result", index, number)
-                yield from _piece(view, room, step.key, slot, part, f"{name} result", name, turn, age)
+                yield from _piece(view, room, step.key, slot, part, Subject("result", name), name, turn, age)
 
 
 def _piece(
-    view: View, room: PassContext, key: str, slot: Slot, part: Part, what: str, tool: str, turn: int, age: int
+    view: View, room: PassContext, key: str, slot: Slot, part: Part, what: Subject, tool: str, turn: int, age: int
 ) -> Iterator[Piece]:
     if not isinstance(part, Text) and not media(part):
         return
@@ -93,7 +92,7 @@ def _arguments(
         original = argument_text(use.call, name)
         weight = stub.after if stub else room.meter.count(original)
         if weight > SMALL:
-            yield Piece(key, slot, original, f"{use.call.name} argument {name}", use.call.name, weight, turn, age)
+            yield Piece(key, slot, original, Subject("argument", use.call.name, name), use.call.name, weight, turn, age)
 
 
 def fold_whole(piece: Piece, room: PassContext, why: str, rules: Sequence[str] = ()) -> Stub:

@@ -132,7 +132,7 @@ def _resting(path: Path) -> bool:
 def _prepare(db: sqlite3.Connection, where: str) -> None:
     version = db.execute("PRAGMA user_version").fetchone()[0]
     if version > VERSION:
-        raise StoreFailed(where, "a newer yohaku wrote it", "update yohaku, or choose another store")
+        raise StoreFailed(where, "a newer yohaku wrote it", "update yohaku, or choose another store", "newer_version")
     if version == 0:
         db.execute("PRAGMA auto_vacuum = INCREMENTAL")
         db.execute("PRAGMA journal_mode = WAL")
@@ -156,17 +156,17 @@ def _prepare(db: sqlite3.Connection, where: str) -> None:
 REMEDY = "choose another store, or check its folder and the disk"
 
 REASONS = {
-    sqlite3.SQLITE_FULL: ("the disk is full", "free some space"),
-    sqlite3.SQLITE_BUSY: ("another program holds it locked", "close that program"),
-    sqlite3.SQLITE_READONLY: ("it is read-only", "make it writable, or choose another store"),
-    sqlite3.SQLITE_CANTOPEN: ("it cannot be opened", REMEDY),
-    sqlite3.SQLITE_IOERR: ("reading or writing it failed", REMEDY),
-    sqlite3.SQLITE_CORRUPT: ("the file is damaged", "restore it from a backup, or choose another store"),
-    sqlite3.SQLITE_NOTADB: ("the file is not a store", "choose another file"),
+    sqlite3.SQLITE_FULL: ("disk_full", "the disk is full", "free some space"),
+    sqlite3.SQLITE_BUSY: ("locked", "another program holds it locked", "close that program"),
+    sqlite3.SQLITE_READONLY: ("read_only", "it is read-only", "make it writable, or choose another store"),
+    sqlite3.SQLITE_CANTOPEN: ("cannot_open", "it cannot be opened", REMEDY),
+    sqlite3.SQLITE_IOERR: ("io_error", "reading or writing it failed", REMEDY),
+    sqlite3.SQLITE_CORRUPT: ("damaged", "the file is damaged", "restore it from a backup, or choose another store"),
+    sqlite3.SQLITE_NOTADB: ("not_a_store", "the file is not a store", "choose another file"),
 }
 
 
 def _failed(where: str, why: sqlite3.Error) -> StoreFailed:
     code = getattr(why, "sqlite_errorcode", 0) & 0xFF
-    reason, remedy = REASONS.get(code, (str(why), REMEDY))
-    return StoreFailed(where, reason, remedy)
+    reason, text, remedy = REASONS.get(code, ("", str(why), REMEDY))
+    return StoreFailed(where, text, remedy, reason)

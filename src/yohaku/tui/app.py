@@ -36,7 +36,7 @@ from yohaku.agent.events import (
 from yohaku.agent.format import drawn
 from yohaku.agent.protocols import AgentStarter, Allowed, WorkingAgent
 from yohaku.agent.toolkit.tool import PermissionRequest
-from yohaku.messages.agent import say
+from yohaku.messages import say
 from yohaku.tui.completions import CompletionList
 from yohaku.tui.conversation import ConversationView
 from yohaku.tui.gauge_line import GaugeLine

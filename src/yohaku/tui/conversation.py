@@ -11,7 +11,7 @@ from textual.containers import VerticalScroll
 from textual.widget import Widget
 
 from yohaku.agent.events import ToolFinished, ToolOutput, ToolStarted
-from yohaku.messages.agent import say
+from yohaku.messages import say
 from yohaku.tui.entries import NoteEntry, PromptEntry, ThinkingEntry
 from yohaku.tui.tool_line import ToolLine
 

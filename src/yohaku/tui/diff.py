@@ -5,7 +5,7 @@ from __future__ import annotations
 from textual.content import Content
 
 from yohaku.agent.format import clean
-from yohaku.messages.agent import say
+from yohaku.messages import say
 
 STYLES = {"+": "$text-success", "-": "$text-error", "@": "$text-accent"}
 

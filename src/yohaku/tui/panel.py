@@ -12,7 +12,7 @@ from textual.widgets import Static
 
 from yohaku.agent.events import Gauge
 from yohaku.agent.format import MARKS, bar, clip, columns, counts, headline, left, padded, rows
-from yohaku.messages.agent import say
+from yohaku.messages import say
 
 LEVELS = ("calm", "warm", "hot", "full", "over")
 

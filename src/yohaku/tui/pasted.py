@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from yohaku.agent.toolkit.save_output import size
-from yohaku.messages.agent import say
+from yohaku.messages import say
 
 BIG = 50_000
 """Characters from which a text is laid out too slowly to be typed in."""

@@ -14,7 +14,7 @@ from textual.widgets import Button, Static
 from yohaku.agent.format import clean, clip
 from yohaku.agent.protocols import Allowed
 from yohaku.agent.toolkit.tool import PermissionRequest
-from yohaku.messages.agent import say
+from yohaku.messages import say
 from yohaku.tui.dialog import Dialog
 from yohaku.tui.diff import coloured
 

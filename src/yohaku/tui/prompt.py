@@ -15,7 +15,7 @@ from textual.keys import Keys
 from textual.message import Message
 from textual.widgets import TextArea
 
-from yohaku.messages.agent import say
+from yohaku.messages import say
 from yohaku.tui.input_history import InputHistory
 from yohaku.tui.pasted import BIG, PastedTexts
 

@@ -7,7 +7,7 @@ from textual.containers import Vertical
 from textual.widgets import Input, OptionList, Static
 
 from yohaku.agent.format import clean
-from yohaku.messages.agent import say
+from yohaku.messages import say
 from yohaku.tui.dialog import Dialog
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from textual.widgets import Static
 
 from yohaku.agent.format import clip
-from yohaku.messages.agent import say
+from yohaku.messages import say
 
 
 class QueuedPrompts(Static):

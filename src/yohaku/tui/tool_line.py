@@ -13,7 +13,7 @@ from textual.widgets import Static
 
 from yohaku.agent.events import ToolFinished, ToolStarted
 from yohaku.agent.format import clean, clip
-from yohaku.messages.agent import say
+from yohaku.messages import say
 from yohaku.tui.diff import changes, coloured
 
 TAIL = 5

@@ -15,13 +15,14 @@ from yohaku.agent.host.capacity import (
     ChosenWindow,
     MachineMemory,
     Preset,
+    explain_window,
     served,
     step,
     tier_of,
     trained_for,
     window_for,
+    window_warning,
 )
-from yohaku.messages.agent.host import reason, warning
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -102,14 +103,14 @@ def test_a_number_that_fits_is_taken_as_it_is() -> None:  # L12
 def test_a_number_that_does_not_fit_is_made_smaller_and_both_numbers_are_told() -> None:  # L12
     chosen = window_for(laptop(16), EIGHT, 8.0, n=32_768)
     assert chosen == ChosenWindow(24_576, "full", "shrunk", 28_335, 32_768)
-    assert "32,768 → 24,576" in warning(chosen, "en")
-    assert "32,768 → 24,576 に調整しました" in warning(chosen, "ja")
+    assert "32,768 → 24,576" in window_warning(chosen, "en")
+    assert "32,768 → 24,576 に調整しました" in window_warning(chosen, "ja")
 
 
 def test_force_keeps_the_number_and_says_what_may_come_of_it() -> None:  # L12
     chosen = window_for(laptop(16), EIGHT, 8.0, n=32_768, force=True)
     assert chosen == ChosenWindow(32_768, "full", "forced", 28_335)
-    assert "28,335" in warning(chosen, "en") and "28,335" in warning(chosen, "ja")
+    assert "28,335" in window_warning(chosen, "en") and "28,335" in window_warning(chosen, "ja")
 
 
 def test_no_more_is_taken_than_the_model_was_trained_for() -> None:
@@ -122,7 +123,7 @@ def test_no_more_is_taken_than_the_model_was_trained_for() -> None:
 def test_a_model_that_is_too_big_gets_the_least_window_and_a_warning_and_no_error() -> None:
     chosen = window_for(laptop(4), EIGHT, LLAMA)
     assert chosen == ChosenWindow(LEAST, "small", "least", 0, exact=True)
-    assert "smaller model" in warning(chosen, "en") and "もっと小さいモデル" in warning(chosen, "ja")
+    assert "smaller model" in window_warning(chosen, "en") and "もっと小さいモデル" in window_warning(chosen, "ja")
 
 
 def test_a_small_number_is_never_made_larger() -> None:
@@ -166,7 +167,7 @@ def test_a_tier_goes_with_the_prompt_that_the_window_wants() -> None:  # L7, L9
 def test_any_machine_gives_some_window_and_every_reason_can_be_said(ram: int, free: int, card: int, size: int) -> None:
     chosen = window_for(MachineMemory(ram, min(free, ram), card, card), size)
     assert LEAST <= chosen.window <= MOST and chosen.window in (step(chosen.window), MOST)
-    assert reason(chosen, "en") != reason(chosen, "ja")
+    assert explain_window(chosen, "en") != explain_window(chosen, "ja")
 
 
 @given(st.integers(0, 256), st.integers(0, 64), st.integers(1, 1 << 38), st.integers(1, 1 << 22))

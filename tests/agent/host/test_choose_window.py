@@ -6,12 +6,11 @@ from typing import Any
 import pytest
 
 from tests.agent.host.test_capacity import EIGHT, LLAMA
-from yohaku.agent.host.capacity import GIB, ChosenWindow, MachineMemory
+from yohaku.agent.host.capacity import GIB, ChosenWindow, MachineMemory, explain_window
 from yohaku.agent.host.choose_window import settable, window_at
 from yohaku.agent.host.local_servers import BILLIONS, BYTES
 from yohaku.client.endpoint import Endpoint
 from yohaku.config import settings as setting
-from yohaku.messages.agent.host import reason
 
 MEMORY = MachineMemory(16 * GIB, 12 * GIB)
 OLLAMA = Endpoint(
@@ -88,4 +87,4 @@ def test_what_was_learned_makes_it_smaller_and_never_larger() -> None:
     assert chosen(SERVED, learned=6_000) == ChosenWindow(6_000, "small", "learned", 6_000, exact=True)
     assert chosen(SERVED, learned=60_000).window == 8_192
     assert chosen(SERVED, learned=6_000, n=8_000, force=True).window == 8_000
-    assert reason(chosen(SERVED, learned=6_000), "ja").startswith("6,000 トークン")
+    assert explain_window(chosen(SERVED, learned=6_000), "ja").startswith("6,000 トークン")

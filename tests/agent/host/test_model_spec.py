@@ -1,14 +1,12 @@
 from __future__ import annotations
 
 import re
-import string
 from pathlib import Path
 
 import pytest
 
 from yohaku.agent.host.model_spec import DEFAULTS, PREFERRED, TITLES, ModelNotFound, ModelSpec, wish
 from yohaku.config import catalog
-from yohaku.messages.agent.host import WORDS
 
 
 @pytest.mark.parametrize(
@@ -51,12 +49,6 @@ def test_what_is_not_there_is_told_in_both_languages() -> None:
     missing = ModelNotFound("no_key", model="openai/gpt-5", keys="OPENAI_API_KEY")
     assert str(missing) == missing.said("en") != missing.said("ja")
     assert all("OPENAI_API_KEY" in missing.said(lang) for lang in ("en", "ja"))
-
-
-@pytest.mark.parametrize("name", sorted(WORDS))
-def test_a_sentence_has_the_same_facts_in_both_languages(name: str) -> None:
-    english, japanese = ({field for _, field, _, _ in string.Formatter().parse(text) if field} for text in WORDS[name])
-    assert japanese == english and WORDS[name][0] != WORDS[name][1]
 
 
 def test_the_page_about_models_shows_every_way_to_name_one() -> None:

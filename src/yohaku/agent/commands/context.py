@@ -14,7 +14,7 @@ from yohaku.agent.protocols import WorkingAgent
 from yohaku.analysis.rules import find_standing_rules
 from yohaku.core.model import History, Text, ToolUse
 from yohaku.core.weigh import Weigher
-from yohaku.messages.agent import say
+from yohaku.messages import say
 
 MOST = 8
 """Items that are listed."""

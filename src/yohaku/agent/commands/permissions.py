@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from yohaku.agent.toolkit.stored_permissions import StoredPermission, StoredPermissions
-from yohaku.messages.agent import say
+from yohaku.messages import say
 
 FORGET, ALL = "forget", "all"
 

@@ -20,8 +20,7 @@ from yohaku.agent.toolkit.stored_permissions import StoredPermissions
 from yohaku.config import settings as setting
 from yohaku.core.errors import YohakuError
 from yohaku.core.folds import Fold
-from yohaku.messages.agent import say
-from yohaku.messages.folds import folded as in_words
+from yohaku.messages import describe, say
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +144,7 @@ async def _why(desk: CommandContext, ref: str) -> CommandResult:
 
 
 def _row(fold: Fold, lang: str) -> str:
-    what, why = in_words(fold.what, fold.why, lang, getattr(fold, "detail", ""))
+    what, why = describe(fold.what, fold.why, lang, fold.detail)
     return say("why_row", lang, before=fold.before, after=fold.after, what=what, why=why, ref=fold.ref)
 
 

@@ -13,6 +13,7 @@ from typing import Literal, TypeAlias
 
 from yohaku.agent.host.kv_cache import MIB, cache_of, guide, whole
 from yohaku.analysis.window_profile import profile_for
+from yohaku.messages import say
 
 GIB = 1024 * MIB
 
@@ -63,6 +64,18 @@ class ChosenWindow:
     """The user's number, where it is not the window now."""
     exact: bool = False
     """Whether the model's own metadata told the weight of a token, and not the guide."""
+
+
+def explain_window(chosen: ChosenWindow, lang: str) -> str:
+    """Say in one sentence why the window is what it is."""
+    return say(f"host_window_{chosen.why}", lang, window=chosen.window, most=chosen.most, asked=chosen.asked or 0)
+
+
+def window_warning(chosen: ChosenWindow, lang: str) -> str:
+    """Return what the user must know of the window before work begins; empty where all is well."""
+    if chosen.why in ("shrunk", "beyond", "forced", "unknown"):
+        return explain_window(chosen, lang)
+    return say("host_too_tight", lang) if chosen.most < chosen.window else ""
 
 
 def tier_of(window: int) -> Tier:

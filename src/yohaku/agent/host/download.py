@@ -17,7 +17,7 @@ from typing import IO, TYPE_CHECKING
 
 from yohaku.agent.host.downloadable_models import HOME, DownloadableModel, ModelFile, partial, size_of
 from yohaku.core.errors import YohakuError
-from yohaku.messages.agent import say
+from yohaku.messages import say
 
 if TYPE_CHECKING:
     from aiohttp import ClientSession

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from yohaku.agent.host.capacity import MachineMemory, usable, window_for
-from yohaku.messages.agent import say
+from yohaku.messages import say
 
 HOME = "https://huggingface.co"
 

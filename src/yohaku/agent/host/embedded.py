@@ -20,7 +20,7 @@ from yohaku.agent.host.local_servers import BYTES, PATH
 from yohaku.client.endpoint import Endpoint
 from yohaku.config.settings import Settings
 from yohaku.core.errors import Unreadable, YohakuError
-from yohaku.messages.agent import say
+from yohaku.messages import say
 from yohaku.meters import gguf
 
 THREADS = 12

@@ -10,7 +10,7 @@ from typing import Literal
 
 from yohaku.config.catalog import Catalog
 from yohaku.core.errors import YohakuError
-from yohaku.messages.agent import say
+from yohaku.messages import say
 
 PREFERRED = ("openai", "anthropic", "gemini", "openrouter")
 """Whose key is taken first; the others follow as the catalogue has them."""

@@ -16,7 +16,7 @@ from yohaku.agent.toolkit.permission_patterns import keys
 from yohaku.agent.toolkit.secrets import holds_secrets, redact
 from yohaku.agent.toolkit.stored_permissions import StoredPermission, StoredPermissions
 from yohaku.agent.toolkit.tool import PermissionRequest, ToolContext
-from yohaku.messages.agent import say
+from yohaku.messages import say
 
 Mode: TypeAlias = Literal["ask", "yolo", "read-only"]
 Answer: TypeAlias = Literal["once", "always", "no"]

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from yohaku.agent.toolkit.secrets import redact
-from yohaku.messages.agent import say
+from yohaku.messages import say
 
 NAME = "allowed.json"
 MOST = 500

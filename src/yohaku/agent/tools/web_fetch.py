@@ -19,7 +19,7 @@ from yohaku.agent.toolkit.page_text import page_text
 from yohaku.agent.toolkit.save_output import keep, size
 from yohaku.agent.toolkit.secrets import redact
 from yohaku.agent.toolkit.tool import AgentTool, Arguments, PermissionRequest, ToolContext, ToolResult
-from yohaku.messages.agent import say
+from yohaku.messages import say
 
 LARGEST = 5 * 1024 * 1024
 CAP = 60 * 1024
