@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from yohaku.agent.call_titles import title_of
+from yohaku.agent.call_titles import call_title
 from yohaku.core.model import Call
 
 
@@ -18,9 +18,9 @@ from yohaku.core.model import Call
     ],
 )
 def test_a_call_is_named_as_its_tool_says_or_as_it_was_asked(name: str, arguments: str, title: str | None) -> None:
-    told = title_of(Call("1", name, arguments))
+    told = call_title(Call("1", name, arguments))
     assert told == title if title else told
 
 
 def test_a_title_is_bounded() -> None:
-    assert len(title_of(Call("1", "x", "y" * 10_000))) == 200
+    assert len(call_title(Call("1", "x", "y" * 10_000))) == 200

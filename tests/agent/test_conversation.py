@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 
 from tests import checkers
-from yohaku.agent.conversation import UNFINISHED, Conversation, closed, recorded
+from yohaku.agent.conversation import NO_RESULT, Conversation, close_pending, load_history
 from yohaku.agent.toolkit.tool import AgentTool, Arguments, ToolContext, ToolResult
 from yohaku.agent.tools import definitions
 from yohaku.core.history_builder import history_of
@@ -121,17 +121,17 @@ def test_calls_that_were_open_are_answered_by_the_truth() -> None:
     talk = Conversation("anthropic")
     talk.resume(history)
     (turn,) = talk.history.turns
-    assert turn.steps[0].uses[0].result.text == UNFINISHED
-    assert closed(talk.history) is not None and talk.history.pending is None
+    assert turn.steps[0].uses[0].result.text == NO_RESULT
+    assert close_pending(talk.history) is not None and talk.history.pending is None
 
 
 def test_a_recording_of_another_tool_is_gone_on_with(tmp_path: Path) -> None:
     path = tmp_path / "body.json"
     path.write_text(json.dumps({"messages": [{"role": "user", "content": "Hello."}]}))
-    assert recorded(path).turns == (Turn((Text("Hello."),)),)
+    assert load_history(path).turns == (Turn((Text("Hello."),)),)
     talk = Conversation("gemini", "m", "Be kind.")
-    talk.resume(recorded(path))
-    assert dialect_named("gemini").read(talk.body).history().turns == recorded(path).turns
+    talk.resume(load_history(path))
+    assert dialect_named("gemini").read(talk.body).history().turns == load_history(path).turns
 
 
 def _plain(items: object) -> list[object]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from tests.agent.scripted import HERE, READ, ScriptedClient, ended, play, says
 from yohaku.agent.agent import Agent
-from yohaku.agent.conversation import recorded
+from yohaku.agent.conversation import load_history
 from yohaku.agent.factory import choose_reserve, open_session, read_project_file
 from yohaku.agent.hooks import Hooks
 from yohaku.client.endpoint import Endpoint
@@ -30,7 +30,7 @@ def test_everything_is_kept_in_the_data_folder(tmp_path: Path) -> None:
     )
     asyncio.run(one.close())
     (transcript,) = (tmp_path / "data" / "transcripts").glob("*.jsonl")
-    assert recorded(transcript).turns == one.conversation.history.turns
+    assert load_history(transcript).turns == one.conversation.history.turns
     assert (tmp_path / "data" / "store.db").exists()
 
 

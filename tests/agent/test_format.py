@@ -6,87 +6,103 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from yohaku.agent.events import Gauge
-from yohaku.agent.format import abridged, bar, clip, columns, counts, drawn, headline, left, line, rows, short
+from yohaku.agent.format import (
+    abridge,
+    clip,
+    count_columns,
+    draw_bar,
+    draw_progress,
+    format_counts,
+    format_gauge,
+    format_headline,
+    format_tokens,
+    gauge_rows,
+    remaining_row,
+)
 from yohaku.core.budget import Budget
 
 DRAWN = Gauge(used=4218, window=9216, reserve=1024, system=2014, tools=1487, turns=717, last=205, messages=12)
 
 
 def test_the_head_of_the_panel_is_as_it_is_drawn() -> None:
-    assert headline(DRAWN, "en") == "4.2K / 8K (51%)"
-    assert headline(DRAWN, "en", whole=True) == "4,218 / 8,192 tokens (51%)"
-    assert headline(Gauge(used=4218, window=8192, exact=False), "ja", whole=True) == "~4,218 / 8,192 トークン (51%)"
+    assert format_headline(DRAWN, "en") == "4.2K / 8K (51%)"
+    assert format_headline(DRAWN, "en", whole=True) == "4,218 / 8,192 tokens (51%)"
+    assert (
+        format_headline(Gauge(used=4218, window=8192, exact=False), "ja", whole=True) == "~4,218 / 8,192 トークン (51%)"
+    )
 
 
 def test_the_rows_of_the_debug_panel_are_as_they_are_drawn_and_add_up() -> None:
-    drawn = rows(DRAWN, "en")
-    assert [tuple(row) for row in drawn] == [
+    draw_progress = gauge_rows(DRAWN, "en")
+    assert [tuple(row) for row in draw_progress] == [
         ("system", 2014, 25),
         ("tools def", 1487, 18),
         ("history", 512, 6),
         ("last out", 205, 3),
     ]
-    assert sum(row.tokens for row in drawn) == DRAWN.used
-    assert tuple(left(DRAWN, "en")) == ("remaining", 3974, 49)
-    assert counts(DRAWN, "en") == ("msgs: 12  compact: 0", "truncated: 0  warnings: 0")
+    assert sum(row.tokens for row in draw_progress) == DRAWN.used
+    assert tuple(remaining_row(DRAWN, "en")) == ("remaining", 3974, 49)
+    assert format_counts(DRAWN, "en") == ("msgs: 12  compact: 0", "truncated: 0  warnings: 0")
 
 
 @given(*(st.integers(0, 10**6) for _ in range(5)))
 def test_the_rows_add_up_whatever_the_provider_reports(
     used: int, system: int, tools: int, turns: int, last: int
 ) -> None:
-    drawn = rows(Gauge(used, 8192, system, tools, turns, last), "en")
+    draw_progress = gauge_rows(Gauge(used, 8192, system, tools, turns, last), "en")
     if used >= system + tools + last or turns >= last:
-        assert sum(row.tokens for row in drawn) == used
-        assert min(row.tokens for row in drawn) >= 0
+        assert sum(row.tokens for row in draw_progress) == used
+        assert min(row.tokens for row in draw_progress) >= 0
 
 
 def test_percent_and_level_are_shares_of_the_limit_as_in_the_core() -> None:
     gauge = Gauge(used=7300, window=8192, reserve=1024)
     assert (gauge.limit, gauge.level) == (7168, "over") == (7168, Budget(8192, 1024).level(7300))
-    assert headline(gauge, "en") == "7.3K / 7K (102%)"
+    assert format_headline(gauge, "en") == "7.3K / 7K (102%)"
     assert Gauge(used=4400, window=8192, reserve=1024).level == "warm"
-    assert tuple(left(gauge, "en")) == ("remaining", 0, 0)
+    assert tuple(remaining_row(gauge, "en")) == ("remaining", 0, 0)
 
 
 def test_numbers_are_as_people_say_them() -> None:
-    said = [short(n) for n in (0, 999, 1000, 4218, 8192, 32_768, 131_072, 200_000, 999_960, 1_000_000, 1_048_576)]
+    said = [
+        format_tokens(n) for n in (0, 999, 1000, 4218, 8192, 32_768, 131_072, 200_000, 999_960, 1_000_000, 1_048_576)
+    ]
     assert said == ["0", "999", "1K", "4.2K", "8K", "32K", "128K", "200K", "1M", "1M", "1M"]
 
 
 def test_a_bar_is_full_only_when_the_window_is() -> None:
-    assert [bar(share, 5) for share in (0, 0.001, 0.5, 0.999, 1, 1.7)] == [
+    assert [draw_bar(share, 5) for share in (0, 0.001, 0.5, 0.999, 1, 1.7)] == [
         "░░░░░", "█░░░░", "███░░", "████░", "█████", "█████",
     ]  # fmt: skip
 
 
 def test_a_download_says_how_far_it_is_and_a_start_only_what_it_is() -> None:
-    assert drawn("qwen", 512 * 2**20, 1024 * 2**20) == "qwen  ██████████░░░░░░░░░░ 512 / 1,024 MB (50%)"
-    assert drawn("Loading qwen …", 0, 1) == "Loading qwen …"
+    assert draw_progress("qwen", 512 * 2**20, 1024 * 2**20) == "qwen  ██████████░░░░░░░░░░ 512 / 1,024 MB (50%)"
+    assert draw_progress("Loading qwen …", 0, 1) == "Loading qwen …"
 
 
 def test_one_line_says_the_level_without_colours_and_what_comes_next() -> None:
     gauge = Gauge(used=7000, window=8192, coming="old outputs fold at 7,168 tokens")
-    assert line(gauge, "en", 60) == "7K / 8K (85%) !! ████████████░░  old outputs fold at 7,168 …"
+    assert format_gauge(gauge, "en", 60) == "7K / 8K (85%) !! ████████████░░  old outputs fold at 7,168 …"
 
 
 @given(st.text(), st.integers(1, 60))
 def test_what_is_clipped_fits(text: str, width: int) -> None:
-    assert columns(clip(text, width)) <= width
+    assert count_columns(clip(text, width)) <= width
 
 
 @given(st.integers(0, 10**7), st.integers(1, 10**7), st.text(), st.integers(20, 200))
 def test_a_line_fits_its_columns(used: int, window: int, coming: str, width: int) -> None:
-    assert columns(line(Gauge(used=used, window=window, coming=coming), "ja", width)) <= max(width, 24)
+    assert count_columns(format_gauge(Gauge(used=used, window=window, coming=coming), "ja", width)) <= max(width, 24)
 
 
 def test_of_a_long_text_both_ends_are_shown_and_how_long_it_is() -> None:
-    assert abridged("x" * 20_000, "en") == "x" * 20_000
+    assert abridge("x" * 20_000, "en") == "x" * 20_000
     text = "".join(f"line {number}\n" for number in range(1_000_000))
-    shown = abridged(text, "en")
+    shown = abridge(text, "en")
     assert len(shown) < 4_000 and shown.startswith("line 0\nline 1\n") and shown.endswith("\nline 999999\n")
     assert "\n… 11.3 MB, 1,000,001 lines in all; /export writes all of it …\n" in shown
-    assert len(abridged("余" * 10**6, "ja")) < 4_000
+    assert len(abridge("余" * 10**6, "ja")) < 4_000
 
 
 def test_a_huge_text_is_clipped_by_its_beginning() -> None:

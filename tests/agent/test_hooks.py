@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.agent.scripted import agent, play, says
-from yohaku.agent.hooks import MOST, Hooks
+from yohaku.agent.hooks import MAX_OUTPUT_CHARS, Hooks
 from yohaku.core.engine import FoldStarting
 from yohaku.session.session import Session
 from yohaku.testing import ByteMeter
@@ -57,7 +57,7 @@ def test_what_it_leaves_running_is_not_waited_for(tmp_path: Path) -> None:
 
 def test_of_much_that_it_prints_the_beginning_is_taken(tmp_path: Path) -> None:
     words = said(Hooks(python(tmp_path, "print('あ' * 20_000_000)"), root=tmp_path))
-    assert words == "あ" * MOST
+    assert words == "あ" * MAX_OUTPUT_CHARS
 
 
 def test_without_a_hook_nothing_is_run() -> None:

@@ -17,7 +17,7 @@ from yohaku.agent.events import (
     TurnEnded,
     UserNotice,
 )
-from yohaku.agent.json_events import line
+from yohaku.agent.json_events import to_json
 
 FIELDS: list[tuple[Event, str, str]] = [
     (TextDelta("x"), "said", "type text"),
@@ -38,15 +38,15 @@ FIELDS: list[tuple[Event, str, str]] = [
 
 @pytest.mark.parametrize(("event", "kind", "names"), FIELDS, ids=lambda value: type(value).__name__)
 def test_every_event_has_its_fields(event: Event, kind: str, names: str) -> None:
-    told = json.loads(line(event))
+    told = json.loads(to_json(event))
     assert list(told) == names.split()
     assert told["type"] == kind
 
 
 def test_a_folding_has_the_fields_of_a_report() -> None:
-    told = json.loads(line(ConversationFolded(folded(), manual=True)))
+    told = json.loads(to_json(ConversationFolded(folded(), manual=True)))
     assert (told["type"], told["manual"], told["before"], told["verdict"]) == ("folded", True, 16_896, "folded")
 
 
 def test_every_letter_passes_any_pipe() -> None:
-    assert line(TextDelta("日本\n\x1b")).isascii() and "\n" not in line(TextDelta("日本\n\x1b"))
+    assert to_json(TextDelta("日本\n\x1b")).isascii() and "\n" not in to_json(TextDelta("日本\n\x1b"))

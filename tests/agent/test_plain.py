@@ -22,7 +22,7 @@ from yohaku.agent.events import (
     TurnEnded,
     UserNotice,
 )
-from yohaku.agent.plain import CODES, PlainInterface, once, talk
+from yohaku.agent.plain import EXIT_CODES, PlainInterface, run_interactive, run_once
 from yohaku.agent.protocols import Surface
 from yohaku.agent.toolkit.tool import PermissionRequest
 from yohaku.dialects.dialect import Usage
@@ -62,7 +62,7 @@ def written(stream: object) -> str:
 
 def test_the_models_words_go_to_the_pipe_and_everything_else_beside_it(tmp_path: Path) -> None:
     surface = plain(tmp_path, WORK)
-    assert asyncio.run(once(surface.begin, "list", plain=surface)) == 0
+    assert asyncio.run(run_once(surface.begin, "list", plain=surface)) == 0
     assert written(surface.out) == "I look. \nTwo **files**.\n"
     assert written(surface.err) == (
         "• Run ls\n  --- a\n  +++ a\n  @@ -1 +1 @@\n  -x\n  +y\n✗ no such file\na sentence\n"
@@ -72,7 +72,7 @@ def test_the_models_words_go_to_the_pipe_and_everything_else_beside_it(tmp_path:
 
 def test_json_is_one_object_a_line_and_every_event_has_a_type(tmp_path: Path) -> None:
     surface = plain(tmp_path, [*WORK[:-1], ConversationFolded(folded()), CALM, WORK[-1]], json=True)
-    assert asyncio.run(once(surface.begin, "list", plain=surface)) == 0
+    assert asyncio.run(run_once(surface.begin, "list", plain=surface)) == 0
     rows = [json.loads(line) for line in written(surface.out).splitlines()]
     types = "thought said calling output called called called told said replied folded gauge ended"
     assert [row["type"] for row in rows] == types.split()
@@ -83,15 +83,15 @@ def test_json_is_one_object_a_line_and_every_event_has_a_type(tmp_path: Path) ->
     assert written(surface.err) == ""
 
 
-@pytest.mark.parametrize(("why", "code"), CODES.items())
+@pytest.mark.parametrize(("why", "code"), EXIT_CODES.items())
 def test_how_it_ended_is_the_exit_code(tmp_path: Path, why: str, code: int) -> None:
     surface = plain(tmp_path, [TurnEnded(why)])  # type: ignore[arg-type]
-    assert asyncio.run(once(surface.begin, "x", plain=surface)) == code
+    assert asyncio.run(run_once(surface.begin, "x", plain=surface)) == code
 
 
 def test_no_model_is_exit_4(tmp_path: Path) -> None:
     surface = PlainInterface(begins(tmp_path, None), io.StringIO(), io.StringIO())
-    assert asyncio.run(once(surface.begin, "x", plain=surface)) == 4
+    assert asyncio.run(run_once(surface.begin, "x", plain=surface)) == 4
 
 
 def test_in_a_script_nothing_is_allowed_and_it_is_said_how_it_could_be(tmp_path: Path) -> None:
@@ -122,7 +122,7 @@ def test_lines_are_worked_on_until_the_end_of_input(tmp_path: Path) -> None:
     surface = plain(
         tmp_path, [TextDelta("one"), TurnEnded("done")], typed=["first", "", "/window", "/nonsense", "second"]
     )
-    assert asyncio.run(talk(surface.begin, plain=surface)) == 0
+    assert asyncio.run(run_interactive(surface.begin, plain=surface)) == 0
     assert isinstance(surface.agent, FakeAgent)
     assert surface.agent.prompts == ["first", "second"] and surface.agent.closed
     assert "The window is 8,192 tokens." in written(surface.err) and "/nonsense is no command" in written(surface.err)
@@ -139,7 +139,7 @@ def test_quit_ends_the_lines_and_what_was_queued_is_worked_on(tmp_path: Path) ->
     given = iter(["first", "/quit", "never"])
     read: Callable[[str], str] = lambda prompt: next(given)  # noqa: E731
     surface = PlainInterface(begins(tmp_path, agent), io.StringIO(), io.StringIO(), typed=read)
-    assert asyncio.run(talk(surface.begin, plain=surface)) == 0
+    assert asyncio.run(run_interactive(surface.begin, plain=surface)) == 0
     assert agent.prompts == ["first", "more"] and next(given) == "never"
 
 

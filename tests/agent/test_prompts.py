@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from yohaku import meters
-from yohaku.agent.prompts import SHARE, TEXTS, prompt_for
+from yohaku.agent.prompts import MAX_INSTRUCTION_SHARE, TEXTS, prompt_for
 from yohaku.agent.tools import FULL, SMALL, tool_named
 
 COUNT = meters.for_model("gpt-4o").count
@@ -67,7 +67,7 @@ def test_long_ones_are_cut_to_a_share_of_the_window_and_said_to_be(tmp_path: Pat
     (tmp_path / "AGENTS.md").write_text(text, "utf-8")
     prompt = prompt_for("small", tmp_path, 8_192, COUNT)
     assert prompt.cut == "AGENTS.md"
-    assert COUNT(prompt.text) <= COUNT(TEXTS["small"]) + 8_192 * SHARE + 100
+    assert COUNT(prompt.text) <= COUNT(TEXTS["small"]) + 8_192 * MAX_INSTRUCTION_SHARE + 100
     assert "[AGENTS.md goes on: read it for the rest]" in prompt.text
 
 

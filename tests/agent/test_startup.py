@@ -14,7 +14,7 @@ from yohaku.agent.agent import Agent
 from yohaku.agent.events import TurnEnded, UserNotice
 from yohaku.agent.plain import PlainInterface
 from yohaku.agent.protocols import Allowed, Surface, WorkingAgent
-from yohaku.agent.startup import Starter, said
+from yohaku.agent.startup import Starter, explain_error
 from yohaku.agent.toolkit.tool import PermissionRequest
 from yohaku.config.settings import Settings, read
 from yohaku.core.errors import Unreadable
@@ -144,7 +144,7 @@ def test_where_nothing_is_found_the_ways_forward_are_told_and_a_download_is_aske
 
 
 def test_an_error_of_the_core_is_told_in_the_users_language() -> None:
-    assert said(Unreadable("this is empty"), "ja") == "読み込めません: this is empty"
+    assert explain_error(Unreadable("this is empty"), "ja") == "読み込めません: this is empty"
 
 
 def test_always_is_kept_for_who_is_there_and_counts_for_nobody_in_a_script(tmp_path: Path) -> None:

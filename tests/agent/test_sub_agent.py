@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tests.agent.scripted import READ, agent, calls, ended, gives, play, says, sent, tool
-from yohaku.agent.conversation import recorded
+from yohaku.agent.conversation import load_history
 from yohaku.agent.events import Event, TextDelta, ToolOutput, ToolStarted, TurnEnded
 from yohaku.agent.sub_agent import choose_tools
 from yohaku.agent.toolkit.tool import Arguments, ToolContext, ToolResult
@@ -81,7 +81,7 @@ def test_its_transcript_is_kept_beside_its_parents(tmp_path: Path) -> None:  # P
     one = agent(tmp_path, *lines, tools=TOOLS, settings=Settings(data=tmp_path / "data"))
     play(one, "Which port?")
     (kept,) = (tmp_path / "data" / "transcripts").glob("*.jsonl")
-    (turn,) = recorded(kept).turns
+    (turn,) = load_history(kept).turns
     assert "Find out about the port." in str(turn.prompt) and turn.steps[0].items == (Text("The port is 8080."),)
 
 

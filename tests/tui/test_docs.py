@@ -14,7 +14,7 @@ import pytest
 from yohaku.agent import json_events
 from yohaku.agent.commands.slash_commands import COMMANDS
 from yohaku.agent.events import Event
-from yohaku.agent.plain import CODES
+from yohaku.agent.plain import EXIT_CODES
 from yohaku.cli import parser
 from yohaku.config.settings import KEYS
 
@@ -37,8 +37,8 @@ def test_every_command_is_told_as_it_is_written() -> None:
 def test_every_setting_exit_code_and_event_is_told() -> None:
     told = set(re.findall(r"`(\w+)`", PAGE.partition("## Settings")[2]))
     assert set(KEYS) - told == set()
-    assert {int(code) for code in re.findall(r"^\| (\d+) \|", PAGE, re.MULTILINE)} == {*CODES.values(), 2}
-    events = set(re.findall(r'"type": "(\w+)"', inspect.getsource(json_events.fields)))
+    assert {int(code) for code in re.findall(r"^\| (\d+) \|", PAGE, re.MULTILINE)} == {*EXIT_CODES.values(), 2}
+    events = set(re.findall(r'"type": "(\w+)"', inspect.getsource(json_events.to_fields)))
     assert len(events) == len(Event.__args__)  # type: ignore[attr-defined]
     assert {name for name in events if f"`{name}`" not in PAGE} == set()
 

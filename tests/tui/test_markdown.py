@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yohaku.agent.format import columns
+from yohaku.agent.format import count_columns
 from yohaku.tui.markdown import drawn, parted
 
 PAGE = """# Title
@@ -38,7 +38,7 @@ def test_a_page_is_drawn_with_its_parts_at_the_left_and_code_in_colours() -> Non
 
 @pytest.mark.parametrize("width", [20, 40, 200])
 def test_no_line_is_wider_than_it_may_be(width: int) -> None:
-    assert max(columns(line) for line in drawn(PAGE + "x" * 500, width).plain.split("\n")) <= width
+    assert max(count_columns(line) for line in drawn(PAGE + "x" * 500, width).plain.split("\n")) <= width
 
 
 def test_markup_is_only_letters() -> None:

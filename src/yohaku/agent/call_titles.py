@@ -9,7 +9,7 @@ from yohaku.core.model import Call
 MOST = 200
 
 
-def title_of(call: Call) -> str:
+def call_title(call: Call) -> str:
     """As the tool itself says it, where it is one of ours; else its name and what it was asked."""
     from yohaku.agent.tools import tools_for
 

@@ -9,11 +9,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from yohaku.agent.conversation import Conversation, recorded
+from yohaku.agent.conversation import Conversation, load_history
 from yohaku.agent.equipment import Equipment, choose_equipment
 from yohaku.agent.event_queue import EventQueue
 from yohaku.agent.events import ConversationFolded, Gauge, UserNotice
-from yohaku.agent.gauge import first_rung, gauge
+from yohaku.agent.gauge import fold_threshold, make_gauge
 from yohaku.agent.hooks import Hooks
 from yohaku.agent.toolkit.tool import AgentTool
 from yohaku.analysis.window_profile import profile_for
@@ -85,7 +85,7 @@ class Context:
 
     def resume(self, path: Path | str) -> History:
         """Go on from a transcript of ours, or from the session of another tool."""
-        history = recorded(path)
+        history = load_history(path)
         self.conversation.resume(history)
         self._weigh()
         return history
@@ -96,7 +96,7 @@ class Context:
 
     @property
     def gauge(self) -> Gauge:
-        return gauge(
+        return make_gauge(
             self.session,
             self.ledger,
             self.meter,
@@ -110,7 +110,7 @@ class Context:
     @property
     def will_fold(self) -> bool:
         """Whether the next fitting folds something."""
-        return self.gauge.used >= first_rung(self.session.recipe, self.budget)
+        return self.gauge.used >= fold_threshold(self.session.recipe, self.budget)
 
     async def fit(self, *, fold: bool = False, words: str = "") -> ConversationFolded | None:
         """Fold what does not fit, or with `fold` all that can be; `words`: what the user wants kept."""

@@ -16,7 +16,7 @@ from yohaku.dialects import dialect_named
 from yohaku.dialects.dialect import Dialect, Json
 from yohaku.dialects.load import Request, load
 
-UNFINISHED = "[no result: the session ended here]"
+NO_RESULT = "[no result: the session ended here]"
 """What a call is answered with that was open when a recording broke off."""
 
 
@@ -78,7 +78,7 @@ class Conversation:
 
     def resume(self, history: History) -> None:
         """Goes on from the turns of another history; what was open in it is closed, and said to be."""
-        self._begin(closed(history).turns)
+        self._begin(close_pending(history).turns)
 
     def _of(self, dialect: str, model: str, system: str, tools: Iterable[Json]) -> None:
         self.dialect: Dialect = dialect_named(dialect)
@@ -98,17 +98,17 @@ class Conversation:
         return entries
 
 
-def closed(history: History) -> History:
+def close_pending(history: History) -> History:
     """The history without an open reply: its calls are answered by the plain truth."""
     if history.pending is None:
         return history
-    results = {call.id: Result((Text(UNFINISHED),), error=True) for call in history.pending.calls}
+    results = {call.id: Result((Text(NO_RESULT),), error=True) for call in history.pending.calls}
     step = history.pending.settle(results)
     *turns, last = history.turns or (Turn((Text("."),)),)
     return replace(history, turns=(*turns, replace(last, steps=(*last.steps, step))), pending=None)
 
 
-def recorded(path: str | Path) -> History:
+def load_history(path: str | Path) -> History:
     """What any recording, transcript or request body says."""
     loaded = load(Path(path).read_bytes(), str(path))
     if isinstance(loaded, Request):

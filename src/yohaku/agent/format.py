@@ -17,9 +17,9 @@ MARKS = {"calm": "", "warm": "!", "hot": "!!", "full": "!!!", "over": "!!!"}
 """What stands for the colour where there is none."""
 
 
-LOOKED_AT = 10_000
+MAX_CLIP_CHARS = 10_000
 """Characters of a text that may stand in one line."""
-LONG, HEAD, TAIL = 20_000, 800, 400
+MAX_SHOWN_CHARS, HEAD_CHARS, TAIL_CHARS = 20_000, 800, 400
 """Characters of a text that is shown whole, and of both ends of a longer one."""
 
 
@@ -29,7 +29,7 @@ class GaugeRow(NamedTuple):
     percent: int
 
 
-def short(tokens: int) -> str:
+def format_tokens(tokens: int) -> str:
     """4.2K, 8K, 1M: a multiple of 1,024 as people call a window, everything else by thousands."""
     if tokens < 1000:
         return str(tokens)
@@ -43,7 +43,7 @@ def short(tokens: int) -> str:
     return str(tokens)
 
 
-def bar(share: float, width: int) -> str:
+def draw_bar(share: float, width: int) -> str:
     """Full only when it is full, and empty only when nothing is used."""
     filled = min(width, max(0, int(share * width + 0.5)))
     if 0 < share < 1 and width > 1:
@@ -51,28 +51,28 @@ def bar(share: float, width: int) -> str:
     return "█" * filled + "░" * (width - filled)
 
 
-def drawn(what: str, done: int, total: int) -> str:
+def draw_progress(what: str, done: int, total: int) -> str:
     """How far a download is; for what has no size to speak of, only what it is."""
     if total < 2**20:
         return what
     share = done / total if total else 0.0
-    return f"{what}  {bar(share, 20)} {done / 2**20:,.0f} / {total / 2**20:,.0f} MB ({100 * share:.0f}%)"
+    return f"{what}  {draw_bar(share, 20)} {done / 2**20:,.0f} / {total / 2**20:,.0f} MB ({100 * share:.0f}%)"
 
 
 def percent(part: int, whole: int) -> int:
     return round(100 * part / whole) if whole else 0
 
 
-def headline(gauge: Gauge, lang: str, *, whole: bool = False) -> str:
+def format_headline(gauge: Gauge, lang: str, *, whole: bool = False) -> str:
     """Return `4.2K / 7K (59%)`, tokens used and the limit, or every digit; `~` marks an estimate."""
     share = f"({percent(gauge.used, gauge.limit)}%)"
     about = "" if gauge.exact else "~"
     if whole:
         return f"{about}{gauge.used:,} / {gauge.limit:,} {say('panel_tokens', lang)} {share}"
-    return f"{about}{short(gauge.used)} / {short(gauge.limit)} {share}"
+    return f"{about}{format_tokens(gauge.used)} / {format_tokens(gauge.limit)} {share}"
 
 
-def rows(gauge: Gauge, lang: str) -> tuple[GaugeRow, ...]:
+def gauge_rows(gauge: Gauge, lang: str) -> tuple[GaugeRow, ...]:
     """Where the tokens are; the history is what is left of the used ones, frames and all.
 
     What the provider reports may be less than what we weigh: the parts are then shares of that.
@@ -86,27 +86,27 @@ def rows(gauge: Gauge, lang: str) -> tuple[GaugeRow, ...]:
     return tuple(GaugeRow(say(f"panel_{name}", lang), each, percent(each, gauge.limit)) for name, each in parts.items())
 
 
-def left(gauge: Gauge, lang: str) -> GaugeRow:
+def remaining_row(gauge: Gauge, lang: str) -> GaugeRow:
     tokens = max(0, gauge.limit - gauge.used)
     return GaugeRow(say("panel_left", lang), tokens, percent(tokens, gauge.limit))
 
 
-def counts(gauge: Gauge, lang: str) -> tuple[str, str]:
+def format_counts(gauge: Gauge, lang: str) -> tuple[str, str]:
     """The two last lines of the debug panel."""
-    told = {name: f"{say(f'panel_{name}', lang)}: {getattr(gauge, name):,}" for name in COUNTED}
+    told = {name: f"{say(f'panel_{name}', lang)}: {getattr(gauge, name):,}" for name in COUNT_NAMES}
     return f"{told['messages']}  {told['foldings']}", f"{told['cuts']}  {told['warnings']}"
 
 
-COUNTED = ("messages", "foldings", "cuts", "warnings")
+COUNT_NAMES = ("messages", "foldings", "cuts", "warnings")
 
 
-def line(gauge: Gauge, lang: str, width: int = 80) -> str:
+def format_gauge(gauge: Gauge, lang: str, width: int = 80) -> str:
     """Everything in one line of at most `width` columns: for a narrow terminal and for lines of text."""
-    head = " ".join(filter(None, (headline(gauge, lang), MARKS[gauge.level])))
-    room = width - columns(head) - 1
-    drawn = bar(gauge.share, min(18, max(4, room // 3))) if room >= 6 else ""
-    told = " ".join(filter(None, (head, drawn)))
-    room = width - columns(told) - 2
+    head = " ".join(filter(None, (format_headline(gauge, lang), MARKS[gauge.level])))
+    room = width - count_columns(head) - 1
+    draw_progress = draw_bar(gauge.share, min(18, max(4, room // 3))) if room >= 6 else ""
+    told = " ".join(filter(None, (head, draw_progress)))
+    room = width - count_columns(told) - 2
     return f"{told}  {clip(gauge.coming, room)}" if gauge.coming and room >= 12 else clip(told, width)
 
 
@@ -116,7 +116,7 @@ CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2
 """What moves the cursor or turns the direction of writing: nothing a model or a tool may do to the terminal."""
 
 
-def clean(text: str) -> str:
+def strip_controls(text: str) -> str:
     """A text from outside as it may be shown: letters, spaces and new lines."""
     if "\x1b" in text:
         text = ESCAPES.sub("", text)
@@ -125,27 +125,27 @@ def clean(text: str) -> str:
     return CONTROLS.sub("", text)
 
 
-def abridged(text: str, lang: str) -> str:
+def abridge(text: str, lang: str) -> str:
     """What the user said, as it stands in the conversation on the screen: of a long text both ends."""
-    if len(text) <= LONG:
+    if len(text) <= MAX_SHOWN_CHARS:
         return text
-    first, last = text[:HEAD], text[-TAIL:]
+    first, last = text[:HEAD_CHARS], text[-TAIL_CHARS:]
     first = first[: first.rindex("\n")] if "\n" in first else first
     last = last[last.index("\n") + 1 :] if "\n" in last[:-1] else last
     facts = {"size": size(len(text.encode("utf-8", "surrogatepass"))), "lines": text.count("\n") + 1}
     return f"{first}\n{say('screen_abridged', lang, **facts)}\n{last}"
 
 
-def columns(text: str) -> int:
+def count_columns(text: str) -> int:
     """How many columns a terminal gives a text: two to a wide letter."""
     return sum(_columns(letter) for letter in text)
 
 
 def clip(text: str, width: int) -> str:
     """The text in at most `width` columns, on one line; of a long one only the beginning is looked at."""
-    more = len(text) > LOOKED_AT
-    text = " ".join(clean(text[:LOOKED_AT]).split())
-    if columns(text) <= width and not more:
+    more = len(text) > MAX_CLIP_CHARS
+    text = " ".join(strip_controls(text[:MAX_CLIP_CHARS]).split())
+    if count_columns(text) <= width and not more:
         return text
     kept, room = [], width - 1
     for letter in text:
@@ -156,8 +156,8 @@ def clip(text: str, width: int) -> str:
     return "".join(kept) + "…" if width > 0 else ""
 
 
-def padded(text: str, width: int) -> str:
-    return text + " " * max(0, width - columns(text))
+def pad(text: str, width: int) -> str:
+    return text + " " * max(0, width - count_columns(text))
 
 
 def _columns(letter: str) -> int:

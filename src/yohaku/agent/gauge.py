@@ -46,12 +46,12 @@ def _from_metadata(endpoint: Endpoint) -> Meter:
     return CachedMeter(tokenizer_json.TokenizerFileMeter(Path(endpoint.model).name, encode, family.frame, family.rule))
 
 
-def first_rung(recipe: Recipe, budget: Budget) -> int:
+def fold_threshold(recipe: Recipe, budget: Budget) -> int:
     """The weight at which it begins to fold."""
     return min((budget.at(rung.level) for rung in recipe.rungs if not rung.quiet), default=budget.limit)
 
 
-def gauge(
+def make_gauge(
     session: Session,
     ledger: Ledger,
     meter: Meter,
@@ -65,7 +65,7 @@ def gauge(
     """`ledger` is of what was sent last; `added` weighs what came after it."""
     budget, scale = session.budget, session.scale
     used = scale.total(ledger.total + added)
-    at = first_rung(session.recipe, budget)
+    at = fold_threshold(session.recipe, budget)
     if used > budget.limit:  # what tools gave is shown as it is: the true number, and that it is never sent so
         coming = say("loop_over", lang, over=used - budget.limit)
     elif used >= at:

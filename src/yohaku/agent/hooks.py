@@ -20,10 +20,10 @@ from typing import IO
 from yohaku.core.engine import FoldStarting
 from yohaku.core.receipt import Receipt
 
-SECONDS = 30.0
-MOST = 8_000
+HOOK_TIMEOUT = 30.0
+MAX_OUTPUT_CHARS = 8_000
 """Characters of what a hook may add."""
-NO = 2
+REFUSED = 2
 """The exit code by which a hook refuses a folding."""
 
 
@@ -33,7 +33,7 @@ class Hooks:
     """A shell command; what it prints is added to what the folding is to keep."""
     after: str = ""
     root: Path = Path()
-    seconds: float = SECONDS
+    seconds: float = HOOK_TIMEOUT
     tell: Callable[[str], None] | None = None
     """Told why a hook was passed over."""
 
@@ -43,7 +43,7 @@ class Hooks:
             return None
         said = {"event": "before_folding", "trigger": "manual" if about.manual else "auto"}
         code, out = await self._run(self.before, {**said, "tokens": about.weight, "limit": about.limit})
-        return False if code == NO else out if code == 0 else None
+        return False if code == REFUSED else out if code == 0 else None
 
     async def folded(self, receipt: Receipt, manual: bool = False) -> None:
         if self.after:
@@ -67,9 +67,9 @@ class Hooks:
                 return self._failed(command, f"no end after {self.seconds:g} s")
             finally:
                 await _end(process)
-            if code not in (0, NO):
+            if code not in (0, REFUSED):
                 return self._failed(command, _beginning(err, 200) or f"exit {code}", code)
-            return code, _beginning(out, MOST)
+            return code, _beginning(out, MAX_OUTPUT_CHARS)
 
     def _failed(self, command: str, why: str, code: int = 1) -> tuple[int, str]:
         if self.tell:

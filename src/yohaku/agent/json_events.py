@@ -22,18 +22,18 @@ from yohaku.agent.events import (
     UserNotice,
 )
 
-GAUGE = (
+GAUGE_FIELDS = (
     "used", "window", "system", "tools", "turns", "last", "reserve", "limit", "exact", "messages", "foldings", "cuts",
     "warnings", "coming", "level",
 )  # fmt: skip
 
 
-def line(event: Event) -> str:
+def to_json(event: Event) -> str:
     """ASCII, so that any pipe takes it."""
-    return json.dumps(fields(event))
+    return json.dumps(to_fields(event))
 
 
-def fields(event: Event) -> dict[str, Any]:
+def to_fields(event: Event) -> dict[str, Any]:
     match event:
         case TextDelta(text):
             return {"type": "said", "text": text}
@@ -49,7 +49,7 @@ def fields(event: Event) -> dict[str, Any]:
         case ConversationFolded(receipt, manual):
             return {"type": "folded", "manual": manual, **receipt.report()}
         case Gauge():
-            return {"type": "gauge", **{name: getattr(event, name) for name in GAUGE}}
+            return {"type": "gauge", **{name: getattr(event, name) for name in GAUGE_FIELDS}}
         case UserNotice(text, kind):
             return {"type": "told", "kind": kind, "text": text}
         case ReplyFinished(usage, stop):

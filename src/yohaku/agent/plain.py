@@ -26,14 +26,14 @@ from yohaku.agent.events import (
     TurnEnded,
     UserNotice,
 )
-from yohaku.agent.format import clean, clip, drawn, line
+from yohaku.agent.format import clip, draw_progress, format_gauge, strip_controls
 from yohaku.agent.protocols import AgentStarter, Allowed, WorkingAgent
 from yohaku.agent.toolkit.tool import PermissionRequest
 from yohaku.messages import say
 
-CODES = {"done": 0, "steps": 1, "too_big": 3, "failed": 4, "stopped": 130}
+EXIT_CODES = {"done": 0, "steps": 1, "too_big": 3, "failed": 4, "stopped": 130}
 """Exit codes by how the work ended."""
-UNREACHED = 4
+NO_MODEL = 4
 
 
 class PlainInterface:
@@ -71,7 +71,7 @@ class PlainInterface:
             self._aside(ask.detail)
         if ask.danger:
             self._aside(say("allow_danger", self.lang, why=ask.danger))
-        answer = self._read(say("allow_plain", self.lang, title=clean(ask.title)))[:1].lower()
+        answer = self._read(say("allow_plain", self.lang, title=strip_controls(ask.title)))[:1].lower()
         return "once" if answer == "y" else "always" if answer == "a" and ask.remember else "no"
 
     async def question(self, text: str, choices: tuple[str, ...] = ()) -> str:
@@ -86,7 +86,7 @@ class PlainInterface:
 
     def progress(self, what: str, done: int, total: int) -> None:
         if not self.json and self.err.isatty():
-            self.err.write(f"\r{drawn(what, done, total)}" if total else "\n")
+            self.err.write(f"\r{draw_progress(what, done, total)}" if total else "\n")
             self.err.flush()
 
     async def renew(self, *, resume: str = "") -> WorkingAgent | None:
@@ -100,12 +100,12 @@ class PlainInterface:
 
     def show(self, event: Event) -> None:
         if self.json:
-            self.out.write(json_events.line(event) + "\n")
+            self.out.write(json_events.to_json(event) + "\n")
             self.out.flush()
             return
         match event:
             case TextDelta(text):
-                self._say(clean(text))
+                self._say(strip_controls(text))
             case ToolStarted(_, title):
                 self._aside(f"• {clip(title, 200)}")
             case ToolOutput(_, text) if self.typed is not None:
@@ -118,7 +118,7 @@ class PlainInterface:
             case ConversationFolded(receipt):
                 self._aside(say("screen_folded", self.lang, before=receipt.before, after=receipt.after))
             case Gauge() if self.begin.settings.debug:
-                self._aside(line(event, self.lang, 100))
+                self._aside(format_gauge(event, self.lang, 100))
             case UserNotice(text):
                 self._aside(text)
             case TurnEnded(why):
@@ -135,7 +135,7 @@ class PlainInterface:
                 async for event in self.agent.work(text):
                     self.show(event)
                     if isinstance(event, TurnEnded):
-                        code = CODES[event.why]
+                        code = EXIT_CODES[event.why]
             text = self.agent.unqueue() or "" if code == 0 else ""
         return code
 
@@ -148,7 +148,7 @@ class PlainInterface:
     def _aside(self, text: str, before: str = "") -> None:
         if not self._bare:
             self._say("\n")
-        for each in clean(text).split("\n"):
+        for each in strip_controls(text).split("\n"):
             self.err.write(f"{before}{each}\n")
         self.err.flush()
 
@@ -161,21 +161,23 @@ class PlainInterface:
             return ""
 
 
-async def once(
+async def run_once(
     begin: AgentStarter, prompt: str, *, json: bool = False, resume: str = "", plain: PlainInterface | None = None
 ) -> int:
     """One task, no questions: `yohaku -p`."""
     plain = plain or PlainInterface(begin, json=json)
     plain.agent = await begin(plain, resume=resume)
     if plain.agent is None:
-        return UNREACHED
+        return NO_MODEL
     try:
         return await plain.work(prompt)
     finally:
         await plain.agent.close()
 
 
-async def talk(begin: AgentStarter, *, resume: str = "", first: str = "", plain: PlainInterface | None = None) -> int:
+async def run_interactive(
+    begin: AgentStarter, *, resume: str = "", first: str = "", plain: PlainInterface | None = None
+) -> int:
     """Lines typed and answered, until the end of input: `yohaku --plain`."""
     plain = plain or PlainInterface(begin, typed=_typed)
     plain.agent = await begin(plain, resume=resume)

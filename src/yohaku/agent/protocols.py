@@ -72,7 +72,7 @@ class Surface(Protocol):
         """Something long goes on, as a download does: so many bytes of so many; 0 of 0 ends it."""
 
 
-def attended(surface: Surface) -> bool:
+def is_attended(surface: Surface) -> bool:
     """Whether somebody is there to be asked: where nobody is, nothing counts that was allowed at another time."""
     return bool(getattr(surface, "attended", True))
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from yohaku.agent.event_queue import EventQueue, ReplyComplete
 from yohaku.agent.events import ReplyFinished, TextDelta
-from yohaku.agent.small_models.text_calls import CALL_END, calls_in
+from yohaku.agent.small_models.text_calls import CALL_END, find_calls
 from yohaku.agent.toolkit.tool import AgentTool
 from yohaku.core.model import Call, Part, Reply, Text
 from yohaku.dialects.dialect import RAW, Answer, Dialect, Json, arguments_object, dump
@@ -118,7 +118,7 @@ def find_text_calls(text: str, tools: Sequence[AgentTool], number: int = 0) -> t
     if not ("name" in text or "tool" in text or "(" in text):  # nearly all texts
         return text, ()
     schemas = {tool.name: tool.parameters for tool in tools}
-    return calls_in(text, tuple(schemas), schemas, salt=str(number))
+    return find_calls(text, tuple(schemas), schemas, salt=str(number))
 
 
 def _first_text_call(text: str, tools: Sequence[AgentTool], number: int) -> tuple[str, tuple[Call, ...]]:

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 FOLDER = "transcripts"
-HEAD = 64 * 1024
+MAX_HEAD_BYTES = 64 * 1024
 """Bytes of a transcript that are read for the first prompt."""
-TITLE = 60
+MAX_TITLE_CHARS = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class StoredSession:
         return self.path.stem
 
 
-def kept(data: Path, most: int = 30) -> list[StoredSession]:
+def list_sessions(data: Path, most: int = 30) -> list[StoredSession]:
     """The newest first, those in which something was said."""
     found: list[tuple[float, Path]] = []
     for path in (data / FOLDER).glob("*.jsonl"):
@@ -42,12 +42,12 @@ def kept(data: Path, most: int = 30) -> list[StoredSession]:
     return [session for session, _ in zip(sessions, range(most), strict=False)]
 
 
-def named(data: Path, name: str) -> Path | None:
+def find_session(data: Path, name: str) -> Path | None:
     """A file as it is, else the newest session whose id begins so; no name is the newest of all."""
     with suppress(OSError, RuntimeError):  # no name of a file, or of somebody who has no home here
         if name and Path(name).expanduser().is_file():
             return Path(name).expanduser()
-    return next((session.path for session in kept(data, 10**6) if session.id.startswith(name)), None)
+    return next((session.path for session in list_sessions(data, 10**6) if session.id.startswith(name)), None)
 
 
 def _title(path: Path) -> str:
@@ -58,7 +58,7 @@ def _said(path: Path) -> Iterator[str]:
     """What the user said in the entries at the head of a transcript, whatever their dialect."""
     try:
         with path.open("rb") as file:
-            lines = file.read(HEAD).split(b"\n")
+            lines = file.read(MAX_HEAD_BYTES).split(b"\n")
     except OSError:
         return
     for line in lines[1:]:
@@ -69,7 +69,7 @@ def _said(path: Path) -> Iterator[str]:
         if isinstance(entry, dict) and entry.get("role") == "user":
             text = " ".join(_text(entry).split())
             if text:
-                yield text[:TITLE]
+                yield text[:MAX_TITLE_CHARS]
 
 
 def _text(entry: dict[str, object]) -> str:

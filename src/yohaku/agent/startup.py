@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from yohaku.agent.events import UserNotice
-from yohaku.agent.protocols import Surface, WorkingAgent, attended
+from yohaku.agent.protocols import Surface, WorkingAgent, is_attended
 from yohaku.client.endpoint import Endpoint
 from yohaku.config.settings import Settings
 from yohaku.core.errors import Malformed, Unreadable, YohakuError
@@ -45,7 +45,7 @@ class Starter:
                 endpoint, window = await self._window(surface, endpoint)
             return self._agent(surface, endpoint, window, resume)
         except YohakuError as wrong:
-            surface.tell(UserNotice(said(wrong, self.settings.lang), "error"))
+            surface.tell(UserNotice(explain_error(wrong, self.settings.lang), "error"))
             if resume and window and isinstance(wrong, Malformed | Unreadable):
                 surface.tell(UserNotice(say("resume_broken", self.settings.lang, name=resume), "note"))
         except OSError as wrong:
@@ -138,7 +138,7 @@ class Starter:
         from yohaku.agent.toolkit.stored_permissions import StoredPermissions
 
         settings = self.settings
-        kept = StoredPermissions(settings.data, self.root) if attended(surface) else None
+        kept = StoredPermissions(settings.data, self.root) if is_attended(surface) else None
 
         def always(what: str, keeps: bool) -> None:
             name = "permissions_kept" if keeps else "permissions_for_now"
@@ -166,7 +166,7 @@ class Starter:
         return agent
 
 
-def said(wrong: YohakuError, lang: str) -> str:
+def explain_error(wrong: YohakuError, lang: str) -> str:
     """The sentence of an error: its own, where it has one in the user's language."""
     own = getattr(wrong, "said", None)
     with suppress(KeyError):

@@ -98,11 +98,11 @@ def agent(arguments: argparse.Namespace, settings: setting.Settings) -> int:
             raise Misuse(say("cli_no_prompt", settings.lang))
         return _scripted(settings, prompt, resume, json=arguments.json)
     if settings.plain or not sys.stdout.isatty():
-        from yohaku.agent.plain import talk
+        from yohaku.agent.plain import run_interactive
         from yohaku.agent.startup import Starter
 
         begin = Starter(settings)
-        return _run(talk(begin, resume=resume), begin, settings)
+        return _run(run_interactive(begin, resume=resume), begin, settings)
     return _screen(settings, resume)
 
 
@@ -133,27 +133,27 @@ def _empty_input() -> bool:
 
 
 def _resumed(name: str | None, settings: setting.Settings) -> str:
-    from yohaku.agent.sessions import named
+    from yohaku.agent.sessions import find_session
     from yohaku.messages import say
 
     if name is None:
         return ""
-    path = named(settings.data, name)
+    path = find_session(settings.data, name)
     if path is None:
         raise Misuse(say("resume_none", settings.lang) if not name else f"{name}: {say('resume_none', settings.lang)}")
     return str(path)
 
 
 def _scripted(settings: setting.Settings, prompt: str, resume: str, *, json: bool) -> int:
-    from yohaku.agent.plain import once
+    from yohaku.agent.plain import run_once
     from yohaku.agent.startup import Starter
 
     begin = Starter(settings)
-    return _run(once(begin, prompt, json=json, resume=resume), begin, settings)
+    return _run(run_once(begin, prompt, json=json, resume=resume), begin, settings)
 
 
 def _screen(settings: setting.Settings, resume: str) -> int:
-    from yohaku.agent.sessions import kept
+    from yohaku.agent.sessions import list_sessions
     from yohaku.agent.startup import Starter
     from yohaku.messages import say
 
@@ -167,7 +167,7 @@ def _screen(settings: setting.Settings, resume: str) -> int:
         code = app.run()
     finally:
         begin.close()
-    newest = next(iter(kept(settings.data, 1)), None)
+    newest = next(iter(list_sessions(settings.data, 1)), None)
     if newest and newest.at >= begun:
         print(say("cli_bye", settings.lang, name=newest.id), file=sys.stderr)
     return code if code is not None else app.return_code or 0

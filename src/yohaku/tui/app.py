@@ -33,7 +33,7 @@ from yohaku.agent.events import (
     TurnEnded,
     UserNotice,
 )
-from yohaku.agent.format import drawn
+from yohaku.agent.format import draw_progress
 from yohaku.agent.protocols import AgentStarter, Allowed, WorkingAgent
 from yohaku.agent.toolkit.tool import PermissionRequest
 from yohaku.messages import say
@@ -201,7 +201,7 @@ class YohakuApp(App[int]):
         self.call_later(self.query_one(ConversationView).note, told.text, told.kind)
 
     def progress(self, what: str, done: int, total: int) -> None:
-        self._status(drawn(what, done, total) if total else say("screen_looking", self.lang))
+        self._status(draw_progress(what, done, total) if total else say("screen_looking", self.lang))
 
     async def renew(self, *, resume: str = "") -> WorkingAgent | None:
         old = self.agent

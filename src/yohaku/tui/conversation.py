@@ -87,7 +87,7 @@ class ConversationView(VerticalScroll):
 
     async def show(self, history: History) -> None:
         """A conversation taken up again: the end of it."""
-        from yohaku.agent.call_titles import title_of
+        from yohaku.agent.call_titles import call_title
         from yohaku.core.model import Text, ToolUse
 
         await self.empty()
@@ -99,7 +99,7 @@ class ConversationView(VerticalScroll):
             items = [item for step in turn.steps for item in step.items]
             for item in items[-MOST // TURNS :]:
                 if isinstance(item, ToolUse):
-                    await self.called(ToolFinished(item.call, item.result, title_of(item.call)))
+                    await self.called(ToolFinished(item.call, item.result, call_title(item.call)))
                 elif isinstance(item, Text):
                     await self.said(item.text)
                     await self._end()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from textual.content import Content
 
-from yohaku.agent.format import clean
+from yohaku.agent.format import strip_controls
 from yohaku.messages import say
 
 STYLES = {"+": "$text-success", "-": "$text-error", "@": "$text-accent"}
@@ -12,7 +12,7 @@ STYLES = {"+": "$text-success", "-": "$text-error", "@": "$text-accent"}
 
 def coloured(diff: str, lang: str, most: int = 200) -> Content:
     """At most so many lines of it, with how many there are more."""
-    lines = clean(diff).rstrip("\n").split("\n")
+    lines = strip_controls(diff).rstrip("\n").split("\n")
     told = [(f"{line}\n", _style(line)) for line in lines[:most]]
     if len(lines) > most:
         told.append((say("screen_more", lang, count=len(lines) - most), "italic"))

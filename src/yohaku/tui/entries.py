@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from textual.widgets import Static
 
-from yohaku.agent.format import abridged, clean
+from yohaku.agent.format import abridge, strip_controls
 
 
 class PromptEntry(Static):
     """What the user said."""
 
     def __init__(self, text: str, lang: str = "en") -> None:
-        super().__init__(f"❯ {clean(abridged(text, lang))}".replace("\n", "\n  "), markup=False)
+        super().__init__(f"❯ {strip_controls(abridge(text, lang))}".replace("\n", "\n  "), markup=False)
 
 
 class NoteEntry(Static):
@@ -19,7 +19,7 @@ class NoteEntry(Static):
 
     def __init__(self, text: str, kind: str = "note") -> None:
         mark = {"warning": "! ", "error": "✗ "}.get(kind, "")
-        super().__init__(mark + clean(text), classes=f"-{kind}", markup=False)
+        super().__init__(mark + strip_controls(text), classes=f"-{kind}", markup=False)
 
 
 class ThinkingEntry(Static):
@@ -33,5 +33,5 @@ class ThinkingEntry(Static):
         self._tail = ""
 
     def hear(self, text: str) -> None:
-        self._tail = (self._tail + clean(text))[-self.TAIL :]
+        self._tail = (self._tail + strip_controls(text))[-self.TAIL :]
         self.update(f"{self._title}: …{' '.join(self._tail.split())}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from textual.widgets import Static
 
 from yohaku.agent.events import Gauge
-from yohaku.agent.format import line
+from yohaku.agent.format import format_gauge
 from yohaku.tui.panel import LEVELS
 
 
@@ -19,7 +19,7 @@ class GaugeLine(Static):
         self.gauge = gauge
         for level in LEVELS:
             self.set_class(gauge.level == level, f"-{level}")
-        self.update(line(gauge, self.lang, max(20, self.app.size.width - 2)))
+        self.update(format_gauge(gauge, self.lang, max(20, self.app.size.width - 2)))
 
     def on_resize(self) -> None:
         if self.gauge:

@@ -11,7 +11,17 @@ from textual.content import Content
 from textual.widgets import Static
 
 from yohaku.agent.events import Gauge
-from yohaku.agent.format import MARKS, bar, clip, columns, counts, headline, left, padded, rows
+from yohaku.agent.format import (
+    MARKS,
+    clip,
+    count_columns,
+    draw_bar,
+    format_counts,
+    format_headline,
+    gauge_rows,
+    pad,
+    remaining_row,
+)
 from yohaku.messages import say
 
 LEVELS = ("calm", "warm", "hot", "full", "over")
@@ -53,19 +63,19 @@ class Panel(Vertical):
         return max(10, self.content_size.width)
 
     def _head(self, gauge: Gauge) -> str:
-        head = headline(gauge, self.lang, whole=self.debug_rows)
-        if columns(head) > self._room:
-            head = headline(gauge, self.lang)
+        head = format_headline(gauge, self.lang, whole=self.debug_rows)
+        if count_columns(head) > self._room:
+            head = format_headline(gauge, self.lang)
         marks = MARKS[gauge.level]
-        if marks and columns(head) + 1 + len(marks) <= self._room:
+        if marks and count_columns(head) + 1 + len(marks) <= self._room:
             head = f"{head} {marks}"
-        return f"{clip(head, self._room)}\n{bar(gauge.share, self._room)}"
+        return f"{clip(head, self._room)}\n{draw_bar(gauge.share, self._room)}"
 
     def _where(self, gauge: Gauge) -> list[str]:
-        table = (*rows(gauge, self.lang), left(gauge, self.lang))
-        width = max(columns(row.label) for row in table) + 2
-        lines = [f"{padded(row.label + ':', width)}{row.tokens:>9,} ({row.percent:>2}%)" for row in table]
-        return ["", *lines[:-1], "─" * columns(lines[0]), lines[-1], "", *counts(gauge, self.lang)]
+        table = (*gauge_rows(gauge, self.lang), remaining_row(gauge, self.lang))
+        width = max(count_columns(row.label) for row in table) + 2
+        lines = [f"{pad(row.label + ':', width)}{row.tokens:>9,} ({row.percent:>2}%)" for row in table]
+        return ["", *lines[:-1], "─" * count_columns(lines[0]), lines[-1], "", *format_counts(gauge, self.lang)]
 
     def _coming(self, gauge: Gauge) -> Content:
         state = say(f"panel_{gauge.level}", self.lang)

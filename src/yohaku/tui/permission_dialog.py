@@ -11,7 +11,7 @@ from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
 from textual.widgets import Button, Static
 
-from yohaku.agent.format import clean, clip
+from yohaku.agent.format import clip, strip_controls
 from yohaku.agent.protocols import Allowed
 from yohaku.agent.toolkit.tool import PermissionRequest
 from yohaku.messages import say
@@ -44,9 +44,9 @@ class PermissionDialog(Dialog[Allowed]):
         ask, lang = self.ask, self.lang
         with Vertical(classes="box -danger" if ask.danger else "box") as box:
             box.border_title = f"{say('allow_title', lang)} {say(f'allow_{ask.kind}', lang)}"
-            yield Static(clean(ask.title), classes="title", markup=False)
+            yield Static(strip_controls(ask.title), classes="title", markup=False)
             if ask.danger:
-                yield Static(say("allow_danger", lang, why=clean(ask.danger)), classes="danger", markup=False)
+                yield Static(say("allow_danger", lang, why=strip_controls(ask.danger)), classes="danger", markup=False)
             if ask.detail.strip() and ask.detail.strip() != ask.title.strip():
                 with VerticalScroll(classes="detail"):
                     yield Static(self._detail(), markup=False)
@@ -84,4 +84,4 @@ class PermissionDialog(Dialog[Allowed]):
     def _detail(self) -> Content:
         detail = self.ask.detail
         looks = detail.startswith(("--- ", "@@ ")) or "\n@@ " in detail
-        return coloured(detail, self.lang, 2000) if looks else Content(clean(detail))
+        return coloured(detail, self.lang, 2000) if looks else Content(strip_controls(detail))

@@ -6,7 +6,7 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.widgets import Input, OptionList, Static
 
-from yohaku.agent.format import clean
+from yohaku.agent.format import strip_controls
 from yohaku.messages import say
 from yohaku.tui.dialog import Dialog
 
@@ -23,9 +23,9 @@ class QuestionDialog(Dialog[str]):
     def compose(self) -> ComposeResult:
         with Vertical(classes="box") as box:
             box.border_title = say("ask_title", self.lang)
-            yield Static(clean(self.text), classes="title", markup=False)
+            yield Static(strip_controls(self.text), classes="title", markup=False)
             if self.choices:
-                yield OptionList(*map(clean, self.choices), markup=False)
+                yield OptionList(*map(strip_controls, self.choices), markup=False)
             yield Input(placeholder=say("ask_own", self.lang) if self.choices else "")
 
     def on_mount(self) -> None:

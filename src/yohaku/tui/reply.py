@@ -12,7 +12,7 @@ from textual import events
 from textual.containers import Vertical
 from textual.widgets import Static
 
-from yohaku.agent.format import clean
+from yohaku.agent.format import strip_controls
 from yohaku.tui.markdown import drawn, parted
 
 PAUSE = 1 / 15
@@ -78,7 +78,7 @@ class ReplyEntry(Vertical):
     async def _draw(self) -> None:
         if not self._waiting:
             return
-        text, self._waiting = clean("".join(self._waiting)), []
+        text, self._waiting = strip_controls("".join(self._waiting)), []
         self._heard.append(text)
         begun = monotonic()
         done, self._tail = parted(self._tail + text)

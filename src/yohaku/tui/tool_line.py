@@ -12,7 +12,7 @@ from textual.content import Content
 from textual.widgets import Static
 
 from yohaku.agent.events import ToolFinished, ToolStarted
-from yohaku.agent.format import clean, clip
+from yohaku.agent.format import clip, strip_controls
 from yohaku.messages import say
 from yohaku.tui.diff import changes, coloured
 
@@ -32,7 +32,7 @@ class ToolLine(Vertical, can_focus=True):
     def __init__(self, calling: ToolStarted, lang: str) -> None:
         super().__init__(classes="-running")
         self.lang = lang
-        self.title = clean(calling.title)
+        self.title = strip_controls(calling.title)
         self.output = ""
         self.called: ToolFinished | None = None
         self.opened = False
@@ -42,15 +42,15 @@ class ToolLine(Vertical, can_focus=True):
         yield Static("", classes="body", markup=False)
 
     def hear(self, text: str) -> None:
-        self.output = (self.output + clean(text))[-KEPT:]
+        self.output = (self.output + strip_controls(text))[-KEPT:]
         self._draw()
 
     def end(self, called: ToolFinished) -> None:
         self.called = called
-        self.title = clean(called.title) or self.title
+        self.title = strip_controls(called.title) or self.title
         self.set_class(False, "-running")
         self.set_class(called.result.error, "-failed")
-        text = clean(called.result.text)
+        text = strip_controls(called.result.text)
         self.output = text if len(text) <= KEPT else text[:KEPT]
         self._draw()
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yohaku.agent.small_models.lenient_json import NotJson, read
+from yohaku.agent.small_models.lenient_json import NotJson, read_value
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=10)
 leaves = st.none() | st.booleans() | st.integers() | texts | st.floats(-1e50, 1e50, allow_subnormal=False)
@@ -19,10 +19,10 @@ values = st.recursive(leaves, lambda inner: st.lists(inner, max_size=3) | st.dic
 @given(st.dictionaries(texts, values, max_size=4), st.sampled_from([None, 2]), st.booleans(), texts)
 def test_all_json_is_read_as_it_is(value: Any, indent: Any, ascii_only: bool, after: str) -> None:
     text = json.dumps(value, indent=indent, ensure_ascii=ascii_only)
-    assert read("x " + text + after, 2) == (value, 2 + len(text))
+    assert read_value("x " + text + after, 2) == (value, 2 + len(text))
     for cut in range(1, len(text)):
         with pytest.raises(NotJson):
-            read(text[:cut], 0)
+            read_value(text[:cut], 0)
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ def test_all_json_is_read_as_it_is(value: Any, indent: Any, ascii_only: bool, af
     ],
 )
 def test_what_models_make_of_it_is_read_too(text: str, value: Any) -> None:
-    assert read(text, 0) == (value, len(text))
+    assert read_value(text, 0) == (value, len(text))
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def test_what_models_make_of_it_is_read_too(text: str, value: Any) -> None:
 )  # fmt: skip
 def test_all_else_is_not_read(text: str) -> None:
     with pytest.raises(NotJson) as raised:
-        _, end = read(text, 0)
+        _, end = read_value(text, 0)
         if end < len(text):
             raise NotJson(end)
     assert 0 <= raised.value.at <= len(text)

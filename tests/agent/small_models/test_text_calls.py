@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yohaku.agent.small_models.text_calls import calls_in
+from yohaku.agent.small_models.text_calls import find_calls
 
 NAMES = ("read", "write", "bash")
 SCHEMAS: dict[str, dict[str, Any]] = {
@@ -21,7 +21,7 @@ READ = '{"name": "read", "arguments": {"path": "a.py"}}'
 
 
 def found(text: str, schemas: Any = None) -> tuple[str, list[tuple[str, Any]]]:
-    left, calls = calls_in(text, NAMES, schemas)
+    left, calls = find_calls(text, NAMES, schemas)
     return left, [(call.name, json.loads(call.arguments)) for call in calls]
 
 
@@ -154,21 +154,21 @@ def test_what_is_left_is_the_text_without_its_calls(text: str, left: str, calls:
 )
 def test_what_is_no_call_stays_text(text: str) -> None:
     for schemas in (None, SCHEMAS):
-        assert calls_in(text, NAMES, schemas) == (text, ())
+        assert find_calls(text, NAMES, schemas) == (text, ())
 
 
 def test_schemas_tell_arguments_from_other_fields() -> None:
     text = '{"name": "read", "arguments": {"colour": "red"}}'
     assert found(text)[1] == [("read", {"colour": "red"})]
-    assert calls_in(text, NAMES, SCHEMAS) == (text, ())
+    assert find_calls(text, NAMES, SCHEMAS) == (text, ())
     assert found('{"name": "bash", "arguments": "ls -l"}', SCHEMAS) == ("", [("bash", {"command": "ls -l"})])
-    assert calls_in('read(colour="red")', NAMES, SCHEMAS) == ('read(colour="red")', ())
+    assert find_calls('read(colour="red")', NAMES, SCHEMAS) == ('read(colour="red")', ())
 
 
 def test_ids_are_the_same_for_the_same_reply_and_differ_otherwise() -> None:
     twice = f"{READ}\n{READ}"
-    one, other = calls_in(twice, NAMES, salt="1")[1], calls_in(twice, NAMES, salt="2")[1]
-    assert one == calls_in(twice, NAMES, salt="1")[1]
+    one, other = find_calls(twice, NAMES, salt="1")[1], find_calls(twice, NAMES, salt="2")[1]
+    assert one == find_calls(twice, NAMES, salt="1")[1]
     assert len({call.id for call in (*one, *other)}) == 4
     assert all(call.id.startswith("call_") and call.id[5:].isalnum() for call in one)
 
@@ -226,18 +226,18 @@ def test_what_is_torn_is_never_taken(call: Any, written: Any, data: st.DataObjec
     whole = written(call).rstrip()
     spare = 2 if whole.startswith("{{") else 1  # of two braces at the end one is as good
     text = whole[: data.draw(st.integers(0, len(whole) - spare))]
-    left, calls = calls_in(text, NAMES)
+    left, calls = find_calls(text, NAMES)
     assert calls == () and left == text
 
 
 @given(st.text(st.sampled_from("{}[]\"'`,:\\ \nae<>/|"), max_size=200))
 def test_any_text_without_a_tools_name_stays_as_it_is(text: str) -> None:
-    assert calls_in(text, NAMES) == (text, ())
+    assert find_calls(text, NAMES) == (text, ())
 
 
 @given(st.text(), st.text())
 def test_any_text_is_taken(before: str, after: str) -> None:
-    left, calls = calls_in(before + READ + after, NAMES, SCHEMAS)
+    left, calls = find_calls(before + READ + after, NAMES, SCHEMAS)
     assert isinstance(left, str) and all(call.name in NAMES for call in calls)
 
 
@@ -254,7 +254,7 @@ LONG = 200_000
 )  # fmt: skip
 def test_much_of_anything_is_looked_at_only_a_few_times(piece: str) -> None:
     text = piece * (LONG // len(piece))
-    assert calls_in(text, NAMES) == (text, ())
+    assert find_calls(text, NAMES) == (text, ())
 
 
 def test_a_call_behind_much_text_is_still_found() -> None:

@@ -8,8 +8,8 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterable, Iterator
 
-from yohaku.agent.call_titles import title_of
-from yohaku.agent.format import bar, clip, columns, headline, left, padded, rows
+from yohaku.agent.call_titles import call_title
+from yohaku.agent.format import clip, count_columns, draw_bar, format_headline, gauge_rows, pad, remaining_row
 from yohaku.agent.protocols import WorkingAgent
 from yohaku.analysis.rules import find_standing_rules
 from yohaku.core.model import History, Text, ToolUse
@@ -26,10 +26,10 @@ def told(agent: WorkingAgent, lang: str) -> str:
     receipt = session.receipt
     shown = receipt.outcome.view.shown if receipt else agent.conversation.history
     gist = receipt.outcome.view.gist if receipt else None
-    lines = [headline(gauge, lang, whole=True), bar(gauge.share, 40), ""]
-    table = (*rows(gauge, lang), left(gauge, lang))
-    width = max(columns(row.label) for row in table) + 2
-    lines += [f"{padded(row.label, width)}{row.tokens:>9,}  ({row.percent:>2}%)" for row in table]
+    lines = [format_headline(gauge, lang, whole=True), draw_bar(gauge.share, 40), ""]
+    table = (*gauge_rows(gauge, lang), remaining_row(gauge, lang))
+    width = max(count_columns(row.label) for row in table) + 2
+    lines += [f"{pad(row.label, width)}{row.tokens:>9,}  ({row.percent:>2}%)" for row in table]
     weigher = Weigher(session.meter_for(agent.endpoint.dialect))
     biggest = heapq.nlargest(MOST, _items(shown, weigher, lang, gist.text if gist else ""), key=lambda item: item[0])
     lines += _section(say("context_biggest", lang), (f"{tokens:>9,}  {clip(name, WIDTH)}" for tokens, name in biggest))
@@ -57,7 +57,7 @@ def _items(shown: History, weigher: Weigher, lang: str, gist: str) -> Iterator[t
         for step in turn.steps:
             for item in step.items:
                 if isinstance(item, ToolUse):
-                    yield weigher.use(item), f"{item.call.name}: {title_of(item.call)}"
+                    yield weigher.use(item), f"{item.call.name}: {call_title(item.call)}"
                 else:
                     text = item.text if isinstance(item, Text) else item.kind
                     yield weigher.part(item), f"{say('context_reply', lang)}: {text[:200]}"

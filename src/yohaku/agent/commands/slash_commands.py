@@ -14,7 +14,7 @@ from typing import Literal
 from yohaku import messages
 from yohaku.agent import sessions
 from yohaku.agent.commands import permissions
-from yohaku.agent.format import padded
+from yohaku.agent.format import pad
 from yohaku.agent.protocols import CommandContext, WorkingAgent
 from yohaku.agent.toolkit.stored_permissions import StoredPermissions
 from yohaku.config import settings as setting
@@ -81,7 +81,7 @@ def completions(typed: str, data: Path | None = None, root: Path | None = None) 
     if not space:
         return [f"/{each}" for each in COMMANDS if each.startswith(name[1:].lower())]
     if name == "/resume" and data is not None:
-        return [f"/resume {session.id}" for session in sessions.kept(data) if session.id.startswith(rest)]
+        return [f"/resume {session.id}" for session in sessions.list_sessions(data) if session.id.startswith(rest)]
     if name == "/permissions" and data is not None:
         return [f"/permissions {each}" for each in permissions.completed(rest, data, root or Path.cwd())]
     return []
@@ -89,7 +89,7 @@ def completions(typed: str, data: Path | None = None, root: Path | None = None) 
 
 def help_text(lang: str) -> str:
     width = max(len(command.usage) for command in COMMANDS.values()) + 2
-    lines = [f"{padded(command.usage, width)}{command.about(lang)}" for command in COMMANDS.values()]
+    lines = [f"{pad(command.usage, width)}{command.about(lang)}" for command in COMMANDS.values()]
     return "\n".join([*lines, "", say("screen_hint", lang)])
 
 
@@ -98,7 +98,7 @@ def config_text(settings: setting.Settings, lang: str) -> str:
     rows = [tuple(say("config_head", lang).split(" | "))]
     rows += [(name, value, where or say("config_default", lang)) for name, value, where in setting.told(settings)]
     widths = [max(len(row[column]) for row in rows) + 2 for column in (0, 1)]
-    return "\n".join(padded(row[0], widths[0]) + padded(row[1], widths[1]) + row[2] for row in rows)
+    return "\n".join(pad(row[0], widths[0]) + pad(row[1], widths[1]) + row[2] for row in rows)
 
 
 async def _compact(desk: CommandContext, words: str) -> CommandResult:
@@ -210,7 +210,7 @@ async def _permissions(desk: CommandContext, asked: str) -> CommandResult:
 async def _resume(desk: CommandContext, name: str) -> CommandResult:
     lang, data = desk.lang, desk.begin.settings.data
     if not name:
-        found = sessions.kept(data)
+        found = sessions.list_sessions(data)
         if not found:
             return CommandResult(say("resume_none", lang), "warning")
         labels = tuple(f"{session.id}  {session.title}" for session in found)
@@ -218,7 +218,7 @@ async def _resume(desk: CommandContext, name: str) -> CommandResult:
         if answer not in labels:
             return CommandResult(say("model_same", lang))
         name = found[labels.index(answer)].id
-    path = sessions.named(data, name)
+    path = sessions.find_session(data, name)
     if path is None:
         return CommandResult(messages.say("no_file", lang, name=name), "error")
     agent = await desk.renew(resume=str(path))

@@ -17,13 +17,13 @@ from yohaku.agent.prompts.small import SMALL
 INSTRUCTIONS = ("AGENTS.md", "CLAUDE.md", "GEMINI.md")
 """Files in which a project speaks to agents; the first that is there counts."""
 
-SHARE = 0.1
+MAX_INSTRUCTION_SHARE = 0.1
 """Of the window, that a project's instructions may take."""
 
-MOST = 1_000_000
+MAX_INSTRUCTION_BYTES = 1_000_000
 """Bytes of such a file that are looked at."""
 
-ENTRIES, LISTED = 40, 150
+MAX_LISTED_NAMES, MAX_LISTING_TOKENS = 40, 150
 """Names of the project's top folder that are told, and tokens they may take."""
 
 TEXTS = {"small": SMALL, "full": FULL}
@@ -44,15 +44,17 @@ def prompt_for(
     lang: str = "en",
 ) -> SystemPrompt:
     """The whole system prompt of a tier, for work in `root`; without tools it is only said how to talk."""
-    said, cut = _project(root, int(window * SHARE), count) if tools else ("", "")
+    said, cut = _project(root, int(window * MAX_INSTRUCTION_SHARE), count) if tools else ("", "")
     where = (
         f"\nYou work in {root} on {_system()}. Relative paths start there.{_listing(root, count)}\n" if tools else ""
     )
     base = TEXTS[tier] if tools else CHAT
-    return SystemPrompt(f"{base}{where}{said}{TONGUES.get(lang, '')}".rstrip() + "\n", cut)
+    return SystemPrompt(f"{base}{where}{said}{LANGUAGE_REMINDERS.get(lang, '')}".rstrip() + "\n", cut)
 
 
-TONGUES = {"ja": "\nWhen the user writes Japanese, answer in Japanese: 日本語で書かれたら、必ず日本語で答える。\n"}
+LANGUAGE_REMINDERS = {
+    "ja": "\nWhen the user writes Japanese, answer in Japanese: 日本語で書かれたら、必ず日本語で答える。\n"
+}
 """Said last, in the language it is about: small models go by what they read, and tools and files are in English."""
 
 
@@ -73,8 +75,8 @@ def _listing(root: Path, count: Callable[[str], int]) -> str:
         found = sorted(path.name + "/" * path.is_dir() for path in root.iterdir() if not path.name.startswith("."))
     except OSError:
         return ""
-    named = found[:ENTRIES]
-    while named and count(" ".join(named)) > LISTED:
+    named = found[:MAX_LISTED_NAMES]
+    while named and count(" ".join(named)) > MAX_LISTING_TOKENS:
         named = named[: len(named) * 3 // 4]
     more = " …" if len(named) < len(found) else ""
     return f" It holds: {' '.join(named)}{more}" if named else ""
@@ -84,7 +86,7 @@ def _project(root: Path, most: int, count: Callable[[str], int]) -> tuple[str, s
     for name in INSTRUCTIONS:
         try:
             with (root / name).open(encoding="utf-8", errors="replace") as file:
-                text = file.read(MOST).strip()
+                text = file.read(MAX_INSTRUCTION_BYTES).strip()
         except OSError:
             continue
         if text:

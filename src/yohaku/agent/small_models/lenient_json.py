@@ -11,7 +11,7 @@ import re
 from math import isfinite
 from typing import Any, NamedTuple
 
-DEEPEST = 32
+MAX_DEPTH = 32
 """Objects and lists in one another."""
 
 _BLANK = re.compile(r"[ \t\r\n]*+")
@@ -35,9 +35,9 @@ class LenientValue(NamedTuple):
     end: int
 
 
-def read(text: str, at: int, depth: int = 0) -> LenientValue:
+def read_value(text: str, at: int, depth: int = 0) -> LenientValue:
     """The value that begins at `at`; raises `NotJson`."""
-    if depth > DEEPEST:
+    if depth > MAX_DEPTH:
         raise NotJson(at)
     sign = text[at : at + 1]
     if sign == "{":
@@ -59,7 +59,7 @@ def _braces(text: str, at: int, depth: int) -> LenientValue:
     inside = _over(text, at + 1)
     if text[inside : inside + 1] != "{":
         return _object(text, at, depth)
-    inner = read(text, inside, depth + 1)  # braces are doubled by models that learned from templates
+    inner = read_value(text, inside, depth + 1)  # braces are doubled by models that learned from templates
     end = _over(text, inner.end)
     if text[end : end + 1] != "}":
         raise NotJson(end)
@@ -76,7 +76,7 @@ def _object(text: str, at: int, depth: int) -> LenientValue:
         at = _over(text, key.end)
         if text[at : at + 1] != ":":
             raise NotJson(at)
-        value = read(text, _over(text, at + 1), depth + 1)
+        value = read_value(text, _over(text, at + 1), depth + 1)
         found[key.value] = value.value
         at = _past_comma(text, value.end, "}")
     return LenientValue(found, at + 1)
@@ -86,7 +86,7 @@ def _list(text: str, at: int, depth: int) -> LenientValue:
     found: list[Any] = []
     at = _over(text, at + 1)
     while text[at : at + 1] != "]":
-        item = read(text, at, depth + 1)
+        item = read_value(text, at, depth + 1)
         found.append(item.value)
         at = _past_comma(text, item.end, "]")
     return LenientValue(found, at + 1)

@@ -18,7 +18,9 @@ LONGEST = 20_000
 _BEGINS = re.compile(r"\[?\s*[A-Za-z_]\w*\(")
 
 
-def calls_of(text: str, names: frozenset[str], schemas: Mapping[str, Mapping[str, Any]]) -> tuple[tuple[str, str], ...]:
+def read_python_calls(
+    text: str, names: frozenset[str], schemas: Mapping[str, Mapping[str, Any]]
+) -> tuple[tuple[str, str], ...]:
     """Names with their arguments as JSON; none unless all of the text is calls of these names."""
     said = text.strip()
     if len(said) > LONGEST or not said.endswith((")", "]")) or not _BEGINS.match(said):

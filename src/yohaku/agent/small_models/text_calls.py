@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
-from yohaku.agent.small_models.lenient_json import NotJson, read
-from yohaku.agent.small_models.python_calls import calls_of
+from yohaku.agent.small_models.lenient_json import NotJson, read_value
+from yohaku.agent.small_models.python_calls import read_python_calls
 from yohaku.core.model import Call
 from yohaku.dialects.dialect import dump
 
@@ -60,7 +60,7 @@ class _Mounted(NamedTuple):
     schemas: Mapping[str, Mapping[str, Any]]
 
 
-def calls_in(
+def find_calls(
     text: str, names: Iterable[str], schemas: Mapping[str, Mapping[str, Any]] | None = None, *, salt: str = ""
 ) -> tuple[str, tuple[Call, ...]]:
     """What is left of a text without the calls written in it, and these calls.
@@ -91,7 +91,7 @@ class _Search:
         self.left = TRIED * len(text) + 1000 * TRIAL
 
     def found(self) -> Iterator[_Found]:
-        if calls := calls_of(self.text, *self.mounted):
+        if calls := read_python_calls(self.text, *self.mounted):
             yield _Found(0, len(self.text), calls)
             return
         place = 0
@@ -104,7 +104,7 @@ class _Search:
     def _bare(self, start: int) -> _Found:
         """A value and what it calls. What is read whole and calls nothing is passed over with all inside it."""
         try:
-            value, end = read(self.text, start)
+            value, end = read_value(self.text, start)
         except NotJson as unread:
             return _Found(start, self._after(start, unread), ())
         opens = _OPENS.search(self.text, max(0, start - 40), start)
@@ -143,7 +143,7 @@ class _Search:
         """The calls from `place` to the end of the fence, and where that is; the text may end first."""
         if meant and (closes := self.text.find(fence, place)) >= 0:
             self.left -= closes - place
-            if calls := calls_of(self.text[place:closes], *self.mounted):
+            if calls := read_python_calls(self.text[place:closes], *self.mounted):
                 return calls, closes + len(fence)
         found: list[tuple[str, str]] = []
         while True:
@@ -151,7 +151,7 @@ class _Search:
             if place == len(self.text) or self.text.startswith(fence, place):
                 return tuple(found), min(len(self.text), place + len(fence))
             try:
-                value, end = read(self.text, place)
+                value, end = read_value(self.text, place)
             except NotJson as unread:
                 self.left -= unread.at - place + TRIAL
                 return (), place
@@ -207,7 +207,7 @@ def _object(arguments: Any, schema: Mapping[str, Any] | None) -> dict[str, Any] 
         return {} if arguments is None else None
     said = arguments.strip()
     try:
-        value, end = read(said, 0)
+        value, end = read_value(said, 0)
     except NotJson:
         value, end = None, 0
     if isinstance(value, dict) and end == len(said):
