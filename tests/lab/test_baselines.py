@@ -5,16 +5,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.lab.sessions import METER, called, long_session, recorded, result, said, system, user
-from yohaku.lab.baseline_input import GONE, BaselineInput
-from yohaku.lab.baselines import CONTROLS
+from yohaku.lab.baselines import REMOVED, BaselineInput
 from yohaku.lab.entries import Entry, problem, weigh
 from yohaku.lab.recorded_session import RecordedSession, union
+from yohaku.lab.replay import BASELINES
 
 SESSION = long_session()
 
 
 def fitted(name: str, session: RecordedSession, limit: int, target: int = -1) -> list[Entry]:
-    return CONTROLS[name](BaselineInput(session, METER, limit), session.targets[target])
+    return BASELINES[name](BaselineInput(session, METER, limit), session.targets[target])
 
 
 def texts(entries: list[Entry]) -> list[str | None]:
@@ -22,14 +22,14 @@ def texts(entries: list[Entry]) -> list[str | None]:
 
 
 @settings(max_examples=60)
-@given(st.sampled_from([name for name in CONTROLS if name != "none"]), st.integers(150, 20_000), st.integers(0, 12))
+@given(st.sampled_from([name for name in BASELINES if name != "none"]), st.integers(150, 20_000), st.integers(0, 12))
 def test_a_control_gives_something_sound_within_the_limit(name: str, limit: int, target: int) -> None:
     shown = fitted(name, SESSION, limit, target)
     assert problem(shown) == ""
     assert sum(weigh(entry, METER) for entry in shown) <= limit
 
 
-@pytest.mark.parametrize("name", CONTROLS)
+@pytest.mark.parametrize("name", BASELINES)
 def test_nothing_is_touched_while_everything_fits(name: str) -> None:
     assert fitted(name, SESSION, 10**6) == SESSION.entries[:-1]
 
@@ -76,7 +76,7 @@ def test_the_newest_results_stay_and_the_others_become_one_line() -> None:
     session = recorded(*entries, said("end"))
     shown = fitted("last3", session, sum(session.weights[:-1]) - 100)
     results = [entry["content"] for entry in shown if entry["role"] == "tool"]
-    assert results == [GONE, GONE, "2" * 90, "3" * 90, "4" * 90]
+    assert results == [REMOVED, REMOVED, "2" * 90, "3" * 90, "4" * 90]
 
 
 def test_a_cap_cuts_the_middle_of_what_is_larger() -> None:
@@ -106,7 +106,7 @@ def test_the_oracle_keeps_the_results_that_hold_what_is_needed() -> None:
         said("the_needed"),
     )
     shown = fitted("oracle", session, sum(session.weights[:-1]) - 50)
-    assert [e["content"] for e in shown if e["role"] == "tool"] == ["the_needed = 1 " + "x" * 100, GONE]
+    assert [e["content"] for e in shown if e["role"] == "tool"] == ["the_needed = 1 " + "x" * 100, REMOVED]
 
 
 def test_the_oracle_sees_no_less_than_any_other_control() -> None:
@@ -118,4 +118,4 @@ def test_the_oracle_sees_no_less_than_any_other_control() -> None:
         shown = fitted(name, SESSION, 3_000)
         return len(target.all & union(SESSION.seen[places[id(e)]] for e in shown if id(e) in places))
 
-    assert all(seen("oracle") >= seen(name) for name in CONTROLS if name != "none")
+    assert all(seen("oracle") >= seen(name) for name in BASELINES if name != "none")

@@ -1,10 +1,14 @@
 from __future__ import annotations
 
-from yohaku.lab.report import METRICS, Interval, ReportRow, interval, summary, table
+import pytest
+
+from yohaku.lab import report
+from yohaku.lab.replay import ReplayTotals
+from yohaku.lab.report import COLUMNS, Column, Interval, ReportRow, interval, score, summary, table
 
 
 def row(session: str, recipe: str, value: float | None, window: int = 4096) -> ReportRow:
-    scores = None if value is None else dict.fromkeys(METRICS, value)
+    scores = None if value is None else dict.fromkeys((column.name for column in COLUMNS), value)
     return ReportRow(session, "source", window, recipe, 3, {}, scores)
 
 
@@ -39,3 +43,13 @@ def test_the_table_has_a_row_for_each_recipe() -> None:
     assert lines[0] == "window 4,096, 1 sessions; 1 left out, their system prompt alone does not fit"
     assert [line.split()[:3] for line in lines[2:4]] == [["auto", "0.900", "0.900"], ["sliding", "0.800", "0.800"]]
     assert lines[4].startswith("  auto - sliding: all +0.100 [+0.100, +0.100]  tool")
+
+
+def test_a_column_is_one_row_of_a_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    mine = Column("sent", lambda totals: float(totals.sent), "sent", decimals=0, printed=True)
+    monkeypatch.setattr(report, "COLUMNS", (*COLUMNS, mine))
+    one, other = score(ReplayTotals(steps=9, sent=7)), score(ReplayTotals(steps=9, sent=4))
+    rows = [ReportRow("a", "source", 4096, name, 9, {}, found) for name, found in (("auto", one), ("cap", other))]
+    lines = table(summary(rows)).splitlines()
+    assert [line.split()[-1] for line in lines[1:4]] == ["sent", "7", "4"]
+    assert lines[4].endswith("sent +3 [+3, +3]")

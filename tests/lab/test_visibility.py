@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from tests.lab.sessions import called, recorded, result, said, user
 from yohaku.lab.entries import Entry
-from yohaku.lab.visibility import VisibilityScore, VisibilityScorer
+from yohaku.lab.visibility import VisibilityScore, VisibilityScorer, with_origin
 
 PROMPT = "Please look at app.py. You must never delete key_file. " + "Here is more of it. " * 5
 SESSION = recorded(
@@ -18,7 +18,7 @@ ORIGINALS = {"r1": "first_name = 1\nlast_name = 2", "r2": '{"x": "a\\nother_name
 
 
 def look(*shown: Entry) -> VisibilityScore:
-    return VisibilityScorer(SESSION, lambda ref: ORIGINALS.get(ref, "")).look(TARGET, list(shown))
+    return VisibilityScorer(SESSION, lambda ref: ORIGINALS.get(ref, "")).score(TARGET, list(shown))
 
 
 def test_everything_is_seen_in_the_history_itself() -> None:
@@ -62,3 +62,42 @@ def test_files_told_of_count_and_invented_ones_are_noticed() -> None:
     found = look(user("Files read: src/app.py, util.py, src/ghost.py"))
     assert found.fabricated == {"src/ghost.py"}
     assert found.f1 == 2 * 2 / (3 + 2)
+
+
+TOOLS = frozenset(("read_file", "Bash"))
+
+
+def kept(*lines: str) -> list[str]:
+    found = with_origin("\n".join(lines), TOOLS)
+    return found.split("\n") if found else []
+
+
+def test_a_bare_list_of_names_has_no_origin() -> None:
+    assert kept("foo_bar, bazQux, src/a.py", "- get_key set_key") == []
+    assert kept("Names: foo_bar, bazQux") == []
+    assert kept("[Earlier conversation folded: 12 steps; ref=abc]", "foo_bar bazQux") == []
+
+
+def test_a_list_under_a_call_a_file_or_a_speaker_has_one() -> None:
+    assert kept("[read_file src/a.py]", "foo_bar, bazQux") == ["[read_file src/a.py]", "foo_bar, bazQux"]
+    assert kept("src/a.py: foo_bar, bazQux") == ["src/a.py: foo_bar, bazQux"]
+    assert kept("The user had asked:", "- fix foo_bar") == ["The user had asked:", "- fix foo_bar"]
+    assert kept("利用者の依頼：", "foo_bar, bazQux") == ["利用者の依頼：", "foo_bar, bazQux"]
+    assert kept("Files read: a.py, b.py") == ["Files read: a.py, b.py"]
+
+
+def test_a_sentence_without_any_origin_has_none() -> None:
+    assert kept("It is about foo_bar.") == []
+    assert kept("In Bash it is about foo_bar.") == ["In Bash it is about foo_bar."]
+
+
+def test_an_origin_reaches_ten_lines_and_a_title_to_the_next_title() -> None:
+    lines = [f"line {number} of it" for number in range(15)]
+    assert kept("it was in a.py there", *lines) == ["it was in a.py there", *lines[:10]]
+    assert kept("[Bash ls]", *lines) == ["[Bash ls]", *lines]
+    far = [f"{number}" for number in range(12)]
+    assert kept("[Bash ls]", *far, "[Names]", "foo_bar bazQux") == ["[Bash ls]", *far]
+
+
+def test_a_bare_list_is_no_origin_for_what_follows_it() -> None:
+    assert kept("src/a.py src/b.py", "about foo_bar") == []

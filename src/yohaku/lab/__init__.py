@@ -1,1 +1,1 @@
-"""The lab: recorded sessions replayed through the engine, and what each recipe kept of what was needed next."""
+"""The lab: replays recorded sessions through the engine and scores what each recipe keeps of what is needed next."""

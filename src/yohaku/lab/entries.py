@@ -1,7 +1,7 @@
-"""Chat entries as they go over the wire: what they say, what they weigh, whether every provider would take them.
+"""Chat entries on the wire: their texts, their tokens, and a check that every provider would accept them.
 
-Written apart from the package's own reader, so that it can be judged by it. Law: each call is answered once, directly
-after it, batches whole; somebody speaks before the model does; nothing is empty.
+Independent of the package's own reader, so that it can judge what that produces. Law: each call is answered once,
+directly after it, batches whole; the user speaks before the model; nothing is empty.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def content_texts(entry: Entry) -> list[str]:
 
 
 def call_texts(entry: Entry) -> list[str]:
-    """Of each call its name, and the values of its arguments."""
+    """Return the name and the argument values of each call."""
     return [
         "\n".join([call["function"]["name"], *argument_texts(call["function"]["arguments"])])
         for call in entry.get("tool_calls") or ()
@@ -37,7 +37,7 @@ def texts_of(entry: Entry) -> list[str]:
 
 
 def weigh(entry: Entry, meter: Meter) -> int:
-    """Tokens of one entry."""
+    """Count the tokens of one entry."""
     frame = meter.frame
     tokens = sum(map(meter.count, content_texts(entry))) + sum(map(meter.weigh, _media(entry)))
     if entry["role"] == "tool":
@@ -50,7 +50,7 @@ def weigh(entry: Entry, meter: Meter) -> int:
 
 
 def _media(entry: Entry) -> Iterator[Opaque]:
-    """The pictures, sounds and documents beside the texts."""
+    """Yield the images, sounds, documents and videos beside the texts."""
     blocks = entry.get("content")
     for block in blocks if isinstance(blocks, list) else ():
         match block:
@@ -65,7 +65,7 @@ def _media(entry: Entry) -> Iterator[Opaque]:
 
 
 def problem(entries: list[Entry], begins: str = "user", empty: frozenset[str] = frozenset()) -> str:
-    """What is wrong, or nothing. `begins`: who spoke first in the recording; `empty`: calls whose result was empty."""
+    """Return the first violation, or "". `begins`: role of the first entry; `empty`: calls recorded with no output."""
     if not entries:
         return "there is nothing in it"
     waiting: list[str] = []
@@ -75,7 +75,7 @@ def problem(entries: list[Entry], begins: str = "user", empty: frozenset[str] = 
         if role == "tool":
             if not waiting or entry.get("tool_call_id") != waiting[0]:
                 return f"{number}: a result that answers no call before it"
-            if not said(entry.get("content")) and waiting[0] not in empty:
+            if not has_text(entry.get("content")) and waiting[0] not in empty:
                 return f"{number}: an empty result"
             del waiting[0]
             continue
@@ -85,14 +85,14 @@ def problem(entries: list[Entry], begins: str = "user", empty: frozenset[str] = 
             first = False
             if role not in ("user", begins):
                 return f"{number}: it begins with the {role}"
-        wrong, waiting = _speech(entry)
+        wrong, waiting = _check_speaker(entry)
         if wrong:
             return f"{number}: {wrong}"
     return "the last call has no result" if waiting else ""
 
 
-def _speech(entry: Entry) -> tuple[str, list[str]]:
-    """What is wrong with what the system, the user or the model says, and the calls it makes."""
+def _check_speaker(entry: Entry) -> tuple[str, list[str]]:
+    """Check an entry of the system, the user or the model. Return the violation, or "", and the ids of its calls."""
     role = entry.get("role")
     if role not in ("system", "user", "assistant"):
         return f"nobody is called {role!r}", []
@@ -102,12 +102,12 @@ def _speech(entry: Entry) -> tuple[str, list[str]]:
     if len(set(calls)) < len(calls) or not all(calls):
         return "calls that cannot be told apart", []
     content = entry.get("content")
-    if not said(content) and not (calls and content is None):
+    if not has_text(content) and not (calls and content is None):
         return f"an empty {role} text", []
     return "", calls
 
 
-def said(content: Any) -> bool:
+def has_text(content: Any) -> bool:
     if isinstance(content, list):
-        return bool(content) and all(block.get("type") != "text" or said(block.get("text")) for block in content)
+        return bool(content) and all(block.get("type") != "text" or has_text(block.get("text")) for block in content)
     return isinstance(content, str) and bool(content.strip())

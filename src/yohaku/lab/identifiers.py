@@ -1,4 +1,4 @@
-"""Identifiers: the names, paths, ids and numbers a text uses, and where they are found again.
+"""Identifiers: the names, paths, ids and numbers in a text, and the search for them in others.
 
 Laws: an identifier is found at word boundaries only (words are of ASCII letters, digits and `_`, so that a name is
 found beside Japanese, too); every pattern is linear, whatever the text.
@@ -19,19 +19,19 @@ QUOTED = re.compile(
 PARTS = re.compile(r"[.@+~-]")
 MEASURE = re.compile(r"\d+(?:st|nd|rd|th|ms|px|em|rem|kb|mb|gb|tb|k|m|s|x|h|d|min|sec|am|pm)", re.IGNORECASE)
 HUMP = re.compile(r"[a-z][A-Z]|[A-Z]{2}[a-z]{2}")
-LONGEST = 240
-"""Characters. What is longer is data, not a name."""
+MAX_IDENTIFIER_CHARS = 240
+"""Anything longer is data, not a name."""
 
 ENDINGS = frozenset(
     "bash bat c cc cfg cjs conf cpp cs css csv cts diff env go gz h hpp htm html ini ipynb java jpg js json jsonl jsx "
     "kt lock lua md mdx mjs mod mts out patch php pl png proto py pyi r rb rs rst scss sh sql sum svelte svg swift tex "
     "tf toml ts tsv tsx txt vue xml yaml yml zsh".split()
 )
-"""Of file names that are told from dotted names of code."""
+"""Endings that tell a file name from a dotted name in code."""
 
 
 def identifiers(texts: Iterable[str]) -> set[str]:
-    """Paths, file names, code names, ids, hashes, URLs, numbers of four digits or more, and quoted strings."""
+    """Find paths, file names, code names, ids, hashes, URLs, numbers of four digits or more, and quoted strings."""
     found: set[str] = set()
     for text in texts:
         for url in URL.findall(text):
@@ -45,8 +45,8 @@ def identifiers(texts: Iterable[str]) -> set[str]:
 
 
 def _of_run(run: str) -> Iterator[str]:
-    run = trimmed(run)
-    if not run or len(run) > LONGEST:
+    run = trim(run)
+    if not run or len(run) > MAX_IDENTIFIER_CHARS:
         return
     if "/" in run:
         if is_path(run):
@@ -63,13 +63,13 @@ def _of_run(run: str) -> Iterator[str]:
     yield from filter(is_name, PARTS.split(run))
 
 
-def trimmed(run: str) -> str:
-    """Without the marks of a sentence at its end, or of a list at its beginning."""
+def trim(run: str) -> str:
+    """Strip the punctuation of a sentence from the end and that of a list from the beginning."""
     return run.rstrip(".-+~@").lstrip("-+@")
 
 
 def is_name(word: str) -> bool:
-    """snake_case, camelCase, letters with digits, or a number of four digits or more; no plain word."""
+    """Test for snake_case, camelCase, letters with digits, or four digits and more; not a plain word."""
     if word.isdigit():
         return len(word) >= 4
     bare = word.strip("_")
@@ -81,7 +81,7 @@ def is_name(word: str) -> bool:
 
 
 def is_dotted(run: str) -> bool:
-    """`config.toml`, `os.path.join`, `1.26.4`; not `e.g`, nor a decimal number."""
+    """Test for `config.toml`, `os.path.join`, `1.26.4`; not `e.g`, nor a decimal number."""
     parts = run.strip(".").split(".")
     if len(parts) < 2 or not all(parts):
         return False
@@ -91,12 +91,12 @@ def is_dotted(run: str) -> bool:
 
 
 def is_hyphened(run: str) -> bool:
-    """`fix-1024`, `2024-05-25`, a UUID; not `well-known`, which is language."""
+    """Test for `fix-1024`, `2024-05-25`, a UUID; not `well-known`, which is language."""
     return "-" in run and len(run) >= 6 and any(letter.isdigit() for letter in run)
 
 
 def is_path(run: str) -> bool:
-    """Whether a run with a slash in it is a path, and not `and/or` or a date."""
+    """Tell a path from `and/or` or a date, given a run with a slash."""
     if run.startswith("//") or not any(letter.isalpha() for letter in run):
         return False
     inside = run.strip("/")
@@ -108,11 +108,11 @@ def is_path(run: str) -> bool:
 
 
 def paths(text: str) -> set[str]:
-    """The files a text names: what has a slash, or an ending that files have."""
+    """Find the files a text names: runs with a slash or a file ending."""
     found: set[str] = set()
     for run in set(RUN.findall(text)):
-        path = trimmed(run)
-        if len(path) <= LONGEST and (is_path(path) if "/" in path else is_file_name(path)):
+        path = trim(run)
+        if len(path) <= MAX_IDENTIFIER_CHARS and (is_path(path) if "/" in path else is_file_name(path)):
             found.add(bare(path))
     return found
 
@@ -123,21 +123,21 @@ def is_file_name(name: str) -> bool:
 
 
 def bare(path: str) -> str:
-    """One spelling of a path."""
+    """Return one spelling of a path."""
     while path.startswith("./"):
         path = path[2:]
     return path.rstrip("/") or "/"
 
 
 def _is_quotation(text: str) -> bool:
-    """Whether what stands in quotes says something of its own: not marks alone, nor one plain word."""
+    """Tell a quotation from punctuation in quotes or one plain word."""
     if not 4 <= len(text) <= 80 or sum(letter.isalnum() for letter in text) < 3:
         return False
     return not (text.isascii() and text.isalpha() and text[1:].islower())
 
 
 def argument_texts(arguments: str) -> list[str]:
-    """The values in the arguments of a call, as texts; the text itself where it is not JSON."""
+    """Return the values in the arguments of a call as texts; if they are not JSON, the text itself."""
     try:
         value = json.loads(arguments)
     except (ValueError, RecursionError):
@@ -146,7 +146,7 @@ def argument_texts(arguments: str) -> list[str]:
 
 
 def argument_identifiers(arguments: str) -> set[str]:
-    """A short string among the arguments is a quoted string itself."""
+    """Find identifiers in arguments, where a short string counts as a quoted one."""
     texts = argument_texts(arguments)
     return identifiers(texts) | {text for text in map(str.strip, texts) if "\n" not in text and _is_quotation(text)}
 
@@ -163,7 +163,7 @@ def _leaves(value: object) -> Iterator[str]:
 
 
 def occurs(name: str, text: str) -> bool:
-    """Whether `name` stands in `text` with no word going on at either side of it."""
+    """Test for `name` in `text` between word boundaries."""
     at = text.find(name)
     while at >= 0:
         end = at + len(name)
@@ -182,7 +182,7 @@ def _is_word(letter: str) -> bool:
 
 
 class Vocabulary:
-    """Finds many identifiers in many texts: each text is split into words once, and few names are looked for."""
+    """Finds many identifiers in many texts: each text is split into words once, and few names are searched for."""
 
     def __init__(self, names: Iterable[str]) -> None:
         self._words: set[str] = set()

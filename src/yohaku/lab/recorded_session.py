@@ -1,6 +1,6 @@
-"""A recorded session made ready for replay: its entries, what they weigh, what each next reply needs of them.
+"""A recorded session prepared for replay: its entries, their weights, and the identifiers each next reply needs.
 
-Law: everything that does not depend on a window or a recipe is worked out here, once.
+Everything that does not depend on a window or a recipe is computed here, once.
 """
 
 from __future__ import annotations
@@ -13,26 +13,26 @@ from yohaku import dialects
 from yohaku.core.meter import Meter
 from yohaku.core.weigh import Weigher
 from yohaku.dialects.load import Request, load
-from yohaku.lab.entries import Entry, content_texts, said, texts_of, weigh
+from yohaku.lab.entries import Entry, content_texts, has_text, texts_of, weigh
 from yohaku.lab.identifiers import Vocabulary, argument_identifiers, identifiers
-from yohaku.lab.kept_facts import files_of, rules_in
+from yohaku.lab.rules_and_files import files_of, rules_in
 
 FAR_STEPS, FAR_TOKENS = 3, 2_048
-"""What was last seen longer ago than both is far."""
+"""An identifier last seen longer ago than both is far."""
 
 
 class Target(NamedTuple):
-    """A recorded reply, and the identifiers it uses that were said before it."""
+    """A recorded reply, and the identifiers it uses that occur before it."""
 
     at: int
-    """Its place among the entries: what is before it is the history to be fitted."""
+    """Its place among the entries: those before it are the history to fit."""
     step: int
     scored: bool
     all: frozenset[str] = frozenset()
     tool: frozenset[str] = frozenset()
-    """Only ever seen in results."""
+    """Those that occur in results only."""
     far: frozenset[str] = frozenset()
-    """Last seen more than so many steps, and more than so many tokens, ago."""
+    """Those last seen more than FAR_STEPS and FAR_TOKENS ago."""
 
 
 @dataclass(frozen=True)
@@ -41,16 +41,16 @@ class RecordedSession:
     source: str
     entries: list[Entry]
     beside: dict[str, Any]
-    """What the body holds beside its entries: tool definitions."""
+    """Other fields of the request body: tool definitions."""
     targets: list[Target]
     vocabulary: Vocabulary
     seen: list[frozenset[str]]
-    """By entry: which of the identifiers needed anywhere are in it."""
+    """By entry: the identifiers in it that any target needs."""
     weights: list[int]
     fixed: int
     """Tokens of the request itself, and of the tool definitions."""
     rules: list[frozenset[str]]
-    """By entry: the sentences with a rule in them, blanks evened out."""
+    """By entry: the sentences with a rule, with blanks normalised."""
     files: list[frozenset[str]]
     """By entry: the files its calls name."""
     tools: frozenset[str]
@@ -60,7 +60,7 @@ class RecordedSession:
 
     @property
     def system(self) -> int:
-        """Tokens of what the system says at the beginning."""
+        """Tokens of the system entries at the beginning."""
         begun = next((at for at, entry in enumerate(self.entries) if entry["role"] != "system"), len(self.entries))
         return sum(self.weights[:begun])
 
@@ -69,7 +69,7 @@ class RecordedSession:
 
 
 def read(data: bytes, name: str, source: str, meter: Meter, sample: int | None = None) -> RecordedSession:
-    """`sample`: how many of the replies are scored; all are replayed."""
+    """Load a recording. `sample`: number of replies to score; all are replayed."""
     loaded = load(data, name)
     if isinstance(loaded, Request):
         history = dialects.dialect_named(loaded.dialect).read(loaded.value).history()
@@ -78,7 +78,7 @@ def read(data: bytes, name: str, source: str, meter: Meter, sample: int | None =
     body = dialects.dialect_named("openai_chat").compose(history)
     entries: list[Entry] = body.pop("messages")
     places = [at for at, entry in enumerate(entries) if at and entry["role"] == "assistant"]
-    wanted = {at: needs(entries[at]) for at in evenly(places, sample)}
+    wanted = {at: needed_identifiers(entries[at]) for at in evenly(places, sample)}
     vocabulary = Vocabulary(union(wanted.values()))
     texts = [texts_of(entry) for entry in entries]
     seen = [union(map(vocabulary.found, spoken)) for spoken in texts]
@@ -97,7 +97,7 @@ def read(data: bytes, name: str, source: str, meter: Meter, sample: int | None =
         files=[files_of(entry) for entry in entries],
         tools=frozenset(call["function"]["name"] for entry in entries for call in entry.get("tool_calls") or ()),
         begins=next((entry["role"] for entry in entries if entry["role"] != "system"), "user"),
-        empty=frozenset(e["tool_call_id"] for e in entries if e["role"] == "tool" and not said(e["content"])),
+        empty=frozenset(e["tool_call_id"] for e in entries if e["role"] == "tool" and not has_text(e["content"])),
     )
 
 
@@ -128,7 +128,7 @@ def _targets(
 
 
 def evenly(places: list[int], count: int | None) -> list[int]:
-    """So many of the places, from the first to the last at even distances."""
+    """Pick `count` places at even distances, from the first to the last."""
     if count is None or len(places) <= count:
         return places
     if count == 1:
@@ -136,8 +136,8 @@ def evenly(places: list[int], count: int | None) -> list[int]:
     return [places[round(n * (len(places) - 1) / (count - 1))] for n in range(count)]
 
 
-def needs(entry: Entry) -> set[str]:
-    """The identifiers a reply uses, in what it says and in the arguments of its calls."""
+def needed_identifiers(entry: Entry) -> set[str]:
+    """Find the identifiers in the text of a reply and in the arguments of its calls."""
     found = identifiers(content_texts(entry))
     for call in entry.get("tool_calls") or ():
         found |= argument_identifiers(call["function"]["arguments"])

@@ -1,23 +1,63 @@
-"""Means over sessions, how sure they are, and which recipe is better than which.
+"""The columns of the lab's report, their means over sessions with confidence intervals, and the printed table.
 
-Law: the same scores give the same report; chance comes from one fixed seed.
+To add a column, add a row to COLUMNS; what it needs beyond the sums of `ReplayTotals` is counted there.
+Law: the same scores give the same report; random draws come from one fixed seed.
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cache
 from operator import itemgetter
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
-METRICS = (
-    "fits", "all", "tool", "far", "by_ref", "rules", "ledger_f1", "fabricated", "tokens", "cost", "breaks", "cpu_ms",
-)  # fmt: skip
-PAIRED = ("fits", "all", "tool", "far", "rules", "ledger_f1", "tokens", "cost", "breaks")
-SHOWN = ("all", "tool", "far", "rules", "ledger_f1", "cost")
-"""Differences that are printed."""
+from yohaku.lab.replay import ReplayTotals
+
+Scores: TypeAlias = dict[str, float | None]
 SEED, DRAWS = 20_011, 1_000
+
+
+class Column(NamedTuple):
+    """One score of a replayed session."""
+
+    name: str
+    """Its key in the JSON report."""
+    score: Callable[[ReplayTotals], float | None]
+    heading: str
+    decimals: int = 3
+    compared: bool = True
+    """Whether recipes are compared by it, in the JSON report."""
+    printed: bool = False
+    """Whether that comparison is printed below the table."""
+
+
+COLUMNS = (
+    Column("fits", lambda totals: _ratio(totals.sent, totals.steps), "fits"),
+    Column("all", lambda totals: _share(totals, "all"), "all", printed=True),
+    Column("tool", lambda totals: _share(totals, "tool"), "tool", printed=True),
+    Column("far", lambda totals: _share(totals, "far"), "far", printed=True),
+    Column("by_ref", lambda totals: _share(totals, "by_ref"), "by_ref", compared=False),
+    Column("rules", lambda totals: _share(totals, "rules"), "rules", printed=True),
+    Column("ledger_f1", lambda totals: _ratio(sum(totals.f1), len(totals.f1)), "F1", printed=True),
+    Column("fabricated", lambda totals: float(len(totals.fabricated)), "fabr.", decimals=2, compared=False),
+    Column("tokens", lambda totals: _ratio(totals.tokens, totals.sent), "tokens", decimals=0),
+    Column("cost", lambda totals: _ratio(totals.cost, totals.sent), "cost", decimals=0, printed=True),
+    Column("breaks", lambda totals: _ratio(100 * totals.breaks, totals.sent - 1), "breaks", decimals=1),
+    Column("cpu_ms", lambda totals: _ratio(1000 * totals.seconds, totals.steps), "cpu ms", decimals=1, compared=False),
+)
+
+
+def score(totals: ReplayTotals) -> Scores:
+    return {column.name: column.score(totals) for column in COLUMNS}
+
+
+def _share(totals: ReplayTotals, name: str) -> float | None:
+    return _ratio(totals.hits[name], totals.of[name])
+
+
+def _ratio(part: float, whole: int) -> float | None:
+    return part / whole if whole > 0 else None
 
 
 class ReportRow(NamedTuple):
@@ -29,21 +69,22 @@ class ReportRow(NamedTuple):
     recipe: str
     steps: int
     unsent: dict[str, int]
-    """How many steps were refused, over the limit or malformed."""
-    scores: dict[str, float | None] | None
-    """None where the system prompt alone does not fit."""
+    """Steps that were refused, over the limit or malformed."""
+    scores: Scores | None
+    """None if the system prompt alone does not fit."""
 
 
 class Interval(NamedTuple):
+    """A mean and its 95 % confidence interval, by drawing the sessions again."""
+
     mean: float | None
     low: float | None = None
     high: float | None = None
-    """Between them lie 95 of 100 means of sessions drawn anew."""
     sessions: int = 0
 
 
 def summary(rows: list[ReportRow]) -> dict[str, Any]:
-    """By window: the recipes with their means, and the differences between each two of them."""
+    """Return, by window, the means of each recipe and the differences between each two."""
     windows: dict[str, Any] = {}
     for window in dict.fromkeys(row.window for row in rows):
         here = [row for row in rows if row.window == window]
@@ -54,25 +95,27 @@ def summary(rows: list[ReportRow]) -> dict[str, Any]:
         windows[str(window)] = {
             "sessions": len({row.session for row in here} - left_out),
             "left_out": len(left_out),
-            "recipes": {name: {metric: _mean(by[name], metric) for metric in METRICS} for name in recipes},
+            "recipes": {name: {column.name: _mean(by[name], column.name) for column in COLUMNS} for name in recipes},
             "differences": {
-                f"{one} - {other}": {metric: _difference(by[one], by[other], metric) for metric in PAIRED}
+                f"{one} - {other}": {
+                    column.name: _difference(by[one], by[other], column.name) for column in COLUMNS if column.compared
+                }
                 for one, other in pairs
             },
         }
     return windows
 
 
-Scored = dict[str, dict[str, float | None]]
+ScoresBySession: TypeAlias = dict[str, Scores]
 
 
-def _mean(scores: Scored, metric: str) -> dict[str, Any]:
-    return interval(score.get(metric) for score in scores.values())._asdict()
+def _mean(scores: ScoresBySession, name: str) -> dict[str, Any]:
+    return interval(found.get(name) for found in scores.values())._asdict()
 
 
-def _difference(one: Scored, other: Scored, metric: str) -> dict[str, Any]:
-    """Over the sessions that both have a score for."""
-    pairs = ((one[name].get(metric), other[name].get(metric)) for name in one if name in other)
+def _difference(one: ScoresBySession, other: ScoresBySession, name: str) -> dict[str, Any]:
+    """Compare the sessions that both have a score for."""
+    pairs = ((one[session].get(name), other[session].get(name)) for session in one if session in other)
     return interval(a - b for a, b in pairs if a is not None and b is not None)._asdict()
 
 
@@ -91,40 +134,36 @@ def interval(scores: Iterable[float | None]) -> Interval:
 
 @cache
 def _draws(count: int) -> list[itemgetter[Any]]:
-    chance = random.Random(SEED)
-    return [itemgetter(*chance.choices(range(count), k=count)) for _ in range(DRAWS)]
-
-
-HEADS = {"ledger_f1": "F1", "fabricated": "fabr.", "cpu_ms": "cpu ms"}
+    generator = random.Random(SEED)
+    return [itemgetter(*generator.choices(range(count), k=count)) for _ in range(DRAWS)]
 
 
 def table(windows: dict[str, Any]) -> str:
-    """A plain table a window, the recipes as rows; below it the first recipe beside each of the others."""
+    """Render one table a window with the recipes as rows; below it the first recipe compared with the others."""
     lines: list[str] = []
     for window, found in windows.items():
         left = f"; {found['left_out']} left out, their system prompt alone does not fit" if found["left_out"] else ""
         lines.append(f"window {int(window):,}, {found['sessions']} sessions{left}")
-        lines.append(f"{'':12}" + "".join(f"{HEADS.get(metric, metric):>8}" for metric in METRICS))
+        lines.append(f"{'':12}" + "".join(f"{column.heading:>8}" for column in COLUMNS))
         for name, means in found["recipes"].items():
-            lines.append(f"{name:12}" + "".join(f"{_cell(metric, means[metric]['mean']):>8}" for metric in METRICS))
+            cells = (_format(column, means[column.name]["mean"]) for column in COLUMNS)
+            lines.append(f"{name:12}" + "".join(f"{cell:>8}" for cell in cells))
         first = next(iter(found["recipes"]))
         for pair, differences in found["differences"].items():
             if pair.startswith(f"{first} - "):
-                told = "  ".join(f"{HEADS.get(name, name)} {_span(name, differences[name])}" for name in SHOWN)
-                lines.append(f"  {pair}: {told}")
+                shown = [column for column in COLUMNS if column.compared and column.printed]
+                spans = (f"{column.heading} {_format_span(column, differences[column.name])}" for column in shown)
+                lines.append(f"  {pair}: {'  '.join(spans)}")
         lines.append("")
     return "\n".join(lines)
 
 
-def _cell(metric: str, mean: float | None, sign: str = "") -> str:
-    if mean is None:
-        return "–"
-    places = {"tokens": 0, "cost": 0, "breaks": 1, "cpu_ms": 1, "fabricated": 2}.get(metric, 3)
-    return f"{mean:{sign},.{places}f}"
+def _format(column: Column, mean: float | None, sign: str = "") -> str:
+    return "–" if mean is None else f"{mean:{sign},.{column.decimals}f}"
 
 
-def _span(metric: str, found: dict[str, Any]) -> str:
+def _format_span(column: Column, found: dict[str, Any]) -> str:
     if found["mean"] is None:
         return "–"
-    mean, low, high = (_cell(metric, found[name], "+") for name in ("mean", "low", "high"))
+    mean, low, high = (_format(column, found[name], "+") for name in ("mean", "low", "high"))
     return f"{mean} [{low}, {high}]"

@@ -1,4 +1,4 @@
-"""`yohaku lab run`: recorded sessions through the engine, window by window and recipe by recipe.
+"""`yohaku lab run`: replay recorded sessions at every window with every recipe, and write the report.
 
 Law: the report depends on the sessions and the options, not on the order in which the work was done.
 """
@@ -18,16 +18,15 @@ from typing import Any, NamedTuple, NoReturn
 
 from yohaku import meters
 from yohaku.core.errors import BadSetting, Unreadable, YohakuError
-from yohaku.lab.baselines import CONTROLS
 from yohaku.lab.recorded_session import read
-from yohaku.lab.replay import replay
-from yohaku.lab.report import ReportRow, summary, table
+from yohaku.lab.replay import BASELINES, replay
+from yohaku.lab.report import ReportRow, score, summary, table
 from yohaku.lab.sources import files, held_out, source_of
 from yohaku.recipes.auto import recipe_named
 
 
 class Job(NamedTuple):
-    """One session, with all that is to be tried on it."""
+    """One session, with the windows and recipes to try on it."""
 
     path: Path
     name: str
@@ -44,12 +43,12 @@ def main(argv: list[str], prog: str = "yohaku lab") -> int:
     out = Path(arguments.out) if arguments.out else None
     if out and not out.resolve().parent.is_dir():
         raise BadSetting(f"--out {arguments.out}: there is no such folder")
-    rows = gather(work(jobs, arguments.jobs), len(jobs))
+    rows = gather(replay_all(jobs, arguments.jobs), len(jobs))
     if rows is None:
         return 130
     if not rows:
         raise Unreadable("none of these files is a recorded session")
-    rows = ordered(rows, jobs[0])
+    rows = sort_rows(rows, jobs[0])
     windows = summary(rows)
     print(table(windows), end="", flush=True)
     if out:
@@ -58,14 +57,14 @@ def main(argv: list[str], prog: str = "yohaku lab") -> int:
 
 
 def gather(found: Iterable[list[ReportRow]], of: int) -> list[ReportRow] | None:
-    """All rows of so many sessions, as they come; None where somebody stopped it."""
+    """Collect the rows as sessions finish, with a line of progress; None after Ctrl-C."""
     start = time.monotonic()
     rows: list[ReportRow] = []
     done = 0
     try:
         for done, some in enumerate(found, 1):
             rows += some
-            _progress(done, of, time.monotonic() - start)
+            _show_progress(done, of, time.monotonic() - start)
     except KeyboardInterrupt:
         print(f"\nlab: stopped after {done} of {of} sessions; nothing was written", file=sys.stderr)
         return None
@@ -75,7 +74,7 @@ def gather(found: Iterable[list[ReportRow]], of: int) -> list[ReportRow] | None:
 def _jobs(arguments: argparse.Namespace) -> list[Job]:
     windows, recipes = _numbers(arguments.windows), _words(arguments.recipes)
     for name in recipes:
-        if name not in CONTROLS:
+        if name not in BASELINES:
             recipe_named(name)
     wanted = set(_words(arguments.sources or ""))
     jobs: list[Job] = []
@@ -94,23 +93,23 @@ def _jobs(arguments: argparse.Namespace) -> list[Job]:
     return jobs
 
 
-def work(jobs: list[Job], processes: int = 1) -> Iterator[list[ReportRow]]:
-    """The biggest files first, so that no process is left alone with one at the end."""
+def replay_all(jobs: list[Job], processes: int = 1) -> Iterator[list[ReportRow]]:
+    """Replay the biggest files first, so that no process is left alone with one at the end."""
     jobs = sorted(jobs, key=lambda job: (-job.path.stat().st_size, job.path))
     if processes <= 1 or len(jobs) == 1:
-        yield from map(session, jobs)
+        yield from map(replay_session, jobs)
         return
-    with get_context("spawn").Pool(min(processes, len(jobs)), _quiet) as pool:
-        yield from pool.imap_unordered(session, jobs)
+    with get_context("spawn").Pool(min(processes, len(jobs)), _ignore_interrupt) as pool:
+        yield from pool.imap_unordered(replay_session, jobs)
 
 
-def _quiet() -> None:
-    """Ctrl-C is for the one who waits, not for those who work."""
+def _ignore_interrupt() -> None:
+    """Leave Ctrl-C to the parent process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
-def session(job: Job) -> list[ReportRow]:
-    """All windows and recipes over one session; none where it cannot be read."""
+def replay_session(job: Job) -> list[ReportRow]:
+    """Replay one session at all windows with all recipes; no rows if it cannot be read."""
     meter = meters.for_model(job.model, "openai_chat")
     try:
         recorded = read(job.path.read_bytes(), job.name, job.source, meter, job.sample)
@@ -120,23 +119,23 @@ def session(job: Job) -> list[ReportRow]:
     rows: list[ReportRow] = []
     for window in job.windows:
         for recipe in job.recipes:
-            tally = replay(recorded, window, recipe, meter, job.model)
-            unsent = dict(sorted(tally.unsent.items())) if tally else {}
-            scores = tally.scores() if tally else None
+            totals = replay(recorded, window, recipe, meter, job.model)
+            unsent = dict(sorted(totals.unsent.items())) if totals else {}
+            scores = score(totals) if totals else None
             rows.append(ReportRow(job.name, job.source, window, recipe, len(recorded.targets), unsent, scores))
     return rows
 
 
-def ordered(rows: list[ReportRow], job: Job) -> list[ReportRow]:
+def sort_rows(rows: list[ReportRow], job: Job) -> list[ReportRow]:
     return sorted(rows, key=lambda row: (job.windows.index(row.window), row.session, job.recipes.index(row.recipe)))
 
 
-def _progress(done: int, of: int, seconds: float) -> None:
-    told = f"lab: {done}/{of} sessions, {seconds:.0f} s"
+def _show_progress(done: int, of: int, seconds: float) -> None:
+    line = f"lab: {done}/{of} sessions, {seconds:.0f} s"
     if sys.stderr.isatty():
-        print(f"\r{told}", end="\n" if done == of else "", file=sys.stderr, flush=True)
+        print(f"\r{line}", end="\n" if done == of else "", file=sys.stderr, flush=True)
     elif done == of or done % max(1, of // 10) == 0:
-        print(told, file=sys.stderr, flush=True)
+        print(line, file=sys.stderr, flush=True)
 
 
 def _write(out: Path, report: dict[str, Any], rows: list[ReportRow]) -> None:
@@ -168,15 +167,15 @@ def _positive(text: str) -> int:
 _positive.__name__ = "positive number"
 
 
-class _Parser(argparse.ArgumentParser):
-    """Says what is wrong in one line."""
+class _LabParser(argparse.ArgumentParser):
+    """Reports misuse in one line."""
 
     def error(self, message: str) -> NoReturn:
         self.exit(2, f"{self.prog}: {message}; see {self.prog} --help\n")
 
 
 def _parser(prog: str) -> argparse.ArgumentParser:
-    parser = _Parser(prog=prog, description="Replay recorded sessions and score what recipes keep.")
+    parser = _LabParser(prog=prog, description="Replay recorded sessions and score what recipes keep.")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     run = commands.add_parser(
         "run",
@@ -184,7 +183,7 @@ def _parser(prog: str) -> argparse.ArgumentParser:
         description="Replay recorded sessions through the engine, and score what recipes keep of what is needed next.",
         epilog="examples:\n  yohaku lab run sessions/ --windows 8192 --recipes auto,sliding --sample 20\n"
         "  yohaku lab run sessions/ --held-out --out report.json --jobs 2\n"
-        f"recipes: those of the package, and the controls {', '.join(CONTROLS)}",
+        f"recipes: those of the package, and the controls {', '.join(BASELINES)}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     run.add_argument("paths", nargs="+", metavar="PATH", help="recorded sessions, or folders of them")

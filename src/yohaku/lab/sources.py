@@ -1,6 +1,6 @@
-"""Where recorded sessions come from, and which of those sources are kept apart for the final measurement.
+"""Sources of recorded sessions, split into those for tuning and those held out for the final measurement.
 
-Law: a source is on one side for good. What is tuned on the one side is judged on the other.
+Law: a source never changes sides.
 """
 
 from __future__ import annotations
@@ -16,32 +16,32 @@ from yohaku.core.errors import Unreadable
 from yohaku.dialects.recordings.lines import first_rows
 
 SALT = "yohaku-21"
-HEADER = 1 << 20
-"""Bytes of a first line that are read at most."""
+MAX_HEADER_BYTES = 1 << 20
+"""Read of a first line."""
 ENDINGS = (".jsonl", ".json", ".jsonl.gz", ".json.gz")
 
 
 def held_out(source: str) -> bool:
-    """A third of all sources, by name alone."""
+    """Test whether a source is held out: a third of them, by a hash of the name."""
     return int.from_bytes(sha256(f"{SALT}:{source}".encode()).digest()[:8], "big") % 3 == 0
 
 
 def source_of(path: Path) -> str:
-    """What the header of a recording says, or else the folder it lies in."""
+    """Return the source named in the header of a recording, or else the name of its folder."""
     try:
         with path.open("rb") as file:
             packed = file.read(2) == b"\x1f\x8b"
         with gzip.open(path) if packed else path.open("rb") as lines:
-            head = lines.readline(HEADER)
+            head = lines.readline(MAX_HEADER_BYTES)
     except (OSError, EOFError, zlib.error):
         head = b""
     first: Any = next(iter(first_rows(head, 1)), None)
-    said = first.get("source") if isinstance(first, dict) else None
-    return said if isinstance(said, str) and said else path.resolve().parent.name
+    named = first.get("source") if isinstance(first, dict) else None
+    return named if isinstance(named, str) and named else path.resolve().parent.name
 
 
 def files(paths: list[str]) -> Iterator[Path]:
-    """The files named, and those in the folders named, each once, in order of their names."""
+    """Yield the files given and those in the folders given, sorted, each once."""
     seen: set[Path] = set()
     for name in paths:
         path = Path(name)

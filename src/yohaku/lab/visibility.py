@@ -1,7 +1,8 @@
-"""What can be seen in the entries shown: identifiers with their origin, rules, files, and what refs would open.
+"""Scorer for what a model can see in the entries sent: identifiers with their origin, rules, files, openable refs.
 
-Law: an entry as it was recorded shows all that is in it. One that a fold changed in its place shows what its original
-said; whatever else a fold put in needs an origin. All that is found in a text is remembered by that text.
+Law: an entry as recorded shows everything in it. One that a fold changed in place shows what its original holds. A name
+in any other text of a fold counts only if the reader can tell its origin: a file, a call or a speaker is named on its
+line, within the ten lines above it, or in the title of its section. A bare list of names has no origin.
 """
 
 from __future__ import annotations
@@ -12,35 +13,47 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from yohaku.lab.entries import Entry, call_texts, content_texts, texts_of
-from yohaku.lab.identifiers import occurs, paths
-from yohaku.lab.kept_facts import evened, f1, files_of
-from yohaku.lab.origin import with_origin
+from yohaku.lab.identifiers import RUN, is_name, is_path, occurs, paths, trim
 from yohaku.lab.recorded_session import NONE, RecordedSession, Target, union
+from yohaku.lab.rules_and_files import f1, files_of, normalize_blanks
 
 REF = re.compile(r"\bref=([A-Za-z0-9_-]+)")
-BEGINNING = 40
-"""Characters by which a prompt that was cut short is known again."""
+PROMPT_PREFIX_CHARS = 40
+"""By which a prompt that was cut short is recognised."""
+
+ORIGIN_REACH_LINES = 10
+
+SPEAKER_OR_ACTION = re.compile(
+    r"\b(?:user|assistant|asked|said|told|answered|replied|called|ran|read|wrote|edited|created|modified|changed|"
+    r"deleted|removed|moved)\b|利用者|ユーザ|依頼|指示|発言|質問|実行|読[みん]|書[きい]|編集|作成|変更|削除",
+    re.IGNORECASE,
+)
+
+HEADING = re.compile(r"#{1,6} |\[[^\]]|<[A-Za-z]|==|\*\*")
+LABEL = re.compile(r"([^:：]{1,60})[:：]\s+(\S.*)")
+BULLET = re.compile(r"\s*(?:[-*•]|\d+[.)])\s+")
+SEPARATORS = re.compile(r"[\s,;|、，・`\"'()\[\]{}=→…]+")
 
 NOWHERE, SOMEWHERE = -1, -2
-"""Places of the original: there is none, or which one does not matter."""
+"""Places of an original: it has none, or any will do."""
 
 Recall: TypeAlias = Callable[[str], str]
 
 
 @dataclass(frozen=True, slots=True)
 class VisibilityScore:
-    """What one look found; `missing` are the needed identifiers that it did not see."""
+    """Score of one request. `missing`: identifiers the reply needs that are not visible."""
 
     missing: frozenset[str]
     openable: int
-    """Of those missing, how many a visible ref opens."""
+    """Missing ones that stand in the original behind a visible ref."""
     rules: int
-    """Of those stated so far."""
+    """Visible rules, among those stated so far."""
     of_rules: int
     f1: float | None
-    """None where no call has named a file yet."""
+    """How well the files of the calls are named; None before a call named one."""
     fabricated: frozenset[str]
-    """Paths in folds that nobody said."""
+    """Paths in folds that stand nowhere in the recording."""
 
 
 @dataclass
@@ -49,7 +62,7 @@ class VisibilityScorer:
     recall: Recall
     _texts: dict[tuple[str, int], _Text] = field(default_factory=dict)
     _opened: dict[str, str] = field(default_factory=dict)
-    _true: dict[str, bool] = field(default_factory=dict)
+    _recorded_paths: dict[str, bool] = field(default_factory=dict)
     _until: int = 0
     _stated: set[str] = field(default_factory=set)
     _files: set[str] = field(default_factory=set)
@@ -61,11 +74,13 @@ class VisibilityScorer:
             call["id"]: at for at, entry in enumerate(recorded.entries) for call in entry.get("tool_calls") or ()
         }
         self._results = {e["tool_call_id"]: at for at, e in enumerate(recorded.entries) if e["role"] == "tool"}
-        self._prompts = {text[:BEGINNING] for e in recorded.entries if e["role"] == "user" for text in content_texts(e)}
+        self._prompts = {
+            text[:PROMPT_PREFIX_CHARS] for e in recorded.entries if e["role"] == "user" for text in content_texts(e)
+        }
         self._rules = sorted(union(recorded.rules))
         self._raw = "\n".join(map(_raw, recorded.entries))
 
-    def look(self, target: Target, shown: list[Entry]) -> VisibilityScore:
+    def score(self, target: Target, shown: list[Entry]) -> VisibilityScore:
         recorded = self.recorded
         missing, rules, files = target.all, set[str](), set[str]()
         folds: list[_Text] = []
@@ -80,9 +95,9 @@ class VisibilityScorer:
             for text in self._read(entry):
                 missing = missing - text.names
                 rules |= text.rules
-                files |= text.told
+                files |= text.own_paths
                 folds.append(text)
-        self._hear(target.at)
+        self._advance(target.at)
         refs = {ref for text in folds for ref in text.refs}
         return VisibilityScore(
             missing,
@@ -90,35 +105,37 @@ class VisibilityScorer:
             len(rules & self._stated),
             len(self._stated),
             f1(self._files, files) if self._files else None,
-            frozenset(path for text in folds for path in text.paths if not self._is_true(path)),
+            frozenset(path for text in folds for path in text.paths if not self._is_recorded(path)),
         )
 
-    def _hear(self, at: int) -> None:
-        """What was stated and which files were named before a place."""
+    def _advance(self, at: int) -> None:
+        """Add the rules stated and the files named before a place."""
         self._stated.update(*self.recorded.rules[self._until : at])
         self._files.update(*self.recorded.files[self._until : at])
         self._until = at
 
     def _read(self, entry: Entry) -> Iterator[_Text]:
-        """The texts of an entry that a fold changed or put in."""
+        """Read the texts of an entry that a fold changed or added."""
         for text in content_texts(entry):
             yield self._text(text, self._original(entry, text), entry["role"] != "tool")
         for call, text in zip(entry.get("tool_calls") or (), call_texts(entry), strict=True):
             yield self._text(text, self._replies.get(call["id"], NOWHERE), False)
 
     def _original(self, entry: Entry, text: str) -> int:
-        """Where what it stands for was said: a result under its own call, a reply, a prompt cut short."""
+        """Return the place of the entry it stands for: a result of the same call, a reply, a prompt cut short."""
         match entry["role"]:
             case "tool":
                 return self._results.get(entry.get("tool_call_id", ""), NOWHERE)
             case "assistant":
                 return SOMEWHERE
-        return SOMEWHERE if len(text) >= BEGINNING and text[:BEGINNING] in self._prompts else NOWHERE
+        return (
+            SOMEWHERE if len(text) >= PROMPT_PREFIX_CHARS and text[:PROMPT_PREFIX_CHARS] in self._prompts else NOWHERE
+        )
 
     def _text(self, text: str, at: int, spoken: bool) -> _Text:
         if (text, at) not in self._texts:
             named = frozenset(paths(text))
-            even = evened(text) if spoken and self._rules else ""
+            even = normalize_blanks(text) if spoken and self._rules else ""
             self._texts[text, at] = _Text(
                 self._names(text, at),
                 frozenset(rule for rule in self._rules if rule in even) if even else NONE,
@@ -137,29 +154,76 @@ class VisibilityScorer:
         return own | find(with_origin(text, self.recorded.tools))
 
     def _open(self, ref: str) -> str:
-        """What a ref opens; arguments are JSON there, so its line breaks are made such."""
+        """Open a ref, with JSON escapes undone: arguments are stored as JSON."""
         if ref not in self._opened:
             text = self.recall(ref)
             self._opened[ref] = text.replace("\\n", "\n").replace("\\t", "\t").replace('\\"', '"')
         return self._opened[ref]
 
-    def _is_true(self, path: str) -> bool:
-        if path not in self._true:
-            self._true[path] = path in self._raw
-        return self._true[path]
+    def _is_recorded(self, path: str) -> bool:
+        if path not in self._recorded_paths:
+            self._recorded_paths[path] = path in self._raw
+        return self._recorded_paths[path]
 
 
 @dataclass(frozen=True, slots=True)
 class _Text:
-    """What is in one text of a fold."""
+    """Findings in one text of a fold."""
 
     names: frozenset[str]
     rules: frozenset[str]
     paths: frozenset[str]
-    told: frozenset[str]
-    """The paths it tells of by itself, not in the place of something that was said."""
+    own_paths: frozenset[str]
+    """Paths in a text that stands for no original."""
     refs: tuple[str, ...]
 
 
 def _raw(entry: Entry) -> str:
     return "\n".join([*texts_of(entry), *(call["function"]["arguments"] for call in entry.get("tool_calls") or ())])
+
+
+def with_origin(text: str, tools: frozenset[str]) -> str:
+    """Return the lines of `text` whose names have an origin. `tools`: names of the session's tools."""
+    kept: list[str] = []
+    titled = False
+    named = -ORIGIN_REACH_LINES - 1
+    for number, line in enumerate(text.split("\n")):
+        label, rest = _labelled(line)
+        bare = _is_bare(rest, tools)
+        own = names_origin(label, tools) if bare else names_origin(line, tools)
+        if _is_title(line) and not bare:
+            titled = own
+        if own:
+            named = number
+        if titled or number - named <= ORIGIN_REACH_LINES:
+            kept.append(line)
+    return "\n".join(kept)
+
+
+def names_origin(line: str, tools: frozenset[str]) -> bool:
+    """Test for a file, a call or a speaker."""
+    return _names_call(line, tools) or bool(paths(line))
+
+
+def _names_call(line: str, tools: frozenset[str]) -> bool:
+    return bool(SPEAKER_OR_ACTION.search(line)) or not tools.isdisjoint(RUN.findall(line))
+
+
+def _is_title(line: str) -> bool:
+    return bool(HEADING.match(line)) or (line[:1].isalpha() and line.rstrip().endswith((":", "：")))
+
+
+def _labelled(line: str) -> tuple[str, str]:
+    found = LABEL.fullmatch(line)
+    return (found[1], found[2]) if found else ("", line)
+
+
+def _is_bare(line: str, tools: frozenset[str]) -> bool:
+    """Test for two or more separated identifiers and nothing else, none of them a call or a speaker."""
+    words = [word for word in SEPARATORS.split(BULLET.sub("", line, count=1)) if word]
+    return len(words) >= 2 and all(map(_is_identifier, words)) and not _names_call(line, tools)
+
+
+def _is_identifier(word: str) -> bool:
+    word = trim(word)
+    return is_name(word) or "." in word or ("/" in word and is_path(word)) or word.startswith("http")

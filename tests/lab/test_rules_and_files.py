@@ -5,7 +5,7 @@ import json
 import pytest
 
 from tests.lab.sessions import called
-from yohaku.lab.kept_facts import f1, files_of, rules_in
+from yohaku.lab.rules_and_files import f1, files_of, rules_in
 
 
 def test_a_rule_is_a_sentence_with_a_rule_word() -> None:
