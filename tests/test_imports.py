@@ -36,9 +36,6 @@ NOT_YET = {
     "core/pins.py imports yohaku.analysis.tool_calls",
     "core/receipt.py imports yohaku.analysis.retention",
     "core/receipt.py imports yohaku.analysis.rules",
-    "client/model_client.py imports yohaku.agent.events",
-    "client/server_count.py imports yohaku.agent.host.http_get",
-    "client/stream_parser.py imports yohaku.agent.events",
     "mcp/server.py imports yohaku.cli",
     "stores/collect.py imports yohaku.session.fold_log",
 }

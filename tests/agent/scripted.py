@@ -14,7 +14,7 @@ from yohaku.agent.toolkit.tool import AgentTool, Arguments, Kind, ToolContext, T
 from yohaku.client.endpoint import Endpoint
 from yohaku.core.engine import Question
 from yohaku.core.model import Call, Reply, Text
-from yohaku.dialects.dialect import Answer, Usage
+from yohaku.dialects.answer import Answer, Usage
 from yohaku.session.session import Session
 from yohaku.testing import ByteMeter
 

@@ -28,7 +28,7 @@ from yohaku.agent.toolkit.tool import Arguments, ToolContext, ToolResult
 from yohaku.client.errors import Busy, CutOff, TooLong, Truncated, Unreachable
 from yohaku.core.errors import BadSetting, DoesNotFit
 from yohaku.core.model import Text
-from yohaku.dialects.dialect import Answer
+from yohaku.dialects.answer import Answer
 from yohaku.dialects.overflow import Overflow
 from yohaku.session.session import Session
 from yohaku.testing import ByteMeter

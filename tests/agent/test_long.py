@@ -39,7 +39,7 @@ from yohaku.client.errors import TooLong
 from yohaku.client.model_client import ModelClient
 from yohaku.config.settings import Settings
 from yohaku.core.weigh import weigh
-from yohaku.dialects.dialect import Answer
+from yohaku.dialects.answer import Answer
 from yohaku.session.session import Session
 from yohaku.testing import ByteMeter
 

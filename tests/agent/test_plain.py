@@ -25,7 +25,7 @@ from yohaku.agent.events import (
 from yohaku.agent.plain import EXIT_CODES, PlainInterface, run_interactive, run_once
 from yohaku.agent.protocols import Surface
 from yohaku.agent.toolkit.tool import PermissionRequest
-from yohaku.dialects.dialect import Usage
+from yohaku.dialects.answer import Usage
 
 DIFF = "--- a\n+++ a\n@@ -1 +1 @@\n-x\n+y\n"
 WORK: list[Event] = [

@@ -20,7 +20,7 @@ from yohaku.client.errors import TooLong
 from yohaku.config.settings import Settings
 from yohaku.core.model import Call
 from yohaku.dialects import DIALECTS
-from yohaku.dialects.dialect import Answer
+from yohaku.dialects.answer import Answer
 from yohaku.dialects.overflow import Overflow
 from yohaku.session.session import Session
 from yohaku.testing import ByteMeter

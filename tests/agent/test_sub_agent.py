@@ -11,7 +11,7 @@ from yohaku.agent.sub_agent import choose_tools
 from yohaku.agent.toolkit.tool import Arguments, ToolContext, ToolResult
 from yohaku.config.settings import Settings
 from yohaku.core.model import Text
-from yohaku.dialects.dialect import Answer
+from yohaku.dialects.answer import Answer
 
 
 async def delegates(bench: ToolContext, arguments: Arguments) -> ToolResult:

@@ -24,7 +24,7 @@ from yohaku.agent.tools import tools_for
 from yohaku.core.budget import Budget
 from yohaku.core.errors import StoreFailed
 from yohaku.core.weigh import Ledger
-from yohaku.dialects.dialect import Answer
+from yohaku.dialects.answer import Answer
 from yohaku.session.session import Session
 from yohaku.stores.memory import MemoryStore
 from yohaku.testing import ByteMeter

@@ -30,7 +30,7 @@ from tests.agent.fakes import (
 from tests.dialects.test_overflow import TOLD
 from yohaku import dialects
 from yohaku.agent.events import TextDelta, ThoughtDelta, UserNotice
-from yohaku.client.connection import Timeouts, said_in
+from yohaku.client.connection import Timeouts
 from yohaku.client.endpoint import Endpoint
 from yohaku.client.errors import Busy, CutOff, Garbled, RequestFailed, RequestRefused, TooLong, Truncated, Unreachable
 from yohaku.client.model_client import ModelClient, RequestForm
@@ -39,7 +39,7 @@ from yohaku.core.errors import Unanswered
 from yohaku.core.history_builder import history_of
 from yohaku.core.model import Call, Reply, Text, Turn
 from yohaku.dialects import dialect_named
-from yohaku.dialects.dialect import Answer, Usage
+from yohaku.dialects.answer import Answer, Usage
 from yohaku.dialects.overflow import Overflow
 
 KEY = "sk-very-secret-0123456789"
@@ -73,7 +73,7 @@ class Spoke:
 def speak(
     script: Any,
     dialect: Any = "openai_chat",
-    patience: Timeouts = QUICK,
+    timeouts: Timeouts = QUICK,
     using: Callable[[ModelClient], Awaitable[Any]] | None = None,
     text: str = "Hello",
     weighs: int = 0,
@@ -86,7 +86,9 @@ def speak(
     async def run() -> None:
         async with script if isinstance(script, FakeServer) else FakeServer(script) as spoke.server:
             where = spoke.server.endpoint(dialect, **{"key": KEY, **endpoint})
-            talk = ModelClient(where, window=window, reserve=512, tell=spoke.told.append, patience=patience, form=form)
+            talk = ModelClient(
+                where, window=window, reserve=512, notify=spoke.told.append, timeouts=timeouts, form=form
+            )
             try:
                 if using:
                     spoke.answer = await using(talk)
@@ -163,7 +165,7 @@ def test_a_body_goes_where_its_dialect_is_spoken(
 ) -> None:
     spoke = speak([spoken(dialect, "Hel", "lo", thought="Hm", prompt=9)], dialect)
     assert spoke.heard == [ThoughtDelta("Hm"), TextDelta("Hel"), TextDelta("lo")]
-    assert spoke.answer and said_in(spoke.answer) == "Hello"
+    assert spoke.answer and spoke.answer.text == "Hello"
     assert spoke.answer.usage and spoke.answer.usage.prompt == 9
     [asked] = spoke.server.asked
     assert asked.path == path
@@ -251,7 +253,7 @@ def test_a_reply_in_one_piece_is_heard_all_the_same(dialect: str) -> None:
     for text in (json.dumps(pieces[dialect]), json.dumps(pieces[dialect], indent=2)):
         spoke = speak([whole(text)], dialect)
         assert spoke.said == "Hello"
-        assert spoke.answer and said_in(spoke.answer) == "Hello"
+        assert spoke.answer and spoke.answer.text == "Hello"
 
 
 def test_a_stream_of_the_wrong_kind_is_heard_all_the_same() -> None:
@@ -448,7 +450,7 @@ def test_an_error_that_comes_as_an_event_is_told_like_any_other(
     assert type(speak([whole(error)], dialect).error) is kind
     began = next(chunk for chunk in spoken(dialect, "Hel").chunks if b"Hel" in chunk)
     late = speak([Played((began, *sse(error)))], dialect)
-    assert isinstance(late.error, CutOff) and said_in(late.error.answer) == "Hel" and len(late.server.asked) == 1
+    assert isinstance(late.error, CutOff) and late.error.answer.text == "Hel" and len(late.server.asked) == 1
 
 
 def test_an_error_of_ollama_comes_as_a_line() -> None:
@@ -506,7 +508,7 @@ def test_garbage_never_breaks_us(dialect: str, chunks: list[bytes], status: int)
 def unreachable(**endpoint: Any) -> RequestFailed:
     async def run() -> RequestFailed:
         given = {"name": "Far", "provider": "x", "dialect": "openai_chat", "model": "m", "key": KEY, **endpoint}
-        talk = ModelClient(Endpoint(**given), window=8192, reserve=512, patience=QUICK)
+        talk = ModelClient(Endpoint(**given), window=8192, reserve=512, timeouts=QUICK)
         try:
             await talk.send(body("openai_chat"), lambda _: None)
         except RequestFailed as error:
@@ -547,7 +549,7 @@ def test_a_server_without_trust_is_told_as_such() -> None:
         server = await asyncio.start_server(answer, "127.0.0.1", 0)
         port = server.sockets[0].getsockname()[1]
         where = Endpoint("Far", "x", "openai_chat", f"https://127.0.0.1:{port}/v1", "m", KEY)
-        talk = ModelClient(where, window=8192, reserve=512, patience=QUICK)
+        talk = ModelClient(where, window=8192, reserve=512, timeouts=QUICK)
         try:
             await talk.send(body("openai_chat"), lambda _: None)
         except RequestFailed as error:
@@ -578,7 +580,7 @@ def test_the_proxy_of_the_environment_is_used_but_not_for_this_machine(monkeypat
         monkeypatch.delenv("NO_PROXY", raising=False)
         for url in ("http://models.invalid/v1", "http://127.0.0.1:1/v1"):
             talk = ModelClient(
-                Endpoint("Far", "x", "openai_chat", url, "m", KEY), window=8192, reserve=512, patience=QUICK
+                Endpoint("Far", "x", "openai_chat", url, "m", KEY), window=8192, reserve=512, timeouts=QUICK
             )
             with pytest.raises(RequestFailed) as raised:
                 await talk.send(body("openai_chat"), lambda _: None)
@@ -632,7 +634,7 @@ def test_a_request_that_ollama_cut_is_noticed(tells: bool) -> None:
     assert isinstance(spoke.error, Truncated)
     assert (spoke.error.told, spoke.error.sent) == (2_048, 5_000)
     assert spoke.error.window == (2_048 if tells else None)
-    assert spoke.error.answer and said_in(spoke.error.answer) == "Done."
+    assert spoke.error.answer and spoke.error.answer.text == "Done."
     plain(spoke.error)
 
 
@@ -661,7 +663,7 @@ def test_a_prompt_that_stood_in_the_cache_is_not_taken_for_cut(tells: bool) -> N
         return await talk.send({**longer, "model": "m"}, lambda _: None, weighs=tokens(longer))
 
     spoke = speak(server, "ollama", using=using)
-    assert spoke.error is None and spoke.answer and said_in(spoke.answer) == "Done."
+    assert spoke.error is None and spoke.answer and spoke.answer.text == "Done."
 
 
 # Summaries.

@@ -13,7 +13,7 @@ import pytest
 from tests.models import tiny
 from tests.models.serving import Served
 from yohaku.agent.events import TextDelta, ThoughtDelta
-from yohaku.client.connection import Timeouts, said_in
+from yohaku.client.connection import Timeouts
 from yohaku.client.endpoint import Endpoint
 from yohaku.client.errors import RequestFailed, TooLong
 from yohaku.client.model_client import ModelClient, RequestForm
@@ -21,7 +21,7 @@ from yohaku.core.engine import Question
 from yohaku.core.history_builder import history_of
 from yohaku.core.model import Text, Tool, Turn
 from yohaku.dialects import dialect_named
-from yohaku.dialects.dialect import Answer
+from yohaku.dialects.answer import Answer
 from yohaku.summary.request import SummaryRequest, build_question
 
 WINDOW = 8_192
@@ -48,7 +48,7 @@ def talked(served: Served, dialect: Any, using: Callable[[ModelClient], Awaitabl
     where = Endpoint("llama.cpp", "llama.cpp", dialect, url, "tiny", local=True)
 
     async def run() -> Any:
-        talk = ModelClient(where, window=WINDOW, **{"reserve": 256, "patience": QUICK, **how})
+        talk = ModelClient(where, window=WINDOW, **{"reserve": 256, "timeouts": QUICK, **how})
         try:
             return await using(talk)
         finally:
@@ -65,7 +65,7 @@ def body(dialect: str, text: str, *tools: Tool) -> dict[str, Any]:
 def test_what_it_says_is_heard_piece_by_piece(served: Served, dialect: str) -> None:
     heard: list[TextDelta | ThoughtDelta] = []
     answer: Answer = talked(served, dialect, lambda talk: talk.send(body(dialect, "Hello 余白"), heard.append))
-    assert said_in(answer) == CHAT == "".join(piece.text for piece in heard)
+    assert answer.text == CHAT == "".join(piece.text for piece in heard)
     assert len(heard) > 3 and not dialect_named(dialect).was_cut_off(answer)
     assert answer.usage and answer.usage.prompt > 10
 
@@ -88,7 +88,7 @@ def test_what_is_too_long_is_told_with_its_numbers(served: Served, dialect: str)
 @pytest.mark.parametrize("dialect", ["openai_chat", "anthropic"])
 def test_a_reply_without_room_is_seen_to_be_cut(served: Served, dialect: str) -> None:
     answer: Answer = talked(served, dialect, lambda talk: talk.send(body(dialect, "Hi"), lambda _: None), reserve=3)
-    assert dialect_named(dialect).was_cut_off(answer) and CHAT.startswith(said_in(answer))
+    assert dialect_named(dialect).was_cut_off(answer) and CHAT.startswith(answer.text)
 
 
 @pytest.mark.parametrize("dialect", ["openai_chat", "anthropic"])
@@ -114,7 +114,7 @@ def test_stopping_frees_the_server_for_the_next(served: Served) -> None:
             await task
         return await talk.send(body("openai_chat", "Hello"), lambda _: None)
 
-    assert said_in(talked(served, "openai_chat", using)) == CHAT
+    assert talked(served, "openai_chat", using).text == CHAT
 
 
 def test_a_body_it_does_not_take_is_told_in_plain_words(served: Served) -> None:

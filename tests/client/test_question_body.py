@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tests import checkers
 from yohaku import dialects
-from yohaku.client.question_body import answer_of, request, summary_of
+from yohaku.client.request import question_body, require_text, summary_body
 from yohaku.core.engine import Question
 from yohaku.core.errors import Unanswered
 from yohaku.core.history_builder import history_of
@@ -45,7 +45,7 @@ every_dialect = pytest.mark.parametrize("dialect", dialects.CLASSES)
     ],
 )
 def test_a_question_is_a_body_with_its_limit_and_nothing_a_server_may_refuse(dialect: str, body: Any) -> None:
-    assert request(ASKED, dialect, "m") == body
+    assert question_body(ASKED, dialect, "m") == body
 
 
 @every_dialect
@@ -56,7 +56,7 @@ def test_every_body_is_well_formed_and_offers_no_tools(dialect: str, how: dict[s
         SummaryRequest("snapshot", 300),
         SummaryRequest("summary", 300, retain=None),
     ):
-        body = request(build_question(order, "USER: hello"), dialect, "m", **how)
+        body = question_body(build_question(order, "USER: hello"), dialect, "m", **how)
         assert checkers.DIALECTS[dialect].problems(body) == []
         assert not {"tools", "tool_choice", "toolConfig"} & body.keys()
 
@@ -84,7 +84,7 @@ def test_every_body_is_well_formed_and_offers_no_tools(dialect: str, how: dict[s
     ],
 )
 def test_a_schema_is_held_to_where_the_server_can(dialect: str, field: str, held: Any) -> None:
-    body = request(ASKED, dialect, "claude-3-haiku", schema=True)
+    body = question_body(ASKED, dialect, "claude-3-haiku", schema=True)
     assert body[field] == held
     assert "stop" not in json.dumps(body) and "<summary>" not in json.dumps(body), "nothing else than the schema"
 
@@ -105,13 +105,13 @@ def test_a_schema_is_held_to_where_the_server_can(dialect: str, field: str, held
     ],
 )
 def test_an_answer_is_begun_only_for_models_that_go_on_with_it(model: str, begun: bool) -> None:
-    assert request(ASKED, "anthropic", model)["messages"] == [USER, *([BEGUN] if begun else [])]
+    assert question_body(ASKED, "anthropic", model)["messages"] == [USER, *([BEGUN] if begun else [])]
 
 
 @pytest.mark.parametrize("dialect", ["openai_chat", "anthropic", "ollama"])
 def test_a_server_that_can_is_given_the_beginning_without_the_blanks_that_some_refuse(dialect: str) -> None:
-    assert request(ASKED, dialect, "m", prefill=True, schema=False)["messages"] == [USER, BEGUN]
-    assert request(ASKED, dialect, "m", prefill=False, schema=False)["messages"] == [USER]
+    assert question_body(ASKED, dialect, "m", prefill=True, schema=False)["messages"] == [USER, BEGUN]
+    assert question_body(ASKED, dialect, "m", prefill=False, schema=False)["messages"] == [USER]
 
 
 @pytest.mark.parametrize(
@@ -124,17 +124,17 @@ def test_a_server_that_can_is_given_the_beginning_without_the_blanks_that_some_r
     ],
 )
 def test_models_that_think_take_their_limit_under_another_name(model: str, limits: Any) -> None:
-    assert request(ASKED, "openai_chat", model) == {"model": model, "messages": [USER], **limits}
+    assert question_body(ASKED, "openai_chat", model) == {"model": model, "messages": [USER], **limits}
 
 
 def test_the_model_a_recipe_names_is_asked() -> None:
     named = Question("summary", "Sum it up.", 300, model="small")
-    assert request(named, "openai_chat", "big")["model"] == "small"
+    assert question_body(named, "openai_chat", "big")["model"] == "small"
 
 
 def test_ollama_is_told_the_window_and_responses_no_limit_that_is_too_small() -> None:
-    assert request(ASKED, "ollama", "m", window=8_192)["options"] == {"num_predict": 300, "num_ctx": 8_192}
-    assert request(Question("summary", "?", 3), "openai_responses", "m")["max_output_tokens"] == 16
+    assert question_body(ASKED, "ollama", "m", window=8_192)["options"] == {"num_predict": 300, "num_ctx": 8_192}
+    assert question_body(Question("summary", "?", 3), "openai_responses", "m")["max_output_tokens"] == 16
 
 
 # The conversation itself
@@ -184,7 +184,7 @@ def test_a_call_that_is_still_open_goes_and_what_was_said_beside_it_stays(dialec
     speaks, check = dialects.DIALECTS[dialect], checkers.DIALECTS[dialect]
     as_it_is = speaks.with_entries([], [*OPEN[dialect], speaks.user_entry("Sum it up.")])
     assert check.problems(as_it_is) != [], "a provider refuses it as it is"
-    body = summary_of(dialect, speaks.read(OPEN[dialect]).history(), ASKED, "m")
+    body = summary_body(dialect, speaks.read(OPEN[dialect]).history(), ASKED, "m")
     assert check.problems(body) == []
     assert (
         speaks.read(body).history().turns
@@ -199,7 +199,7 @@ def test_a_call_that_is_still_open_goes_and_what_was_said_beside_it_stays(dialec
 def test_a_reply_with_nothing_but_open_calls_goes_altogether(dialect: str, beside: tuple[Any, ...]) -> None:  # K6
     pending = Reply((*beside, Call("c1", "read", "{}")))
     history = history_of([Turn((Text("Fix app.py."),))], pending=pending)
-    body = summary_of(dialect, history, ASKED, "m")
+    body = summary_body(dialect, history, ASKED, "m")
     assert checkers.DIALECTS[dialect].problems(body) == []
     said = dialects.DIALECTS[dialect].read(body).history()
     assert said.turns == history_of([Turn((Text("Fix app.py."), Text("Sum it up.")))]).turns
@@ -207,7 +207,7 @@ def test_a_reply_with_nothing_but_open_calls_goes_altogether(dialect: str, besid
 
 @given(history=histories(), dialect=st.sampled_from(tuple(dialects.CLASSES)))
 def test_any_conversation_can_be_asked_about_without_its_tools(history: History, dialect: str) -> None:  # K5
-    body = summary_of(dialect, history, ASKED, "m")
+    body = summary_body(dialect, history, ASKED, "m")
     assert checkers.DIALECTS[dialect].problems(body) == []
     said = dialects.DIALECTS[dialect].read(body).history()
     assert said.tools == () and said.turns[-1].prompt[-1] == Text("Sum it up.")
@@ -239,16 +239,16 @@ def test_any_conversation_can_be_asked_about_without_its_tools(history: History,
     ],
 )
 def test_the_answer_is_what_the_model_said(dialect: str, reply: Any) -> None:
-    assert answer_of(dialect, reply) == "All is well."
+    assert require_text(dialects.dialect_named(dialect).read_reply(reply)) == "All is well."
 
 
 @every_dialect
 def test_a_reply_without_words_is_no_answer(dialect: str) -> None:
     with pytest.raises(Unanswered, match="the model said nothing"):
-        answer_of(dialect, {})
+        require_text(dialects.dialect_named(dialect).read_reply({}))
 
 
 def test_a_model_that_was_cut_off_while_thinking_says_so() -> None:
     reply = {"choices": [{"message": {"content": "", "reasoning": "Well…"}, "finish_reason": "length"}]}
     with pytest.raises(Unanswered, match="it stopped for: length"):
-        answer_of("openai_chat", reply)
+        require_text(dialects.dialect_named("openai_chat").read_reply(reply))

@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
+from yohaku.client.address import host_of, proxy_for, request_headers, request_url
 from yohaku.client.endpoint import Endpoint
 from yohaku.client.errors import RequestRefused
-from yohaku.client.request import Quirks, address, headers, milder, proxy_for, shaped, where
+from yohaku.client.request import Quirks, adapt, prepare
 from yohaku.dialects import dialect_named
 
 SUBSTITUTES = dialect_named("openai_chat").substitutes
@@ -30,13 +31,13 @@ def endpoint(dialect: Any = "openai_chat", url: str = "http://h/v1", **more: Any
     ],
 )
 def test_an_address_is_the_url_and_the_path_of_the_dialect(dialect: str, url: str, model: str, found: str) -> None:
-    assert address(endpoint(dialect, url, model=model)) == found
+    assert request_url(endpoint(dialect, url, model=model)) == found
 
 
 def test_a_key_has_no_blanks_and_makes_room_for_a_name_in_the_address() -> None:
-    assert headers(endpoint(key=" k\n"))["Authorization"] == "Bearer k"
-    assert "Authorization" not in headers(endpoint(url="http://me:pw@h/v1", key="k"))
-    assert headers(endpoint("anthropic", "http://me:pw@h", key="k"))["x-api-key"] == "k"
+    assert request_headers(endpoint(key=" k\n"))["Authorization"] == "Bearer k"
+    assert "Authorization" not in request_headers(endpoint(url="http://me:pw@h/v1", key="k"))
+    assert request_headers(endpoint("anthropic", "http://me:pw@h", key="k"))["x-api-key"] == "k"
 
 
 @pytest.mark.parametrize(
@@ -44,8 +45,8 @@ def test_a_key_has_no_blanks_and_makes_room_for_a_name_in_the_address() -> None:
     [
         (400, "unknown field stream_options", {"stream_options": {}}, Quirks(frozenset({"stream_options"}))),
         (400, "'max_tokens' is not supported", {"max_tokens": 9}, Quirks(frozenset({"max_tokens"}))),
-        (400, "max_tokens: 9,000 > 4,096, which is the maximum", {"max_tokens": 9000}, Quirks(most=4096)),
-        (400, "max_tokens must be at most 8192", {"max_tokens": 9000}, Quirks(most=8192)),
+        (400, "max_tokens: 9,000 > 4,096, which is the maximum", {"max_tokens": 9000}, Quirks(max_reply=4096)),
+        (400, "max_tokens must be at most 8192", {"max_tokens": 9000}, Quirks(max_reply=8192)),
         (500, "unknown field stream_options", {"stream_options": {}}, None),
         (400, "unknown field stream_options", {}, None),
         (400, "upstream_options", {"stream_options": {}, "stream": True}, None),
@@ -53,26 +54,26 @@ def test_a_key_has_no_blanks_and_makes_room_for_a_name_in_the_address() -> None:
     ],
 )
 def test_a_refusal_that_names_a_field_of_ours_is_heeded(status: int, text: str, sent: Any, after: Any) -> None:
-    assert milder(Quirks(), RequestRefused(status, text), sent, SUBSTITUTES) == after
+    assert adapt(Quirks(), RequestRefused(status, text), sent, SUBSTITUTES) == after
 
 
 def test_what_was_refused_under_both_names_is_not_asked_for_ever() -> None:
     sent = {"max_completion_tokens": 9}
     assert (
-        milder(Quirks(frozenset({"max_tokens"})), RequestRefused(400, "max_completion_tokens"), sent, SUBSTITUTES)
+        adapt(Quirks(frozenset({"max_tokens"})), RequestRefused(400, "max_completion_tokens"), sent, SUBSTITUTES)
         is None
     )
 
 
 def test_manners_shape_what_is_sent() -> None:
     manners = Quirks(frozenset({"stream_options", "max_tokens"}), 100)
-    sent = shaped({"messages": [], "max_tokens": 512}, endpoint(), manners)
+    sent = prepare({"messages": [], "max_tokens": 512}, endpoint(), manners)
     assert sent == {"model": "m", "messages": [], "stream": True, "max_completion_tokens": 100}
 
 
 def test_an_address_is_shown_without_its_password() -> None:
-    assert where("https://me:pw@h:8080/v1?key=1") == "h:8080"
-    assert where("http://[::1") == "http://[::1"
+    assert host_of("https://me:pw@h:8080/v1?key=1") == "h:8080"
+    assert host_of("http://[::1") == "http://[::1"
 
 
 def test_a_proxy_is_never_used_for_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:

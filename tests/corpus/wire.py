@@ -15,7 +15,7 @@ from yohaku import dialects, meters
 from yohaku.core.meter import Meter
 from yohaku.core.model import History, Opaque
 from yohaku.core.weigh import weigh
-from yohaku.dialects.dialect import Answer
+from yohaku.dialects.answer import Answer
 
 
 @dataclass(frozen=True)

@@ -24,8 +24,9 @@ from yohaku.core.history_builder import history_of
 from yohaku.core.meter import Overhead
 from yohaku.core.model import Call, History, Opaque, Reply, Result, Step, Text, Tool, ToolUse, Turn
 from yohaku.core.weigh import weigh
+from yohaku.dialects.answer import Usage
 from yohaku.dialects.anthropic import MAX_TOKENS, OPENING, Anthropic
-from yohaku.dialects.dialect import RAW, Usage, dig
+from yohaku.dialects.json_values import RAW, dig
 from yohaku.recipes.auto import RECIPES
 from yohaku.session.driver import drive
 

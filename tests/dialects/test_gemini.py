@@ -25,8 +25,9 @@ from yohaku.core.history_builder import history_of
 from yohaku.core.meter import Overhead
 from yohaku.core.model import Call, History, Opaque, Reply, Result, Step, Text, Tool, ToolUse, Turn
 from yohaku.core.weigh import weigh
-from yohaku.dialects.dialect import Usage, dig
+from yohaku.dialects.answer import Usage
 from yohaku.dialects.gemini import FEW, OPENING, Gemini
+from yohaku.dialects.json_values import dig
 from yohaku.recipes.auto import RECIPES
 from yohaku.session.driver import drive
 

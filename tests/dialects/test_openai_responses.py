@@ -16,7 +16,8 @@ from yohaku.core.errors import Malformed, Unreadable, YohakuError
 from yohaku.core.folds import Gist, Slot, Stub, View
 from yohaku.core.model import Call, History, Opaque, Reply, Result, Step, Text, Tool, ToolUse, Turn
 from yohaku.core.weigh import weigh
-from yohaku.dialects.dialect import Usage, dump
+from yohaku.dialects.answer import Usage
+from yohaku.dialects.json_values import dump
 from yohaku.dialects.openai_responses import LASTING, OpenAIResponses
 from yohaku.testing import histories
 

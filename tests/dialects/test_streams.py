@@ -29,7 +29,8 @@ def said(dialect: str, stream: str) -> str:
 
 def heard(dialect: str, stream: str) -> tuple[str, str]:
     spoken = dialect_named(dialect)
-    deltas = [spoken.delta(event) for event in spoken.events(stream)]
+    reader = spoken.stream_reader()
+    deltas = [reader.feed(event) for event in spoken.events(stream)]
     return "".join(delta[0] for delta in deltas), "".join(delta[1] for delta in deltas)
 
 
@@ -87,11 +88,11 @@ def test_a_stream_of_ollama_is_heard_as_it_is_read() -> None:
     ],
 )
 def test_an_event_adds_what_it_says(dialect: str, event: dict[str, Any], delta: tuple[str, str]) -> None:
-    assert dialect_named(dialect).delta(event) == delta
+    assert dialect_named(dialect).stream_reader().feed(event) == delta
 
 
 @every_dialect
 @given(event=st.dictionaries(st.sampled_from(WORDS), anything(WORDS)))
 def test_no_event_breaks_the_hearing(dialect: str, event: dict[str, Any]) -> None:
-    text, thought = dialect_named(dialect).delta(event)
+    text, thought = dialect_named(dialect).stream_reader().feed(event)
     assert isinstance(text, str) and isinstance(thought, str)

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from yohaku.core.errors import BadSetting
-from yohaku.dialects.usage import prompt_tokens, total_tokens
+from yohaku.dialects.answer import prompt_tokens, total_tokens
 
 
 @pytest.mark.parametrize(

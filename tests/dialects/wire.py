@@ -16,7 +16,8 @@ from yohaku.core.engine import Outcome, plan
 from yohaku.core.folds import View
 from yohaku.core.meter import Overhead
 from yohaku.core.model import Call, History, Opaque, Part, Text, ToolUse
-from yohaku.dialects.dialect import Dialect, dig, put
+from yohaku.dialects.dialect import Dialect
+from yohaku.dialects.json_values import dig, put
 from yohaku.recipes.auto import RECIPES
 from yohaku.session.driver import drive
 from yohaku.testing import ByteMeter

@@ -17,7 +17,7 @@ from yohaku.core.folds import Slot, View, original_at, ref_of
 from yohaku.core.model import History, Step, Turn
 from yohaku.core.pins import Pin, PinnedPlaces, find, part_at, places
 from yohaku.core.weigh import weigh
-from yohaku.dialects.dialect import Json
+from yohaku.dialects.json_values import Json
 from yohaku.recipes.auto import RECIPES
 from yohaku.session.driver import drive
 from yohaku.testing import ByteMeter, conversation

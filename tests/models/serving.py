@@ -12,8 +12,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from yohaku.client.question_body import answer_of, request
+from yohaku.client.request import question_body, require_text
 from yohaku.core.engine import Question
+from yohaku.dialects import dialect_named
 
 PATHS = {"openai_chat": "/v1/chat/completions", "openai_responses": "/v1/responses", "anthropic": "/v1/messages"}
 """Where the server speaks each dialect."""
@@ -58,6 +59,7 @@ class Served:
 
     def summariser(self, dialect: str = "openai_chat", **how: Any) -> Callable[[Question], str]:
         def summarise(question: Question) -> str:
-            return answer_of(dialect, self.ask(dialect, request(question, dialect, **how)))
+            reply = self.ask(dialect, question_body(question, dialect, **how))
+            return require_text(dialect_named(dialect).read_reply(reply))
 
         return summarise

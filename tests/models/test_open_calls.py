@@ -9,7 +9,7 @@ import pytest
 from tests.client.test_question_body import OPEN
 from tests.models.serving import Refusal, Served
 from tests.models.tiny import REFUSES, SUMMARY
-from yohaku.client.question_body import answer_of, summary_of
+from yohaku.client.request import require_text, summary_body
 from yohaku.core.engine import Question
 from yohaku.dialects import dialect_named
 
@@ -22,7 +22,7 @@ def as_it_is(dialect: str, *more: dict[str, Any]) -> dict[str, Any]:
 
 
 def asked(dialect: str) -> dict[str, Any]:
-    return summary_of(dialect, dialect_named(dialect).read(OPEN[dialect]).history(), ASKED)
+    return summary_body(dialect, dialect_named(dialect).read(OPEN[dialect]).history(), ASKED)
 
 
 @spoken
@@ -48,7 +48,7 @@ def test_another_is_shown_a_call_that_was_never_answered(served: Served) -> None
 @spoken
 def test_without_its_open_calls_every_server_takes_it(served: Served, strictly_served: Served, dialect: str) -> None:
     for server in (served, strictly_served):
-        assert SUMMARY in answer_of(dialect, server.ask(dialect, asked(dialect)))
+        assert SUMMARY in require_text(dialect_named(dialect).read_reply(server.ask(dialect, asked(dialect))))
 
 
 def _prompt(served: Served, body: dict[str, Any]) -> str:

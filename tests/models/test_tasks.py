@@ -34,7 +34,8 @@ from yohaku.config.settings import Settings
 from yohaku.core.budget import Budget
 from yohaku.core.model import Call, Reply, Result, Text
 from yohaku.core.weigh import weigh
-from yohaku.dialects.dialect import Answer, dump
+from yohaku.dialects.answer import Answer
+from yohaku.dialects.json_values import dump
 
 RUNS = int(os.environ.get("YOHAKU_RUNS") or 1)
 NEAR = 0.03

@@ -35,7 +35,7 @@ from yohaku.core.model import Text, Turn
 from yohaku.core.receipt import Receipt
 from yohaku.core.weigh import weigh
 from yohaku.dialects import dialect_named
-from yohaku.dialects.dialect import Usage
+from yohaku.dialects.answer import Usage
 from yohaku.recipes import builtin
 from yohaku.recipes.auto import AUTO, RECIPES
 from yohaku.session.session import Session

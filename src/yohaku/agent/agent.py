@@ -52,7 +52,8 @@ from yohaku.config.settings import Settings
 from yohaku.core.errors import BadSetting, DoesNotFit, YohakuError
 from yohaku.core.meter import Meter
 from yohaku.core.model import Reply, Result, Text, ToolUse
-from yohaku.dialects.dialect import Answer, Json
+from yohaku.dialects.answer import Answer
+from yohaku.dialects.json_values import Json
 from yohaku.messages import explain
 from yohaku.session.fold_log import FoldingRecord
 from yohaku.session.session import Session

@@ -23,7 +23,8 @@ from yohaku.core.budget import Budget
 from yohaku.core.model import History, Reply, Result
 from yohaku.core.receipt import Receipt
 from yohaku.core.weigh import Ledger, Weigher, weigh
-from yohaku.dialects.dialect import Json, Usage
+from yohaku.dialects.answer import Usage
+from yohaku.dialects.json_values import Json
 from yohaku.messages import notice
 from yohaku.session.session import Session
 

@@ -13,7 +13,8 @@ from pathlib import Path
 from yohaku.core.history_builder import HistoryBuilder
 from yohaku.core.model import History, Opaque, Part, Reply, Result, Step, Text, Turn
 from yohaku.dialects import dialect_named
-from yohaku.dialects.dialect import Dialect, Json
+from yohaku.dialects.dialect import Dialect
+from yohaku.dialects.json_values import Json
 from yohaku.dialects.load import Request, load
 
 NO_RESULT = "[no result: the session ended here]"
@@ -33,11 +34,11 @@ class Conversation:
 
     @property
     def history(self) -> History:
-        scribe = HistoryBuilder()
-        self.dialect.open(scribe, self._beside)
+        builder = HistoryBuilder()
+        self.dialect.read_beside(builder, self._beside)
         for index, entry in enumerate(self._entries):
-            self.dialect.entry(scribe, index, entry)
-        return scribe.history()
+            self.dialect.read_entry(builder, index, entry)
+        return builder.history()
 
     @property
     def began(self) -> bool:

@@ -16,7 +16,7 @@ from yohaku.agent.toolkit.tool import AgentTool
 from yohaku.analysis.window_profile import profile_for
 from yohaku.core.meter import Meter
 from yohaku.core.weigh import weigh
-from yohaku.dialects.dialect import Json
+from yohaku.dialects.json_values import Json
 
 Tier: TypeAlias = Literal["small", "full"]
 

@@ -8,26 +8,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from yohaku.client.events import TextDelta as TextDelta
+from yohaku.client.events import ThoughtDelta as ThoughtDelta
+from yohaku.client.events import UserNotice as UserNotice
 from yohaku.core.budget import Budget, Level
 
 if TYPE_CHECKING:  # a surface is on the screen before all of this is loaded
     from yohaku.core.model import Call, Result
     from yohaku.core.receipt import Receipt
-    from yohaku.dialects.dialect import Usage
-
-
-@dataclass(frozen=True, slots=True)
-class TextDelta:
-    """A piece of the reply, as it comes."""
-
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class ThoughtDelta:
-    """A piece of what the model thinks before it speaks."""
-
-    text: str
+    from yohaku.dialects.answer import Usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,14 +88,6 @@ class Gauge:
     @property
     def level(self) -> Level:
         return Budget(self.window, self.reserve).level(self.used)
-
-
-@dataclass(frozen=True, slots=True)
-class UserNotice:
-    """A plain sentence for the user, in the user's language, that says what to do next."""
-
-    text: str
-    kind: Literal["note", "warning", "error"] = "note"
 
 
 @dataclass(frozen=True, slots=True)

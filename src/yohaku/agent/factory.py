@@ -30,10 +30,10 @@ MAX_FILE_BYTES = 2_000_000
 def open_client(
     endpoint: Endpoint, window: int, lang: str, emit: Callable[[Event], None], settings: Settings
 ) -> ModelClient:
-    from yohaku.client.model_client import ModelClient, patience_for  # and with it the HTTP client
+    from yohaku.client.model_client import ModelClient, timeouts_for  # and with it the HTTP client
 
-    patience, reserve = patience_for(endpoint, settings.stall), choose_reserve(endpoint, window, settings)
-    return ModelClient(endpoint, window=window, reserve=reserve, lang=lang, tell=emit, patience=patience)
+    timeouts, reserve = timeouts_for(endpoint, settings.stall), choose_reserve(endpoint, window, settings)
+    return ModelClient(endpoint, window=window, reserve=reserve, lang=lang, notify=emit, timeouts=timeouts)
 
 
 def choose_reserve(endpoint: Endpoint, window: int, settings: Settings) -> int:

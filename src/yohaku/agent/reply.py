@@ -14,7 +14,9 @@ from yohaku.agent.events import ReplyFinished, TextDelta
 from yohaku.agent.small_models.text_calls import CALL_END, find_calls
 from yohaku.agent.toolkit.tool import AgentTool
 from yohaku.core.model import Call, Part, Reply, Text
-from yohaku.dialects.dialect import RAW, Answer, Dialect, Json, arguments_object, dump
+from yohaku.dialects.answer import Answer
+from yohaku.dialects.dialect import Dialect
+from yohaku.dialects.json_values import RAW, Json, arguments_object, dump
 
 if TYPE_CHECKING:
     from yohaku.client.model_client import ModelClient

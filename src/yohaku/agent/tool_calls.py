@@ -25,7 +25,7 @@ from yohaku.core.folds import arguments_of, ref_of
 from yohaku.core.meter import Meter
 from yohaku.core.model import Call, Opaque, Part, Result, Text
 from yohaku.core.weigh import Ledger, Weigher
-from yohaku.dialects.dialect import RAW, arguments_object
+from yohaku.dialects.json_values import RAW, arguments_object
 from yohaku.session.session import Session
 
 Allow: TypeAlias = Callable[[PermissionRequest], Awaitable[Literal["once", "always", "no"]]]

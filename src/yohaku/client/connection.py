@@ -1,7 +1,7 @@
-"""The line to a server: one body out, one reply in, over HTTP.
+"""One HTTP exchange with a model server: a body goes out, a reply comes in.
 
-Law: what fails comes back as a value, for an exception of the client's carries the request with its key. Whoever stops
-listening closes the connection.
+Law: a failure is returned as a value, since an exception of aiohttp carries the request with its key. Cancelling the
+call closes the connection.
 """
 
 from __future__ import annotations
@@ -11,34 +11,38 @@ import json
 from collections.abc import Awaitable
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from yohaku.client import faults, request
+from yohaku.client import faults
+from yohaku.client.address import proxy_for, request_headers, request_url
 from yohaku.client.endpoint import Endpoint
 from yohaku.client.errors import TooLong
 from yohaku.client.faults import Fault
-from yohaku.client.stream_parser import Hear, StreamParser, complaint_in
+from yohaku.client.stream_parser import OnDelta, StreamParser
 from yohaku.core.errors import YohakuError
-from yohaku.core.model import Reply, Text
+from yohaku.core.model import Reply
 from yohaku.dialects import dialect_named
-from yohaku.dialects.dialect import Answer, Json
+from yohaku.dialects.answer import Answer
+from yohaku.dialects.json_values import Json
 
 if TYPE_CHECKING:
     import aiohttp
 
 T = TypeVar("T")
-LONGEST = 64 * 2**20
-"""Bytes of one reply; a thousandth of it for an error."""
+MAX_REPLY_BYTES = 64 * 2**20
+MAX_ERROR_BYTES = MAX_REPLY_BYTES // 1024
 
 
 class Timeouts(NamedTuple):
+    """Seconds, and how often to try."""
+
     first: float
-    """Seconds until the first byte: a laptop may read a long prompt for many minutes before it says a word."""
+    """Until the first byte: a laptop may read a long prompt for many minutes before it writes a word."""
     stall: float
-    """Seconds between two bytes later on."""
+    """Between two bytes later on."""
     tries: int = 4
     pause: float = 1.0
-    """Seconds before the second try; doubled for each one after."""
-    longest: float = 60.0
-    """Seconds we are willing to wait because a server asks us to."""
+    """Before the second try; doubled for each one after."""
+    max_pause: float = 60.0
+    """That a server may ask us to wait."""
     connect: float = 10.0
 
 
@@ -49,31 +53,31 @@ class _Failed(Exception):
 
 
 class Connection:
-    def __init__(self, endpoint: Endpoint, patience: Timeouts) -> None:
+    def __init__(self, endpoint: Endpoint, timeouts: Timeouts) -> None:
         self.endpoint = endpoint
-        self.patience = patience
+        self.timeouts = timeouts
         self._dialect = dialect_named(endpoint.dialect)
         self._session: aiohttp.ClientSession | None = None
 
-    async def say(self, sent: dict[str, Json], hear: Hear, model: str = "") -> Answer | Fault:
-        """One try. What is said reaches `hear` at once."""
-        ear = StreamParser(self._dialect, hear)
+    async def post(self, body: dict[str, Json], on_delta: OnDelta, model: str = "") -> Answer | Fault:
+        """Send a body once. Each piece of the reply reaches `on_delta` as it comes."""
+        parser = StreamParser(self._dialect, on_delta)
         try:
-            status, headers = await self._exchange(sent, ear, model)
+            status, headers = await self._exchange(body, parser, model)
         except _Failed as failed:
-            return faults.broken_off(ear.said, self.endpoint) if ear.heard else failed.fault
+            return faults.broken_off(parser.said, self.endpoint) if parser.started else failed.fault
         if status >= 300:
-            return faults.of_status(status, headers, ear.text, self.endpoint)
-        return self._read(ear)
+            return faults.of_status(status, headers, parser.received, self.endpoint)
+        return self._read(parser)
 
     async def get(self, path: str) -> Json:
-        """The JSON at a path of this server; None where there is none."""
+        """Return the JSON at a path of this server; None where there is none."""
         url = self.endpoint.url.rstrip("/") + path
-        opening = self._opened().get(url, headers=request.headers(self.endpoint), proxy=request.proxy_for(url))
+        opening = self._open().get(url, headers=request_headers(self.endpoint), proxy=proxy_for(url))
         try:
-            response = await self._reached(self.patience.connect, opening)
+            response = await self._wait(self.timeouts.connect, opening)
             try:
-                return json.loads(await self._reached(self.patience.connect, response.text()))
+                return json.loads(await self._wait(self.timeouts.connect, response.text()))
             finally:
                 response.close()
         except (_Failed, ValueError):
@@ -84,31 +88,31 @@ class Connection:
         if session:
             await session.close()
 
-    async def _exchange(self, sent: dict[str, Json], ear: StreamParser, model: str) -> tuple[int, dict[str, str]]:
-        url = request.address(self.endpoint, model)
-        response = await self._reached(
-            self.patience.first,
-            self._opened().post(
+    async def _exchange(self, body: dict[str, Json], parser: StreamParser, model: str) -> tuple[int, dict[str, str]]:
+        url = request_url(self.endpoint, model)
+        response = await self._wait(
+            self.timeouts.first,
+            self._open().post(
                 url,
-                data=json.dumps(sent, ensure_ascii=False).encode("utf-8", "replace"),
-                headers=request.headers(self.endpoint),
-                proxy=request.proxy_for(url),
+                data=json.dumps(body, ensure_ascii=False).encode("utf-8", "replace"),
+                headers=request_headers(self.endpoint),
+                proxy=proxy_for(url),
                 allow_redirects=False,
             ),
         )
         try:
-            ear.deaf = response.status >= 300
-            left = LONGEST // 1024 if ear.deaf else LONGEST
-            patience = self.patience.first
-            while left > 0 and (chunk := await self._reached(patience, response.content.readany())):
-                ear.take(chunk)
-                left, patience = left - len(chunk), self.patience.stall
-            ear.end()
+            parser.keep_only = response.status >= 300
+            left = MAX_ERROR_BYTES if parser.keep_only else MAX_REPLY_BYTES
+            timeout = self.timeouts.first
+            while left > 0 and (chunk := await self._wait(timeout, response.content.readany())):
+                parser.feed(chunk)
+                left, timeout = left - len(chunk), self.timeouts.stall
+            parser.close()
         finally:
             response.close()
         return response.status, {name.lower(): value for name, value in response.headers.items()}
 
-    async def _reached(self, seconds: float, waiting: Awaitable[T]) -> T:
+    async def _wait(self, seconds: float, waiting: Awaitable[T]) -> T:
         import aiohttp
 
         try:
@@ -119,43 +123,40 @@ class Connection:
             fault = faults.stalled(self.endpoint, seconds) if late else faults.of_exception(error, self.endpoint)
         raise _Failed(fault)
 
-    def _opened(self) -> aiohttp.ClientSession:
+    def _open(self) -> aiohttp.ClientSession:
         import aiohttp
 
         if self._session is None or self._session.closed:
-            timeout = aiohttp.ClientTimeout(total=None, sock_connect=self.patience.connect)
+            timeout = aiohttp.ClientTimeout(total=None, sock_connect=self.timeouts.connect)
             self._session = aiohttp.ClientSession(timeout=timeout)
         return self._session
 
-    def _read(self, ear: StreamParser) -> Answer | Fault:
-        """The answer in a reply that began well: a stream, or one piece although a stream was asked for."""
-        text = ear.text
+    def _read(self, parser: StreamParser) -> Answer | Fault:
+        """Return the answer in a reply with a good status: a stream, or one piece although a stream was requested."""
+        text = parser.received
         piece = faults.object_in(text)
         try:
-            answer = self._dialect.read_stream(text) if piece is None else self._dialect.read_reply(piece)
+            answer = parser.answer() if piece is None else self._dialect.read_reply(piece)
         except (YohakuError, RecursionError):
             return faults.garbled(text, self.endpoint)
-        complaint = ear.complaint or complaint_in(piece)
+        error = parser.error or self._dialect.error_in(piece)
         overflow = self._dialect.read_overflow(200, text)
-        if overflow and (complaint or not answer.reply.items):
+        if overflow and (error or not answer.reply.items):
             return Fault(TooLong(overflow))
-        if complaint and not ear.heard:
-            return faults.of_complaint(complaint, self.endpoint)
-        if answer == Answer(Reply(())) and (piece is not None or not ear.events):
+        if error and not parser.started:
+            return faults.of_error_event(error, self.endpoint)
+        if answer == Answer(Reply(())) and (piece is not None or not parser.events):
             return faults.garbled(text, self.endpoint)
-        if complaint or not (answer.stop or _closed(text)):
-            return faults.broken_off(ear.said, self.endpoint) if ear.heard else faults.garbled("", self.endpoint)
-        ear.rest(said_in(answer))
+        if error or not (answer.stop or _is_closed(text, piece)):
+            return (
+                faults.broken_off(parser.said, self.endpoint) if parser.started else faults.garbled("", self.endpoint)
+            )
+        parser.say_rest(answer.text)
         return answer
 
 
-def said_in(answer: Answer) -> str:
-    return "".join(item.text for item in answer.reply.items if isinstance(item, Text))
-
-
-def _closed(text: str) -> bool:
-    """Whether a reply that gives no reason for its end has one all the same: some servers only close."""
-    piece = faults.object_in(text)
+def _is_closed(text: str, piece: Json) -> bool:
+    """Tell whether a reply without a stop reason is complete all the same: some servers only close."""
     if piece is not None:
         return piece.get("done") is not False
     return "[DONE]" in text[-99:] or '"done":true' in text[-9999:].replace(" ", "")

@@ -17,7 +17,7 @@ from __future__ import annotations
 from typing import Literal, TypeAlias
 
 from yohaku.core.errors import YohakuError
-from yohaku.dialects.dialect import Answer
+from yohaku.dialects.answer import Answer
 from yohaku.dialects.overflow import Overflow
 from yohaku.messages import say
 

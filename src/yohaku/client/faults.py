@@ -12,12 +12,13 @@ from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
 from typing import NamedTuple
 
+from yohaku.client.address import host_of
 from yohaku.client.endpoint import Endpoint
 from yohaku.client.errors import Busy, CutOff, Garbled, RequestFailed, RequestRefused, TooLong, Unreachable, Why
-from yohaku.client.request import where
 from yohaku.core.model import Reply, Text
 from yohaku.dialects import dialect_named
-from yohaku.dialects.dialect import Answer, Json
+from yohaku.dialects.answer import Answer
+from yohaku.dialects.json_values import Json
 
 BUSY = (429, 503, 529)
 PASSING = (408, 425, 500, 502, 504, 520, 521, 522, 523, 524)
@@ -59,9 +60,9 @@ def of_status(status: int, headers: Mapping[str, str], text: str, endpoint: Endp
     return Fault(refused, status in PASSING)
 
 
-def of_complaint(complaint: Json, endpoint: Endpoint) -> Fault:
+def of_error_event(event: Json, endpoint: Endpoint) -> Fault:
     """The fault an error inside a stream tells of; its overflow is recognised in the whole of the stream."""
-    text = json.dumps(complaint, ensure_ascii=False)
+    text = json.dumps(event, ensure_ascii=False)
     if _UNPAID.search(text):
         return Fault(RequestRefused(429, quoted(text, endpoint), endpoint.name, endpoint.model))
     if _OVERLOADED.search(text):
@@ -75,12 +76,12 @@ def of_complaint(complaint: Json, endpoint: Endpoint) -> Fault:
 def of_exception(error: BaseException, endpoint: Endpoint) -> Fault:
     """The fault a connection that failed tells of."""
     why = _why(error)
-    lost = Unreachable(why, endpoint.name, where(endpoint.url), endpoint.local)
+    lost = Unreachable(why, endpoint.name, host_of(endpoint.url), endpoint.local)
     return Fault(lost, why in ("lost", "late", "refused"))
 
 
 def stalled(endpoint: Endpoint, seconds: float) -> Fault:
-    return Fault(Unreachable("stall", endpoint.name, where(endpoint.url), endpoint.local, seconds), True)
+    return Fault(Unreachable("stall", endpoint.name, host_of(endpoint.url), endpoint.local, seconds), True)
 
 
 def garbled(text: str, endpoint: Endpoint) -> Fault:

@@ -1,7 +1,7 @@
-"""Bytes of a reply, as they come: what is said in them is heard at once, and the whole is kept.
+"""Bytes of a reply, parsed as they come.
 
-Law: events are cut and read by the dialect, and only by it, so what is heard is what is read in the end. Bytes may be
-split anywhere, also inside a sign or a line's end; what is no event is passed over.
+Law: bytes may be split anywhere, also inside a character or a line's end, and the result is the same. What is not an
+event is skipped.
 """
 
 from __future__ import annotations
@@ -9,88 +9,88 @@ from __future__ import annotations
 import codecs
 import io
 from collections.abc import Callable
+from typing import TypeAlias
 
-from yohaku.agent.events import TextDelta, ThoughtDelta
-from yohaku.dialects.dialect import Dialect, Json
+from yohaku.client.events import TextDelta, ThoughtDelta
+from yohaku.dialects.answer import Answer
+from yohaku.dialects.dialect import Dialect
+from yohaku.dialects.json_values import Json
 
-Hear = Callable[[TextDelta | ThoughtDelta], None]
+OnDelta: TypeAlias = Callable[[TextDelta | ThoughtDelta], None]
 
 
 class StreamParser:
-    def __init__(self, dialect: Dialect, hear: Hear) -> None:
+    def __init__(self, dialect: Dialect, on_delta: OnDelta) -> None:
         self._dialect = dialect
-        self._hear = hear
-        signs = codecs.getincrementaldecoder("utf-8-sig")("replace")
-        self._decoder = io.IncrementalNewlineDecoder(signs, translate=True)
-        self._whole: list[str] = []
+        self._reader = dialect.stream_reader()
+        self._on_delta = on_delta
+        characters = codecs.getincrementaldecoder("utf-8-sig")("replace")
+        self._decoder = io.IncrementalNewlineDecoder(characters, translate=True)
+        self._received: list[str] = []
         self._open: list[str] = []
-        """What has come of an event that has not ended yet."""
+        """The beginning of an event that has not ended yet."""
         self._said: list[str] = []
         self.events = 0
-        self.complaint: Json = None
+        self.error: Json = None
         """The first error that came as an event."""
-        self.deaf = False
-        """Whether what comes is only kept: an error is no reply."""
-        self.heard = False
-        """Whether the listener has heard anything, said or thought."""
+        self.keep_only = False
+        """Keep the text and parse nothing: the body of an error is not a reply."""
+        self.started = False
+        """Whether any delta was passed on."""
 
     @property
-    def text(self) -> str:
-        return "".join(self._whole)
+    def received(self) -> str:
+        """All text received so far."""
+        return "".join(self._received)
 
     @property
     def said(self) -> str:
+        """Text of all deltas so far."""
         return "".join(self._said)
 
-    def take(self, chunk: bytes) -> None:
+    def feed(self, chunk: bytes) -> None:
         self._add(self._decoder.decode(chunk))
 
-    def end(self) -> None:
+    def close(self) -> None:
         self._add(self._decoder.decode(b"", final=True))
-        self._listen("".join(self._open))
+        self._parse("".join(self._open))
         self._open = []
 
-    def rest(self, said: str) -> None:
-        """What was said and not heard, because it came in no event: in one piece, or only in the closing one."""
+    def answer(self) -> Answer:
+        """Return the answer in the events so far, or raise `Malformed`."""
+        return self._reader.answer()
+
+    def say_rest(self, text: str) -> None:
+        """Pass on what the whole reply holds and no delta did: it came in one piece, or only in the closing event."""
         before = self.said
-        if said.startswith(before):
-            self._say(said[len(before) :])
+        if text.startswith(before):
+            self._say(text[len(before) :])
 
     def _add(self, text: str) -> None:
         if not text:
             return
-        self._whole.append(text)
+        self._received.append(text)
         seam = self._open[-1][-1:] if self._open else ""
         self._open.append(text)
         if self._dialect.event_end in seam + text:
-            ended, sign, begun = "".join(self._open).rpartition(self._dialect.event_end)
+            ended, mark, begun = "".join(self._open).rpartition(self._dialect.event_end)
             self._open = [begun] if begun else []
-            self._listen(ended + sign)
+            self._parse(ended + mark)
 
-    def _listen(self, ended: str) -> None:
-        if self.deaf:
+    def _parse(self, ended: str) -> None:
+        if self.keep_only:
             return
         for event in self._dialect.events(ended):
             self.events += 1
-            self.complaint = self.complaint or complaint_in(event)
-            said, thought = self._dialect.delta(event)
-            if thought:
-                self.heard = True
-                self._hear(ThoughtDelta(thought))
-            self._say(said)
+            self.error = self.error or self._dialect.error_in(event)
+            delta = self._reader.feed(event)
+            if delta.thought:
+                self.started = True
+                self._on_delta(ThoughtDelta(delta.thought))
+            self._say(delta.text)
 
-    def _say(self, said: str) -> None:
-        if said:
-            self.heard = True
-            self._said.append(said)
-            self._hear(TextDelta(said))
-
-
-def complaint_in(event: Json) -> Json:
-    """The error an event is, if it is one."""
-    match event:
-        case {"type": "error"} | {"error": str() | dict()}:
-            return event if event.get("error", True) else None
-        case {"type": "response.failed", "response": {"error": dict(error)}}:
-            return {"error": error}
-    return None
+    def _say(self, text: str) -> None:
+        if text:
+            self.started = True
+            self._said.append(text)
+            self._on_delta(TextDelta(text))

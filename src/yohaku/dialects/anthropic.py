@@ -14,9 +14,10 @@ from yohaku.core.errors import Malformed
 from yohaku.core.folds import ref_of
 from yohaku.core.history_builder import HistoryBuilder
 from yohaku.core.model import Call, History, Opaque, Part, Path, Result, Step, Text, Tool, ToolUse
-from yohaku.dialects.dialect import Answer, Dialect, Json, Usage, arguments_object, arguments_text, dump, text_at
-from yohaku.dialects.sse import events
-from yohaku.dialects.tool_definitions import objects, signature
+from yohaku.dialects.answer import Answer, StreamReader, Usage
+from yohaku.dialects.dialect import Dialect
+from yohaku.dialects.json_values import Json, arguments_object, arguments_text, count_of, dump, objects, text_at
+from yohaku.dialects.server_api import signature
 
 OPENING = "(The assistant speaks first.)"
 """What the user "says" in a composed body where the model spoke first; reading passes over it."""
@@ -52,37 +53,37 @@ class Anthropic(Dialect):
     cut_off_stops = ("max_tokens", "model_context_window_exceeded")
     images_in_results = True
 
-    def open(self, scribe: HistoryBuilder, body: dict[str, Json]) -> None:
-        scribe.system += _content(body.get("system"), ("system",), "system")
+    def read_beside(self, builder: HistoryBuilder, body: dict[str, Json]) -> None:
+        builder.system += _content(body.get("system"), ("system",), "system")
         choice = body.get("tool_choice")
-        scribe.forced = isinstance(choice, dict) and choice.get("type") in ("any", "tool")
+        builder.forced = isinstance(choice, dict) and choice.get("type") in ("any", "tool")
         for number, tool in enumerate(objects(body.get("tools"), "tools", "tools")):
-            scribe.tools.append(Tool(str(tool.get("name", "")), dump(_unmarked(tool)), ("tools", number)))
+            builder.tools.append(Tool(str(tool.get("name", "")), dump(_unmarked(tool)), ("tools", number)))
 
-    def entry(self, scribe: HistoryBuilder, index: int, entry: dict[str, Json]) -> None:
+    def read_entry(self, builder: HistoryBuilder, index: int, entry: dict[str, Json]) -> None:
         content = entry.get("content")
         match entry.get("role"):
             case "user" if index == 0 and content == OPENING:
                 return
             case "user":
-                for block, at in _blocks(content, (index, "content"), scribe.where):
+                for block, at in _blocks(content, (index, "content"), builder.where):
                     match block:
                         case {"type": "tool_result"}:
-                            scribe.answer(*_result(block, at, scribe.where))
+                            builder.answer(*_result(block, at, builder.where))
                         case _:
-                            for part in _part(block, at, scribe.where):
-                                scribe.prompt(part)
+                            for part in _part(block, at, builder.where):
+                                builder.prompt(part)
             case "assistant":
-                _assistant(scribe, index, content)
+                _assistant(builder, index, content)
             case "system":
-                began = scribe.began
-                for part in _content(content, (index, "content"), scribe.where):
+                began = builder.began
+                for part in _content(content, (index, "content"), builder.where):
                     if not began:
-                        scribe.system.append(part)
+                        builder.system.append(part)
                     else:
-                        scribe.prompt(Text(part.text, "system", part.at) if isinstance(part, Text) else part)
+                        builder.prompt(Text(part.text, "system", part.at) if isinstance(part, Text) else part)
             case role:
-                raise Malformed(f"unknown role {role!r}", scribe.where)
+                raise Malformed(f"unknown role {role!r}", builder.where)
 
     def compose(self, history: History, model: str = "") -> dict[str, Json]:
         messages: list[Json] = []
@@ -143,36 +144,42 @@ class Anthropic(Dialect):
         return {**body, **system, "messages": messages}
 
     def read_reply(self, body: dict[str, Json]) -> Answer:
-        scribe = HistoryBuilder()
-        scribe.where = "reply"
-        _assistant(scribe, 0, body.get("content"))
-        return Answer(scribe.said(), usage_of(body.get("usage")), str(body.get("stop_reason") or ""))
+        builder = HistoryBuilder()
+        builder.where = "reply"
+        _assistant(builder, 0, body.get("content"))
+        return Answer(builder.said(), usage_of(body.get("usage")), str(body.get("stop_reason") or ""))
 
-    def read_stream(self, stream: str) -> Answer:
-        blocks: dict[int, dict[str, Json]] = {}
-        usage: dict[str, Json] = {}
-        stop: Json = None
-        for event in events(stream):
-            match event:
-                case {"type": "message_start", "message": {"usage": dict(billed)}}:
-                    usage = billed
-                case {"type": "content_block_start", "index": int(number), "content_block": dict(block)}:
-                    blocks[number] = block
-                case {"type": "content_block_delta", "index": int(number), "delta": dict(delta)}:
-                    _add_delta(blocks.setdefault(number, {"type": "text"}), delta)
-                case {"type": "message_delta", "delta": dict(delta), "usage": dict(billed)}:
-                    stop = delta.get("stop_reason") or stop
-                    usage = {**usage, **{key: value for key, value in billed.items() if value is not None}}
-        content = [_whole(blocks[number]) for number in sorted(blocks)]
-        return self.read_reply({"content": content, "usage": usage or None, "stop_reason": stop})
+    def stream_reader(self) -> StreamReader:
+        return _Stream(self)
 
-    def delta(self, event: dict[str, Json]) -> tuple[str, str]:
+
+class _Stream(StreamReader):
+    def __init__(self, dialect: Anthropic) -> None:
+        super().__init__()
+        self._dialect = dialect
+        self._blocks: dict[int, dict[str, Json]] = {}
+        self._usage: dict[str, Json] = {}
+        self._stop: Json = None
+
+    def add(self, event: dict[str, Json]) -> None:
         match event:
-            case {"content_block": {"type": "text", "text": str(text)}} | {"delta": {"text": str(text)}}:
-                return text, ""
-            case {"content_block": {"type": "thinking", "thinking": str(text)}} | {"delta": {"thinking": str(text)}}:
-                return "", text
-        return "", ""
+            case {"type": "message_start", "message": {"usage": dict(billed)}}:
+                self._usage = billed
+            case {"type": "content_block_start", "content_block": dict(block)}:
+                self._blocks[count_of(event.get("index"))] = block
+                self.say(block.get("text") if block.get("type") == "text" else None)
+                self.think(block.get("thinking") if block.get("type") == "thinking" else None)
+            case {"type": "content_block_delta", "delta": dict(delta)}:
+                self.say(delta.get("text"))
+                self.think(delta.get("thinking"))
+                _add_delta(self._blocks.setdefault(count_of(event.get("index")), {"type": "text"}), delta)
+            case {"type": "message_delta", "delta": dict(delta), "usage": dict(billed)}:
+                self._stop = delta.get("stop_reason") or self._stop
+                self._usage = {**self._usage, **{key: value for key, value in billed.items() if value is not None}}
+
+    def finish(self) -> Answer:
+        content = [_joined(self._blocks[index]) for index in sorted(self._blocks)]
+        return self._dialect.read_reply({"content": content, "usage": self._usage or None, "stop_reason": self._stop})
 
 
 def usage_of(usage: Json) -> Usage | None:
@@ -192,17 +199,17 @@ def usage_of(usage: Json) -> Usage | None:
     )
 
 
-def _assistant(scribe: HistoryBuilder, index: int, content: Json) -> None:
+def _assistant(builder: HistoryBuilder, index: int, content: Json) -> None:
     # Neighbouring messages of the model's are one reply to the API, as long as no result stands between them.
-    if len(scribe.open_calls) < len(scribe.said().calls):
-        scribe.reply()
-    for block, at in _blocks(content, (index, "content"), scribe.where):
+    if len(builder.open_calls) < len(builder.said().calls):
+        builder.reply()
+    for block, at in _blocks(content, (index, "content"), builder.where):
         match block:
             case {"type": "tool_use"}:
-                scribe.say(_call(block, at, scribe.where))
+                builder.say(_call(block, at, builder.where))
             case _:
-                for part in _part(block, at, scribe.where):
-                    scribe.say(part)
+                for part in _part(block, at, builder.where):
+                    builder.say(part)
 
 
 def _blocks(content: Json, at: Path, where: str) -> Iterator[tuple[Json, Path]]:
@@ -353,7 +360,8 @@ def _add_delta(block: dict[str, Json], delta: dict[str, Json]) -> None:
         block["citations"] = [*(so_far if isinstance(so_far, list) else ()), delta["citation"]]
 
 
-def _whole(block: dict[str, Json]) -> dict[str, Json]:
-    """A streamed block as it would have come in one piece: its input arrives as pieces of JSON text."""
-    partial = block.pop("partial_json", "")
-    return {**block, "input": arguments_object(partial)} if partial else block
+def _joined(block: dict[str, Json]) -> dict[str, Json]:
+    """Return a streamed block as it would have come in one piece: its input arrives as pieces of JSON text."""
+    whole = {key: value for key, value in block.items() if key != "partial_json"}
+    partial = block.get("partial_json")
+    return {**whole, "input": arguments_object(partial)} if partial else whole

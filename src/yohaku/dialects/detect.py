@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from yohaku.core.errors import Unreadable
-from yohaku.dialects.dialect import Json, kind_of
+from yohaku.dialects.json_values import Json, kind_of
 
 BLOCKS = {
     **dict.fromkeys(("image_url", "input_audio", "refusal", "file", "document_url", "video_url"), "openai_chat"),

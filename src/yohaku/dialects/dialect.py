@@ -1,64 +1,39 @@
-"""What all wire formats share: reading entry by entry, and writing back by changing only what is folded.
+"""A wire format: how a request body is read into a `History`, and written back with its folds.
 
-Law: an unfolded body leaves as the very object that came in; a folded one differs only where a fold stands.
-A dialect is a subclass in a file of its own that says how its entries are read and how a text stands in for another.
+Law: an unfolded body is returned as the very object that came in; a folded one differs only where a fold stands.
+
+To add a wire format, write one file with one subclass of `Dialect`:
+
+1. Set `name` and `entries`, the field of a body that holds the list of messages.
+2. Read: `read_beside` takes system texts and tools from fields beside that list, `read_entry` one message of it. Both
+   call the `HistoryBuilder`: `prompt` for a part of what the user says, `reply` and `say` for the model's parts and
+   calls, `answer` for a tool result. Give every part its place: `at` is the path to its text from the entry's index on,
+   as in `(3, "content")`, since `write` puts stubs there.
+3. Write: `compose` builds a body from a history; `user_entry`, `model_entry` and `text_block` are the pieces that
+   `write` inserts for a gist, its acknowledgement and a folded image.
+4. Answers: `read_reply` reads an answer in one piece; `stream_reader` returns the parser of an event stream. Set
+   `event_end` and override `events` where events are not server-sent ones.
+5. Requests: override from `ServerApi` what differs, at least `path` and `tool_definition`; the agent needs no more.
+6. Register it by name, in a program or as an entry point of the group "yohaku.dialects":
+   `yohaku.plugins.register("dialects", "name", TheClass)`. Built-in ones are listed in `dialects/__init__.py`.
+
+`openai_chat.py` is the plainest example; `tests/dialects/test_outside.py` has a complete small one.
 """
 
 from __future__ import annotations
 
-import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
-import msgspec
-
-from yohaku.core.errors import Malformed, Unreadable
+from yohaku.core.errors import Unreadable
 from yohaku.core.folds import Cut, Gist, Stub, View, stub_argument
 from yohaku.core.history_builder import HistoryBuilder
-from yohaku.core.model import History, Opaque, Path, Reply, Step, ToolUse, Turn
-from yohaku.dialects import sse
+from yohaku.core.model import History, Opaque, Path, Step, ToolUse, Turn
+from yohaku.dialects.answer import Answer, StreamReader, error_in, sse_events
+from yohaku.dialects.json_values import Json, dig, drop, kind_of, put
+from yohaku.dialects.reader import IncrementalReader, SentEntries
 from yohaku.dialects.server_api import ServerApi
-
-Json = Any
-"""A decoded JSON value: what lives on the wire is not typed, and does not leave this folder."""
-
-
-@dataclass(frozen=True, slots=True)
-class Usage:
-    """Tokens a provider billed for one exchange."""
-
-    input: int = 0
-    """Neither read from nor written to a prompt cache."""
-    cache_read: int = 0
-    cache_write: int = 0
-    output: int = 0
-
-    @property
-    def prompt(self) -> int:
-        return self.input + self.cache_read + self.cache_write
-
-    @property
-    def total(self) -> int:
-        return self.prompt + self.output
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """A provider's reply, whole or put together from its event stream."""
-
-    reply: Reply
-    usage: Usage | None = None
-    stop: str = ""
-    """The provider's own word for why it stopped."""
-
-
-class SentEntries(NamedTuple):
-    kept: tuple[int, ...]
-    """Indices of entries before `since` that stay: system texts, the prompt that is being answered."""
-    since: int
-    """From this index on all stay."""
 
 
 class Dialect(ServerApi, ABC):
@@ -66,50 +41,63 @@ class Dialect(ServerApi, ABC):
     entries: ClassVar[str]
     """The field of a body that holds the conversation."""
     event_end: ClassVar[str] = "\n\n"
+    """Ends an event of a stream."""
 
     @abstractmethod
-    def open(self, scribe: HistoryBuilder, body: dict[str, Json]) -> None:
-        """Read what stands beside the conversation: system texts and tools in fields of their own."""
+    def read_beside(self, builder: HistoryBuilder, body: dict[str, Json]) -> None:
+        """Read the fields beside the conversation: system texts and tools."""
 
     @abstractmethod
-    def entry(self, scribe: HistoryBuilder, index: int, entry: dict[str, Json]) -> None:
+    def read_entry(self, builder: HistoryBuilder, index: int, entry: dict[str, Json]) -> None:
         """Read one entry of the conversation."""
 
     @abstractmethod
     def compose(self, history: History, model: str = "") -> dict[str, Json]:
-        """A body that says `history`, from nothing."""
+        """Write a body that holds `history`, without an original to start from."""
 
     @abstractmethod
     def user_entry(self, text: str) -> dict[str, Json]:
-        """An entry in which the user says `text`."""
+        """Write an entry of the user."""
 
     @abstractmethod
     def model_entry(self, text: str) -> dict[str, Json]:
-        """An entry in which the model says `text`."""
+        """Write an entry of the model."""
 
     @abstractmethod
     def text_block(self, text: str, instead: Json) -> Json:
-        """What stands where an image or document stood, or where a whole result that is not text stood."""
+        """Write the block that replaces `instead`: an image, a document, or a whole result that is not text."""
 
     @abstractmethod
     def read_reply(self, body: dict[str, Json]) -> Answer:
-        """A provider's answer in one piece."""
+        """Read an answer that came in one piece."""
 
     @abstractmethod
+    def stream_reader(self) -> StreamReader:
+        """Return a new parser for one event stream."""
+
     def read_stream(self, stream: str) -> Answer:
-        """A provider's answer as the text of its event stream."""
+        """Read an answer from the text of its event stream."""
+        reader = self.stream_reader()
+        for event in self.events(stream):
+            reader.feed(event)
+        return reader.answer()
+
+    def events(self, stream: str) -> Iterable[dict[str, Json]]:
+        """Return the events in a piece of a stream; a piece ends where an event ends."""
+        return sse_events(stream)
+
+    def error_in(self, event: Json) -> Json:
+        """Return the error that an event of a stream reports, or None."""
+        return error_in(event)
 
     def was_cut_off(self, answer: Answer) -> bool:
         """Tell whether the reply reached its token limit: its last call, if there is one, may be torn."""
         return answer.stop in self.cut_off_stops
 
-    @abstractmethod
-    def delta(self, event: dict[str, Json]) -> tuple[str, str]:
-        """What one event of a stream adds to what is said, and to what is thought; it is never Malformed."""
-
-    def events(self, stream: str) -> Iterable[dict[str, Json]]:
-        """The events of a piece of a stream that was cut only where one ends: behind `event_end`."""
-        return sse.events(stream)
+    def recognise(self, value: Json) -> bool:
+        """Tell whether a request body is in this format. Asked only of formats from outside this package, and only
+        where none of the built-in ones fits."""
+        return False
 
     def entries_of(self, body: Json) -> list[Json]:
         found = body.get(self.entries) if isinstance(body, dict) else body
@@ -121,12 +109,12 @@ class Dialect(ServerApi, ABC):
         return entries if isinstance(body, list) else {**body, self.entries: entries}
 
     def read(self, body: Json) -> IncrementalReader:
-        reading = IncrementalReader(self, body)
-        reading.read_on()
-        return reading
+        reader = IncrementalReader(self, body)
+        reader.read_on()
+        return reader
 
     def write(self, body: Json, view: View) -> Json:
-        """`body`, of which `view` is the reading with folds, as it is to be sent."""
+        """Return `body` with the folds of `view`, which is its history, applied."""
         gist = view.gist
         if not gist and not view.live:
             return body
@@ -142,8 +130,8 @@ class Dialect(ServerApi, ABC):
             entries = self._cut(entries, view, gist)
         return self.with_entries(body, entries)
 
-    def sent(self, view: View, count: int) -> SentEntries:
-        """Which of so many entries are sent, as they were or with stubs in them."""
+    def sent_entries(self, view: View, count: int) -> SentEntries:
+        """Select the entries, of `count`, that are sent: unchanged or with stubs in them."""
         if not view.gist:
             return SentEntries((), 0)
         turn, *later = view.visible()
@@ -171,13 +159,13 @@ class Dialect(ServerApi, ABC):
         entries[index] = put(entries[index], part.at[1:], new)
 
     def _forget(self, entries: list[Json], thoughts: list[Path]) -> None:
-        """Without the fields or blocks of these thoughts; last, and from the back, as each moves what is behind it."""
+        """Remove these thoughts. Done last and from the back, since removing one moves all behind it."""
         for index, *rest in sorted(thoughts, reverse=True, key=lambda at: (at[0], at[-1])):
             entries[int(index)] = drop(entries[int(index)], tuple(rest))
 
     def _cut(self, entries: list[Json], view: View, gist: Gist) -> list[Json]:
-        """Without what the gist hides, and with the gist before the prompt that is still being answered."""
-        sent = self.sent(view, len(entries))
+        """Remove what the gist hides, and insert the gist before the prompt that is still being answered."""
+        sent = self.sent_entries(view, len(entries))
         stays = [*sent.kept, *range(sent.since, len(entries))]
         for at in self._shared(view.history, view.cut, set(stays)):
             entries[int(at[0])] = drop(entries[int(at[0])], at[1:])
@@ -188,7 +176,7 @@ class Dialect(ServerApi, ABC):
         return [*written, *(entries[i] for i in stays if i >= first)]
 
     def _shared(self, history: History, cut: Cut, kept: set[int | str]) -> list[Path]:
-        """Hidden results in one entry with a prompt that stays; last first, so that dropping one moves no other."""
+        """Find hidden results that share an entry with a prompt that stays; last first, so that removal moves none."""
         hidden = history.turns[cut.turn].steps[: cut.steps]
         if cut.turn:
             hidden = (*history.turns[cut.turn - 1].steps[-1:], *hidden)
@@ -208,159 +196,3 @@ def _places(steps: Iterable[Step]) -> Iterable[Path]:
 def _turn_places(turn: Turn) -> Iterable[Path]:
     yield from (part.at for part in turn.prompt)
     yield from _places(turn.steps)
-
-
-LOOKED_AT = 128
-"""Entries that are not sent, and yet compared in depth at each look; see `IncrementalReader.extends_to`."""
-
-
-class IncrementalReader:
-    """A body being read. Kept between requests, so that one which only adds to the last is read from there on."""
-
-    def __init__(self, dialect: Dialect, body: Json) -> None:
-        self.dialect = dialect
-        self.body = body
-        self.scribe = HistoryBuilder()
-        self._beside: Json = None
-        self._held: list[Json] = []
-        """The entries themselves, as they were given."""
-        self._seen: list[Json] = []
-        """Copies of them, as they were read."""
-        self._looked = 0
-
-    @property
-    def length(self) -> int:
-        return len(self._seen)
-
-    def read_on(self) -> None:
-        if not self._seen:
-            self.dialect.open(self.scribe, self.body if isinstance(self.body, dict) else {})
-            self._beside = _copy(_beside(self.dialect, self.body))
-        entries = self.dialect.entries_of(self.body)
-        name = self.dialect.entries
-        if not entries:
-            raise Unreadable(f"{name} is empty: there is nothing to send")
-        for index in range(len(self._seen), len(entries)):
-            entry = entries[index]
-            self.scribe.where = f"{name}[{index}]"
-            if not isinstance(entry, dict):
-                raise Malformed(f"this must be an object, not {kind_of(entry)}", self.scribe.where)
-            self.dialect.entry(self.scribe, index, entry)
-            self._held.append(entry)
-            try:
-                self._seen.append(_copy(entry))
-            except TypeError:
-                raise Malformed("this holds something that is not JSON", self.scribe.where) from None
-            except RecursionError:
-                raise Malformed("this is nested too deeply", self.scribe.where) from None
-
-    def extends_to(self, body: Json, sent: SentEntries) -> bool:
-        """Whether `body` begins with all that was read.
-
-        Entries that were replaced are noticed at once. Those that are the same objects as before may have been edited
-        in place: all that are sent are compared with what was read, and by turns those that a gist hides.
-        """
-        if type(body) is not type(self.body) or not self._seen:
-            return False
-        try:
-            entries = self.dialect.entries_of(body)
-        except Unreadable:
-            return False
-        count = len(self._seen)
-        if not _begins(entries, self._held) or _beside(self.dialect, body) != self._beside:
-            return False
-        if entries[0] is not self._held[0]:
-            self._held = entries[:count]
-        start, self._looked = self._looked, (self._looked + LOOKED_AT) % count
-        looks = (slice(start, min(count, start + LOOKED_AT)), slice(sent.since, count))
-        return all(entries[look] == self._seen[look] for look in looks) and all(
-            entries[index] == self._seen[index] for index in sent.kept
-        )
-
-    def history(self) -> History:
-        return self.scribe.history()
-
-
-def _begins(entries: list[Json], held: list[Json]) -> bool:
-    """Whether `entries` begins with `held`, asked as an order of lists: it touches none that is the same object."""
-    try:
-        return held <= entries
-    except TypeError:  # two entries differ, and objects have no order
-        return False
-
-
-def _beside(dialect: Dialect, body: Json) -> Json:
-    return {key: value for key, value in body.items() if key != dialect.entries} if isinstance(body, dict) else None
-
-
-def _copy(value: Json) -> Json:
-    """The containers anew, the texts in them shared: comparing with the original then touches no text."""
-    return msgspec.to_builtins(value)
-
-
-def dig(value: Json, path: Path) -> Json:
-    for key in path:
-        value = value[key]
-    return value
-
-
-def put(value: Json, path: Path, new: Json) -> Json:
-    """`value` with what stands at `path` replaced; only the containers on the way are made anew."""
-    if not path:
-        return new
-    copy = value.copy()
-    copy[path[0]] = put(value[path[0]], path[1:], new)
-    return copy
-
-
-def drop(value: Json, path: Path) -> Json:
-    holder = dig(value, path[:-1]).copy()
-    del holder[path[-1]]
-    return put(value, path[:-1], holder)
-
-
-def kind_of(value: Json) -> str:
-    names = {dict: "an object", list: "a list", str: "a text", bool: "true or false", type(None): "nothing"}
-    names |= {int: "a number", float: "a number"}
-    hint = "; give its model_dump()" if hasattr(value, "model_dump") else ""
-    return names.get(type(value), f"a Python {type(value).__name__}{hint}")
-
-
-def text_at(value: Json, where: str, what: str) -> str:
-    if not isinstance(value, str):
-        raise Malformed(f"{what} must be a text, not {kind_of(value)}", where)
-    return value
-
-
-def dump(value: Json) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-
-
-def arguments_object(arguments: str) -> dict[str, Json]:
-    """Arguments for a wire that wants an object. What is none travels inside one, and `arguments_text` takes it out."""
-    try:
-        value = json.loads(arguments)
-    except (ValueError, RecursionError):
-        value = None
-    return value if isinstance(value, dict) else {RAW: arguments}
-
-
-def arguments_text(value: Json) -> str:
-    if isinstance(value, dict) and isinstance(raw := value.get(RAW), str) and value == arguments_object(raw):
-        return raw
-    return dump(value)
-
-
-RAW = "_raw_arguments"
-
-
-def media_from_url(kind: str, url: str, at: Path, hint: str = "") -> Opaque:
-    """An image or document from a link, which may carry its bytes (`data:image/png;base64,…`)."""
-    if url.startswith("data:") and ";base64," in url:
-        mime, _, data = url[5:].partition(";base64,")
-        return Opaque(kind, data, "base64", mime, hint, at)
-    return Opaque(kind, url, "url", "", hint, at)
-
-
-def media_url(part: Opaque) -> str:
-    return f"data:{part.mime};base64,{part.data}" if part.form == "base64" else part.data

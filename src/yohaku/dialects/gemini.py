@@ -16,20 +16,10 @@ from yohaku.core.errors import Malformed
 from yohaku.core.folds import View, ref_of
 from yohaku.core.history_builder import HistoryBuilder
 from yohaku.core.model import Call, History, Opaque, Part, Path, Result, Step, Text, Tool, ToolUse
-from yohaku.dialects.dialect import (
-    Answer,
-    Dialect,
-    Json,
-    Usage,
-    arguments_object,
-    arguments_text,
-    dump,
-    kind_of,
-    text_at,
-)
-from yohaku.dialects.openai_chat import text_or_empty
-from yohaku.dialects.sse import events
-from yohaku.dialects.tool_definitions import Signature, objects, signature
+from yohaku.dialects.answer import Answer, StreamReader, Usage, sse_events
+from yohaku.dialects.dialect import Dialect
+from yohaku.dialects.json_values import Json, arguments_object, arguments_text, dump, kind_of, objects, text_at
+from yohaku.dialects.server_api import Signature, signature
 
 OPENING = "(The model speaks first.)"
 """What the user "says" in a composed body where the model spoke first; reading passes over it."""
@@ -62,27 +52,27 @@ class Gemini(Dialect):
             return [body["contents"]]
         return super().entries_of(body)
 
-    def open(self, scribe: HistoryBuilder, body: dict[str, Json]) -> None:
+    def read_beside(self, builder: HistoryBuilder, body: dict[str, Json]) -> None:
         key, system = _field(body, "systemInstruction")
         if isinstance(system, str):
-            scribe.system += (Text(system, at=(key,)),) if system else ()
+            builder.system += (Text(system, at=(key,)),) if system else ()
         elif system is not None:
             for part, at in _parts(system, (key,), key):
-                scribe.system += _part(part, at, key)
+                builder.system += _part(part, at, key)
         groups = body.get("tools")
         for number, group in enumerate([groups] if isinstance(groups, dict) else objects(groups, "tools", "tools")):
-            scribe.tools += _tools(group, ("tools", number) if groups is not group else ("tools",))
+            builder.tools += _tools(group, ("tools", number) if groups is not group else ("tools",))
 
-    def entry(self, scribe: HistoryBuilder, index: int, entry: dict[str, Json]) -> None:
+    def read_entry(self, builder: HistoryBuilder, index: int, entry: dict[str, Json]) -> None:
         match entry.get("role"):
             case "user" if index == 0 and entry.get("parts") == [{"text": OPENING}]:
                 return
             case "user" | "function" | None:
-                _user(scribe, list(_parts(entry, (index,), scribe.where)))
+                _user(builder, list(_parts(entry, (index,), builder.where)))
             case "model":
-                _model(scribe, _parts(entry, (index,), scribe.where), f"call-{index}")
+                _model(builder, _parts(entry, (index,), builder.where), f"call-{index}")
             case role:
-                raise Malformed(f"unknown role {role!r}", scribe.where)
+                raise Malformed(f"unknown role {role!r}", builder.where)
 
     def write(self, body: Json, view: View) -> Json:
         written = super().write(body, view)
@@ -139,42 +129,44 @@ class Gemini(Dialect):
         return {**body, "toolConfig": {"functionCallingConfig": {"mode": "NONE"}}}
 
     def read_reply(self, body: dict[str, Json]) -> Answer:
-        return self._answer([body])
+        reader = self.stream_reader()
+        reader.feed(body)
+        return reader.answer()
 
-    def read_stream(self, stream: str) -> Answer:
-        return self._answer(self.events(stream))
+    def stream_reader(self) -> StreamReader:
+        return _Stream()
 
     def events(self, stream: str) -> Iterable[dict[str, Json]]:
-        """Server-sent events, or what the API gives without `alt=sse`: one array of the same chunks."""
-        return _values(stream) if stream.lstrip()[:1] in ("[", "{") else events(stream)
+        """Return server-sent events, or the chunks of one array, which the API sends without `alt=sse`."""
+        return _values(stream) if stream.lstrip()[:1] in ("[", "{", ",") else sse_events(stream)
 
-    def delta(self, event: dict[str, Json]) -> tuple[str, str]:
-        match event:
-            case {"candidates": [{"content": {"parts": dict() | list() as parts}}, *_]}:
-                found = [part for part in (parts if isinstance(parts, list) else [parts]) if isinstance(part, dict)]
-                thoughts = [text_or_empty(part.get("text")) for part in found if part.get("thought") is True]
-                said = [text_or_empty(part.get("text")) for part in found if part.get("thought") is not True]
-                return "".join(said), "".join(thoughts)
-        return "", ""
 
-    def _answer(self, chunks: Iterable[dict[str, Json]]) -> Answer:
-        parts: list[dict[str, Json]] = []
-        usage, stop, made = None, "", ""
-        for chunk in chunks:
-            usage = usage_of(_field(chunk, "usageMetadata")[1]) or usage
-            made = made or str(_field(chunk, "responseId")[1] or ref_of(dump(chunk)))
-            feedback = _field(chunk, "promptFeedback")[1]
-            if isinstance(feedback, dict):
-                stop = str(_field(feedback, "blockReason")[1] or stop)
-            for candidate in objects(chunk.get("candidates"), "reply", "candidates")[:1]:
-                stop = str(_field(candidate, "finishReason")[1] or stop)
-                for part, _ in _parts(candidate.get("content") or {}, (), "reply"):
-                    _add_part(parts, part)
-        scribe = HistoryBuilder()
-        scribe.where = "reply"
+class _Stream(StreamReader):
+    def __init__(self) -> None:
+        super().__init__()
+        self._parts: list[dict[str, Json]] = []
+        self._usage: Usage | None = None
+        self._stop = ""
+        self._id = ""
+
+    def add(self, event: dict[str, Json]) -> None:
+        self._usage = usage_of(_field(event, "usageMetadata")[1]) or self._usage
+        self._id = self._id or str(_field(event, "responseId")[1] or ref_of(dump(event)))
+        feedback = _field(event, "promptFeedback")[1]
+        if isinstance(feedback, dict):
+            self._stop = str(_field(feedback, "blockReason")[1] or self._stop)
+        for candidate in objects(event.get("candidates"), "reply", "candidates")[:1]:
+            self._stop = str(_field(candidate, "finishReason")[1] or self._stop)
+            for part, _ in _parts(candidate.get("content") or {}, (), "reply"):
+                (self.think if part.get("thought") is True else self.say)(part.get("text"))
+                _add_part(self._parts, part)
+
+    def finish(self) -> Answer:
+        builder = HistoryBuilder()
+        builder.where = "reply"
         # Replies follow one another: only an id made from the whole of one is not made again for the next.
-        _model(scribe, _parts({"parts": parts}, (0,), "reply"), f"call-{made}")
-        return Answer(scribe.said(), usage, stop)
+        _model(builder, _parts({"parts": self._parts}, (0,), "reply"), f"call-{self._id}")
+        return Answer(builder.said(), self._usage, self._stop)
 
 
 def usage_of(usage: Json) -> Usage | None:
@@ -215,39 +207,39 @@ def _parts(content: Json, at: Path, where: str) -> Iterator[tuple[dict[str, Json
             yield part, (*at, "parts", number)
 
 
-def _user(scribe: HistoryBuilder, parts: list[tuple[dict[str, Json], Path]]) -> None:
+def _user(builder: HistoryBuilder, parts: list[tuple[dict[str, Json], Path]]) -> None:
     """Results first: here, other than elsewhere, the user's words may stand before them in one content."""
     for part, at in parts:
         key, response = _field(part, "functionResponse")
         if response is not None:
-            call_id, result = _result(response, at, key, scribe)
-            scribe.answer(call_id, result)
+            call_id, result = _result(response, at, key, builder)
+            builder.answer(call_id, result)
     for part, at in parts:
         if _field(part, "functionCall")[1] is not None:
-            raise Malformed("only the model can call a function", scribe.where)
+            raise Malformed("only the model can call a function", builder.where)
         if _field(part, "functionResponse")[1] is None:
-            for said in _part(part, at, scribe.where):
-                scribe.prompt(said)
+            for said in _part(part, at, builder.where):
+                builder.prompt(said)
 
 
-def _model(scribe: HistoryBuilder, parts: Iterable[tuple[dict[str, Json], Path]], made: str) -> None:
+def _model(builder: HistoryBuilder, parts: Iterable[tuple[dict[str, Json], Path]], made: str) -> None:
     # Neighbouring contents of the model's are one reply, as long as no result stands between them.
-    if len(scribe.open_calls) < len(scribe.said().calls):
-        scribe.reply()
+    if len(builder.open_calls) < len(builder.said().calls):
+        builder.reply()
     for part, at in parts:
         key, signed = _field(part, "thoughtSignature")
         if isinstance(signed, str) and signed and part.get("thought") is not True:
             empty = all(value in (None, "") for name, value in part.items() if name != key)
             data = {"text": "", "thoughtSignature": signed} if empty else {"thoughtSignature": signed}
-            scribe.say(Opaque("thought", dump(data), hint="signature", at=(*at, key)))
+            builder.say(Opaque("thought", dump(data), hint="signature", at=(*at, key)))
         key, call = _field(part, "functionCall")
         if call is not None:
-            scribe.say(_call(call, (*at, key), f"{made}-{at[-1]}", scribe.where))
+            builder.say(_call(call, (*at, key), f"{made}-{at[-1]}", builder.where))
         elif _field(part, "functionResponse")[1] is not None:
-            raise Malformed("the model cannot answer a function call", scribe.where)
+            raise Malformed("the model cannot answer a function call", builder.where)
         else:
-            for said in _part(part, at, scribe.where):
-                scribe.say(said)
+            for said in _part(part, at, builder.where):
+                builder.say(said)
 
 
 def _part(part: dict[str, Json], at: Path, where: str) -> tuple[Part, ...]:
@@ -290,23 +282,23 @@ def _call(call: Json, at: Path, made: str, where: str) -> Call:
     return Call(text_at(call.get("id") or made, where, "id"), name, arguments_text(args), (*at, "args"))
 
 
-def _result(response: Json, at: Path, key: str, scribe: HistoryBuilder) -> tuple[str, Result]:
+def _result(response: Json, at: Path, key: str, builder: HistoryBuilder) -> tuple[str, Result]:
     if not isinstance(response, dict):
-        raise Malformed(f"functionResponse must be an object, not {kind_of(response)}", scribe.where)
+        raise Malformed(f"functionResponse must be an object, not {kind_of(response)}", builder.where)
     answer = {} if response.get("response") is None else response["response"]
     if not isinstance(answer, dict):
-        raise Malformed(f"response must be an object, not {kind_of(answer)}", scribe.where)
+        raise Malformed(f"response must be an object, not {kind_of(answer)}", builder.where)
     parts: list[Part] = [*_texts(answer, (*at, key, "response"))]
-    for part, place in _parts(response, (*at, key), scribe.where):
-        parts += _part(part, place, scribe.where)
-    return _answered(response, scribe), Result(tuple(parts), bool(answer.get("error")), at)
+    for part, place in _parts(response, (*at, key), builder.where):
+        parts += _part(part, place, builder.where)
+    return _answered(response, builder), Result(tuple(parts), bool(answer.get("error")), at)
 
 
-def _answered(response: dict[str, Json], scribe: HistoryBuilder) -> str:
+def _answered(response: dict[str, Json], builder: HistoryBuilder) -> str:
     """The id of the call this answers. Some clients give ids to results only: those count as none."""
-    name = text_at(response.get("name"), scribe.where, "the name of a function response")
-    given = text_at(response.get("id") or "", scribe.where, "id")
-    waiting = scribe.open_calls
+    name = text_at(response.get("name"), builder.where, "the name of a function response")
+    given = text_at(response.get("id") or "", builder.where, "id")
+    waiting = builder.open_calls
     if any(call.id == given for call in waiting):
         return given
     named = [call.id for call in waiting if call.name == name and (not given or call.id == _made(call))]

@@ -15,7 +15,7 @@ from typing import TypeAlias, cast
 
 from yohaku.core.errors import Malformed, Unreadable
 from yohaku.dialects.detect import detect
-from yohaku.dialects.dialect import Json
+from yohaku.dialects.json_values import Json
 from yohaku.dialects.recordings import Format, Recording
 from yohaku.dialects.recordings.lines import decode, first_rows, is_lines
 

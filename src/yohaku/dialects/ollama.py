@@ -7,6 +7,7 @@ list that takes nothing else, so a folded image leaves it and is told of in the 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from hashlib import blake2b
 from typing import ClassVar
 
@@ -14,19 +15,21 @@ from yohaku.core.errors import Malformed
 from yohaku.core.folds import View
 from yohaku.core.history_builder import HistoryBuilder
 from yohaku.core.model import Call, History, Opaque, Part, Reply, Result, Step, Text, Tool, ToolUse
-from yohaku.dialects.dialect import (
-    Answer,
-    Dialect,
+from yohaku.dialects.answer import Answer, StreamReader, Usage, line_events
+from yohaku.dialects.dialect import Dialect
+from yohaku.dialects.json_values import (
     Json,
-    Usage,
     arguments_object,
     arguments_text,
+    count_of,
     dump,
     kind_of,
+    object_or_empty,
+    objects,
     text_at,
+    text_or_empty,
 )
-from yohaku.dialects.openai_chat import number, object_or_empty, text_or_empty, tool_definition
-from yohaku.dialects.tool_definitions import objects
+from yohaku.dialects.openai_chat import tool_definition
 
 MAGIC = {"iVBORw": "image/png", "/9j/": "image/jpeg", "R0lGOD": "image/gif", "UklGR": "image/webp", "Qk": "image/bmp"}
 """How base64 of each kind of image begins."""
@@ -46,30 +49,30 @@ class Ollama(Dialect):
     reports_cached_tokens = False
     drops_silently = True
 
-    def open(self, scribe: HistoryBuilder, body: dict[str, Json]) -> None:
+    def read_beside(self, builder: HistoryBuilder, body: dict[str, Json]) -> None:
         for index, tool in enumerate(objects(body.get("tools"), "tools", "this")):
             function = object_or_empty(tool.get("function")) or tool
-            scribe.tools.append(Tool(str(function.get("name", "")), dump(tool), ("tools", index)))
+            builder.tools.append(Tool(str(function.get("name", "")), dump(tool), ("tools", index)))
 
-    def entry(self, scribe: HistoryBuilder, index: int, entry: dict[str, Json]) -> None:
-        parts = _parts(index, entry, scribe.where)
+    def read_entry(self, builder: HistoryBuilder, index: int, entry: dict[str, Json]) -> None:
+        parts = _parts(index, entry, builder.where)
         match entry.get("role"):
-            case "system" if not scribe.began:
-                scribe.system += parts
+            case "system" if not builder.began:
+                builder.system += parts
             case "system":
                 for part in parts:
-                    scribe.prompt(Text(part.text, "system", part.at) if isinstance(part, Text) else part)
+                    builder.prompt(Text(part.text, "system", part.at) if isinstance(part, Text) else part)
             case "user":
                 for part in parts:
-                    scribe.prompt(part)
+                    builder.prompt(part)
             case "assistant":
-                scribe.reply()
-                for item in _said(index, entry, parts, scribe.where):
-                    scribe.say(item)
+                builder.reply()
+                for item in _said(index, entry, parts, builder.where):
+                    builder.say(item)
             case "tool":
-                scribe.answer(_answered(scribe, entry), Result(parts, at=(index,)))
+                builder.answer(_answered(builder, entry), Result(parts, at=(index,)))
             case role:
-                raise Malformed(f"unknown role {role!r}", scribe.where)
+                raise Malformed(f"unknown role {role!r}", builder.where)
 
     def compose(self, history: History, model: str = "") -> dict[str, Json]:
         messages = _messages("system", history.system)
@@ -131,30 +134,38 @@ class Ollama(Dialect):
         said = tuple(_said(0, message, parts, "message", str(body.get("created_at") or "")))
         return Answer(Reply(said), usage_of(body), str(body.get("done_reason") or ""))
 
-    def read_stream(self, stream: str) -> Answer:
-        whole: dict[str, Json] = {}
-        message: dict[str, Json] = {"content": "", "thinking": "", "tool_calls": []}
-        for chunk in _chunks(stream):
-            whole |= chunk
-            delta = object_or_empty(chunk.get("message"))
-            for field in ("content", "thinking"):
-                message[field] += delta[field] if isinstance(delta.get(field), str) else ""
-            message["tool_calls"] += objects(delta.get("tool_calls"), "message", "tool_calls")
-        return self.read_reply({**whole, "message": message})
+    def stream_reader(self) -> StreamReader:
+        return _Stream(self)
 
-    def delta(self, event: dict[str, Json]) -> tuple[str, str]:
-        message = object_or_empty(event.get("message"))
-        return text_or_empty(message.get("content")), text_or_empty(message.get("thinking"))
+    def events(self, stream: str) -> Iterable[dict[str, Json]]:
+        return line_events(stream)
 
-    def events(self, stream: str) -> list[dict[str, Json]]:
-        return _chunks(stream)
+
+class _Stream(StreamReader):
+    def __init__(self, dialect: Ollama) -> None:
+        super().__init__()
+        self._dialect = dialect
+        self._whole: dict[str, Json] = {}
+        self._message: dict[str, Json] = {"content": "", "thinking": "", "tool_calls": []}
+
+    def add(self, event: dict[str, Json]) -> None:
+        self._whole |= event
+        delta = object_or_empty(event.get("message"))
+        self.say(delta.get("content"))
+        self.think(delta.get("thinking"))
+        for field in ("content", "thinking"):
+            self._message[field] += text_or_empty(delta.get(field))
+        self._message["tool_calls"] += objects(delta.get("tool_calls"), "message", "tool_calls")
+
+    def finish(self) -> Answer:
+        return self._dialect.read_reply({**self._whole, "message": self._message})
 
 
 def usage_of(body: dict[str, Json]) -> Usage | None:
     """A prompt found whole in the server's cache is not counted at all; what was evaluated is."""
     if "prompt_eval_count" not in body and "eval_count" not in body:
         return None
-    return Usage(input=number(body.get("prompt_eval_count")), output=number(body.get("eval_count")))
+    return Usage(input=count_of(body.get("prompt_eval_count")), output=count_of(body.get("eval_count")))
 
 
 def _parts(index: int, entry: dict[str, Json], where: str) -> tuple[Part, ...]:
@@ -197,11 +208,11 @@ def _id(index: int, number: int, when: str, said: str) -> str:
     return f"call_{blake2b(f'{when}:{number}:{said}'.encode('utf-8', 'replace'), digest_size=8).hexdigest()}"
 
 
-def _answered(scribe: HistoryBuilder, entry: dict[str, Json]) -> str:
+def _answered(builder: HistoryBuilder, entry: dict[str, Json]) -> str:
     if entry.get("tool_call_id"):
-        return text_at(entry["tool_call_id"], scribe.where, "tool_call_id")
+        return text_at(entry["tool_call_id"], builder.where, "tool_call_id")
     name = entry.get("tool_name") or entry.get("name") or ""
-    calls = scribe.open_calls
+    calls = builder.open_calls
     named = [call.id for call in calls if call.name == name] or [call.id for call in calls]
     return named[0] if named else str(name)
 
@@ -271,15 +282,3 @@ def _result(use: ToolUse) -> dict[str, Json]:
     message["content"] = "\n".join(part["content"] for part in found if part["content"])
     images = [image for part in found for image in part.get("images", ())]
     return {**message, "images": images} if images else message
-
-
-def _chunks(stream: str) -> list[dict[str, Json]]:
-    chunks = []
-    for line in stream.split("\n"):  # a text may hold other signs that end a line
-        try:
-            chunk = json.loads(line)
-        except (ValueError, RecursionError):
-            continue
-        if isinstance(chunk, dict):
-            chunks.append(chunk)
-    return chunks

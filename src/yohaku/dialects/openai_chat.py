@@ -12,9 +12,20 @@ from typing import Any, ClassVar
 from yohaku.core.errors import Malformed
 from yohaku.core.history_builder import HistoryBuilder
 from yohaku.core.model import Call, History, Opaque, Part, Path, Reply, Result, Step, Text, Tool, Turn
-from yohaku.dialects.dialect import Answer, Dialect, Json, Usage, dump, kind_of, media_from_url, media_url, text_at
-from yohaku.dialects.sse import events
-from yohaku.dialects.tool_definitions import objects, signature
+from yohaku.dialects.answer import Answer, StreamReader, Usage
+from yohaku.dialects.dialect import Dialect
+from yohaku.dialects.json_values import (
+    Json,
+    count_of,
+    dump,
+    kind_of,
+    media_from_url,
+    media_url,
+    object_or_empty,
+    objects,
+    text_at,
+)
+from yohaku.dialects.server_api import signature
 
 UNUSED = {"name": "", "arguments": ""}
 """Some servers fill every field they do not use with empty texts."""
@@ -35,59 +46,59 @@ class OpenAIChat(Dialect):
     stream_fields: ClassVar = {"stream": True, "stream_options": {"include_usage": True}}
     cut_off_stops = ("length", "max_tokens", "model_length", "model_context_window_exceeded")
 
-    def open(self, scribe: HistoryBuilder, body: dict[str, Json]) -> None:
-        scribe.forced = body.get("tool_choice") not in (None, "auto", "none")
+    def read_beside(self, builder: HistoryBuilder, body: dict[str, Json]) -> None:
+        builder.forced = body.get("tool_choice") not in (None, "auto", "none")
         for index, tool in enumerate(objects(body.get("tools"), "tools", "this")):
             function = object_or_empty(tool.get("function")) or object_or_empty(tool.get("custom")) or tool
-            scribe.tools.append(Tool(str(function.get("name", "")), dump(tool), ("tools", index)))
+            builder.tools.append(Tool(str(function.get("name", "")), dump(tool), ("tools", index)))
 
-    def entry(self, scribe: HistoryBuilder, index: int, entry: dict[str, Json]) -> None:
+    def read_entry(self, builder: HistoryBuilder, index: int, entry: dict[str, Json]) -> None:
         match entry.get("role"):
             case "system" | "developer":
-                self._system(scribe, index, entry)
+                self._system(builder, index, entry)
             case "user":
-                for part in _content(entry.get("content"), (index, "content"), scribe.where):
-                    scribe.prompt(part)
+                for part in _content(entry.get("content"), (index, "content"), builder.where):
+                    builder.prompt(part)
             case "assistant":
-                self._assistant(scribe, index, entry)
+                self._assistant(builder, index, entry)
             case "tool":
-                call_id = text_at(entry.get("tool_call_id"), scribe.where, "tool_call_id")
-                parts = _content(entry.get("content"), (index, "content"), scribe.where)
-                scribe.answer(call_id, Result(parts, at=(index,)))
+                call_id = text_at(entry.get("tool_call_id"), builder.where, "tool_call_id")
+                parts = _content(entry.get("content"), (index, "content"), builder.where)
+                builder.answer(call_id, Result(parts, at=(index,)))
             case "function":
-                open_ = scribe.open_calls
+                open_ = builder.open_calls
                 call_id = open_[0].id if open_ else str(entry.get("name"))
-                parts = _content(entry.get("content"), (index, "content"), scribe.where)
-                scribe.answer(call_id, Result(parts, at=(index,)))
+                parts = _content(entry.get("content"), (index, "content"), builder.where)
+                builder.answer(call_id, Result(parts, at=(index,)))
             case role:
-                raise Malformed(f"unknown role {role!r}", scribe.where)
+                raise Malformed(f"unknown role {role!r}", builder.where)
 
-    def _system(self, scribe: HistoryBuilder, index: int, entry: dict[str, Json]) -> None:
-        began = scribe.began
-        for part in _content(entry.get("content"), (index, "content"), scribe.where):
+    def _system(self, builder: HistoryBuilder, index: int, entry: dict[str, Json]) -> None:
+        began = builder.began
+        for part in _content(entry.get("content"), (index, "content"), builder.where):
             if not began:
-                scribe.system.append(part)
+                builder.system.append(part)
             else:
-                scribe.prompt(Text(part.text, "system", part.at) if isinstance(part, Text) else part)
+                builder.prompt(Text(part.text, "system", part.at) if isinstance(part, Text) else part)
 
-    def _assistant(self, scribe: HistoryBuilder, index: int, entry: dict[str, Json]) -> None:
-        scribe.reply()
+    def _assistant(self, builder: HistoryBuilder, index: int, entry: dict[str, Json]) -> None:
+        builder.reply()
         for field in THOUGHTS:
             if entry.get(field):
                 thought = entry[field]
                 data = thought if isinstance(thought, str) else dump(thought)
-                scribe.say(Opaque("thought", data, at=(index, field)))
-        for part in _content(entry.get("content"), (index, "content"), scribe.where):
-            scribe.say(part)
+                builder.say(Opaque("thought", data, at=(index, field)))
+        for part in _content(entry.get("content"), (index, "content"), builder.where):
+            builder.say(part)
         if isinstance(entry.get("audio"), dict) and entry["audio"].get("id"):
-            scribe.say(Opaque("audio_reply", dump(entry["audio"]), at=(index, "audio")))
+            builder.say(Opaque("audio_reply", dump(entry["audio"]), at=(index, "audio")))
         if isinstance(entry.get("refusal"), str) and entry["refusal"]:
-            scribe.say(Text(entry["refusal"], at=(index, "refusal")))
-        for place, call in enumerate(objects(entry.get("tool_calls"), scribe.where, "tool_calls")):
-            scribe.say(_call(call, (index, "tool_calls", place), scribe.where))
+            builder.say(Text(entry["refusal"], at=(index, "refusal")))
+        for place, call in enumerate(objects(entry.get("tool_calls"), builder.where, "tool_calls")):
+            builder.say(_call(call, (index, "tool_calls", place), builder.where))
         if entry.get("function_call") and entry["function_call"] != UNUSED:
             call = {"id": f"function:{index}", "function": entry["function_call"]}
-            scribe.say(_call(call, (index,), scribe.where, "function_call"))
+            builder.say(_call(call, (index,), builder.where, "function_call"))
 
     def compose(self, history: History, model: str = "") -> dict[str, Json]:
         messages: list[Json] = [_message("system", (part,)) for part in history.system]
@@ -134,23 +145,30 @@ class OpenAIChat(Dialect):
         message = object_or_empty(choice.get("message"))
         return Answer(_reply(message), usage_of(body), str(choice.get("finish_reason") or ""))
 
-    def read_stream(self, stream: str) -> Answer:
-        message: dict[str, Json] = {"tool_calls": []}
-        usage, stop = None, ""
-        for event in events(stream):
-            usage = usage_of(event) or usage
-            for choice in objects(event.get("choices"), "choices", "this")[:1]:
-                stop = str(choice.get("finish_reason") or stop)
-                _add_delta(message, object_or_empty(choice.get("delta")))
-        return Answer(_reply(message), usage, stop)
+    def stream_reader(self) -> StreamReader:
+        return _Stream()
 
-    def delta(self, event: dict[str, Json]) -> tuple[str, str]:
-        match event:
-            case {"choices": [{"delta": dict(delta)}, *_]}:
-                fields = ("content", "refusal"), THOUGHTS[:2]
-                said, thought = ("".join(text_or_empty(delta.get(name)) for name in names) for names in fields)
-                return said, thought
-        return "", ""
+
+class _Stream(StreamReader):
+    def __init__(self) -> None:
+        super().__init__()
+        self._message: dict[str, Json] = {"tool_calls": []}
+        self._usage: Usage | None = None
+        self._stop = ""
+
+    def add(self, event: dict[str, Json]) -> None:
+        self._usage = usage_of(event) or self._usage
+        for choice in objects(event.get("choices"), "choices", "this")[:1]:
+            self._stop = str(choice.get("finish_reason") or self._stop)
+            delta = object_or_empty(choice.get("delta"))
+            for field in ("content", "refusal"):
+                self.say(delta.get(field))
+            for field in THOUGHTS[:2]:
+                self.think(delta.get(field))
+            _add_delta(self._message, delta)
+
+    def finish(self) -> Answer:
+        return Answer(_reply(self._message), self._usage, self._stop)
 
 
 def usage_of(body: dict[str, Json]) -> Usage | None:
@@ -158,29 +176,9 @@ def usage_of(body: dict[str, Json]) -> Usage | None:
     if not isinstance(usage, dict):
         return None
     details = object_or_empty(usage.get("prompt_tokens_details"))
-    read = number(details.get("cached_tokens")) or max(number(usage.get(name)) for name in CACHED)
-    written = number(details.get("cache_write_tokens")) or number(usage.get("cache_creation_input_tokens"))
-    return billed(number(usage.get("prompt_tokens")), read, written, number(usage.get("completion_tokens")))
-
-
-def billed(prompt: int, read: int, written: int, output: int) -> Usage:
-    """The parts of a prompt told as a whole; a router may tell the same tokens as read and as written."""
-    read = min(read, prompt)
-    written = min(written, prompt - read)
-    return Usage(prompt - read - written, read, written, output)
-
-
-def number(value: Json) -> int:
-    """A count from the wire; what is none counts nothing."""
-    return max(0, value) if type(value) is int else 0
-
-
-def object_or_empty(value: Json) -> dict[str, Json]:
-    return value if isinstance(value, dict) else {}
-
-
-def text_or_empty(value: Json) -> str:
-    return value if isinstance(value, str) else ""
+    read = count_of(details.get("cached_tokens")) or max(count_of(usage.get(name)) for name in CACHED)
+    written = count_of(details.get("cache_write_tokens")) or count_of(usage.get("cache_creation_input_tokens"))
+    return Usage.split(count_of(usage.get("prompt_tokens")), read, written, count_of(usage.get("completion_tokens")))
 
 
 def tool_definition(tool: Tool) -> Json:
@@ -292,9 +290,9 @@ def _step(step: Step) -> list[Json]:
 
 
 def _reply(message: dict[str, Json]) -> Reply:
-    scribe = HistoryBuilder()
-    OpenAIChat()._assistant(scribe, 0, message)
-    return scribe.said()
+    builder = HistoryBuilder()
+    OpenAIChat()._assistant(builder, 0, message)
+    return builder.said()
 
 
 def _add_delta(message: dict[str, Any], delta: dict[str, Json]) -> None:

@@ -11,23 +11,23 @@ import json
 from yohaku.core.errors import Malformed, Unreadable
 from yohaku.core.history_builder import HistoryBuilder
 from yohaku.core.model import Call, History, Opaque, Part, Path, Reply, Result, Step, Text, Tool, ToolUse
-from yohaku.dialects.dialect import (
+from yohaku.dialects.answer import Answer, StreamReader, Usage
+from yohaku.dialects.dialect import Dialect
+from yohaku.dialects.json_values import (
     RAW,
-    Answer,
-    Dialect,
     Json,
-    Usage,
     arguments_object,
     arguments_text,
+    count_of,
     dump,
     kind_of,
     media_from_url,
     media_url,
+    object_or_empty,
+    objects,
     text_at,
 )
-from yohaku.dialects.openai_chat import billed, number, object_or_empty
-from yohaku.dialects.sse import events
-from yohaku.dialects.tool_definitions import objects, signature
+from yohaku.dialects.server_api import signature
 
 TYPED = {
     "local_shell_call": "action",
@@ -73,14 +73,14 @@ class OpenAIResponses(Dialect):
     images_in_results = True
     takes_prefill = False
 
-    def open(self, scribe: HistoryBuilder, body: dict[str, Json]) -> None:
-        scribe.partial = bool(body.get("previous_response_id") or body.get("conversation"))
+    def read_beside(self, builder: HistoryBuilder, body: dict[str, Json]) -> None:
+        builder.partial = bool(body.get("previous_response_id") or body.get("conversation"))
         if body.get("instructions"):
             text = text_at(body["instructions"], "instructions", "this")
-            scribe.system.append(Text(text, at=("instructions",)))
+            builder.system.append(Text(text, at=("instructions",)))
         for index, tool in enumerate(objects(body.get("tools"), "tools", "this")):
             name = str(tool.get("name") or tool.get("type") or "")
-            scribe.tools.append(Tool(name, dump(tool), ("tools", index)))
+            builder.tools.append(Tool(name, dump(tool), ("tools", index)))
 
     def entries_of(self, body: Json) -> list[Json]:
         found = body.get(self.entries) if isinstance(body, dict) else body
@@ -95,26 +95,26 @@ class OpenAIResponses(Dialect):
             return {**body, self.entries: entries[0]["content"]}
         return super().with_entries(body, entries)
 
-    def entry(self, scribe: HistoryBuilder, index: int, entry: dict[str, Json]) -> None:
+    def read_entry(self, builder: HistoryBuilder, index: int, entry: dict[str, Json]) -> None:
         match entry.get("type") or ("message" if "role" in entry else None):
             case "message":
-                _message(scribe, index, entry)
+                _message(builder, index, entry)
             case "function_call" | "custom_tool_call":
-                scribe.say(_call(index, entry, scribe.where))
+                builder.say(_call(index, entry, builder.where))
             case str(kind) if kind in TYPED and (kind != "tool_search_call" or entry.get("execution") == "client"):
-                scribe.say(_typed_call(index, entry, kind, scribe.where))
+                builder.say(_typed_call(index, entry, kind, builder.where))
             case str(kind) if kind in OUTPUTS and (kind != "tool_search_output" or entry.get("execution") == "client"):
-                _output(scribe, index, entry)
+                _output(builder, index, entry)
             case str(kind) if kind in LASTING:
-                scribe.system.append(_item(index, entry, kind))
+                builder.system.append(_item(index, entry, kind))
             case "compaction_trigger":
-                scribe.prompt(_item(index, entry, "compaction_trigger"))
+                builder.prompt(_item(index, entry, "compaction_trigger"))
             case str(kind):
-                scribe.partial |= kind == "item_reference"
+                builder.partial |= kind == "item_reference"
                 by_model = entry.get("role", "assistant") == "assistant"
-                (scribe.say if by_model else scribe.prompt)(_item(index, entry, kind))
+                (builder.say if by_model else builder.prompt)(_item(index, entry, kind))
             case kind:
-                raise Malformed(f"an item needs a type or a role, and the type is {kind_of(kind)}", scribe.where)
+                raise Malformed(f"an item needs a type or a role, and the type is {kind_of(kind)}", builder.where)
 
     def compose(self, history: History, model: str = "") -> dict[str, Json]:
         items: list[Json] = []
@@ -159,40 +159,47 @@ class OpenAIResponses(Dialect):
         return {**body, "tool_choice": "none"}
 
     def read_reply(self, body: dict[str, Json]) -> Answer:
-        scribe = HistoryBuilder()
+        builder = HistoryBuilder()
         for index, item in enumerate(objects(body.get("output"), "output", "this")):
-            scribe.where = f"output[{index}]"
-            self.entry(scribe, index, item)
+            builder.where = f"output[{index}]"
+            self.read_entry(builder, index, item)
         details, error = object_or_empty(body.get("incomplete_details")), object_or_empty(body.get("error"))
         stop = details.get("reason") or error.get("code") or body.get("status")
-        return Answer(Reply((*scribe.system, *scribe.said().items)), usage_of(body), str(stop or ""))
+        return Answer(Reply((*builder.system, *builder.said().items)), usage_of(body), str(stop or ""))
 
-    def read_stream(self, stream: str) -> Answer:
-        done: list[tuple[int, Json]] = []
-        last: dict[str, Json] = {}
-        for event in events(stream):
-            match event:
-                case {"type": "response.output_item.done", "item": dict(item)}:
-                    done.append((number(event.get("output_index")), item))
-                case {"type": "error"}:
-                    last = {**last, "error": event.get("error") or event}
-                case {"response": dict(response)}:
-                    last = response
-        if not last.get("output"):
-            # Some servers leave the closing event empty, and a torn stream has none.
-            last = {**last, "output": [item for _, item in sorted(done, key=lambda found: found[0])]}
-        return self.read_reply(last)
+    def stream_reader(self) -> StreamReader:
+        return _Stream(self)
 
-    def delta(self, event: dict[str, Json]) -> tuple[str, str]:
+
+class _Stream(StreamReader):
+    def __init__(self, dialect: OpenAIResponses) -> None:
+        super().__init__()
+        self._dialect = dialect
+        self._done: list[tuple[int, Json]] = []
+        self._last: dict[str, Json] = {}
+
+    def add(self, event: dict[str, Json]) -> None:
         match event:
             case {"type": "response.output_text.delta" | "response.refusal.delta", "delta": str(text)}:
-                return text, ""
+                self.say(text)
             case {
                 "type": "response.reasoning_summary_text.delta" | "response.reasoning_text.delta",
                 "delta": str(text),
             }:
-                return "", text
-        return "", ""
+                self.think(text)
+            case {"type": "response.output_item.done", "item": dict(item)}:
+                self._done.append((count_of(event.get("output_index")), item))
+            case {"type": "error"}:
+                self._last = {**self._last, "error": event.get("error") or event}
+            case {"response": dict(response)}:
+                self._last = response
+
+    def finish(self) -> Answer:
+        if self._last.get("output"):
+            return self._dialect.read_reply(self._last)
+        # Some servers leave the closing event empty, and a torn stream has none.
+        items = [item for _, item in sorted(self._done, key=lambda found: found[0])]
+        return self._dialect.read_reply({**self._last, "output": items})
 
 
 def usage_of(body: dict[str, Json]) -> Usage | None:
@@ -200,40 +207,40 @@ def usage_of(body: dict[str, Json]) -> Usage | None:
     if not isinstance(usage, dict):
         return None
     details = object_or_empty(usage.get("input_tokens_details"))
-    read, written = number(details.get("cached_tokens")), number(details.get("cache_write_tokens"))
-    return billed(number(usage.get("input_tokens")), read, written, number(usage.get("output_tokens")))
+    read, written = count_of(details.get("cached_tokens")), count_of(details.get("cache_write_tokens"))
+    return Usage.split(count_of(usage.get("input_tokens")), read, written, count_of(usage.get("output_tokens")))
 
 
-def _message(scribe: HistoryBuilder, index: int, entry: dict[str, Json]) -> None:
-    began, role = scribe.began, entry.get("role")
+def _message(builder: HistoryBuilder, index: int, entry: dict[str, Json]) -> None:
+    began, role = builder.began, entry.get("role")
     if role not in ("user", "assistant", "system", "developer"):
-        raise Malformed(f"unknown role {role!r}", scribe.where)
-    for part in _content(entry.get("content"), (index, "content"), scribe.where):
+        raise Malformed(f"unknown role {role!r}", builder.where)
+    for part in _content(entry.get("content"), (index, "content"), builder.where):
         match role:
             case "user":
-                scribe.prompt(part)
+                builder.prompt(part)
             case "assistant":
-                scribe.say(part)
+                builder.say(part)
             case _ if not began:
-                scribe.system.append(part)
+                builder.system.append(part)
             case _:
                 noted = Text(part.text, "system", part.at) if isinstance(part, Text) else part
                 # Codex notes what was approved while the call that needed it is still open.
-                (scribe.say if scribe.open_calls else scribe.prompt)(noted)
+                (builder.say if builder.open_calls else builder.prompt)(noted)
 
 
-def _output(scribe: HistoryBuilder, index: int, entry: dict[str, Json]) -> None:
-    call_id = text_at(entry.get("call_id") or entry.get("id"), scribe.where, "call_id")
-    parts = _output_parts(index, entry, scribe.where)
-    here = any(call.id == call_id for call in scribe.open_calls)
-    if here or not scribe.partial:
-        scribe.answer(call_id, Result(parts, at=(index,)))
+def _output(builder: HistoryBuilder, index: int, entry: dict[str, Json]) -> None:
+    call_id = text_at(entry.get("call_id") or entry.get("id"), builder.where, "call_id")
+    parts = _output_parts(index, entry, builder.where)
+    here = any(call.id == call_id for call in builder.open_calls)
+    if here or not builder.partial:
+        builder.answer(call_id, Result(parts, at=(index,)))
     else:
         # Behind a reference it belongs to what is referred to, and must not be cut from it.
-        said = scribe.said().items
+        said = builder.said().items
         referred = any(isinstance(item, Opaque) and item.kind == "item_reference" for item in said)
         for part in parts or (Text("", at=(index, "output")),):
-            (scribe.say if referred else scribe.prompt)(part)
+            (builder.say if referred else builder.prompt)(part)
 
 
 def _output_parts(index: int, entry: dict[str, Json], where: str) -> tuple[Part, ...]:

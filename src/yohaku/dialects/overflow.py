@@ -14,7 +14,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from yohaku.dialects.sse import events
+from yohaku.dialects.answer import sse_events
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ def _values(body: str | dict[str, Any]) -> list[Any]:
     try:
         value = json.loads(body)
     except (ValueError, RecursionError):
-        return list(events(body)) or [value for line in body.splitlines() for value in _line(line)]
+        return list(sse_events(body)) or [value for line in body.splitlines() for value in _line(line)]
     return value if isinstance(value, list) else [value]
 
 

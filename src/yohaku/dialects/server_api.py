@@ -6,18 +6,28 @@ JSON API with a bearer key; a dialect overrides what differs.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 from urllib.parse import quote
 
+from yohaku.core.model import History
 from yohaku.dialects import overflow
+from yohaku.dialects.json_values import Json
 from yohaku.dialects.overflow import Overflow
 
-if TYPE_CHECKING:
-    from yohaku.core.model import History
-    from yohaku.dialects.tool_definitions import Signature
+SCHEMA_FIELDS = ("input_schema", "parameters", "parametersJsonSchema", "parameters_json_schema", "inputSchema")
 
-Json = Any
+
+class Signature(NamedTuple):
+    """A tool as a model is told of it."""
+
+    name: str
+    description: str
+    parameters: dict[str, Any]
+    """A JSON schema of the arguments; that of an empty object where the definition has none."""
+    hosted: bool = False
+    """Run by the provider itself (web search, code execution): no other provider can be offered it."""
 
 
 class ServerApi:
@@ -121,11 +131,32 @@ class ServerApi:
         return None
 
 
-def merge(body: Mapping[str, Json], more: Mapping[str, Json]) -> dict[str, Json]:
-    """Add fields to a body; objects in both are merged one level deep, so that options stand side by side."""
-    both = {key: {**body[key], **value} for key, value in more.items() if _are_objects(body.get(key), value)}
-    return {**body, **more, **both}
+def signature(definition: str) -> Signature:
+    """Read a tool's definition, the JSON text that a `Tool` carries, in any dialect."""
+    try:
+        tool = json.loads(definition)
+    except ValueError:
+        tool = None
+    if not isinstance(tool, dict):
+        return Signature("", "", {}, hosted=True)
+    inner = next((tool[key] for key in ("function", "custom") if isinstance(tool.get(key), dict)), tool)
+    name, description = inner.get("name"), inner.get("description")
+    schema: dict[str, Any] = next((inner[key] for key in SCHEMA_FIELDS if isinstance(inner.get(key), dict)), {})
+    return Signature(
+        name if isinstance(name, str) else "",
+        description if isinstance(description, str) else "",
+        {"type": "object", "properties": {}, **_lower_types(schema)},
+        hosted=not name or tool.get("type", "function") not in ("function", "custom"),
+    )
 
 
-def _are_objects(*values: Json) -> bool:
-    return all(isinstance(value, dict) for value in values)
+def _lower_types(schema: Any) -> Any:
+    """Write type names in lower case: Gemini's older form has them in capitals."""
+    if isinstance(schema, list):
+        return [_lower_types(item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    lowered = {key: _lower_types(value) for key, value in schema.items()}
+    if isinstance(lowered.get("type"), str):
+        lowered["type"] = lowered["type"].lower()
+    return lowered

@@ -60,7 +60,7 @@ def repair_fields(dialect: Dialect, body: dict[str, Json], notes: Notes) -> dict
 
 def _opens(dialect: Dialect, fields: dict[str, Json]) -> bool:
     try:
-        dialect.open(HistoryBuilder(), fields)
+        dialect.read_beside(HistoryBuilder(), fields)
     except Malformed:
         return False
     return True

@@ -13,7 +13,7 @@ from itertools import count
 from typing import Any, NamedTuple
 
 from yohaku.core.model import Call, Opaque, Part, Result, Step, Text, ToolUse
-from yohaku.dialects.dialect import arguments_object
+from yohaku.dialects.json_values import arguments_object
 from yohaku.doctor.notes import Notes
 from yohaku.doctor.reading import ReadItem
 

@@ -15,7 +15,8 @@ from typing import Any, Literal
 from yohaku.core.errors import Malformed
 from yohaku.core.history_builder import HistoryBuilder
 from yohaku.core.model import Call, Opaque, Part, Result, Text
-from yohaku.dialects.dialect import Dialect, dump
+from yohaku.dialects.dialect import Dialect
+from yohaku.dialects.json_values import dump
 from yohaku.doctor.lawful import CHAT_MEDIA, ROLES, camel, gemini_data, is_lawful, is_list, is_object_text
 from yohaku.doctor.notes import Notes
 
@@ -164,7 +165,7 @@ class LenientReader:
         items, systems = len(collector.items), len(collector.system)
         collector.home, collector.entry = index, entry
         try:
-            self.dialect.entry(collector, index, entry)
+            self.dialect.read_entry(collector, index, entry)
         except Malformed:
             del collector.items[items:], collector.system[systems:]
             return False

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 from yohaku.core.meter import Meter
 from yohaku.core.model import Opaque
-from yohaku.dialects.dialect import media_from_url
+from yohaku.dialects.json_values import media_from_url
 from yohaku.lab.identifiers import argument_texts
 
 Entry: TypeAlias = dict[str, Any]

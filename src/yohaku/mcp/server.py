@@ -25,7 +25,7 @@ from mcp.server.stdio import stdio_server
 from yohaku import __version__
 from yohaku.cli import stores
 from yohaku.core.errors import BadSetting, UnknownRef, YohakuError
-from yohaku.dialects.tool_definitions import Signature
+from yohaku.dialects.server_api import Signature
 from yohaku.recall import tools
 from yohaku.recall.index import fill
 from yohaku.stores import Store

@@ -11,7 +11,7 @@ from typing import Any
 
 from yohaku.core.errors import BadSetting
 from yohaku.dialects import dialect_named
-from yohaku.dialects.tool_definitions import Signature
+from yohaku.dialects.server_api import Signature
 from yohaku.recall.lines import grep, read
 from yohaku.recall.ref import place_in
 from yohaku.recall.search_originals import search

@@ -26,9 +26,10 @@ from yohaku.core.model import History
 from yohaku.core.pins import Pin
 from yohaku.core.receipt import Receipt
 from yohaku.core.weigh import Weigher
+from yohaku.dialects.answer import Usage, prompt_tokens, total_tokens
 from yohaku.dialects.detect import detect
-from yohaku.dialects.dialect import Dialect, IncrementalReader, SentEntries, Usage
-from yohaku.dialects.usage import prompt_tokens, total_tokens
+from yohaku.dialects.dialect import Dialect
+from yohaku.dialects.reader import IncrementalReader, SentEntries
 from yohaku.meters.calibration import Calibration
 from yohaku.meters.guarded import GuardedMeter
 from yohaku.recipes.auto import RECIPES
@@ -360,6 +361,6 @@ class Session:
         else:
             out = dialect.write(body, outcome.view)
             written = None if out is body else list(dialect.entries_of(out))
-            sent = dialect.sent(outcome.view, len(entries))
+            sent = dialect.sent_entries(outcome.view, len(entries))
         self._last = _Last(reading, outcome, len(entries), written, version, sent)
         return out

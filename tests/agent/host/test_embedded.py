@@ -12,8 +12,8 @@ from yohaku.agent.host import embedded
 from yohaku.agent.host.capacity import GIB, MachineMemory
 from yohaku.agent.host.choose_window import window_at
 from yohaku.agent.host.find_model import find
-from yohaku.agent.host.http_get import ask
 from yohaku.agent.host.local_servers import BYTES, PATH
+from yohaku.client.http_json import fetch_json
 from yohaku.config import settings as setting
 
 MEMORY = MachineMemory(16 * GIB, 12 * GIB)
@@ -49,9 +49,9 @@ def test_a_served_model_answers_who_has_its_key_with_the_window_it_was_given(mod
     async def asked() -> tuple[object, object, object]:
         body = {"messages": [{"role": "user", "content": "Hi"}], "temperature": 0}
         return await asyncio.gather(
-            ask(f"{root}/props", endpoint.key, patience=60),
-            ask(f"{root}/props", "", patience=60),
-            ask(f"{endpoint.url}/chat/completions", endpoint.key, body, patience=60),
+            fetch_json(f"{root}/props", endpoint.key, timeout=60),
+            fetch_json(f"{root}/props", "", timeout=60),
+            fetch_json(f"{endpoint.url}/chat/completions", endpoint.key, body, timeout=60),
         )
 
     props, stranger, reply = asyncio.run(asked())
@@ -83,7 +83,7 @@ def test_a_closed_server_is_gone(model: Path) -> None:
     serving = embedded.serve(embedded.of_file(model), 4_096)
     serving.close()
     root = serving.endpoint.url.removesuffix("/v1")
-    assert asyncio.run(ask(f"{root}/health", patience=5)) is None
+    assert asyncio.run(fetch_json(f"{root}/health", timeout=5)) is None
 
 
 def test_a_model_named_by_its_path_gets_its_window_from_memory(model: Path, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from yohaku.agent.toolkit import output_budget
 from yohaku.agent.toolkit.arguments import takes
 from yohaku.agent.toolkit.tool import AgentTool, Arguments, ToolContext, ToolResult
 from yohaku.agent.tools import FULL, SMALL, definitions, one_line, tools_for, use
-from yohaku.dialects.tool_definitions import signature
+from yohaku.dialects.server_api import signature
 
 METER = meters.for_model("gpt-4o")  # o200k
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from yohaku.core.history_builder import history_of
 from yohaku.core.model import Call, History, Part, Result, Step, Text, ToolUse, Turn
-from yohaku.dialects.dialect import arguments_object
+from yohaku.dialects.json_values import arguments_object
 
 Row = dict[str, Any]
 

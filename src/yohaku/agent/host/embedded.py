@@ -15,9 +15,9 @@ from pathlib import Path
 from yohaku.agent.host import downloadable_models, local_models
 from yohaku.agent.host.capacity import MachineMemory, trained_for
 from yohaku.agent.host.downloadable_models import DownloadableModel
-from yohaku.agent.host.http_get import ask_now
 from yohaku.agent.host.local_servers import BYTES, PATH
 from yohaku.client.endpoint import Endpoint
+from yohaku.client.http_json import fetch_json_now
 from yohaku.config.settings import Settings
 from yohaku.core.errors import Unreadable, YohakuError
 from yohaku.messages import say
@@ -99,7 +99,7 @@ def serve(endpoint: Endpoint, window: int, *, threads: int | None = None) -> Ser
     except RuntimeError as why:
         raise Unservable("not_served", name=endpoint.model) from why
     root = server.listening_address
-    ask_now(f"{root}/slots", key, patience=READY)  # one that is closed before its loop turns hangs for ever
+    fetch_json_now(f"{root}/slots", key, timeout=READY)  # one that is closed before its loop turns hangs for ever
     return Serving(replace(endpoint, url=f"{root}/v1", key=key, window=window), server)
 
 

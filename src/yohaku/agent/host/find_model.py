@@ -14,10 +14,10 @@ from urllib.parse import urlsplit
 
 from yohaku.agent.host import local_servers
 from yohaku.agent.host.capacity import MachineMemory, usable
-from yohaku.agent.host.http_get import PATIENCE
 from yohaku.agent.host.local_servers import KINDS, ServerAddress
 from yohaku.agent.host.model_spec import DEFAULTS, EMBEDDED, PREFERRED, TITLES, ModelNotFound, ModelSpec, wish
 from yohaku.client.endpoint import Endpoint
+from yohaku.client.http_json import DEFAULT_TIMEOUT
 from yohaku.config import catalog, resolve
 from yohaku.config.catalog import Provider
 from yohaku.config.settings import Settings
@@ -32,7 +32,7 @@ async def find(
     *,
     model: str | None = None,
     memory: MachineMemory | None = None,
-    patience: float = PATIENCE,
+    patience: float = DEFAULT_TIMEOUT,
 ) -> list[Endpoint]:
     """Everything that can be worked with, the best first; empty where there is nothing.
 
@@ -46,7 +46,7 @@ async def find(
     return [*running, *keyed] or await search.files()
 
 
-async def again(endpoint: Endpoint, patience: float = PATIENCE) -> Endpoint:
+async def again(endpoint: Endpoint, patience: float = DEFAULT_TIMEOUT) -> Endpoint:
     """The same endpoint as it is now: a server may have loaded the model meanwhile, and say how large its window is."""
     if not endpoint.local or endpoint.provider == EMBEDDED:
         return endpoint

@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import TypeAlias
 
 from yohaku.agent.host.capacity import trained_for
-from yohaku.agent.host.http_get import PATIENCE, Json, ask
 from yohaku.agent.host.kv_cache import whole
 from yohaku.client.endpoint import Endpoint
+from yohaku.client.http_json import DEFAULT_TIMEOUT, Json, fetch_json
 
 LOOKED_AT = 6
 """Models of an Ollama that are asked what they can do."""
@@ -41,7 +41,7 @@ class ServerAddress:
     """The model the user named; empty: whichever is best."""
     biggest: Callable[[], int] = field(default=lambda: 1 << 62, repr=False)
     """Tells the bytes of a model that this machine can hold; to find out takes a moment."""
-    patience: float = PATIENCE
+    patience: float = DEFAULT_TIMEOUT
 
     @property
     def root(self) -> str:
@@ -52,7 +52,7 @@ class ServerAddress:
         return re.match(r"https?://(?:127\.[\d.]+|\[::1\]|localhost)(?:[:/]|$)", self.url) is not None
 
     async def get(self, path: str, body: Json = None) -> Json:
-        return await ask(self.root + path, self.key, body, self.patience)
+        return await fetch_json(self.root + path, self.key, body, self.patience)
 
 
 Kind: TypeAlias = Callable[[ServerAddress], Awaitable[Endpoint | None]]
@@ -139,7 +139,7 @@ async def vllm(place: ServerAddress) -> Endpoint | None:
 
 async def compatible(place: ServerAddress) -> Endpoint | None:
     """Any other server that speaks OpenAI's dialect and says which models it has."""
-    rows = _rows(await ask(place.url.rstrip("/") + "/models", place.key, None, place.patience), "data")
+    rows = _rows(await fetch_json(place.url.rstrip("/") + "/models", place.key, None, place.patience), "data")
     row = _named(rows, place.wanted)
     if row is None:
         return None
@@ -152,7 +152,7 @@ KINDS: dict[str, Kind] = {"ollama": ollama, "llamacpp": llama_cpp, "lmstudio": l
 """By the catalogue's name of the provider, in the order in which one is preferred."""
 
 
-async def at(url: str, model: str = "", key: str = "", patience: float = PATIENCE) -> Endpoint | None:
+async def at(url: str, model: str = "", key: str = "", patience: float = DEFAULT_TIMEOUT) -> Endpoint | None:
     """Whoever serves at this address, of whatever kind. Several answer alike, so all are asked and the surest wins."""
     place = ServerAddress(url, key, model, patience=patience)
     kinds = (llama_cpp, lm_studio, vllm, ollama, compatible)

@@ -17,7 +17,7 @@ from yohaku.agent.toolkit.file_lines import page
 from yohaku.agent.toolkit.secrets import holds_secrets
 from yohaku.agent.toolkit.source_outline import Section, declarations
 from yohaku.core.model import Call, Reply, Result, ToolUse
-from yohaku.dialects.dialect import dump
+from yohaku.dialects.json_values import dump
 
 RunTools: TypeAlias = Callable[[Reply], Awaitable[tuple[ToolUse, ...]]]
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from yohaku.agent.small_models.lenient_json import NotJson, read_value
 from yohaku.agent.small_models.python_calls import read_python_calls
 from yohaku.core.model import Call
-from yohaku.dialects.dialect import dump
+from yohaku.dialects.json_values import dump
 
 NAMES = ("name", "tool", "tool_name", "function", "function_name", "action")
 ARGUMENTS = ("arguments", "parameters", "args", "params", "input", "action_input", "tool_input")

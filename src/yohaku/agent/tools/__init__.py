@@ -20,7 +20,7 @@ from yohaku.agent.toolkit.tool import AgentTool, Arguments, ToolContext, ToolRes
 from yohaku.core.errors import YohakuError
 from yohaku.core.model import Call, Result, Text, ToolUse
 from yohaku.dialects import dialect_named
-from yohaku.dialects.tool_definitions import Signature
+from yohaku.dialects.server_api import Signature
 from yohaku.passes.one_line_results import line
 
 SMALL = ("bash", "read", "write", "edit", "glob", "grep")

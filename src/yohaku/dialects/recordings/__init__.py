@@ -13,7 +13,8 @@ from typing import NamedTuple, Protocol
 from yohaku.core.errors import Unreadable
 from yohaku.core.history_builder import HistoryBuilder
 from yohaku.core.model import Call, History, Part, Result, ToolUse
-from yohaku.dialects.dialect import Dialect, Json
+from yohaku.dialects.dialect import Dialect
+from yohaku.dialects.json_values import Json
 
 
 class Billed(NamedTuple):
@@ -50,33 +51,33 @@ class Retelling:
 
     def __init__(self, dialect: Dialect | None = None, unique_ids: bool = True) -> None:
         """`unique_ids`: calls and results are found by id in the whole file, so an id used again is a mistake."""
-        self.scribe = HistoryBuilder()
-        self.scribe.unique_ids = unique_ids
+        self.builder = HistoryBuilder()
+        self.builder.unique_ids = unique_ids
         self.dialect = dialect
         self._entries = 0
         self._bills: list[tuple[Part | Call, int, int]] = []
 
     def at(self, where: str) -> None:
-        self.scribe.where = where
+        self.builder.where = where
 
     def entry(self, entry: dict[str, Json]) -> None:
         assert self.dialect is not None
-        self.dialect.entry(self.scribe, self._entries, entry)
+        self.dialect.read_entry(self.builder, self._entries, entry)
         self._entries += 1
 
     def settle(self) -> None:
         """A tool that crashed or was stopped left calls without results: they failed and returned nothing."""
-        for call in self.scribe.open_calls:
-            self.scribe.answer(call.id, Result(error=True))
+        for call in self.builder.open_calls:
+            self.builder.answer(call.id, Result(error=True))
 
     def bill(self, prompt: Json, output: Json) -> None:
         """What the reply being said now cost; the last word on a step counts."""
-        said = self.scribe.said().items
+        said = self.builder.said().items
         if said and type(prompt) is int and type(output) is int and (prompt or output):
             self._bills.append((said[-1], prompt, output))
 
     def recording(self, name: str, model: str = "") -> Recording:
-        history = self.scribe.history()
+        history = self.builder.history()
         if not history.turns and not history.pending:
             raise Unreadable("nothing was said in this session")
         places = {id(item): place for item, place in _places(history)}
@@ -86,7 +87,7 @@ class Retelling:
 
     def ended(self, name: str, model: str = "") -> Recording:
         """The recording of a tool that may have stopped while some of its calls were running."""
-        if len(self.scribe.open_calls) < len(self.scribe.said().calls):
+        if len(self.builder.open_calls) < len(self.builder.said().calls):
             self.settle()
         return self.recording(name, model)
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from yohaku.core.errors import Malformed
-from yohaku.dialects.dialect import Json, kind_of
+from yohaku.dialects.json_values import Json, kind_of
 from yohaku.dialects.recordings import Recording, Retelling
 from yohaku.dialects.recordings.lines import rows
 
@@ -103,7 +103,7 @@ class _Session:
                 raise Malformed(f"this is a result for call {call_id!r}, which was never made", line.where)
         said = [block for block in line.blocks if not _is(block, "tool_result")]
         # What a summary replaced is in the file, unless the file begins with it.
-        if said and not (line.is_summary and self.retelling.scribe.began):
+        if said and not (line.is_summary and self.retelling.builder.began):
             self.retelling.settle()
             self.retelling.entry({"role": "user", "content": said})
 

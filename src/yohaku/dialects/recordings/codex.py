@@ -7,7 +7,7 @@ followed by its result, which Codex may have written some items later.
 from __future__ import annotations
 
 from yohaku.core.model import Text
-from yohaku.dialects.dialect import Json, dump
+from yohaku.dialects.json_values import Json, dump
 from yohaku.dialects.recordings import Recording, Retelling
 from yohaku.dialects.recordings.lines import rows
 
@@ -69,8 +69,8 @@ class _Session:
     def _system(self, meta: dict[str, Json]) -> None:
         """Forked files repeat the header of the session they come from."""
         match meta.get("base_instructions"):
-            case str(text) | {"text": str(text)} if text and not self.retelling.scribe.system:
-                self.retelling.scribe.system.append(Text(text))
+            case str(text) | {"text": str(text)} if text and not self.retelling.builder.system:
+                self.retelling.builder.system.append(Text(text))
 
     def _bill(self, info: dict[str, Json]) -> None:
         match info.get("last_token_usage"):
@@ -94,8 +94,8 @@ class _Session:
 
     def _answer(self) -> None:
         """Each open call gets its result, from wherever in the file it stands."""
-        here = self.retelling.scribe.where
-        for call in self.retelling.scribe.open_calls:
+        here = self.retelling.builder.where
+        for call in self.retelling.builder.open_calls:
             if found := self.outputs.pop(call.id, None):
                 self.retelling.at(f"line {found[0]}")
                 self.retelling.entry(found[1])

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 
 from yohaku.core.errors import Malformed
-from yohaku.dialects.dialect import Json, kind_of
+from yohaku.dialects.json_values import Json, kind_of
 from yohaku.dialects.recordings import Recording, Retelling
 from yohaku.dialects.recordings.lines import decode, is_lines, rows
 
@@ -53,7 +53,7 @@ class _Session:
         """Ids of the calls whose results were told with them."""
 
     def prompt(self, record: dict[str, Json]) -> None:
-        parts = _parts(record.get("content"), self.retelling.scribe.where)
+        parts = _parts(record.get("content"), self.retelling.builder.where)
         answers = [part for part in parts if "functionResponse" in part]
         self._answer([part for part in answers if _id(part["functionResponse"]) not in self.placed])
         said = [part for part in parts if "functionResponse" not in part and not _blank(part)]
@@ -62,7 +62,7 @@ class _Session:
             self.retelling.entry({"role": "user", "parts": said})
 
     def reply(self, record: dict[str, Json]) -> None:
-        where = self.retelling.scribe.where
+        where = self.retelling.builder.where
         said = [part for part in _parts(record.get("content"), where) if not _blank(part)]
         calls = _calls(record, where)
         held = [part["functionCall"] for part in said if "functionCall" in part]

@@ -14,7 +14,7 @@ from math import isinf
 import msgspec
 
 from yohaku.core.errors import Malformed
-from yohaku.dialects.dialect import Json, kind_of
+from yohaku.dialects.json_values import Json, kind_of
 
 
 def decode(data: bytes, first_line: int = 1) -> Json:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from yohaku.core.errors import Malformed, Unreadable
 from yohaku.core.history_builder import HistoryBuilder
 from yohaku.core.model import Call, Result, Text
-from yohaku.dialects.dialect import Json, kind_of, text_at
+from yohaku.dialects.json_values import Json, kind_of, text_at
 from yohaku.dialects.recordings import Recording, Retelling
 from yohaku.dialects.recordings.lines import rows
 
@@ -35,47 +35,47 @@ def read(data: bytes) -> Recording:
 
 
 def _message(retelling: Retelling, row: dict[str, Json]) -> None:
-    scribe = retelling.scribe
+    builder = retelling.builder
     match row.get("role"):
         case "system":
-            _system(scribe, _content(row, scribe.where))
+            _system(builder, _content(row, builder.where))
         case "user":
-            if text := _content(row, scribe.where):
-                scribe.prompt(Text(text))
+            if text := _content(row, builder.where):
+                builder.prompt(Text(text))
         case "assistant":
-            _assistant(scribe, row)
+            _assistant(builder, row)
             match row.get("usage"):
                 case {"prompt": prompt, "output": output}:
                     retelling.bill(prompt, output)
         case "tool":
-            text = _content(row, scribe.where)
-            call_id = text_at(row.get("tool_call_id"), scribe.where, "tool_call_id")
-            scribe.answer(call_id, Result((Text(text),) if text else (), error=row.get("error") is True))
+            text = _content(row, builder.where)
+            call_id = text_at(row.get("tool_call_id"), builder.where, "tool_call_id")
+            builder.answer(call_id, Result((Text(text),) if text else (), error=row.get("error") is True))
         case role:
-            raise Malformed(f"unknown role {role!r}", scribe.where)
+            raise Malformed(f"unknown role {role!r}", builder.where)
 
 
-def _system(scribe: HistoryBuilder, text: str) -> None:
-    if text and scribe.began:
-        scribe.prompt(Text(text, by="system"))
+def _system(builder: HistoryBuilder, text: str) -> None:
+    if text and builder.began:
+        builder.prompt(Text(text, by="system"))
     elif text:
-        scribe.system.append(Text(text))
+        builder.system.append(Text(text))
 
 
-def _assistant(scribe: HistoryBuilder, row: dict[str, Json]) -> None:
-    scribe.reply()
+def _assistant(builder: HistoryBuilder, row: dict[str, Json]) -> None:
+    builder.reply()
     calls = row.get("tool_calls")
     if calls is not None and not isinstance(calls, list):
-        raise Malformed(f"tool_calls must be a list, not {kind_of(calls)}", scribe.where)
-    text = "" if calls and row.get("content") is None else _content(row, scribe.where)
+        raise Malformed(f"tool_calls must be a list, not {kind_of(calls)}", builder.where)
+    text = "" if calls and row.get("content") is None else _content(row, builder.where)
     # White space beside calls is nothing said, and some providers refuse it.
     if text and not (calls and text.isspace()):
-        scribe.say(Text(text))
+        builder.say(Text(text))
     for call in calls or ():
         if not isinstance(call, dict):
-            raise Malformed(f"a tool call must be an object, not {kind_of(call)}", scribe.where)
-        call_id, name, arguments = (text_at(call.get(key), scribe.where, key) for key in ("id", "name", "arguments"))
-        scribe.say(Call(call_id, name, arguments))
+            raise Malformed(f"a tool call must be an object, not {kind_of(call)}", builder.where)
+        call_id, name, arguments = (text_at(call.get(key), builder.where, key) for key in ("id", "name", "arguments"))
+        builder.say(Call(call_id, name, arguments))
 
 
 def _content(row: dict[str, Json], where: str) -> str:

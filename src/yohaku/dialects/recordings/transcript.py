@@ -15,7 +15,8 @@ import msgspec
 from yohaku.core.errors import Malformed, Unreadable
 from yohaku.core.folds import Fold, Gist, Slot, Stub
 from yohaku.dialects import CLASSES, DIALECTS
-from yohaku.dialects.dialect import Dialect, Json, kind_of
+from yohaku.dialects.dialect import Dialect
+from yohaku.dialects.json_values import Json, kind_of
 from yohaku.dialects.recordings import Recording, Retelling
 from yohaku.dialects.recordings.lines import decode
 
@@ -48,7 +49,7 @@ def recognise(first: list[Json]) -> bool:
 def read(data: bytes) -> Recording:
     told = transcribed(data)
     retelling = Retelling(told.dialect, unique_ids=False)
-    told.dialect.open(retelling.scribe, told.beside)
+    told.dialect.read_beside(retelling.builder, told.beside)
     for number, entry in zip(told.lines, told.entries, strict=True):
         retelling.at(f"line {number}")
         retelling.entry(entry)

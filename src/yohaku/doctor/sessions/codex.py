@@ -23,8 +23,8 @@ class CodexItems(OpenAIResponses):
     def plain(self, entry: Json) -> Json:
         return plain_item(entry) if isinstance(entry, dict) else entry
 
-    def entry(self, scribe: HistoryBuilder, index: int, entry: dict[str, Json]) -> None:
-        super().entry(scribe, index, plain_item(entry))
+    def read_entry(self, builder: HistoryBuilder, index: int, entry: dict[str, Json]) -> None:
+        super().read_entry(builder, index, plain_item(entry))
 
 
 def knows(values: list[Json]) -> bool:

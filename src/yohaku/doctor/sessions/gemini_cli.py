@@ -25,10 +25,10 @@ LISTS = ("messages", "history", "clientHistory")
 class Checkpoint(Gemini):
     """Contents of a checkpoint: each is read as a reply of its own."""
 
-    def entry(self, scribe: HistoryBuilder, index: int, entry: dict[str, Json]) -> None:
+    def read_entry(self, builder: HistoryBuilder, index: int, entry: dict[str, Json]) -> None:
         if entry.get("role") == "model":
-            scribe.reply()
-        super().entry(scribe, index, entry)
+            builder.reply()
+        super().read_entry(builder, index, entry)
 
 
 DIALECT = Checkpoint()

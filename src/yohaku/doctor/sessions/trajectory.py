@@ -19,10 +19,10 @@ Json = Any
 class TrajectoryRows(OpenAIChat):
     name = "trajectory"
 
-    def entry(self, scribe: HistoryBuilder, index: int, entry: dict[str, Json]) -> None:
+    def read_entry(self, builder: HistoryBuilder, index: int, entry: dict[str, Json]) -> None:
         calls = entry.get("tool_calls") or []
         nested = [{"id": call["id"], "type": "function", "function": call} for call in calls]
-        super().entry(scribe, index, {**entry, "tool_calls": nested} if nested else entry)
+        super().read_entry(builder, index, {**entry, "tool_calls": nested} if nested else entry)
 
     def compose(self, history: History, model: str = "") -> dict[str, Json]:
         body = super().compose(history, model)

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
 from yohaku.client.endpoint import Endpoint
-from yohaku.client.server_count import counted
+from yohaku.client.http_json import count_on_server
 
 BODY = {"messages": [{"role": "user", "content": "Hello."}]}
 
@@ -31,7 +31,7 @@ def server(answer: object, status: int = 200) -> Iterator[str]:
 
 
 def asked(url: str, provider: str = "llama.cpp") -> int | None:
-    return asyncio.run(counted(Endpoint("here", provider, "openai_chat", url, "m"), BODY))
+    return asyncio.run(count_on_server(Endpoint("here", provider, "openai_chat", url, "m"), BODY))
 
 
 def test_a_server_that_counts_is_believed() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from yohaku.client.endpoint import Endpoint
-from yohaku.client.truncation import dropped, suspicious, weight_of
+from yohaku.client.model_client import count_tokens, may_be_truncated, was_truncated
 
 
 @pytest.mark.parametrize(
@@ -13,7 +13,7 @@ from yohaku.client.truncation import dropped, suspicious, weight_of
     [(5_000, 5_000, False), (4_900, 5_000, False), (4_000, 5_000, True), (0, 5_000, False), (20, 200, False)],
 )
 def test_a_count_far_below_what_was_sent_is_suspicious(told: int, sent: int, found: bool) -> None:
-    assert suspicious(told, sent) is found
+    assert may_be_truncated(told, sent) is found
 
 
 @pytest.mark.parametrize(
@@ -31,10 +31,10 @@ def test_a_count_far_below_what_was_sent_is_suspicious(told: int, sent: int, fou
 def test_what_was_dropped_is_told_from_what_was_cached(
     told: int, sent: int, before: int, loaded: int | None, found: bool
 ) -> None:
-    assert dropped(told, sent, before, loaded) is found
+    assert was_truncated(told, sent, before, loaded) is found
 
 
 def test_a_body_that_cannot_be_read_is_weighed_all_the_same() -> None:
     here = Endpoint("Ollama", "ollama", "ollama", "http://h", "m")
-    assert weight_of({"messages": [{"role": "user", "content": "word " * 100}]}, here) > 90
-    assert weight_of({"messages": 5}, here) > 0
+    assert count_tokens({"messages": [{"role": "user", "content": "word " * 100}]}, here) > 90
+    assert count_tokens({"messages": 5}, here) > 0

@@ -6,17 +6,17 @@ import socket
 import pytest
 
 from tests.agent.loopback import Asked, Reply, loopback
-from yohaku.agent.host.http_get import ask
+from yohaku.client.http_json import fetch_json
 
 
 def test_an_answer_is_its_json() -> None:
     with loopback({"/a?b=1": {"x": [1, 2]}}) as server:
-        assert asyncio.run(ask(f"{server.url}/a?b=1")) == {"x": [1, 2]}
+        assert asyncio.run(fetch_json(f"{server.url}/a?b=1")) == {"x": [1, 2]}
 
 
 def test_a_question_with_a_body_is_posted_with_the_key() -> None:
     with loopback({"/show": lambda asked: Reply(body=b'"yes"')}) as server:
-        assert asyncio.run(ask(f"{server.url}/show", "secret", {"model": "m"})) == "yes"
+        assert asyncio.run(fetch_json(f"{server.url}/show", "secret", {"model": "m"})) == "yes"
     assert [(each.method, each.body, each.headers["Authorization"]) for each in server.asked] == [
         ("POST", {"model": "m"}, "Bearer secret")
     ]
@@ -40,19 +40,19 @@ def test_anything_else_is_nothing_there(reply: Reply) -> None:
         return reply
 
     with loopback({"/": answer}) as server:
-        assert asyncio.run(ask(f"{server.url}/")) is None
+        assert asyncio.run(fetch_json(f"{server.url}/")) is None
         assert [asked.path for asked in server.asked] == ["/"]
 
 
 @pytest.mark.parametrize("url", ["http://127.0.0.1:99999/", "http://[::1", "nonsense", "http:///x", ""])
 def test_an_address_that_is_none_is_nothing_there(url: str) -> None:
-    assert asyncio.run(ask(url)) is None
+    assert asyncio.run(fetch_json(url)) is None
 
 
 def test_nobody_listening_and_somebody_silent_are_nothing_there() -> None:
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
         port = silent.getsockname()[1]
-        assert asyncio.run(ask(f"http://127.0.0.1:{port}/", patience=0.05)) is None
+        assert asyncio.run(fetch_json(f"http://127.0.0.1:{port}/", timeout=0.05)) is None
         silent.listen()
-        assert asyncio.run(ask(f"http://127.0.0.1:{port}/", patience=0.05)) is None
+        assert asyncio.run(fetch_json(f"http://127.0.0.1:{port}/", timeout=0.05)) is None
