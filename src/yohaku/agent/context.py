@@ -18,7 +18,7 @@ from yohaku.agent.hooks import Hooks
 from yohaku.agent.toolkit.tool import AgentTool
 from yohaku.analysis.window_profile import profile_for
 from yohaku.client.endpoint import Endpoint
-from yohaku.client.server_count import counted
+from yohaku.client.http_json import count_on_server
 from yohaku.core.budget import Budget
 from yohaku.core.model import History, Reply, Result
 from yohaku.core.receipt import Receipt
@@ -185,7 +185,7 @@ class Context:
 
     async def _fits_server(self, receipt: Receipt) -> bool:
         """Ask a server that counts tokens without charge; the numbers shown are then its own."""
-        tokens = await counted(self.endpoint, self.body) if self._server_counts else None
+        tokens = await count_on_server(self.endpoint, self.body) if self._server_counts else None
         self._server_counts = tokens is not None
         if tokens is None:
             return True
