@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from yohaku.core.model import Call, Opaque, Part, Result, Step, Text, ToolUse
 from yohaku.dialects.json_values import arguments_object
 from yohaku.doctor.notes import Notes
-from yohaku.doctor.reading import ReadItem
+from yohaku.doctor.reading import UNNAMED, ReadItem
 
 Json = Any
 
@@ -185,6 +185,7 @@ class Pairing:
 
     def _ordered(self) -> Iterator[OrderedItem]:
         reply: list[int] = []
+        heard = False  # a result since the reply began
         aside: list[OrderedItem] = []
         """Results without a call, and what the system adds while results are awaited."""
         for place, item in enumerate(self.items):
@@ -195,17 +196,17 @@ class Pairing:
                     aside += self._orphan(item)
                 elif self.owners[place] not in reply:
                     self._note(item.home, "moved")
-                    self.touched.add(item.home)
+                heard = True
                 continue
             waits = any(self.answers.get(call, -1) > place for call in reply)
             if item.kind == "system" and waits:
                 aside.append(self._plain(item))
                 continue
             called = any(isinstance(self.items[call].value, Call) for call in reply)
-            answered = any(self.answers.get(call, place) < place for call in reply)
-            if reply and (item.kind != "said" or (answered and not waits) or (item.starts and called)):
+            if reply and (item.kind != "said" or (heard and not waits) or (item.starts and called)):
                 yield from self._step(reply, place)
                 reply = []
+            heard = heard and bool(reply)
             if not reply:
                 yield from aside
                 aside = []
@@ -249,7 +250,7 @@ class Pairing:
                 call = self._named(place, used)
                 used.add(call.id)
                 self.seen.add(call.id)
-                result, away = self._answered(place, call, reply[0], end)
+                result, away = self._answered(place, call, end)
                 changed = changed or away or call is not value
                 items.append(ToolUse(call, result))
                 homes += [self.items[self.answers[place]].home] if place in self.answers else []
@@ -281,6 +282,8 @@ class Pairing:
     def _named(self, place: int, used: set[str]) -> Call:
         """The call with an id of its own; a later reply may use one again where the dialect allows it."""
         item, call = self.items[place], self._call(place)
+        if call.name == UNNAMED and place in self.answers:
+            call = replace(call, name=self.items[self.answers[place]].name or UNNAMED)
         if call.id and call.id not in used and not (self.rules.unique_ids and call.id in self.seen):
             return call
         new = next(new for n in self.numbers if (new := f"{call.id or 'call'}_{n}") not in self.calls)
@@ -290,7 +293,7 @@ class Pairing:
             self.touched.add(self.items[self.answers[place]].home)
         return replace(call, id=new)
 
-    def _answered(self, place: int, call: Call, begin: int, end: int) -> tuple[Result, bool]:
+    def _answered(self, place: int, call: Call, end: int) -> tuple[Result, bool]:
         """The result of a call, and whether it was changed or comes from elsewhere."""
         item = self.items[place]
         if place not in self.answers:
@@ -305,7 +308,7 @@ class Pairing:
         if not fits:
             self._note(answer.home, "fitted", call.name)
             self.touched |= {answer.home, item.home} if self.rules.forms else {answer.home}
-        return self._result(self.answers[place]), not fits or not begin <= self.answers[place] < end
+        return self._result(self.answers[place]), not fits or not place < self.answers[place] < end
 
     def _apart(self, reply: list[int]) -> bool:
         """True where the results of one reply stand in several entries, and may not."""

@@ -40,6 +40,8 @@ WRAPPERS = ("function", "custom", "functionCall", "functionResponse")
 ARGUMENTS = ("arguments", "input", "args")
 ANSWERS = ("tool_use_id", "tool_call_id", "functionResponse")
 """Fields that only results have."""
+MISPLACED = ("content", "parts", "tool_calls", "tool_call_id")
+"""Fields that show, beside a role or the name of a tool, that a block holds an entry."""
 CONTENTS = ("content", "output", "response")
 WORDS = ("text", "thinking", "refusal", "content", "output", "input_text", "output_text")
 
@@ -179,7 +181,7 @@ class LenientReader:
             entry = {"role": "user", "content": entry}
         if not isinstance(entry, dict):
             return
-        entry = _respell(entry)
+        entry, strays = _without_strays(_respell(entry))
         role = self._role(entry)
         if role == "assistant":
             self.collector.reply()
@@ -187,6 +189,9 @@ class LenientReader:
             if not (whole and self._by_dialect(index, _with_id(whole, f"call-{index}-{number}"))):
                 self.collector.entry = None
                 self._guess(block, role)
+        for stray in strays:
+            if not self._by_dialect(index, stray):
+                self._by_fields(index, stray)
 
     def _role(self, entry: dict[str, Json]) -> str:
         """The role that was meant, in the words of OpenAI chat."""
@@ -217,7 +222,7 @@ class LenientReader:
             return
         for block in _listed(entry.get("content")):
             yield {"role": role, "content": [block]}, block
-        for image in _listed(entry.get("images")) if self.form == "ollama" else ():
+        for image in _listed(entry.get("images")):
             yield {"role": role, "content": "", "images": [image]}, image
         for call in _listed(entry.get("tool_calls")):
             yield {"role": role, "content": None, "tool_calls": [call]}, call
@@ -231,7 +236,7 @@ class LenientReader:
             return
         kind = text_of(block.get("type"))
         block = _respell(block)
-        inner = {**block, **next((block[key] for key in WRAPPERS if isinstance(block.get(key), dict)), {})}
+        inner = {**block, **_respell(next((block[key] for key in WRAPPERS if isinstance(block.get(key), dict)), {}))}
         output = text_of(block.get("type")).endswith(("_output", "tool_result"))
         if role == "tool" or output or any(key in block for key in ANSWERS):
             self._answer(inner)
@@ -280,6 +285,8 @@ class LenientReader:
             parts += self._result_parts(part)
         for media in _listed(block.get("parts")):
             parts += self._result_parts(media)
+        for image in _listed(block.get("images")):
+            parts += [Opaque("image", image, "base64", "image/png")] if image and isinstance(image, str) else []
         result = Result(tuple(parts), error=block.get("is_error") is True)
         self.collector.answer(text_of(call_id), result)
         name = block.get("tool_name") or block.get("name")
@@ -306,6 +313,39 @@ def _respell(block: dict[str, Json]) -> dict[str, Json]:
     if isinstance(made.get("type"), str) and made["type"] not in TYPES:
         made["type"] = nearest(made["type"], TYPES, 0.8) or made["type"]
     return made
+
+
+def _without_strays(entry: dict[str, Json]) -> tuple[dict[str, Json], list[Json]]:
+    """The entry without the ones that a lost bracket put inside its blocks, and those."""
+    strays: list[Json] = []
+    made = dict(entry)
+    for key in ("content", "parts", "tool_calls"):
+        blocks = entry.get(key)
+        if isinstance(blocks, list) and (found := [stray for block in blocks for stray in _strays(block)]):
+            strays += found
+            made[key] = [block for old in blocks if (block := _bare(old))]
+    return made, strays
+
+
+def _strays(block: Json) -> Iterator[Json]:
+    if not isinstance(block, dict):
+        return
+    if _holds_entry(block):
+        yield {key: block[key] for key in ("role", *MISPLACED) if key in block}
+    for key, value in block.items():
+        if key not in (*MISPLACED, *ARGUMENTS, "response"):
+            yield from (stray for item in _listed(value) for stray in _strays(item))
+
+
+def _holds_entry(block: dict[str, Json]) -> bool:
+    named = "role" in block or ("name" in block and "response" not in block)
+    return named and any(key in block for key in MISPLACED)
+
+
+def _bare(block: Json) -> Json:
+    if not isinstance(block, dict) or not _holds_entry(block):
+        return block
+    return {key: value for key, value in block.items() if key not in ("role", *MISPLACED)}
 
 
 def _with_id(whole: dict[str, Json], call_id: str) -> dict[str, Json]:

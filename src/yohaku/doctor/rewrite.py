@@ -6,7 +6,9 @@ where one of the old entries says the same as a composed one, it takes its place
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Any
 
 from yohaku.core.history_builder import HistoryBuilder
@@ -41,8 +43,10 @@ def repair_entries(
         notes.add("orphan", "tool_result")
     pairing = Pairing(reader.items, entries, places, notes, rules)
     pairing.touched |= reader.damaged | unserved
-    ordered = pairing.run()
-    written = [placed for stretch in _stretches(ordered) for placed in _written(dialect, stretch, entries, pairing)]
+    stretches = list(_stretches(pairing.run()))
+    found = Counter(home for stretch in stretches for home in {home for item in stretch for home in item.homes})
+    whole = {home for home in found if found[home] == 1} - pairing.touched
+    written = [placed for stretch in stretches for placed in _written(dialect, stretch, entries, whole)]
     notes.where = ""
     return _with_opening(dialect, _with_notes_in_place(dialect, written, notes), notes)
 
@@ -74,13 +78,13 @@ def _stretches(ordered: list[OrderedItem]) -> Iterator[list[OrderedItem]]:
         yield stretch
 
 
-def _written(dialect: Dialect, stretch: list[OrderedItem], entries: list[Json], pairing: Pairing) -> Iterator[Placed]:
+def _written(dialect: Dialect, stretch: list[OrderedItem], entries: list[Json], whole: set[int]) -> Iterator[Placed]:
+    """The old entries where all of them are whole, and else new ones."""
     homes = sorted({home for item in stretch for home in item.homes})
-    whole = [home for home in homes if home not in pairing.touched]
-    if len(whole) == len(homes) and not any(item.changed for item in stretch):
+    if whole.issuperset(homes) and not any(item.changed for item in stretch):
         yield from ((entries[home], home) for home in homes)
         return
-    said = {home: _said(dialect, entries[home], -1) for home in whole}
+    said = {home: _said(dialect, entries[home], -1) for home in homes if home in whole}
     free = [home for home in homes if home not in whole]
     for entry in compose(dialect, stretch):
         words = _said(dialect, entry, 1)
@@ -118,13 +122,23 @@ def compose(dialect: Dialect, stretch: Iterable[OrderedItem]) -> list[Json]:
                 for each in said:
                     builder.say(each.call if isinstance(each, ToolUse) else each)
                 for use in item.value.uses:
-                    builder.answer(use.call.id, use.result)
+                    parts = tuple(_legible(dialect, part) for part in use.result.parts)
+                    builder.answer(use.call.id, replace(use.result, parts=parts))
             case Text(text) if item.system:
                 builder.prompt(Text(text, "system"))
             case Text() | Opaque() as part:
-                builder.prompt(part)
+                builder.prompt(_legible(dialect, part))
     entries: list[Json] = dialect.compose(builder.history())[dialect.entries]
     return [entry for entry in entries if not _is_opening(dialect, entry)]
+
+
+def _legible(dialect: Dialect, part: Part) -> Part:
+    """A block that the dialect would only name, as the text it is."""
+    if isinstance(part, Text) or part.form != "json" or part.kind == "thought":
+        return part
+    builder = HistoryBuilder()
+    builder.prompt(part)
+    return Text(part.data) if f"[{part.kind}]" in str(dialect.compose(builder.history())) else part
 
 
 def repair_block(dialect: Dialect, role: str, block: Json, notes: Notes) -> list[Json]:
