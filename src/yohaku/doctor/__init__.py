@@ -21,9 +21,8 @@ from yohaku.dialects.detect import detect
 from yohaku.dialects.load import FORMATS, Request, load
 from yohaku.doctor.bodies import repair_body
 from yohaku.doctor.notes import Note, Notes
-from yohaku.doctor.reading import text_of
 from yohaku.doctor.salvage import Row, Salvaged, encode, encode_rows, salvage
-from yohaku.doctor.sessions import SessionRepair
+from yohaku.doctor.sessions import SessionRepair, claude_code
 
 MAX_ROUNDS = 40
 """Each round repairs all it finds, and leaves out at most one row."""
@@ -67,8 +66,10 @@ def _repair(data: bytes) -> Repaired:
         except Unreadable as wrong:
             raise Unreadable(f"nothing in this can be saved: {wrong}") from None
         again = salvage(written, Notes())
+        if refusal and _session(again.rows) is not claude_code:
+            raise Unreadable(f"{refusal}")
         if refusal:
-            written = _yield_to(refusal, again, notes)
+            written = _without_refused(refusal, again.rows, notes)
         else:
             notes.unique = bool(notes.found)
             written = _repair_all(again, notes)
@@ -140,31 +141,14 @@ def _unsound(history: History) -> str:
     return ""
 
 
-def _yield_to(refusal: Malformed, salvaged: Salvaged, notes: Notes) -> bytes:
-    """Without the row or entry the reader refuses, or with its results as plain words."""
-    rows = salvaged.rows
-    place = re.match(r"(?:line |(\w+)\[)(\d+)", refusal.where)
-    if place is None:
+def _without_refused(refusal: Malformed, rows: list[Row], notes: Notes) -> bytes:
+    """Without the row the reader refuses, or with its results as plain words."""
+    place = re.match(r"line (\d+)", refusal.where)
+    target = next((row for row in rows if place and row.number == int(place[1])), None)
+    if target is None or len(rows) < 2:
         raise Unreadable(f"{refusal}")
-    notes.where = place[0] + ("]" if place[1] else "")
-    session = _session(rows)
-    if place[1] is None:
-        target = next((row for row in rows if row.number == int(place[2])), None)
-        if target is None or session is None or len(rows) < 2:
-            raise Unreadable(f"{refusal}")
-        made = session.reduce(target.value)
-        notes.add("left_out" if made is None else "unasked", why=refusal.what)
-        changed = [row if row is not target else Row(row.number, made) for row in rows]
-        return encode_rows([row for row in changed if row.value is not None])
-    value = rows[0].value
-    entries = value if isinstance(value, list) else value.get(place[1], [])
-    if not isinstance(entries, list) or not 0 <= int(place[2]) < len(entries):
-        raise Unreadable(f"{refusal}")
-    refused = entries[int(place[2])]
-    if session:
-        made = session.reduce(refused) if isinstance(refused, dict) else None
-    else:
-        made = dialect_named(detect(value)).user_entry(text_of(refused))
+    notes.where = f"line {target.number}"
+    made = claude_code.reduce(target.value)
     notes.add("left_out" if made is None else "unasked", why=refusal.what)
-    left = [*entries[: int(place[2])], *([] if made is None else [made]), *entries[int(place[2]) + 1 :]]
-    return encode(left if isinstance(value, list) else {**value, place[1]: left})
+    changed = [row if row is not target else Row(row.number, made) for row in rows]
+    return encode_rows([row for row in changed if row.value is not None])

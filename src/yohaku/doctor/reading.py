@@ -41,7 +41,7 @@ ARGUMENTS = ("arguments", "input", "args")
 ANSWERS = ("tool_use_id", "tool_call_id", "functionResponse")
 """Fields that only results have."""
 MISPLACED = ("content", "parts", "tool_calls", "tool_call_id")
-"""Fields that show, beside a role or the name of a tool, that a block holds an entry."""
+"""Fields of entries; in a block they show that a lost bracket put the next entry inside it."""
 CONTENTS = ("content", "output", "response")
 WORDS = ("text", "thinking", "refusal", "content", "output", "input_text", "output_text")
 
@@ -181,7 +181,7 @@ class LenientReader:
             entry = {"role": "user", "content": entry}
         if not isinstance(entry, dict):
             return
-        entry, strays = _without_strays(_respell(entry))
+        entry = _respell(entry)
         role = self._role(entry)
         if role == "assistant":
             self.collector.reply()
@@ -189,9 +189,7 @@ class LenientReader:
             if not (whole and self._by_dialect(index, _with_id(whole, f"call-{index}-{number}"))):
                 self.collector.entry = None
                 self._guess(block, role)
-        for stray in strays:
-            if not self._by_dialect(index, stray):
-                self._by_fields(index, stray)
+            self._speak(_misplaced(block) if block is not entry else "", role)
 
     def _role(self, entry: dict[str, Json]) -> str:
         """The role that was meant, in the words of OpenAI chat."""
@@ -315,37 +313,14 @@ def _respell(block: dict[str, Json]) -> dict[str, Json]:
     return made
 
 
-def _without_strays(entry: dict[str, Json]) -> tuple[dict[str, Json], list[Json]]:
-    """The entry without the ones that a lost bracket put inside its blocks, and those."""
-    strays: list[Json] = []
-    made = dict(entry)
-    for key in ("content", "parts", "tool_calls"):
-        blocks = entry.get(key)
-        if isinstance(blocks, list) and (found := [stray for block in blocks for stray in _strays(block)]):
-            strays += found
-            made[key] = [block for old in blocks if (block := _bare(old))]
-    return made, strays
-
-
-def _strays(block: Json) -> Iterator[Json]:
+def _misplaced(block: Json) -> str:
+    """Entries that a lost bracket put inside a block, as a text."""
     if not isinstance(block, dict):
-        return
-    if _holds_entry(block):
-        yield {key: block[key] for key in ("role", *MISPLACED) if key in block}
-    for key, value in block.items():
-        if key not in (*MISPLACED, *ARGUMENTS, "response"):
-            yield from (stray for item in _listed(value) for stray in _strays(item))
-
-
-def _holds_entry(block: dict[str, Json]) -> bool:
-    named = "role" in block or ("name" in block and "response" not in block)
-    return named and any(key in block for key in MISPLACED)
-
-
-def _bare(block: Json) -> Json:
-    if not isinstance(block, dict) or not _holds_entry(block):
-        return block
-    return {key: value for key, value in block.items() if key not in ("role", *MISPLACED)}
+        return ""
+    held = {key: block[key] for key in ("role", *MISPLACED) if key in block}
+    inner = [_misplaced(item) for key in block.keys() - {*held, *ARGUMENTS, "response"} for item in _listed(block[key])]
+    own = dump(held) if "role" in held or ("name" in block and held and "response" not in block) else ""
+    return "\n".join(filter(None, [own, *inner]))
 
 
 def _with_id(whole: dict[str, Json], call_id: str) -> dict[str, Json]:

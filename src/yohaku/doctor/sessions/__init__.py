@@ -25,9 +25,6 @@ class SessionRepair(Protocol):
     def repair(self, rows: list[Row], notes: Notes) -> list[Row]:
         """The rows as they should be; a row with nothing to repair is the very one that came in."""
 
-    def reduce(self, value: Json) -> Json:
-        """A row that the reader still refuses, with its results as plain words; None to leave it out."""
-
 
 def repair_rows(
     dialect: Dialect,

@@ -8,7 +8,6 @@ from yohaku.core.history_builder import HistoryBuilder
 from yohaku.dialects.openai_responses import OpenAIResponses
 from yohaku.dialects.recordings.codex import ENVELOPES, NOT_SENT, plain_item, recognise
 from yohaku.doctor.notes import Notes
-from yohaku.doctor.reading import text_of
 from yohaku.doctor.salvage import Row
 from yohaku.doctor.sessions import repair_rows
 
@@ -36,11 +35,6 @@ def repair(rows: list[Row], notes: Notes) -> list[Row]:
     plain = not any("payload" in row.value for row in kept)
     made = repair_rows(CodexItems(), kept, notes, _entry, lambda value, entry: _row(value, entry, plain))
     return made if recognise([made[0].value] if made else []) else _with_header(made, plain, notes)
-
-
-def reduce(value: Json) -> Json:
-    entry = _entry(value)
-    return None if entry is None else _row(value, {"role": "user", "content": text_of(entry)}, "payload" not in value)
 
 
 def _with_header(rows: list[Row], plain: bool, notes: Notes) -> list[Row]:

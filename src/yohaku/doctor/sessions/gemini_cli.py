@@ -11,7 +11,7 @@ from yohaku.dialects.gemini import Gemini
 from yohaku.dialects.recordings.gemini_cli import recognise
 from yohaku.doctor.lawful import is_lawful
 from yohaku.doctor.notes import Notes
-from yohaku.doctor.pairing import NO_RESULT, orphan_parts
+from yohaku.doctor.pairing import NO_RESULT
 from yohaku.doctor.reading import LenientReader, ReadItem, nearest, text_of
 from yohaku.doctor.rewrite import compose_blocks, repair_block, repair_entries
 from yohaku.doctor.salvage import Row
@@ -58,41 +58,10 @@ def repair(rows: list[Row], notes: Notes) -> list[Row]:
     return made
 
 
-def reduce(value: Json) -> Json:
-    """With its results as plain words: their calls are not there. Or else all of it as plain words."""
-    if "parts" in value:  # one of a checkpoint's
-        return {"role": "user", "parts": [{"text": text_of(value["parts"])}]}
-    content = value.get("content")
-    if not isinstance(content, list) or not any(_responses(part) for part in content):
-        words = text_of({key: value[key] for key in ("content", "toolCalls") if key in value})
-        return None if value.get("type") not in KINDS[:2] else {**_bare(value), "content": [{"text": words}]}
-    parts = [made for part in content for made in (_orphan(part) if _responses(part) else [part])]
-    return {**value, "content": parts}
-
-
-def _responses(part: Json) -> bool:
-    return isinstance(part, dict) and bool(part.get("functionResponse") or part.get("function_response"))
-
-
-def _orphan(part: Json) -> list[Json]:
-    """The words of a response that answers no call."""
-    parts = [
-        each
-        for item in _read("user", [part], Notes())
-        if isinstance(item.value, Result)
-        for each in orphan_parts(item.name or item.id, item.value)
-    ]
-    return compose_blocks(DIALECT, [ReadItem("prompt", each, 0) for each in parts])
-
-
 def _read(role: str, parts: list[Json], notes: Notes) -> list[ReadItem]:
     reader = LenientReader(DIALECT, notes)
     reader.read(1, {"role": role, "parts": [{"text": part} if isinstance(part, str) else part for part in parts]})
     return reader.items
-
-
-def _bare(value: Json) -> dict[str, Json]:
-    return {key: item for key, item in value.items() if key != "toolCalls"}
 
 
 def _line(row: Row, notes: Notes, used: Used) -> Row:

@@ -38,7 +38,11 @@ def knows(values: list[Json]) -> bool:
 
 def repair(rows: list[Row], notes: Notes) -> list[Row]:
     header = next((row for row in rows if recognise([row.value])), None)
-    rest = [row for row in rows if row is not header and isinstance(row.value, dict)]
+    rest = [row for row in rows if isinstance(row.value, dict) and not recognise([row.value])]
+    for row in rows:
+        if row is not header and recognise([row.value]):
+            notes.where = f"line {row.number}"
+            notes.add("twice")
     if header is None:
         notes.add("header")
         header = Row(0, {"format": NAME})
@@ -48,10 +52,6 @@ def repair(rows: list[Row], notes: Notes) -> list[Row]:
     return [header, *repair_rows(TrajectoryRows(), rest, notes, _entry, lambda value, entry: entry)]
 
 
-def reduce(value: Json) -> Json:
-    return {"role": "user", "content": text_of(value)}
-
-
 def _calls(value: dict[str, Json]) -> list[Json]:
     calls = value.get("tool_calls")
     return calls if isinstance(calls, list) and "role" in value else []
@@ -59,7 +59,7 @@ def _calls(value: dict[str, Json]) -> list[Json]:
 
 def _entry(value: Json) -> Json:
     """A summary by another tool stands beside what it replaced, and is not said."""
-    return None if value.get("mark") == "compact_summary" or recognise([value]) else value
+    return None if value.get("mark") == "compact_summary" else value
 
 
 def _flat(message: dict[str, Json]) -> dict[str, Json]:

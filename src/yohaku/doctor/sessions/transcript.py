@@ -41,10 +41,6 @@ def repair(rows: list[Row], notes: Notes) -> list[Row]:
     return _repair(header, _with_lawful_backs(kept, notes), notes)
 
 
-def reduce(value: Json) -> Json:
-    return None
-
-
 def _header(header: Row | None, rest: list[Row], notes: Notes) -> Row:
     if header and header.value.get("dialect") in tuple(CLASSES):
         return header
