@@ -71,4 +71,4 @@ def test_only_files_of_the_project_are_looked_at(tmp_path: Path) -> None:
 def test_the_hook_of_the_settings_is_asked(tmp_path: Path) -> None:
     talk: Any = ScriptedClient()
     hooks = Hooks(before="exit 2", root=tmp_path)
-    assert open_session(HERE, 60_000, tmp_path, talk, hooks, Settings())._answers.before == hooks.folding
+    assert open_session(HERE, 60_000, tmp_path, talk, hooks, Settings())._answers.before == hooks.run_before

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from yohaku.agent.events import Gauge
 from yohaku.agent.format import (
     abridge,
+    call_title,
     clip,
     count_columns,
     draw_bar,
@@ -20,6 +22,7 @@ from yohaku.agent.format import (
     remaining_row,
 )
 from yohaku.core.budget import Budget
+from yohaku.core.model import Call
 
 DRAWN = Gauge(used=4218, window=9216, reserve=1024, system=2014, tools=1487, turns=717, last=205, messages=12)
 
@@ -33,14 +36,14 @@ def test_the_head_of_the_panel_is_as_it_is_drawn() -> None:
 
 
 def test_the_rows_of_the_debug_panel_are_as_they_are_drawn_and_add_up() -> None:
-    draw_progress = gauge_rows(DRAWN, "en")
-    assert [tuple(row) for row in draw_progress] == [
+    table = gauge_rows(DRAWN, "en")
+    assert [tuple(row) for row in table] == [
         ("system", 2014, 25),
         ("tools def", 1487, 18),
         ("history", 512, 6),
         ("last out", 205, 3),
     ]
-    assert sum(row.tokens for row in draw_progress) == DRAWN.used
+    assert sum(row.tokens for row in table) == DRAWN.used
     assert tuple(remaining_row(DRAWN, "en")) == ("remaining", 3974, 49)
     assert format_counts(DRAWN, "en") == ("msgs: 12  compact: 0", "truncated: 0  warnings: 0")
 
@@ -49,10 +52,10 @@ def test_the_rows_of_the_debug_panel_are_as_they_are_drawn_and_add_up() -> None:
 def test_the_rows_add_up_whatever_the_provider_reports(
     used: int, system: int, tools: int, turns: int, last: int
 ) -> None:
-    draw_progress = gauge_rows(Gauge(used, 8192, system, tools, turns, last), "en")
+    table = gauge_rows(Gauge(used, 8192, system, tools, turns, last), "en")
     if used >= system + tools + last or turns >= last:
-        assert sum(row.tokens for row in draw_progress) == used
-        assert min(row.tokens for row in draw_progress) >= 0
+        assert sum(row.tokens for row in table) == used
+        assert min(row.tokens for row in table) >= 0
 
 
 def test_percent_and_level_are_shares_of_the_limit_as_in_the_core() -> None:
@@ -108,3 +111,23 @@ def test_of_a_long_text_both_ends_are_shown_and_how_long_it_is() -> None:
 def test_a_huge_text_is_clipped_by_its_beginning() -> None:
     assert clip("word " * 10**7, 12) == "word word w…"
     assert clip(" " * 10**7, 12) == "…"
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "title"),
+    [
+        ("bash", '{"command": "ls -la"}', "$ ls -la"),
+        ("bash", '{"cmd": ["ls"]}', 'bash {"cmd": ["ls"]}'),
+        ("bash", "ls", "bash ls"),
+        ("Read", '{"file_path": "a"}', 'Read {"file_path": "a"}'),
+        ("read", '{"path": 5}', None),
+        ("edit", "[]", "edit []"),
+    ],
+)
+def test_a_call_is_named_as_its_tool_says_or_as_it_was_asked(name: str, arguments: str, title: str | None) -> None:
+    told = call_title(Call("1", name, arguments))
+    assert told == title if title else told
+
+
+def test_a_title_is_bounded() -> None:
+    assert len(call_title(Call("1", "x", "y" * 10_000))) == 200

@@ -51,10 +51,10 @@ def test_it_says_what_comes_next_and_why() -> None:
     assert told(2_000) == "nothing: there is room"
     assert told(6_000) == f"folds at {at:,} tokens, {at - 6_000:,} from here"
     assert told(at) == f"folds before the next call: over {at:,} tokens"
-    assert "折りたたみます" in told(8_900, "ja")
+    assert "圧縮します" in told(8_900, "ja")
 
 
 def test_over_the_limit_it_says_by_how_much_and_that_it_is_folded_before_it_is_sent() -> None:
     assert told(9_000) == f"folds before the next call: over {fold_threshold(AUTO, Budget(10_000, 1_000)):,} tokens"
     assert told(10_300) == "folds before it is sent: 1,300 tokens more than fit"
-    assert told(10_300, "ja") == "収まる量を 1,300 トークン超えたので、送る前に折りたたみます"
+    assert told(10_300, "ja") == "収まる量を 1,300 トークン超えたので、送る前に圧縮します"

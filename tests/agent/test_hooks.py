@@ -24,7 +24,7 @@ def python(tmp_path: Path, code: str) -> str:
 
 
 def said(hooks: Hooks) -> Any:
-    return asyncio.run(hooks.folding(ABOUT))
+    return asyncio.run(hooks.run_before(ABOUT))
 
 
 def test_a_hook_is_told_what_happens_and_may_add_words(tmp_path: Path) -> None:
@@ -39,19 +39,19 @@ def test_it_may_say_no(tmp_path: Path) -> None:
 @pytest.mark.parametrize("code", ["raise SystemExit(1)", "import sys; sys.exit('broken')"])
 def test_one_that_fails_is_passed_over_and_said(tmp_path: Path, code: str) -> None:
     told: list[str] = []
-    assert said(Hooks(python(tmp_path, code), root=tmp_path, tell=told.append)) is None
+    assert said(Hooks(python(tmp_path, code), root=tmp_path, report=told.append)) is None
     assert len(told) == 1
 
 
 def test_one_that_hangs_is_ended(tmp_path: Path) -> None:
     told: list[str] = []
-    hooks = Hooks(python(tmp_path, "import time; time.sleep(600)"), root=tmp_path, seconds=0.2, tell=told.append)
+    hooks = Hooks(python(tmp_path, "import time; time.sleep(600)"), root=tmp_path, seconds=0.2, report=told.append)
     assert said(hooks) is None and "0.2 s" in told[0]
 
 
 def test_what_it_leaves_running_is_not_waited_for(tmp_path: Path) -> None:
     told: list[str] = []
-    hooks = Hooks("echo kept; sleep 60 &", root=tmp_path, seconds=20, tell=told.append)
+    hooks = Hooks("echo kept; sleep 60 &", root=tmp_path, seconds=20, report=told.append)
     assert (said(hooks), told) == ("kept", [])
 
 
@@ -77,7 +77,7 @@ def test_a_folding_is_told_after_it_was_made(tmp_path: Path) -> None:
 
 def test_a_session_asks_before_it_folds(tmp_path: Path) -> None:
     hooks: Any = Hooks(python(tmp_path, "raise SystemExit(2)"), root=tmp_path)
-    session = Session(20_000, dialect="openai_chat", meter=ByteMeter(), before=hooks.folding)
+    session = Session(20_000, dialect="openai_chat", meter=ByteMeter(), before=hooks.run_before)
     one = agent(tmp_path, *(says(f"The answer {number}.\n" * 60) for number in range(4)), session=session)
     play(one, *(f"Question {number}.\n" * 60 for number in range(4)))
     assert asyncio.run(one.compact()) is None
@@ -88,4 +88,4 @@ def test_the_example_in_the_docs_does_what_it_says(tmp_path: Path) -> None:
     code = page.partition("```python\n")[2].partition("```")[0]
     hooks = Hooks(python(tmp_path, code), root=tmp_path)
     assert said(hooks) == "Keep the numbers of the last measurement."
-    assert asyncio.run(hooks.folding(FoldStarting(manual=False, weight=100, limit=7_168))) is False
+    assert asyncio.run(hooks.run_before(FoldStarting(manual=False, weight=100, limit=7_168))) is False

@@ -52,7 +52,7 @@ def plain(tmp_path: Path, *plays: list[Event], json: bool = False, typed: list[s
         return lines.pop(0)
 
     begin = begins(tmp_path, FakeAgent(*plays))
-    return PlainInterface(begin, io.StringIO(), io.StringIO(), json=json, typed=read if typed is not None else None)
+    return PlainInterface(begin, io.StringIO(), io.StringIO(), json=json, read_line=read if typed is not None else None)
 
 
 def written(stream: object) -> str:
@@ -138,7 +138,7 @@ def test_quit_ends_the_lines_and_what_was_queued_is_worked_on(tmp_path: Path) ->
     agent.plays = [[TextDelta("one"), queue, TurnEnded("done")]]
     given = iter(["first", "/quit", "never"])
     read: Callable[[str], str] = lambda prompt: next(given)  # noqa: E731
-    surface = PlainInterface(begins(tmp_path, agent), io.StringIO(), io.StringIO(), typed=read)
+    surface = PlainInterface(begins(tmp_path, agent), io.StringIO(), io.StringIO(), read_line=read)
     assert asyncio.run(run_interactive(surface.begin, plain=surface)) == 0
     assert agent.prompts == ["first", "more"] and next(given) == "never"
 
@@ -155,7 +155,7 @@ def test_ctrl_c_where_a_permission_is_asked_for_is_a_no_and_stops_the_step(tmp_p
         await asyncio.sleep(0)
 
     agent = FakeAgent([asks, TextDelta("ok"), TurnEnded("done")])
-    surface = PlainInterface(begins(tmp_path, agent), io.StringIO(), io.StringIO(), typed=interrupted)
+    surface = PlainInterface(begins(tmp_path, agent), io.StringIO(), io.StringIO(), read_line=interrupted)
 
     async def work() -> None:
         surface.agent = await surface.begin(surface)

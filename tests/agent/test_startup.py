@@ -35,7 +35,7 @@ class Someone:
         self.asked.append(text)
         return self.answer
 
-    def tell(self, told: UserNotice) -> None:
+    def show_notice(self, told: UserNotice) -> None:
         self.told.append(told)
 
     def progress(self, what: str, done: int, total: int) -> None: ...

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from yohaku.agent import json_events
+from yohaku.agent.events import to_fields
 from yohaku.agent.commands.slash_commands import COMMANDS
 from yohaku.agent.events import Event
 from yohaku.agent.plain import EXIT_CODES
@@ -38,7 +38,7 @@ def test_every_setting_exit_code_and_event_is_told() -> None:
     told = set(re.findall(r"`(\w+)`", PAGE.partition("## Settings")[2]))
     assert set(KEYS) - told == set()
     assert {int(code) for code in re.findall(r"^\| (\d+) \|", PAGE, re.MULTILINE)} == {*EXIT_CODES.values(), 2}
-    events = set(re.findall(r'"type": "(\w+)"', inspect.getsource(json_events.to_fields)))
+    events = set(re.findall(r'"type": "(\w+)"', inspect.getsource(to_fields)))
     assert len(events) == len(Event.__args__)  # type: ignore[attr-defined]
     assert {name for name in events if f"`{name}`" not in PAGE} == set()
 

@@ -67,7 +67,7 @@ def test_without_colours_everything_can_still_be_read(tmp_path: Path, monkeypatc
     run(app, script)
 
 
-@pytest.mark.parametrize(("lang", "word"), [("en", "more than fits: folds first"), ("ja", "超過: まず折りたたみます")])
+@pytest.mark.parametrize(("lang", "word"), [("en", "more than fits: folds first"), ("ja", "超過: まず圧縮します")])
 def test_over_the_window_the_number_is_true_and_it_is_said_what_happens_first(
     tmp_path: Path, lang: str, word: str
 ) -> None:

@@ -110,7 +110,7 @@ class Context:
 
     @property
     def will_fold(self) -> bool:
-        """Whether the next fitting folds something."""
+        """True when the next fitting folds something."""
         return self.gauge.used >= fold_threshold(self.session.recipe, self.budget)
 
     async def fit(self, *, fold: bool = False, words: str = "") -> ConversationFolded | None:
@@ -129,7 +129,7 @@ class Context:
         if not folded:
             return None
         self.foldings += 1
-        await self._hooks.folded(folded, manual)
+        await self._hooks.run_after(folded, manual)
         return ConversationFolded(folded, manual)
 
     def add_prompt(self, prompt: str, note: str = "") -> None:
@@ -200,7 +200,7 @@ class Context:
 
 
 def needs_split(weight: int, budget: Budget, ledger: Ledger) -> bool:
-    """Whether a prompt is so big that the user should know that it is worked on part by part."""
+    """Return whether a prompt is so big that the user should know that it is worked on part by part."""
     if ledger.fixed >= budget.limit or profile_for(budget.window).propose_split == "off":
         return False
     return weight > max(budget.remaining(ledger), int((budget.limit - ledger.fixed) * SPLIT_SHARE))

@@ -1,7 +1,7 @@
-"""The conversation as it stands on the wire, in the dialect of the endpoint it is held with.
+"""The conversation on the wire, in the dialect of its endpoint.
 
-Law: entries are only added, each composed once, so that fitting costs what is new. A reply whose calls are open is
-never in it: it comes in with the result of each, or not at all.
+Law: entries are only added, each composed once, so that fitting costs what is new. A reply is added with the result of
+each of its calls, or not at all.
 """
 
 from __future__ import annotations
@@ -18,31 +18,31 @@ from yohaku.dialects.json_values import Json
 from yohaku.dialects.load import Request, load
 
 NO_RESULT = "[no result: the session ended here]"
-"""What a call is answered with that was open when a recording broke off."""
+"""Result of a call that was open when a recording ended."""
 
 
 class Conversation:
     def __init__(self, dialect: str, model: str = "", system: str = "", tools: Iterable[Json] = ()) -> None:
         """`tools`: their definitions, in the form of the dialect."""
-        self._of(dialect, model, system, tools)
-        self._begin(())
+        self._set_up(dialect, model, system, tools)
+        self._compose(())
 
     @property
     def body(self) -> Json:
-        """To be fitted and sent. It shares its entries with this conversation: what must change is to be copied."""
-        return {**self._beside, self.dialect.entries: list(self._entries)}
+        """The request to fit and send. Its entries are shared with this conversation: copy before you change one."""
+        return {**self._other_fields, self.dialect.entries: list(self._entries)}
 
     @property
     def history(self) -> History:
         builder = HistoryBuilder()
-        self.dialect.read_beside(builder, self._beside)
+        self.dialect.read_beside(builder, self._other_fields)
         for index, entry in enumerate(self._entries):
             self.dialect.read_entry(builder, index, entry)
         return builder.history()
 
     @property
     def began(self) -> bool:
-        """Whether anything was said."""
+        """True once there is a prompt."""
         return len(self._entries) > self._fixed
 
     @property
@@ -51,56 +51,56 @@ class Conversation:
         return len(self._entries)
 
     def say(self, *parts: str | Part) -> None:
-        """What the user says: texts, and what is no text."""
+        """Add a prompt of the user: texts and other parts."""
         prompt = tuple(Text(part) if isinstance(part, str) else part for part in parts)
-        self._entries += self._composed(Turn(prompt))
+        self._entries += self._compose_turn(Turn(prompt))
 
     def settle(self, reply: Reply, results: Mapping[str, Result]) -> Step:
-        """The model's reply with the result of each of its calls. One that says nothing is not taken down."""
+        """Add a reply with the result of each of its calls, unless it is empty."""
         step = reply.settle(dict(results))
-        if not _empty(step):
-            # A prompt goes before it, since no dialect lets the model speak first, and is left out again.
-            self._entries += self._composed(Turn((Text("."),), (step,)))[1:]
+        if not _is_empty(step):
+            # No dialect lets the model begin: compose with a prompt before it, and leave that out.
+            self._entries += self._compose_turn(Turn((Text("."),), (step,)))[1:]
         return step
 
     def mark(self) -> int:
-        """Where it stands, for `back`."""
+        """Return the current position, for `back`."""
         return len(self._entries)
 
     def back(self, mark: int) -> None:
-        """As it was at `mark`: a prompt that cannot be sent is taken back."""
+        """Remove what was added after `mark`."""
         del self._entries[max(mark, self._fixed) :]
 
     def switch(self, dialect: str, model: str = "", system: str = "", tools: Iterable[Json] = ()) -> None:
-        """The same turns in another dialect, or with another system prompt and other tools."""
+        """Rewrite the same turns in another dialect, or with another system prompt and other tools."""
         turns = self.history.turns
-        self._of(dialect, model, system, tools)
-        self._begin(turns)
+        self._set_up(dialect, model, system, tools)
+        self._compose(turns)
 
     def resume(self, history: History) -> None:
-        """Goes on from the turns of another history; what was open in it is closed, and said to be."""
-        self._begin(close_pending(history).turns)
+        """Go on from the turns of another history, with its open calls closed."""
+        self._compose(close_pending(history).turns)
 
-    def _of(self, dialect: str, model: str, system: str, tools: Iterable[Json]) -> None:
+    def _set_up(self, dialect: str, model: str, system: str, tools: Iterable[Json]) -> None:
         self.dialect: Dialect = dialect_named(dialect)
         self.model = model
         self._system = (Text(system),) if system else ()
         self._tools = list(tools)
 
-    def _begin(self, turns: tuple[Turn, ...]) -> None:
+    def _compose(self, turns: tuple[Turn, ...]) -> None:
         body = self.dialect.compose(History(self._system, (), turns), self.model)
         self._entries: list[Json] = body.pop(self.dialect.entries)
-        self._beside = {**body, "tools": self._tools} if self._tools else body
+        self._other_fields = {**body, "tools": self._tools} if self._tools else body
         self._fixed = len(self.dialect.compose(History(self._system))[self.dialect.entries])
-        """Entries that are no part of the conversation: some dialects have the system prompt among them."""
+        """Entries before the conversation: some dialects put the system prompt there."""
 
-    def _composed(self, turn: Turn) -> list[Json]:
+    def _compose_turn(self, turn: Turn) -> list[Json]:
         entries: list[Json] = self.dialect.compose(History(turns=(turn,)))[self.dialect.entries]
         return entries
 
 
 def close_pending(history: History) -> History:
-    """The history without an open reply: its calls are answered by the plain truth."""
+    """Return the history with a result for each open call, saying that there is none."""
     if history.pending is None:
         return history
     results = {call.id: Result((Text(NO_RESULT),), error=True) for call in history.pending.calls}
@@ -110,12 +110,12 @@ def close_pending(history: History) -> History:
 
 
 def load_history(path: str | Path) -> History:
-    """What any recording, transcript or request body says."""
+    """Read the history of a recording, transcript or request body."""
     loaded = load(Path(path).read_bytes(), str(path))
     if isinstance(loaded, Request):
         return dialect_named(loaded.dialect).read(loaded.value).history()
     return loaded.history
 
 
-def _empty(step: Step) -> bool:
+def _is_empty(step: Step) -> bool:
     return not any(not isinstance(item, Opaque) and (not isinstance(item, Text) or item.text) for item in step.items)

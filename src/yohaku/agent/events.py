@@ -1,12 +1,14 @@
-"""What happens while the agent works, as values: every surface shows the same ones in its own way.
+"""Events of the agent as values, which each user interface shows in its own way, and as JSON for programs.
 
-Law: what the model said, what a tool gave and what was folded reach the surface; a key never does.
+Law: replies, tool results and foldings reach the user interface; a key never does. As JSON every event has a `type`,
+and a field keeps its name and meaning.
 """
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from yohaku.client.events import TextDelta as TextDelta
 from yohaku.client.events import ThoughtDelta as ThoughtDelta
@@ -21,8 +23,6 @@ if TYPE_CHECKING:  # a surface is on the screen before all of this is loaded
 
 @dataclass(frozen=True, slots=True)
 class ToolStarted:
-    """A tool begins."""
-
     call: Call
     title: str
     """One line for people, as `Read src/app.py 1-50`."""
@@ -30,7 +30,7 @@ class ToolStarted:
 
 @dataclass(frozen=True, slots=True)
 class ToolOutput:
-    """A piece of what a running tool prints."""
+    """A piece of the output of a running tool."""
 
     call: str
     """The id of the call."""
@@ -39,13 +39,11 @@ class ToolOutput:
 
 @dataclass(frozen=True, slots=True)
 class ToolFinished:
-    """A tool has ended."""
-
     call: Call
     result: Result
     title: str
     diff: str = ""
-    """What it changed, as a unified diff."""
+    """Its changes as a unified diff."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +54,7 @@ class ConversationFolded:
 
 @dataclass(frozen=True, slots=True)
 class Gauge:
-    """Where the tokens are: what the panel shows."""
+    """Tokens by where they are, for the panel."""
 
     used: int
     window: int
@@ -64,7 +62,7 @@ class Gauge:
     tools: int = 0
     turns: int = 0
     last: int = 0
-    """Of the newest results."""
+    """Tokens of the newest results."""
     reserve: int = 0
     """Tokens kept free for the reply."""
     exact: bool = True
@@ -74,11 +72,11 @@ class Gauge:
     """Tool outputs cut when they arrived."""
     warnings: int = 0
     coming: str = ""
-    """What will happen next and why, in one sentence."""
+    """The next folding and its reason, in one sentence."""
 
     @property
     def limit(self) -> int:
-        """The most a request may weigh: what percent, bar and colours are shares of."""
+        """The most a request may weigh; percent, bar and colours are shares of it."""
         return self.window - self.reserve
 
     @property
@@ -92,7 +90,7 @@ class Gauge:
 
 @dataclass(frozen=True, slots=True)
 class ReplyFinished:
-    """The model's reply is whole."""
+    """The end of the model's reply."""
 
     usage: Usage | None
     stop: str = ""
@@ -100,12 +98,12 @@ class ReplyFinished:
 
 @dataclass(frozen=True, slots=True)
 class TurnEnded:
-    """The work of one prompt is over."""
+    """The end of the work on one prompt."""
 
     why: Literal["done", "stopped", "failed", "too_big", "steps"]
-    """"steps": as many as one prompt may take."""
+    """"steps": the turn reached its maximum."""
     text: str = field(default="")
-    """The final reply, whole."""
+    """The final reply."""
 
 
 Event: TypeAlias = (
@@ -120,3 +118,39 @@ Event: TypeAlias = (
     | ReplyFinished
     | TurnEnded
 )
+
+GAUGE_FIELDS = (
+    "used", "window", "system", "tools", "turns", "last", "reserve", "limit", "exact", "messages", "foldings", "cuts",
+    "warnings", "coming", "level",
+)  # fmt: skip
+
+
+def to_json(event: Event) -> str:
+    """Return one line of ASCII, so that any pipe takes it."""
+    return json.dumps(to_fields(event))
+
+
+def to_fields(event: Event) -> dict[str, Any]:
+    match event:
+        case TextDelta(text):
+            return {"type": "said", "text": text}
+        case ThoughtDelta(text):
+            return {"type": "thought", "text": text}
+        case ToolStarted(call, title):
+            return {"type": "calling", "id": call.id, "tool": call.name, "arguments": call.asked, "title": title}
+        case ToolOutput(call, text):
+            return {"type": "output", "id": call, "text": text}
+        case ToolFinished(call, result, title, diff):
+            facts = {"id": call.id, "tool": call.name, "title": title, "error": result.error}
+            return {"type": "called", **facts, "text": result.text, "diff": diff}
+        case ConversationFolded(receipt, manual):
+            return {"type": "folded", "manual": manual, **receipt.report()}
+        case Gauge():
+            return {"type": "gauge", **{name: getattr(event, name) for name in GAUGE_FIELDS}}
+        case UserNotice(text, kind):
+            return {"type": "told", "kind": kind, "text": text}
+        case ReplyFinished(usage, stop):
+            used = {"prompt": usage.prompt, "total": usage.total} if usage else None
+            return {"type": "replied", "stop": stop, "usage": used}
+        case TurnEnded(why, text):
+            return {"type": "ended", "why": why, "text": text}

@@ -62,7 +62,7 @@ def open_session(
     if not endpoint.local:
         options |= {"summarise": client.ask, "background": True}
     if hooks.before:
-        options["before"] = hooks.folding
+        options["before"] = hooks.run_before
     return Session(
         window,
         choose_reserve(endpoint, window, settings),

@@ -1,26 +1,29 @@
-"""The gauge in letters: what the panel, the narrow line and the plain mode all draw from.
+"""Text for terminals: the gauge in figures and bars, texts from outside made safe and short.
 
-Law: it can be read without colours, and the rows add up to what is used.
+Law: the gauge can be read without colours, and its rows add up to the tokens used.
 """
 
 from __future__ import annotations
 
+import json
 import re
 import unicodedata
 from typing import NamedTuple
 
 from yohaku.agent.events import Gauge
 from yohaku.agent.toolkit.save_output import size
+from yohaku.core.model import Call
 from yohaku.messages import say
 
 MARKS = {"calm": "", "warm": "!", "hot": "!!", "full": "!!!", "over": "!!!"}
-"""What stands for the colour where there is none."""
+"""Signs for the levels, for terminals without colours."""
 
 
 MAX_CLIP_CHARS = 10_000
-"""Characters of a text that may stand in one line."""
+"""Characters of a text that are read for one line."""
 MAX_SHOWN_CHARS, HEAD_CHARS, TAIL_CHARS = 20_000, 800, 400
-"""Characters of a text that is shown whole, and of both ends of a longer one."""
+"""Characters of a prompt that is shown whole, and of both ends of a longer one."""
+MAX_TITLE_CHARS = 200
 
 
 class GaugeRow(NamedTuple):
@@ -30,7 +33,7 @@ class GaugeRow(NamedTuple):
 
 
 def format_tokens(tokens: int) -> str:
-    """4.2K, 8K, 1M: a multiple of 1,024 as people call a window, everything else by thousands."""
+    """Return 4.2K, 8K, 1M: multiples of 1,024 by 1,024, as windows are called, everything else by thousands."""
     if tokens < 1000:
         return str(tokens)
     for unit, binary, plain in (("M", 1 << 20, 1_000_000), ("K", 1 << 10, 1000)):
@@ -44,7 +47,7 @@ def format_tokens(tokens: int) -> str:
 
 
 def draw_bar(share: float, width: int) -> str:
-    """Full only when it is full, and empty only when nothing is used."""
+    """Draw a bar that is full only at 1 and empty only at 0."""
     filled = min(width, max(0, int(share * width + 0.5)))
     if 0 < share < 1 and width > 1:
         filled = min(max(filled, 1), width - 1)
@@ -52,7 +55,7 @@ def draw_bar(share: float, width: int) -> str:
 
 
 def draw_progress(what: str, done: int, total: int) -> str:
-    """How far a download is; for what has no size to speak of, only what it is."""
+    """Draw the progress of a download; below a megabyte only its name."""
     if total < 2**20:
         return what
     share = done / total if total else 0.0
@@ -73,9 +76,9 @@ def format_headline(gauge: Gauge, lang: str, *, whole: bool = False) -> str:
 
 
 def gauge_rows(gauge: Gauge, lang: str) -> tuple[GaugeRow, ...]:
-    """Where the tokens are; the history is what is left of the used ones, frames and all.
+    """Return the tokens by where they are; "turns" is the rest of the tokens used.
 
-    What the provider reports may be less than what we weigh: the parts are then shares of that.
+    The provider may report fewer than we weigh: the parts are then scaled down.
     """
     weighed = gauge.system + gauge.tools + gauge.turns
     system, tools, last = (
@@ -92,32 +95,32 @@ def remaining_row(gauge: Gauge, lang: str) -> GaugeRow:
 
 
 def format_counts(gauge: Gauge, lang: str) -> tuple[str, str]:
-    """The two last lines of the debug panel."""
-    told = {name: f"{say(f'panel_{name}', lang)}: {getattr(gauge, name):,}" for name in COUNT_NAMES}
-    return f"{told['messages']}  {told['foldings']}", f"{told['cuts']}  {told['warnings']}"
+    """Return the two last lines of the debug panel."""
+    texts = {name: f"{say(f'panel_{name}', lang)}: {getattr(gauge, name):,}" for name in COUNT_NAMES}
+    return f"{texts['messages']}  {texts['foldings']}", f"{texts['cuts']}  {texts['warnings']}"
 
 
 COUNT_NAMES = ("messages", "foldings", "cuts", "warnings")
 
 
 def format_gauge(gauge: Gauge, lang: str, width: int = 80) -> str:
-    """Everything in one line of at most `width` columns: for a narrow terminal and for lines of text."""
+    """Return the gauge in one line of at most `width` columns."""
     head = " ".join(filter(None, (format_headline(gauge, lang), MARKS[gauge.level])))
     room = width - count_columns(head) - 1
-    draw_progress = draw_bar(gauge.share, min(18, max(4, room // 3))) if room >= 6 else ""
-    told = " ".join(filter(None, (head, draw_progress)))
-    room = width - count_columns(told) - 2
-    return f"{told}  {clip(gauge.coming, room)}" if gauge.coming and room >= 12 else clip(told, width)
+    bar = draw_bar(gauge.share, min(18, max(4, room // 3))) if room >= 6 else ""
+    text = " ".join(filter(None, (head, bar)))
+    room = width - count_columns(text) - 2
+    return f"{text}  {clip(gauge.coming, room)}" if gauge.coming and room >= 12 else clip(text, width)
 
 
 ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]{0,2000}(?:\x07|\x1b\\)?|[@-Z\\-_])")
-"""Colours, moves of the cursor, titles of the window."""
+"""Colours, cursor movements, window titles."""
 CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
-"""What moves the cursor or turns the direction of writing: nothing a model or a tool may do to the terminal."""
+"""Characters that move the cursor or change the direction of writing."""
 
 
 def strip_controls(text: str) -> str:
-    """A text from outside as it may be shown: letters, spaces and new lines."""
+    """Remove escapes and control characters: no model or tool may steer the terminal."""
     if "\x1b" in text:
         text = ESCAPES.sub("", text)
     if "\r" in text:
@@ -126,7 +129,7 @@ def strip_controls(text: str) -> str:
 
 
 def abridge(text: str, lang: str) -> str:
-    """What the user said, as it stands in the conversation on the screen: of a long text both ends."""
+    """Return a prompt as the screen shows it: of a long one both ends."""
     if len(text) <= MAX_SHOWN_CHARS:
         return text
     first, last = text[:HEAD_CHARS], text[-TAIL_CHARS:]
@@ -137,12 +140,12 @@ def abridge(text: str, lang: str) -> str:
 
 
 def count_columns(text: str) -> int:
-    """How many columns a terminal gives a text: two to a wide letter."""
+    """Count the columns of a text in a terminal: two for a wide character."""
     return sum(_columns(letter) for letter in text)
 
 
 def clip(text: str, width: int) -> str:
-    """The text in at most `width` columns, on one line; of a long one only the beginning is looked at."""
+    """Return the text on one line of at most `width` columns; only the beginning of a long one is read."""
     more = len(text) > MAX_CLIP_CHARS
     text = " ".join(strip_controls(text[:MAX_CLIP_CHARS]).split())
     if count_columns(text) <= width and not more:
@@ -164,3 +167,17 @@ def _columns(letter: str) -> int:
     if unicodedata.combining(letter):
         return 0
     return 2 if unicodedata.east_asian_width(letter) in "WF" else 1
+
+
+def call_title(call: Call) -> str:
+    """Return a call in one line, also one of another program; never raises."""
+    from yohaku.agent.tools import tools_for
+
+    tool = next((tool for tool in tools_for("full") if tool.name == call.name), None)
+    try:
+        arguments = json.loads(call.arguments)
+        if tool and isinstance(arguments, dict) and set(tool.parameters.get("required", ())) <= arguments.keys():
+            return tool.title(arguments)[:MAX_TITLE_CHARS]
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):  # arguments of another program
+        pass
+    return f"{call.name} {call.arguments}"[:MAX_TITLE_CHARS]

@@ -1,4 +1,4 @@
-"""What counts the tokens for an endpoint, and what the panel shows of the count.
+"""The meter of an endpoint, and the gauge that user interfaces show.
 
 Law: a local model whose vocabulary can be read is counted exactly; nothing is shown that was not weighed.
 """
@@ -25,14 +25,14 @@ VOCABULARY = "tokenizer.ggml.tokens"
 
 
 def meter_for(endpoint: Endpoint) -> Meter:
-    """From the model's own file or metadata where they are at hand, else by its name."""
+    """Return a meter from the model's own file or metadata where they are at hand, else by its name."""
     try:
         if path := str(endpoint.info.get("path") or ""):
             return meters.from_file(path)
         if VOCABULARY in endpoint.info:
             return _from_metadata(endpoint)
     except (Unreadable, OSError):
-        pass  # a file somewhere else, a vocabulary of a kind nobody here knows
+        pass  # a file on another machine, or a vocabulary of an unknown kind
     return meters.for_model(endpoint.model, endpoint.dialect)
 
 
@@ -47,7 +47,7 @@ def _from_metadata(endpoint: Endpoint) -> Meter:
 
 
 def fold_threshold(recipe: Recipe, budget: Budget) -> int:
-    """The weight at which it begins to fold."""
+    """Return the tokens at which folding begins."""
     return min((budget.at(rung.level) for rung in recipe.rungs if not rung.quiet), default=budget.limit)
 
 
@@ -62,11 +62,11 @@ def make_gauge(
     foldings: int = 0,
     cuts: int = 0,
 ) -> Gauge:
-    """`ledger` is of what was sent last; `added` weighs what came after it."""
+    """`ledger`: of the request sent last. `added`: tokens that came after it."""
     budget, scale = session.budget, session.scale
     used = scale.total(ledger.total + added)
     at = fold_threshold(session.recipe, budget)
-    if used > budget.limit:  # what tools gave is shown as it is: the true number, and that it is never sent so
+    if used > budget.limit:  # big tool results are shown as they are, and folded before they are sent
         coming = say("loop_over", lang, over=used - budget.limit)
     elif used >= at:
         coming = say("loop_now", lang, at=at)

@@ -1,7 +1,7 @@
-"""The user's own commands, run before and after a folding.
+"""Commands of the user, run before and after a folding with the facts as JSON on their input.
 
-Law: a hook may add words or say no (exit 2), and only that: one that fails, hangs or cannot be found is passed over
-and said. It is given what happens as JSON on its input.
+Law: a hook can add text to keep or refuse the folding (exit 2), and only that. One that fails, hangs or cannot be found
+is skipped and reported.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from yohaku.core.receipt import Receipt
 
 HOOK_TIMEOUT = 30.0
 MAX_OUTPUT_CHARS = 8_000
-"""Characters of what a hook may add."""
+"""Characters that a hook may add."""
 REFUSED = 2
 """The exit code by which a hook refuses a folding."""
 
@@ -30,60 +30,60 @@ REFUSED = 2
 @dataclass(frozen=True)
 class Hooks:
     before: str = ""
-    """A shell command; what it prints is added to what the folding is to keep."""
+    """A shell command; its output is added to what the folding is to keep."""
     after: str = ""
     root: Path = Path()
     seconds: float = HOOK_TIMEOUT
-    tell: Callable[[str], None] | None = None
-    """Told why a hook was passed over."""
+    report: Callable[[str], None] | None = None
+    """Called with the reason why a hook was skipped."""
 
-    async def folding(self, about: FoldStarting) -> str | bool | None:
-        """For `Session(before=…)`: words, or False where the hook refuses."""
+    async def run_before(self, about: FoldStarting) -> str | bool | None:
+        """Return text to keep, or False where the hook refuses; for `Session(before=…)`."""
         if not self.before:
             return None
-        said = {"event": "before_folding", "trigger": "manual" if about.manual else "auto"}
-        code, out = await self._run(self.before, {**said, "tokens": about.weight, "limit": about.limit})
+        facts = {"event": "before_folding", "trigger": "manual" if about.manual else "auto"}
+        code, out = await self._run(self.before, {**facts, "tokens": about.weight, "limit": about.limit})
         return False if code == REFUSED else out if code == 0 else None
 
-    async def folded(self, receipt: Receipt, manual: bool = False) -> None:
+    async def run_after(self, receipt: Receipt, manual: bool = False) -> None:
         if self.after:
-            said = {"event": "after_folding", "trigger": "manual" if manual else "auto", **receipt.report()}
-            await self._run(self.after, said)
+            facts = {"event": "after_folding", "trigger": "manual" if manual else "auto", **receipt.report()}
+            await self._run(self.after, facts)
 
     async def _run(self, command: str, about: dict[str, object]) -> tuple[int, str]:
-        """By files, not by pipes: what a hook leaves running in the background is not waited for."""
-        with TemporaryFile() as given, TemporaryFile() as out, TemporaryFile() as err:
-            given.write(json.dumps(about, ensure_ascii=False).encode())
-            given.seek(0)
+        """Run with files, not pipes: a process that the hook leaves in the background is not waited for."""
+        with TemporaryFile() as stdin, TemporaryFile() as out, TemporaryFile() as err:
+            stdin.write(json.dumps(about, ensure_ascii=False).encode())
+            stdin.seek(0)
             try:
                 process = await asyncio.create_subprocess_shell(
-                    command, cwd=self.root, stdin=given, stdout=out, stderr=err, start_new_session=True
+                    command, cwd=self.root, stdin=stdin, stdout=out, stderr=err, start_new_session=True
                 )
-            except OSError as wrong:
-                return self._failed(command, str(wrong))
+            except OSError as error:
+                return self._skip(command, str(error))
             try:
                 code = await asyncio.wait_for(process.wait(), self.seconds)
             except TimeoutError:
-                return self._failed(command, f"no end after {self.seconds:g} s")
+                return self._skip(command, f"no end after {self.seconds:g} s")
             finally:
-                await _end(process)
+                await _kill(process)
             if code not in (0, REFUSED):
-                return self._failed(command, _beginning(err, 200) or f"exit {code}", code)
-            return code, _beginning(out, MAX_OUTPUT_CHARS)
+                return self._skip(command, _read_head(err, 200) or f"exit {code}", code)
+            return code, _read_head(out, MAX_OUTPUT_CHARS)
 
-    def _failed(self, command: str, why: str, code: int = 1) -> tuple[int, str]:
-        if self.tell:
-            self.tell(f"{command[:80]}: {why}")
+    def _skip(self, command: str, why: str, code: int = 1) -> tuple[int, str]:
+        if self.report:
+            self.report(f"{command[:80]}: {why}")
         return code, ""
 
 
-def _beginning(file: IO[bytes], most: int) -> str:
+def _read_head(file: IO[bytes], max_chars: int) -> str:
     file.seek(0)
-    return file.read(4 * most).decode("utf-8", "replace").strip()[:most]
+    return file.read(4 * max_chars).decode("utf-8", "replace").strip()[:max_chars]
 
 
-async def _end(process: asyncio.subprocess.Process) -> None:
-    """With all that it started."""
+async def _kill(process: asyncio.subprocess.Process) -> None:
+    """Kill the process with all that it started."""
     if process.returncode is None:
         with suppress(ProcessLookupError, PermissionError):
             if hasattr(os, "killpg"):

@@ -1,7 +1,7 @@
-"""The agent without a screen: one task for a script, or lines typed and answered.
+"""The agent without a screen: one task for a script, or a dialogue in lines.
 
-Law: the model's words go to standard output and everything else to standard error, so that a pipe gets the answer; in
-a script nobody is there to be asked, so nothing is written or run unless all of it was allowed beforehand.
+Law: replies go to standard output and everything else to standard error, so that a pipe gets the answer. In a script
+nobody can be asked, so nothing is written or run unless all of it was allowed beforehand.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TextIO
 
-from yohaku.agent import json_events
 from yohaku.agent.commands import slash_commands
 from yohaku.agent.events import (
     ConversationFolded,
@@ -25,6 +24,7 @@ from yohaku.agent.events import (
     ToolStarted,
     TurnEnded,
     UserNotice,
+    to_json,
 )
 from yohaku.agent.format import clip, draw_progress, format_gauge, strip_controls
 from yohaku.agent.protocols import AgentStarter, Allowed, WorkingAgent
@@ -32,12 +32,12 @@ from yohaku.agent.toolkit.tool import PermissionRequest
 from yohaku.messages import say
 
 EXIT_CODES = {"done": 0, "steps": 1, "too_big": 3, "failed": 4, "stopped": 130}
-"""Exit codes by how the work ended."""
+"""Exit codes by the end of the turn."""
 NO_MODEL = 4
 
 
 class PlainInterface:
-    """A surface of lines. `typed` gives a line of the user's; None where nobody is there."""
+    """A user interface of lines. `read_line` returns a line of the user; None where nobody is there."""
 
     def __init__(
         self,
@@ -46,7 +46,7 @@ class PlainInterface:
         err: TextIO | None = None,
         *,
         json: bool = False,
-        typed: Callable[[str], str] | None = None,
+        read_line: Callable[[str], str] | None = None,
     ) -> None:
         self.begin = begin
         self.lang = begin.settings.lang
@@ -54,35 +54,34 @@ class PlainInterface:
         self.out = out or sys.stdout
         self.err = err or sys.stderr
         self.json = json
-        self.typed = typed
-        self._bare = True
-        """Whether standard output stands at the beginning of a line."""
+        self.read_line = read_line
+        self._at_line_start = True
 
     @property
     def attended(self) -> bool:
-        """A pipe can type lines too, but nobody sits at it."""
-        return self.typed is not None and (self.typed is not _typed or sys.stdin.isatty())
+        """True when a person reads and answers: nobody sits at a pipe."""
+        return self.read_line is not None and (self.read_line is not _read_line or sys.stdin.isatty())
 
     async def allow(self, ask: PermissionRequest) -> Allowed:
-        if self.typed is None:
-            self.tell(UserNotice(say("allow_refused", self.lang, title=ask.title), "warning"))
+        if self.read_line is None:
+            self.show_notice(UserNotice(say("allow_refused", self.lang, title=ask.title), "warning"))
             return "no"
         if ask.detail:
-            self._aside(ask.detail)
+            self._write_aside(ask.detail)
         if ask.danger:
-            self._aside(say("allow_danger", self.lang, why=ask.danger))
-        answer = self._read(say("allow_plain", self.lang, title=strip_controls(ask.title)))[:1].lower()
+            self._write_aside(say("allow_danger", self.lang, why=ask.danger))
+        answer = self._ask(say("allow_plain", self.lang, title=strip_controls(ask.title)))[:1].lower()
         return "once" if answer == "y" else "always" if answer == "a" and ask.remember else "no"
 
     async def question(self, text: str, choices: tuple[str, ...] = ()) -> str:
-        if self.typed is None:
+        if self.read_line is None:
             return ""
-        self._aside("\n".join([text, *(f"  {number}. {choice}" for number, choice in enumerate(choices, 1))]))
-        answer = self._read(say("plain_prompt", self.lang)).strip()
+        self._write_aside("\n".join([text, *(f"  {number}. {choice}" for number, choice in enumerate(choices, 1))]))
+        answer = self._ask(say("plain_prompt", self.lang)).strip()
         return choices[int(answer) - 1] if answer.isdecimal() and 0 < int(answer) <= len(choices) else answer
 
-    def tell(self, told: UserNotice) -> None:
-        self.show(told)
+    def show_notice(self, notice: UserNotice) -> None:
+        self.show(notice)
 
     def progress(self, what: str, done: int, total: int) -> None:
         if not self.json and self.err.isatty():
@@ -100,38 +99,38 @@ class PlainInterface:
 
     def show(self, event: Event) -> None:
         if self.json:
-            self.out.write(json_events.to_json(event) + "\n")
+            self.out.write(to_json(event) + "\n")
             self.out.flush()
             return
         match event:
             case TextDelta(text):
-                self._say(strip_controls(text))
+                self._write(strip_controls(text))
             case ToolStarted(_, title):
-                self._aside(f"• {clip(title, 200)}")
-            case ToolOutput(_, text) if self.typed is not None:
-                self._aside(text.rstrip("\n"), "  ")
+                self._write_aside(f"• {clip(title, 200)}")
+            case ToolOutput(_, text) if self.read_line is not None:
+                self._write_aside(text.rstrip("\n"), "  ")
             case ToolFinished(_, result, _, diff):
                 if diff:
-                    self._aside(diff.rstrip("\n"), "  ")
+                    self._write_aside(diff.rstrip("\n"), "  ")
                 if result.error:
-                    self._aside(f"✗ {clip(result.text, 300)}")
+                    self._write_aside(f"✗ {clip(result.text, 300)}")
             case ConversationFolded(receipt):
-                self._aside(say("screen_folded", self.lang, before=receipt.before, after=receipt.after))
+                self._write_aside(say("screen_folded", self.lang, before=receipt.before, after=receipt.after))
             case Gauge() if self.begin.settings.debug:
-                self._aside(format_gauge(event, self.lang, 100))
+                self._write_aside(format_gauge(event, self.lang, 100))
             case UserNotice(text):
-                self._aside(text)
+                self._write_aside(text)
             case TurnEnded(why):
-                self._say("" if self._bare else "\n")
+                self._write("" if self._at_line_start else "\n")
                 if why == "stopped":
-                    self._aside(say("screen_stopped", self.lang))
+                    self._write_aside(say("screen_stopped", self.lang))
 
     async def work(self, prompt: str) -> int:
-        """One prompt; what was typed meanwhile is worked on too."""
+        """Work on a prompt, and then on those that were queued meanwhile; return the exit code."""
         assert self.agent is not None
         code, text = 0, prompt
         while text:
-            with _interrupts(self.agent.stop):
+            with _interrupt_turn(self.agent.stop):
                 async for event in self.agent.work(text):
                     self.show(event)
                     if isinstance(event, TurnEnded):
@@ -139,32 +138,32 @@ class PlainInterface:
             text = self.agent.unqueue() or "" if code == 0 else ""
         return code
 
-    def _say(self, text: str) -> None:
+    def _write(self, text: str) -> None:
         if text:
             self.out.write(text)
             self.out.flush()
-            self._bare = text.endswith("\n")
+            self._at_line_start = text.endswith("\n")
 
-    def _aside(self, text: str, before: str = "") -> None:
-        if not self._bare:
-            self._say("\n")
+    def _write_aside(self, text: str, indent: str = "") -> None:
+        if not self._at_line_start:
+            self._write("\n")
         for each in strip_controls(text).split("\n"):
-            self.err.write(f"{before}{each}\n")
+            self.err.write(f"{indent}{each}\n")
         self.err.flush()
 
-    def _read(self, prompt: str) -> str:
-        assert self.typed is not None
+    def _ask(self, prompt: str) -> str:
+        assert self.read_line is not None
         try:
-            with _interruptible():
-                return self.typed(prompt)
-        except (EOFError, KeyboardInterrupt):  # Ctrl-C has stopped the step too
+            with _interrupt_input():
+                return self.read_line(prompt)
+        except (EOFError, KeyboardInterrupt):  # Ctrl-C has stopped the turn too
             return ""
 
 
 async def run_once(
     begin: AgentStarter, prompt: str, *, json: bool = False, resume: str = "", plain: PlainInterface | None = None
 ) -> int:
-    """One task, no questions: `yohaku -p`."""
+    """Work on one task without questions: `yohaku -p`."""
     plain = plain or PlainInterface(begin, json=json)
     plain.agent = await begin(plain, resume=resume)
     if plain.agent is None:
@@ -178,21 +177,21 @@ async def run_once(
 async def run_interactive(
     begin: AgentStarter, *, resume: str = "", first: str = "", plain: PlainInterface | None = None
 ) -> int:
-    """Lines typed and answered, until the end of input: `yohaku --plain`."""
-    plain = plain or PlainInterface(begin, typed=_typed)
+    """Read and answer lines until the end of input: `yohaku --plain`."""
+    plain = plain or PlainInterface(begin, read_line=_read_line)
     plain.agent = await begin(plain, resume=resume)
-    typed = plain.typed
-    assert typed is not None
+    read_line = plain.read_line
+    assert read_line is not None
     while True:
         try:
-            text = (first or typed(say("plain_prompt", plain.lang))).strip()
+            text = (first or read_line(say("plain_prompt", plain.lang))).strip()
         except (EOFError, KeyboardInterrupt):
             break
         first = ""
         if text.startswith("/"):
             done = await slash_commands.run(plain, text)
             if done.text:
-                plain._aside(done.text)
+                plain._write_aside(done.text)
             if done.do == "quit":
                 break
         elif text and plain.agent is None:
@@ -205,18 +204,18 @@ async def run_interactive(
     return 0
 
 
-def _typed(prompt: str) -> str:
-    """A line of the user's, with the keys of readline where there is one."""
+def _read_line(prompt: str) -> str:
+    """Read a line, with the keys of readline where it is installed."""
     try:
-        import readline  # noqa: F401  # by being there
+        import readline  # noqa: F401  # works by being imported
     except ImportError:
         pass
     return input(prompt)
 
 
 @contextmanager
-def _interruptible() -> Iterator[None]:
-    """Ctrl-C ends the typing at once: while a line is waited for, the loop that would hear of it stands still."""
+def _interrupt_input() -> Iterator[None]:
+    """Let Ctrl-C end the typing at once: while a line is read the event loop stands still and cannot handle it."""
     try:
         before = signal.signal(signal.SIGINT, signal.default_int_handler)
     except ValueError:  # not the main thread
@@ -229,8 +228,8 @@ def _interruptible() -> Iterator[None]:
 
 
 @contextmanager
-def _interrupts(stop: Callable[[], None]) -> Iterator[None]:
-    """Ctrl-C stops the step; a second one the program."""
+def _interrupt_turn(stop: Callable[[], None]) -> Iterator[None]:
+    """Let Ctrl-C stop the turn, and a second one the program."""
     loop = asyncio.get_running_loop()
     pressed = False
 

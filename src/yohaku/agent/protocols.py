@@ -1,6 +1,6 @@
-"""What a surface needs of the agent, and a command of the surface: the two sides of the screen's edge.
+"""Protocols between the agent and its user interfaces ("surfaces").
 
-Law: a surface knows the agent only by this, so that one that plays a list of events is as good.
+Law: a surface knows the agent only by these, so that one that plays a list of events will do as well.
 """
 
 from __future__ import annotations
@@ -22,15 +22,13 @@ Allowed: TypeAlias = Literal["once", "always", "no"]
 
 
 class HeldConversation(Protocol):
-    """A conversation, as far as it is looked at from outside."""
+    """The part of a conversation that a surface reads."""
 
     @property
     def history(self) -> History: ...
 
 
 class WorkingAgent(Protocol):
-    """An agent at work."""
-
     @property
     def endpoint(self) -> Endpoint: ...
     @property
@@ -60,39 +58,39 @@ class WorkingAgent(Protocol):
 
 
 class Surface(Protocol):
-    """Who sits in front of the agent: asked, and told."""
+    """A user interface: it answers questions and shows notices."""
 
     async def allow(self, ask: PermissionRequest) -> Allowed: ...
 
     async def question(self, text: str, choices: tuple[str, ...] = ()) -> str: ...
 
-    def tell(self, told: UserNotice) -> None: ...
+    def show_notice(self, notice: UserNotice) -> None: ...
 
     def progress(self, what: str, done: int, total: int) -> None:
-        """Something long goes on, as a download does: so many bytes of so many; 0 of 0 ends it."""
+        """Show the progress of something long, as a download, in bytes; 0 of 0 ends it."""
 
 
 def is_attended(surface: Surface) -> bool:
-    """Whether somebody is there to be asked: where nobody is, nothing counts that was allowed at another time."""
+    """Return whether a person can be asked; where nobody can, permissions given earlier do not count."""
     return bool(getattr(surface, "attended", True))
 
 
 class AgentStarter(Protocol):
-    """Makes an agent: finds the model unless one is given, and takes up an earlier conversation where asked to."""
+    """Makes agents: finds the model unless one is given, and resumes an earlier conversation."""
 
     async def __call__(
         self, surface: Surface, *, endpoint: Endpoint | None = None, window: int | None = None, resume: str = ""
     ) -> WorkingAgent | None: ...
 
     async def models(self, name: str = "") -> list[tuple[Endpoint, int]]:
-        """What could be talked to, each with its window; with a name only what it names."""
+        """Return the models that can be used, each with its window; with a name only those it matches."""
 
     @property
     def settings(self) -> Settings: ...
 
 
 class CommandContext(Protocol):
-    """What a command may use of the surface it was typed at."""
+    """The part of a surface that its commands use."""
 
     @property
     def agent(self) -> WorkingAgent | None: ...
@@ -104,4 +102,4 @@ class CommandContext(Protocol):
     async def question(self, text: str, choices: tuple[str, ...] = ()) -> str: ...
 
     async def renew(self, *, resume: str = "") -> WorkingAgent | None:
-        """Another conversation takes the place of this one, with the same model."""
+        """Replace the conversation by another, with the same model."""

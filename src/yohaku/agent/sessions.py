@@ -1,6 +1,6 @@
-"""Earlier sessions, found again by name, by a part of it, or by the file of another tool.
+"""Earlier sessions, found by name, by the beginning of it, or by the file of another tool.
 
-Law: a look never changes a file, and a file that cannot be read is passed over.
+Law: no file is changed, and a file that cannot be read is skipped.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ MAX_TITLE_CHARS = 60
 class StoredSession:
     path: Path
     at: float
-    """When it was last written, in seconds of the clock."""
+    """Time of the last change, in seconds since the epoch."""
     title: str
-    """How it began."""
+    """The beginning of the first prompt."""
 
     @property
     def id(self) -> str:
         return self.path.stem
 
 
-def list_sessions(data: Path, most: int = 30) -> list[StoredSession]:
-    """The newest first, those in which something was said."""
+def list_sessions(data: Path, limit: int = 30) -> list[StoredSession]:
+    """Return sessions with a prompt, the newest first."""
     found: list[tuple[float, Path]] = []
     for path in (data / FOLDER).glob("*.jsonl"):
         try:
@@ -39,23 +39,23 @@ def list_sessions(data: Path, most: int = 30) -> list[StoredSession]:
         except OSError:
             continue
     sessions = (StoredSession(path, at, title) for at, path in sorted(found, reverse=True) if (title := _title(path)))
-    return [session for session, _ in zip(sessions, range(most), strict=False)]
+    return [session for session, _ in zip(sessions, range(limit), strict=False)]
 
 
 def find_session(data: Path, name: str) -> Path | None:
-    """A file as it is, else the newest session whose id begins so; no name is the newest of all."""
-    with suppress(OSError, RuntimeError):  # no name of a file, or of somebody who has no home here
+    """Return the file of this name, else the newest session whose id begins so; without a name the newest of all."""
+    with suppress(OSError, RuntimeError):  # no valid file name, or an unknown `~user`
         if name and Path(name).expanduser().is_file():
             return Path(name).expanduser()
     return next((session.path for session in list_sessions(data, 10**6) if session.id.startswith(name)), None)
 
 
 def _title(path: Path) -> str:
-    return next(_said(path), "")
+    return next(_prompts(path), "")
 
 
-def _said(path: Path) -> Iterator[str]:
-    """What the user said in the entries at the head of a transcript, whatever their dialect."""
+def _prompts(path: Path) -> Iterator[str]:
+    """Yield the prompts at the head of a transcript, in whatever dialect."""
     try:
         with path.open("rb") as file:
             lines = file.read(MAX_HEAD_BYTES).split(b"\n")

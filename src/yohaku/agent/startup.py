@@ -1,6 +1,6 @@
-"""From settings to an agent at work: the model found, its window chosen, the built-in one fetched where it is wanted.
+"""From settings to an agent: find the model, choose its window, download the built-in one where it is wanted.
 
-Law: what stands in the way is told in a sentence and gives no agent; it never raises for what a user can meet.
+Law: whatever prevents it is reported in one sentence and gives no agent; no error a user can meet is raised.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Starter:
-    """Makes agents for one start of the program; the built-in server it started ends with it."""
+    """Makes agents for one run of the program; closing it ends the built-in server that it started."""
 
     def __init__(self, settings: Settings, root: Path | None = None) -> None:
         self.settings = settings
@@ -34,38 +34,38 @@ class Starter:
     async def __call__(
         self, surface: Surface, *, endpoint: Endpoint | None = None, window: int | None = None, resume: str = ""
     ) -> WorkingAgent | None:
-        # Beside the screen, which is drawn already: all of the agent is half a second of loading.
+        # In a thread, since the screen is drawn already: loading the agent takes half a second.
         await asyncio.to_thread(import_module, "yohaku.agent.agent")
         try:
             if endpoint is None:
-                endpoint = await self._endpoint(surface)
+                endpoint = await self._find_endpoint(surface)
             if endpoint is None:
                 return None
             if window is None:
-                endpoint, window = await self._window(surface, endpoint)
-            return self._agent(surface, endpoint, window, resume)
-        except YohakuError as wrong:
-            surface.tell(UserNotice(explain_error(wrong, self.settings.lang), "error"))
-            if resume and window and isinstance(wrong, Malformed | Unreadable):
-                surface.tell(UserNotice(say("resume_broken", self.settings.lang, name=resume), "note"))
-        except OSError as wrong:
-            facts = {"name": wrong.filename or "", "why": wrong.strerror or wrong}
-            surface.tell(UserNotice(say("os_trouble", self.settings.lang, **facts), "error"))
+                endpoint, window = await self._open_window(surface, endpoint)
+            return self._make_agent(surface, endpoint, window, resume)
+        except YohakuError as error:
+            surface.show_notice(UserNotice(explain_error(error, self.settings.lang), "error"))
+            if resume and window and isinstance(error, Malformed | Unreadable):
+                surface.show_notice(UserNotice(say("resume_broken", self.settings.lang, name=resume), "note"))
+        except OSError as error:
+            facts = {"name": error.filename or "", "why": error.strerror or error}
+            surface.show_notice(UserNotice(say("os_trouble", self.settings.lang, **facts), "error"))
         return None
 
     async def models(self, name: str = "") -> list[tuple[Endpoint, int]]:
         from yohaku.agent.host.find_model import find
 
-        found = await find(self.settings if name else _unnamed(self.settings), model=name or None)
-        memory = await self._memory()
-        return [(endpoint, self._chosen(endpoint, memory).window) for endpoint in found]
+        found = await find(self.settings if name else _without_model(self.settings), model=name or None)
+        memory = await self._measure_memory()
+        return [(endpoint, self._choose_window(endpoint, memory).window) for endpoint in found]
 
     def close(self) -> None:
         if self._serving:
             self._serving.close()
             self._serving = None
 
-    async def _endpoint(self, surface: Surface) -> Endpoint | None:
+    async def _find_endpoint(self, surface: Surface) -> Endpoint | None:
         from yohaku.agent.host import embedded
         from yohaku.agent.host.find_model import find
 
@@ -73,17 +73,17 @@ class Starter:
         found = await find(self.settings, model=str(file) if file else None)
         if found:
             return found[0]
-        if path := await self._fetched(surface):
+        if path := await self._download(surface):
             return embedded.of_file(path)
         missing = "host_nothing_runs" if embedded.engine() else "host_nothing_found"
-        surface.tell(UserNotice(say(missing, self.settings.lang), "warning"))
+        surface.show_notice(UserNotice(say(missing, self.settings.lang), "warning"))
         return None
 
-    async def _fetched(self, surface: Surface) -> Path | None:
-        """The built-in model, if the user wants it downloaded."""
+    async def _download(self, surface: Surface) -> Path | None:
+        """Download the built-in model if the user wants it."""
         from yohaku.agent.host import download, embedded
 
-        offer = embedded.offer(self.settings, await self._memory())
+        offer = embedded.offer(self.settings, await self._measure_memory())
         if offer is None:
             return None
         yes, no = say("begin_yes", self.settings.lang), say("begin_no", self.settings.lang)
@@ -94,12 +94,12 @@ class Starter:
         finally:
             surface.progress("", 0, 0)
 
-    async def _window(self, surface: Surface, endpoint: Endpoint) -> tuple[Endpoint, int]:
+    async def _open_window(self, surface: Surface, endpoint: Endpoint) -> tuple[Endpoint, int]:
         from yohaku.agent.host.capacity import window_warning
 
-        chosen = self._chosen(endpoint, await self._memory())
+        chosen = self._choose_window(endpoint, await self._measure_memory())
         if told := window_warning(chosen, self.settings.lang):
-            surface.tell(UserNotice(told, "warning"))
+            surface.show_notice(UserNotice(told, "warning"))
         if endpoint.provider == "embedded" and not endpoint.url:
             from yohaku.agent.host.embedded import serve
 
@@ -110,7 +110,7 @@ class Starter:
             endpoint = self._serving.endpoint
         return endpoint, chosen.window
 
-    def _chosen(self, endpoint: Endpoint, memory: MachineMemory) -> ChosenWindow:
+    def _choose_window(self, endpoint: Endpoint, memory: MachineMemory) -> ChosenWindow:
         from yohaku.agent.host.choose_window import window_at
         from yohaku.agent.host.window_cache import WindowCache
 
@@ -126,30 +126,30 @@ class Starter:
             force=settings.force,
         )
 
-    async def _memory(self) -> MachineMemory:
+    async def _measure_memory(self) -> MachineMemory:
         from yohaku.agent.host.memory import memory
 
         return await asyncio.to_thread(memory)
 
-    def _agent(self, surface: Surface, endpoint: Endpoint, window: int, resume: str) -> WorkingAgent:
+    def _make_agent(self, surface: Surface, endpoint: Endpoint, window: int, resume: str) -> WorkingAgent:
         from yohaku.agent.agent import Agent
         from yohaku.agent.hooks import Hooks
         from yohaku.agent.toolkit.permissions import Permissions
         from yohaku.agent.toolkit.stored_permissions import StoredPermissions
 
         settings = self.settings
-        kept = StoredPermissions(settings.data, self.root) if is_attended(surface) else None
+        stored = StoredPermissions(settings.data, self.root) if is_attended(surface) else None
 
-        def always(what: str, keeps: bool) -> None:
+        def report_always(what: str, keeps: bool) -> None:
             name = "permissions_kept" if keeps else "permissions_for_now"
-            surface.tell(UserNotice(say(name, settings.lang, what=what)))
+            surface.show_notice(UserNotice(say(name, settings.lang, what=what)))
 
         agent = Agent(
             endpoint,
             window=window,
             root=self.root,
             tools=() if settings.chat else None,
-            permissions=Permissions(settings.permissions, kept, always),  # type: ignore[arg-type]
+            permissions=Permissions(settings.permissions, stored, report_always),  # type: ignore[arg-type]
             lang=settings.lang,
             allow=surface.allow,
             question=surface.question,
@@ -157,7 +157,7 @@ class Starter:
                 settings.hook_before,
                 settings.hook_after,
                 self.root,
-                tell=lambda why: surface.tell(UserNotice(why, "warning")),
+                report=lambda why: surface.show_notice(UserNotice(why, "warning")),
             ),
             settings=settings,
         )
@@ -166,16 +166,16 @@ class Starter:
         return agent
 
 
-def explain_error(wrong: YohakuError, lang: str) -> str:
-    """The sentence of an error: its own, where it has one in the user's language."""
-    own = getattr(wrong, "said", None)
+def explain_error(error: YohakuError, lang: str) -> str:
+    """Return the sentence of an error in the user's language."""
+    own = getattr(error, "said", None)
     with suppress(KeyError):
         if own is not None:
             return str(own(lang))
-    return explain(wrong, lang)
+    return explain(error, lang)
 
 
-def _unnamed(settings: Settings) -> Settings:
+def _without_model(settings: Settings) -> Settings:
     from dataclasses import replace
 
     return replace(settings, model=None)

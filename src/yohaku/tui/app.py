@@ -197,8 +197,8 @@ class YohakuApp(App[int]):
     async def question(self, text: str, choices: tuple[str, ...] = ()) -> str:
         return await self._asked(lambda: QuestionDialog(text, choices, self.lang)) or ""
 
-    def tell(self, told: UserNotice) -> None:
-        self.call_later(self.query_one(ConversationView).note, told.text, told.kind)
+    def show_notice(self, notice: UserNotice) -> None:
+        self.call_later(self.query_one(ConversationView).note, notice.text, notice.kind)
 
     def progress(self, what: str, done: int, total: int) -> None:
         self._status(draw_progress(what, done, total) if total else say("screen_looking", self.lang))

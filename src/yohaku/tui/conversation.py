@@ -87,7 +87,7 @@ class ConversationView(VerticalScroll):
 
     async def show(self, history: History) -> None:
         """A conversation taken up again: the end of it."""
-        from yohaku.agent.call_titles import call_title
+        from yohaku.agent.format import call_title
         from yohaku.core.model import Text, ToolUse
 
         await self.empty()

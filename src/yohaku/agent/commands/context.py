@@ -8,8 +8,16 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterable, Iterator
 
-from yohaku.agent.call_titles import call_title
-from yohaku.agent.format import clip, count_columns, draw_bar, format_headline, gauge_rows, pad, remaining_row
+from yohaku.agent.format import (
+    call_title,
+    clip,
+    count_columns,
+    draw_bar,
+    format_headline,
+    gauge_rows,
+    pad,
+    remaining_row,
+)
 from yohaku.agent.protocols import WorkingAgent
 from yohaku.analysis.rules import find_standing_rules
 from yohaku.core.model import History, Text, ToolUse

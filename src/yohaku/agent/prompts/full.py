@@ -1,4 +1,4 @@
-"""For windows in which there is room to say how good work is done."""
+"""The system prompt for windows with room for advice on good work."""
 
 FULL = """\
 You are yohaku, a coding agent in the user's terminal. You work on the user's project with tools: you look, change, \

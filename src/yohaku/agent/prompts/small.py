@@ -1,4 +1,4 @@
-"""For windows in which every token counts."""
+"""The system prompt for windows in which every token counts."""
 
 SMALL = """\
 You are yohaku, a coding agent. You work on the user's project with tools, step by step, until the task is done.

@@ -35,6 +35,6 @@ class Workspace(Protocol):
     def meter(self) -> Meter: ...
     @property
     def can_begin_replies(self) -> bool:
-        """Whether the server continues a reply that was begun for the model."""
+        """True when the server continues a reply that was begun for the model."""
 
     def tool(self, name: str) -> AgentTool | None: ...

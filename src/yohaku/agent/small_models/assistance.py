@@ -171,7 +171,7 @@ def follow_tier(assistance: Assistance) -> Assistance:
 
 
 def is_foreign(prompt: str, reply: str) -> bool:
-    """Whether Japanese was answered in another language, which the user did not want."""
+    """Return whether Japanese was answered in another language, which the user did not want."""
     if not is_japanese([prompt]) or _OTHER_LANGUAGE.search(prompt):
         return False
     words = _CODE.sub("", reply)

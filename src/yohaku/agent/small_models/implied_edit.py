@@ -92,13 +92,13 @@ def find_implied_edit(
 
 
 def wants_change(prompt: str) -> bool:
-    """Whether the user wants a change made, not only described."""
+    """Return whether the user wants a change made, not only described."""
     sentences = _SENTENCE.split(_NOT.sub(" ", prompt[:MAX_TEXT_CHARS]))
     return any(_CHANGE.search(sentence) and not _ASKS.search(sentence) for sentence in sentences)
 
 
 def _can_write(workspace: Workspace, reply: str, names: tuple[str, ...]) -> bool:
-    """Whether a nudge can help; an empty reply needs a definition whose first line can be given."""
+    """Return whether a nudge can help; an empty reply needs a definition whose first line can be given."""
     if not workspace.files.seen or workspace.permissions.mode == "read-only":
         return False
     return bool(reply.strip() or (names and workspace.can_begin_replies))

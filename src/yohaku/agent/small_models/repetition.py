@@ -61,7 +61,7 @@ class RepetitionGuard:
         self.strict, self._newest = True, frozenset(map(_signature, calls))
 
     def repeats_newest(self, calls: Iterable[Call]) -> bool:
-        """Whether a strict guard finds only calls of the newest step."""
+        """Return whether all calls are in the newest step; always False unless the guard is strict."""
         return self.strict and frozenset(map(_signature, calls)) <= self._newest
 
     @property
@@ -74,7 +74,7 @@ def _signature(call: Call) -> str:
 
 
 def is_endless(text: str) -> bool:
-    """Whether a text ends in one piece over and over."""
+    """Return whether a text ends in one piece over and over."""
     tail = text[-MAX_TAIL_CHARS:]
     if len(tail) < MIN_LOOP_CHARS:
         return False

@@ -16,8 +16,8 @@ from yohaku.agent.events import (
     ToolOutput,
     TurnEnded,
     UserNotice,
+    to_json,
 )
-from yohaku.agent.json_events import to_json
 
 FIELDS: list[tuple[Event, str, str]] = [
     (TextDelta("x"), "said", "type text"),
