@@ -22,9 +22,9 @@ def turns(*items: ToolUse | Text) -> list[Turn]:
 
 
 def test_the_newest_calls_are_looked_at_in_order() -> None:
-    told = read_activity(turns(shell("a"), shell("b"), Text("said"), shell("c")), most=2)
-    assert [(event.step, event.ran) for event in told.events] == [(1, "b"), (3, "c")]
-    assert told.said == ((2, "said"),)
+    told = read_activity(turns(shell("a"), shell("b"), Text("said"), shell("c")), limit=2)
+    assert [(event.step, event.command) for event in told.events] == [(1, "b"), (3, "c")]
+    assert told.texts == ((2, "said"),)
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,7 @@ def test_the_newest_calls_are_looked_at_in_order() -> None:
 )
 def test_a_command_that_only_looks_is_known(ran: str, looks: bool) -> None:
     (event,) = read_activity(turns(shell(ran))).events
-    assert event.looks is looks
+    assert event.only_looks is looks
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_an_error_is_solved_when_the_same_attempt_works() -> None:
             shell("make test", "fine"),
         )
     ).events
-    assert [(one.event.key, one.solved, one.lines()) for one in find_failures(events)] == [
+    assert [(one.event.attempt, one.solved, one.lines()) for one in find_failures(events)] == [
         ("make test", True, ("error: one",)),
         ("make lint", False, ("error: two",)),
         ("Edit a", False, ("x",)),

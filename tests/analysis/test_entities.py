@@ -114,7 +114,7 @@ def test_no_more_than_asked_is_given() -> None:
 def test_an_origin_says_what_was_run_not_where() -> None:
     assert describe_call(use("cd /x && git -C /y log 2>&1", "")) == "git log"
     assert describe_call(ToolUse(Call("1", "Read", '{"file_path": "/a/b.py", "limit": 3}'), Result())) == "Read /a/b.py"
-    assert describe_call(use("echo " + "x" * 500, ""), most=20) == "echo xxxxxxxxxxxxxx…"
+    assert describe_call(use("echo " + "x" * 500, ""), limit=20) == "echo xxxxxxxxxxxxxx…"
 
 
 def test_paths_code_names_ids_and_numbers_are_names_and_plain_words_are_not() -> None:

@@ -12,8 +12,8 @@ from yohaku.analysis.tool_calls import (
     find_errors,
     find_exit_code,
     has_failed,
+    has_failed_tests,
     split_tool_name,
-    tests_failed,
 )
 from yohaku.core.model import Call, Result, Text, ToolUse
 
@@ -134,7 +134,7 @@ def test_a_call_failed_if_it_or_its_result_says_so(failing: ToolUse, is_so: bool
 )
 def test_a_test_run_is_summed_up_in_its_own_words(said: str, summary: str, red: bool) -> None:
     assert tool_calls.find_test_summary(said) == summary
-    assert tests_failed(summary) is red
+    assert has_failed_tests(summary) is red
 
 
 def test_what_is_no_test_run_has_no_summary() -> None:

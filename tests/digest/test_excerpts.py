@@ -10,7 +10,8 @@ from yohaku.core.folds import Cut, Gist, Slot, Stub, View
 from yohaku.core.history_builder import history_of
 from yohaku.core.model import Call, History, Opaque, Result, Step, Text, ToolUse, Turn
 from yohaku.digest.excerpts import Excerpt, collect_excerpts, find_topic_words, find_visible_names, render_excerpts
-from yohaku.digest.select_lines import Source, Span, choose_spans
+from yohaku.digest.select_lines import Source, choose_spans
+from yohaku.digest.spans import Span
 from yohaku.testing import histories
 
 
@@ -38,7 +39,7 @@ def history() -> History:
 
 def test_scraps_are_what_was_asked_said_given_and_got_back_in_order_with_their_age() -> None:
     assert list(collect_excerpts(View(history()), Cut(1, 0))) == [
-        Excerpt(None, "Look at `late_rows`.", 3, asked=True),
+        Excerpt(None, "Look at `late_rows`.", 3, prompt=True),
         Excerpt(None, "I read it.", 2, own=True),
         Excerpt(READ, "src/rows.py", 2, own=True, quotes=frozenset(["src/rows.py"])),
         Excerpt(READ, "def get_rows():\n    pass", 2),
@@ -65,7 +66,7 @@ def test_arguments_nested_beyond_reading_are_left_out(depth: int) -> None:
     view = View(history_of([Turn((Text("go"),), (Step((deep,)), Step((Text("done"),))))]))
     given, got = collect_excerpts(view, Cut(0, 1))
     assert set(given.text) <= {"[", "]"} and got.text == "get_rows"
-    assert find_visible_names(view, None, []) == {"get_rows"}
+    assert find_visible_names(view, None) == {"get_rows"}
 
 
 def test_what_a_call_was_given_may_be_quoted_if_it_is_one_short_line() -> None:
@@ -90,7 +91,7 @@ def test_the_age_of_a_scrap_is_counted_from_the_newest_step(h: History, data: st
     total = len(h.steps)
     assert [scrap.age for scrap in found] == sorted((scrap.age for scrap in found), reverse=True)
     least = total - sum(len(t.steps) for t in View(h).hidden(cut))
-    assert all(least <= scrap.age < total + scrap.asked for scrap in found)
+    assert all(least <= scrap.age < total + scrap.prompt for scrap in found)
 
 
 # How it is shown
@@ -98,7 +99,7 @@ def test_the_age_of_a_scrap_is_counted_from_the_newest_step(h: History, data: st
 
 def spans_of(*scraps: Excerpt) -> list[list[Span]]:
     sources = [Source(scrap.text, max(1, scrap.age), 1.0, scrap.own, scrap.quotes) for scrap in scraps]
-    return choose_spans(sources, (), 1_000_000, roomy=True)[0]
+    return choose_spans(sources, (), 1_000_000, fill=True)[0]
 
 
 def test_lines_stand_under_the_call_they_came_from_with_numbers_if_it_printed_them() -> None:
@@ -164,14 +165,14 @@ def test_of_nothing_chosen_nothing_is_shown() -> None:
 
 
 def test_all_that_stays_covers_what_it_names() -> None:
-    assert find_visible_names(View(history()), None, []) == {
+    assert find_visible_names(View(history()), None) == {
         "srv/app", "late_rows", "src/rows.py", "rows.py", "get_rows", "0.1s", "new_rows", "set_rows",
     }  # fmt: skip
 
 
 def test_what_a_cut_hides_covers_nothing_but_the_prompt_that_is_being_answered_does() -> None:
-    assert find_visible_names(View(history()), Cut(1, 0), []) == {"srv/app", "new_rows", "set_rows"}
-    assert find_visible_names(View(history()), Cut(0, 1), []) == {
+    assert find_visible_names(View(history()), Cut(1, 0)) == {"srv/app", "new_rows", "set_rows"}
+    assert find_visible_names(View(history()), Cut(0, 1)) == {
         "srv/app",
         "late_rows",
         "0.1s",
@@ -180,39 +181,22 @@ def test_what_a_cut_hides_covers_nothing_but_the_prompt_that_is_being_answered_d
     }
 
 
-def test_what_is_to_be_folded_covers_nothing() -> None:
-    first, second, _ = history().steps
-    result, argument = (first.key, Slot("result", 1, 0)), (first.key, Slot("argument", 1, "path"))
-    whole = find_visible_names(View(history()), None, [])
-    assert whole - find_visible_names(View(history()), None, [result]) == {"get_rows"}
-    assert whole - find_visible_names(View(history()), None, [argument]) == {"src/rows.py", "rows.py"}
-    assert whole - find_visible_names(View(history()), None, [(second.key, Slot("result", 0, 0))]) == {"0.1s"}
-
-
-@pytest.mark.parametrize("name", ["content", "new_string", "newString", "new-string"])
-def test_an_argument_to_be_folded_covers_nothing_however_its_name_is_written(name: str) -> None:
-    asked = use("edit", "ok", **{name: "put_rows"})
-    h = history_of([Turn((Text("go"),), (Step((asked,)), Step((Text("done"),))))])
-    assert find_visible_names(View(h), None, []) == {"put_rows"}
-    assert find_visible_names(View(h), None, [(h.steps[0].key, Slot("argument", 0, name))]) == set()
-
-
 def test_what_is_folded_already_covers_only_what_it_still_shows() -> None:
     h = history()
     stub = Stub(h.steps[0].key, Slot("result", 1, 0), "[folded: see few_rows]", "r", "what", "why", 9, 1)
     view = View(h).with_([stub])
-    assert find_visible_names(View(h), None, []) - find_visible_names(view, None, []) == {"get_rows"}
-    assert find_visible_names(view, None, []) - find_visible_names(View(h), None, []) == {"few_rows"}
-    assert "get_rows" not in find_visible_names(view, Cut(0, 0), [])
+    assert find_visible_names(View(h), None) - find_visible_names(view, None) == {"get_rows"}
+    assert find_visible_names(view, None) - find_visible_names(View(h), None) == {"few_rows"}
+    assert "get_rows" not in find_visible_names(view, Cut(0, 0))
 
 
 def test_what_a_gist_hides_already_covers_nothing() -> None:
     h = history()
     view = View(h).with_([Gist(h.steps[0].key, "[folded]", "r", "what", "why", 9, 1)])
     left = {"srv/app", "late_rows", "0.1s", "new_rows", "set_rows"}
-    assert find_visible_names(view, None, []) == left
-    assert find_visible_names(view, Cut(0, 2), []) == left - {"0.1s"}
-    assert find_visible_names(view, Cut(1, 0), []) == {"srv/app", "new_rows", "set_rows"}
+    assert find_visible_names(view, None) == left
+    assert find_visible_names(view, Cut(0, 2)) == left - {"0.1s"}
+    assert find_visible_names(view, Cut(1, 0)) == {"srv/app", "new_rows", "set_rows"}
 
 
 # What it is about
@@ -229,4 +213,4 @@ def test_the_topic_is_the_words_of_the_newest_prompt_and_of_what_the_model_said_
 
 def test_only_the_beginning_of_a_long_text_tells_the_topic() -> None:
     h = history_of([Turn((Text("about rows " + "x" * 50 + " cells"),))])
-    assert find_topic_words(View(h), most=10) == {"about", "rows"}
+    assert find_topic_words(View(h), max_chars=10) == {"about", "rows"}

@@ -9,36 +9,34 @@ from yohaku.digest.select_lines import (
     COMMA_TOKENS,
     MAX_SCANNED_CHARS,
     MAX_SOURCE_CHARS,
-    MAX_SPAN_CHARS,
     NUMBER_TOKENS,
     Source,
-    Span,
     SpanCache,
     choose_spans,
-    render_spans,
 )
+from yohaku.digest.spans import MAX_SPAN_CHARS, Span, render_spans
 
 PLENTY = 1_000_000.0
 
 
 def source(text: str, age: int = 1, **how: object) -> Source:
-    return Source(text, age, 1.0, title=0, **how)  # type: ignore[arg-type]
+    return Source(text, age, 1.0, title_tokens=0, **how)  # type: ignore[arg-type]
 
 
 def chosen(
-    *sources: Source, tokens: float = PLENTY, covered: tuple[str, ...] = (), topic: str = "", brief: bool = False
+    *sources: Source, tokens: float = PLENTY, covered: tuple[str, ...] = (), topic: str = "", names_alone: bool = False
 ) -> list[list[str]]:
     """For each source what of it is shown, as it was."""
-    spans, _ = choose_spans(sources, covered, tokens, split_words(topic), brief=brief)
+    spans, _ = choose_spans(sources, covered, tokens, split_words(topic), names_alone=names_alone)
     return [[of.text[span.start : span.end] for span in some] for of, some in zip(sources, spans, strict=True)]
 
 
 def cost(source: Source, spans: list[Span]) -> float:
     def one(span: Span) -> float:
         long = span.end - span.start
-        return source.tokens * long + COMMA_TOKENS if span.alone else source.tokens * (long + 1) + NUMBER_TOKENS
+        return source.rate * long + COMMA_TOKENS if span.alone else source.rate * (long + 1) + NUMBER_TOKENS
 
-    return sum(map(one, spans)) + source.title if spans else 0
+    return sum(map(one, spans)) + source.title_tokens if spans else 0
 
 
 WORDS = st.sampled_from("get_rows|src/app.py|3.14|12345|サーバー|開発環境構築|the|is|`make all`|JobId7|| ".split("|"))
@@ -52,12 +50,12 @@ SOURCES = st.builds(
     st.integers(1, 50),
     st.sampled_from((0.0, 0.25, 1.0, 3.0)),
     st.booleans(),
-    title=st.integers(0, 30),
+    title_tokens=st.integers(0, 30),
 )
 MANY = st.lists(SOURCES, max_size=6)
 COVERED = st.frozensets(WORDS, max_size=4)
 TOKENS = st.one_of(st.floats(0, 500), st.just(PLENTY))
-HOW = st.fixed_dictionaries({"brief": st.booleans(), "roomy": st.booleans()})
+HOW = st.fixed_dictionaries({"names_alone": st.booleans(), "fill": st.booleans()})
 
 
 # Laws
@@ -91,18 +89,18 @@ def test_what_is_chosen_and_what_is_left_add_up_to_the_tokens_given(
 def test_the_same_sources_give_the_same_choice_looked_into_or_not(
     sources: list[Source], covered: frozenset[str], tokens: float, how: dict[str, bool]
 ) -> None:
-    again = [Source(s.text, s.age, s.tokens, s.own, s.quotes, s.title) for s in sources]
+    again = [Source(s.text, s.age, s.rate, s.own, s.quotes, s.title_tokens) for s in sources]
     looked: SpanCache = {}
-    first = choose_spans(sources, covered, tokens, looked=looked, **how)
+    first = choose_spans(sources, covered, tokens, cache=looked, **how)
     assert first == choose_spans(again, sorted(covered, reverse=True), tokens, **how)
-    assert first == choose_spans(sources, covered, tokens, looked=looked, **how)
+    assert first == choose_spans(sources, covered, tokens, cache=looked, **how)
 
 
 @given(MANY, COVERED)
 def test_with_tokens_enough_every_name_is_shown_and_no_line_is_that_names_nothing_new(
     sources: list[Source], covered: frozenset[str]
 ) -> None:
-    sources = [Source(s.text, s.age, s.tokens, title=s.title) for s in sources]
+    sources = [Source(s.text, s.age, s.rate, title_tokens=s.title_tokens) for s in sources]
     found = chosen(*sources, covered=tuple(covered))
     short = [line for s in sources for line in s.text.split("\n") if len(line) <= MAX_SPAN_CHARS]
     told = [extract_names(line) for lines in found for line in lines]
@@ -153,26 +151,26 @@ def test_what_the_model_named_itself_comes_before_what_it_was_shown() -> None:
 def test_to_be_brief_the_names_of_a_long_line_stand_alone() -> None:
     text = "a line that goes on and on about get_rows, and only at its end names put_rows"
     assert chosen(source(text), tokens=30) == [[]]
-    assert chosen(source(text), tokens=30, brief=True) == [["get_rows", "put_rows"]]
-    assert chosen(source(text), tokens=10, brief=True) == [["get_rows"]]
-    (spans,), left = choose_spans([source(text)], (), 30, brief=True)
+    assert chosen(source(text), tokens=30, names_alone=True) == [["get_rows", "put_rows"]]
+    assert chosen(source(text), tokens=10, names_alone=True) == [["get_rows"]]
+    (spans,), left = choose_spans([source(text)], (), 30, names_alone=True)
     assert render_spans(text, spans) == ["… get_rows, put_rows"] and left == 30 - 2 * (8 + COMMA_TOKENS)
 
 
 def test_the_names_of_a_short_line_do_not_nor_does_japanese() -> None:
-    assert chosen(source("call get_rows"), brief=True) == [["call get_rows"]]
+    assert chosen(source("call get_rows"), names_alone=True) == [["call get_rows"]]
     text = "ここに書いてあるとおりに認証サーバーの設定を直す。"
-    assert chosen(source(text), brief=True) == [[text]]
+    assert chosen(source(text), names_alone=True) == [[text]]
 
 
 def test_where_it_is_roomy_names_get_their_lines_as_far_as_the_tokens_go() -> None:
     long = "a line that goes on and on about get_rows, and only at its end names put_rows"
     text = f"{long}\n{long.upper()}"
-    (spans,), left = choose_spans([source(text)], (), PLENTY, brief=True, roomy=True)
+    (spans,), left = choose_spans([source(text)], (), PLENTY, names_alone=True, fill=True)
     assert render_spans(text, spans) == [f"1: {long}", f"2: {long.upper()}"] and PLENTY - left == cost(
         source(text), spans
     )
-    (spans,), left = choose_spans([source(text)], (), 110, brief=True, roomy=True)
+    (spans,), left = choose_spans([source(text)], (), 110, names_alone=True, fill=True)
     assert render_spans(text, spans) == [f"1: {long}", "… GET_ROWS, PUT_ROWS"] and 110 - left == cost(
         source(text), spans
     )
@@ -190,7 +188,7 @@ def test_what_the_topic_is_made_of_comes_first() -> None:
 
 
 def test_a_source_of_which_nothing_is_shown_yet_costs_its_title_once() -> None:
-    titled = Source("get_rows\nput_rows", 1, 1.0, title=10)
+    titled = Source("get_rows\nput_rows", 1, 1.0, title_tokens=10)
     assert choose_spans([titled], (), 9 + NUMBER_TOKENS) == ([[]], 9 + NUMBER_TOKENS)
     assert choose_spans([titled], (), 19 + NUMBER_TOKENS) == ([[Span(1, 0, 8)]], 0)
     assert choose_spans([titled], (), 28 + 2 * NUMBER_TOKENS) == ([[Span(1, 0, 8), Span(2, 9, 17)]], 0)
@@ -245,12 +243,12 @@ def test_what_stands_between_two_quotations_is_none() -> None:
 )
 def test_a_path_that_stands_alone_is_said_from_its_beginning(said: str) -> None:
     text = f"All of this is about what there was once in '{said}', and there is nothing else in it"
-    assert chosen(source(text), tokens=40, brief=True) == [[said]]
+    assert chosen(source(text), tokens=40, names_alone=True) == [[said]]
 
 
 def test_an_address_has_no_such_beginning_and_neither_has_a_call() -> None:
     text = "All of this is about what there was once in https://rows.io/get/all and in its .get_rows() and no more"
-    assert chosen(source(text), tokens=60, brief=True) == [["rows.io/get/all", "get_rows"]]
+    assert chosen(source(text), tokens=60, names_alone=True) == [["rows.io/get/all", "get_rows"]]
 
 
 # Where a line stands
@@ -313,39 +311,6 @@ def test_a_long_line_is_not_cut_in_the_middle_of_a_path() -> None:
 
 
 # How lines are shown
-
-
-def test_what_has_no_number_does_not_look_like_a_title() -> None:
-    text = "[a title_1]\n\tset_in = 1\n# another_2"
-    every = [Span(1, 0, 11), Span(2, 12, 23), Span(3, 24, 35)]
-    assert render_spans(text, every, numbered=False) == [" [a title_1]", "\tset_in = 1", " # another_2"]
-
-
-def test_lines_are_shown_with_their_numbers() -> None:
-    text = "alpha\nbeta_1\n\ngamma_2"
-    assert render_spans(text, [Span(2, 6, 12), Span(4, 14, 21)]) == ["2: beta_1", "4: gamma_2"]
-    assert render_spans(text, [Span(2, 6, 12)], numbered=False) == [" beta_1"]
-    assert render_spans(text, []) == []
-
-
-@pytest.mark.parametrize("mark", ["→", "|", ":", "\t"])
-def test_lines_with_numbers_of_their_own_get_no_others(mark: str) -> None:
-    text = f"  10{mark}alpha_1\n  11{mark}beta_2\n  12{mark}gamma_3"
-    assert render_spans(text, [Span(2, text.index("  11"), text.index("\n  12"))]) == [f"  11{mark}beta_2"]
-
-
-def test_numbers_of_their_own_may_begin_behind_a_title() -> None:
-    text = "<path>src/app.py</path>\n<content>\n1: first\n2: get_rows\n"
-    at = text.index("2: get")
-    assert render_spans(text, [Span(4, at, at + 11)]) == ["2: get_rows"]
-
-
-def test_numbers_that_do_not_rise_are_none_of_lines() -> None:
-    assert render_spans("9: alpha_1\n4: beta_2", [Span(2, 11, 20)]) == ["2: 4: beta_2"]
-
-
-def test_a_single_line_that_begins_with_a_number_is_not_taken_for_numbered() -> None:
-    assert render_spans("10:30 it began\nget_rows", [Span(2, 15, 23)]) == ["2: get_rows"]
 
 
 # Whatever there is

@@ -20,9 +20,9 @@ from yohaku.analysis.tool_calls import (
     find_exit_code,
     find_test_summary,
     has_failed,
+    has_failed_tests,
     read_arguments,
     split_tool_name,
-    tests_failed,
 )
 from yohaku.core.model import Step, Text, ToolUse, Turn
 
@@ -85,7 +85,7 @@ def _read_event(number: int, use: ToolUse) -> ToolEvent:
     parts = [part for part in split_commands(command) if part.words]
     attempt = " && ".join(" ".join(part.words) for part in parts if not part.piped and part.words[0] != "cd")
     only_looks = all(map(_only_looks, parts)) and all(access.kind == "read" for access in accesses)
-    failed = has_failed(use) or bool(summary and tests_failed(summary))
+    failed = has_failed(use) or bool(summary and has_failed_tests(summary))
     return ToolEvent(number, use, command, failed, summary, accesses, attempt or command, only_looks)
 
 

@@ -187,7 +187,7 @@ def find_test_summary(text: str) -> str | None:
         return None
     last = found[-1]
     if last.lastgroup == "each":
-        red = [one[0] for one in found if one.lastgroup == "each" and tests_failed(one[0])]
+        red = [one[0] for one in found if one.lastgroup == "each" and has_failed_tests(one[0])]
         return " ".join((red[-1] if red else last[0]).split())
     if last.lastgroup == "whole":
         return " ".join(last[0].strip("= \t\r").split())
@@ -195,7 +195,7 @@ def find_test_summary(text: str) -> str | None:
     return ", ".join(dict.fromkeys(one[0].strip() for one in together))
 
 
-def tests_failed(summary: str) -> bool:
+def has_failed_tests(summary: str) -> bool:
     """Whether the summing up of a test run tells of a failure."""
     return bool(_FAILED_TESTS.search(summary))
 

@@ -1,13 +1,13 @@
-"""A conversation abridged: what was said and asked for and what came back, line by line, those lines that are chosen.
+"""Excerpts: the hidden texts of a conversation, those of their lines that were chosen, and names that stay visible.
 
-Law: every line stands as it was under a title that names who said it or which call it came from. What the title says
-is not said again.
+Law: every line stands as it was, under a title that names who wrote it or the call it comes from. A line does not
+repeat its title.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -15,155 +15,168 @@ from typing import Any
 import msgspec
 
 from yohaku.analysis.entities import extract_names, split_words
-from yohaku.analysis.tool_calls import describe_call, normalize_name, read_arguments
-from yohaku.core.folds import Cut, Slot, View
+from yohaku.analysis.tool_calls import describe_call, read_arguments
+from yohaku.core.folds import Cut, View
 from yohaku.core.model import Step, Text, ToolUse
 from yohaku.digest.gist_text import user_prompts
-from yohaku.digest.select_lines import Span, render_spans
+from yohaku.digest.spans import Span, render_spans
+
+MAX_HIDDEN_CHARS = 500_000
+"""Characters of hidden texts that are collected, the newest first."""
+
+MAX_LINE_CHARS = 100
+"""Characters of a title, and of an argument that may be needed again as a whole."""
 
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
-    """A text that is hidden, and may be shown in part."""
+    """A hidden text, some lines of which may be shown."""
 
-    by: ToolUse | None
-    """The call it was given to or came from; None where somebody said it."""
+    use: ToolUse | None
+    """The call it was an argument or the result of; None for prompts and replies."""
     text: str
     age: int
-    """Steps since it was said."""
+    """Steps since then."""
     own: bool = False
-    """Said by the model."""
+    """Written by the model."""
     quotes: frozenset[str] = frozenset()
-    """Of what a call was given, what is one short line."""
-    asked: bool = False
-    """Said by the user."""
-
-
-MAX_LINE_CHARS = 100
-"""Characters of what may be needed again as it is."""
-
-
-MAX_HIDDEN_CHARS = 500_000
-"""Characters of what is hidden that are looked at, the newest."""
+    """Arguments of the call that are one short line."""
+    prompt: bool = False
+    """Written by the user."""
 
 
 def collect_excerpts(view: View, cut: Cut) -> list[Excerpt]:
-    """What is hidden at a cut, in order, as far back as it is looked at."""
+    """Return the texts hidden at a cut, in order, as far back as MAX_HIDDEN_CHARS allows."""
+    newest_first: list[list[Excerpt]] = []
+    left = MAX_HIDDEN_CHARS
+    for group in _newest_first(view, cut):
+        newest_first.append(group)
+        left -= sum([len(excerpt.text) for excerpt in group])
+        if left < 0:
+            break
+    return [excerpt for group in reversed(newest_first) for excerpt in group]
+
+
+def _newest_first(view: View, cut: Cut) -> Iterator[list[Excerpt]]:
+    """Yield the excerpts of each step and each prompt."""
     turns = view.hidden(cut)
     age = len(view.history.steps) - sum([len(turn.steps) for turn in turns])
-    left = MAX_HIDDEN_CHARS
-    found: list[list[Excerpt]] = []
     for turn in reversed(turns):
-        said = [list(_excerpts_of_step(step, age + n)) for n, step in enumerate(reversed(turn.steps))]
-        age += len(said)
-        for one in (*said, [Excerpt(None, text, age, asked=True) for text in user_prompts([turn])]):
-            found.append(one)
-            left -= sum([len(scrap.text) for scrap in one])
-            if left < 0:
-                return [scrap for one in reversed(found) for scrap in one]
-    return [scrap for one in reversed(found) for scrap in one]
+        for step in reversed(turn.steps):
+            yield list(_excerpts_of_step(step, age))
+            age += 1
+        yield [Excerpt(None, text, age, prompt=True) for text in user_prompts([turn])]
 
 
 def _excerpts_of_step(step: Step, age: int) -> Iterator[Excerpt]:
     for item in step.items:
         if isinstance(item, ToolUse):
-            given = [_value_text(value) for value in read_arguments(item).values()]
-            short = frozenset([value for value in given if 4 <= len(value) <= MAX_LINE_CHARS and "\n" not in value])
-            yield Excerpt(item, "\n".join(given), age, own=True, quotes=short)
+            values = [_value_text(value) for value in read_arguments(item).values()]
+            short = frozenset([value for value in values if 4 <= len(value) <= MAX_LINE_CHARS and "\n" not in value])
+            yield Excerpt(item, "\n".join(values), age, own=True, quotes=short)
             yield Excerpt(item, item.result.text, age)
         elif isinstance(item, Text):
             yield Excerpt(None, item.text, age, own=True)
 
 
-def render_excerpts(found: Sequence[Excerpt], chosen: Sequence[Sequence[Span]]) -> list[str]:
-    lines: list[str] = []
-    last = ""
-    ends: dict[str, str] = {}
-    for scrap, spans in zip(found, chosen, strict=True):
-        if spans:
-            label = _title_of(scrap)
-            if label != last:
-                lines.append(f"[{_PATH.sub(partial(_shorten_known_path, ends), label)}]")
-                last = label
-            new = [span for span in spans if not (scrap.own and _says(label, scrap.text[span.start : span.end]))]
-            lines += render_spans(scrap.text, new, numbered=bool(scrap.by) and not scrap.own)
-    return lines
-
-
-def _shorten_known_path(ends: dict[str, str], path: re.Match[str]) -> str:
-    """A path as it is, or only its end where it was said before and no other ends like it."""
-    if ends.get(path[1]) == path[0]:
-        return f"…{path[1]}"
-    ends.setdefault(path[1], path[0])
-    return path[0]
-
-
-_PATH = re.compile(r"(?<![\w.@+~/-])/?[\w.@+~-]+(?:/[\w.@+~-]+)+((?:/[\w.@+~-]+){2})(?![\w.@+~/-])")
-"""A path that is longer than its end, which is a file and its folder."""
-
-
-def title_says_all(scrap: Excerpt) -> bool:
-    """Whether its title says all of it."""
-    return (
-        scrap.own and scrap.by is not None and len(scrap.text) <= MAX_LINE_CHARS and _says(_title_of(scrap), scrap.text)
-    )
-
-
-def _title_of(scrap: Excerpt) -> str:
-    return describe_call(scrap.by, MAX_LINE_CHARS) if scrap.by else "user" if scrap.asked else "assistant"
-
-
-def _says(label: str, said: str) -> bool:
-    return f" {said} " in f" {label} "
-
-
-def find_visible_names(view: View, cut: Cut | None, folded: Iterable[tuple[str, Slot]] = ()) -> set[str]:
-    """What is named by all that stays as it is."""
-    hidden = {step.key for turn in view.hidden(cut) for step in turn.steps} if cut else set[str]()
-    turns = view.stubbed[cut.turn - view.cut.turn :] if cut else view.stubbed
-    without = {(key, _normalize_slot(slot)) for key, slot in folded}
-    seen: set[str] = set()
-    for part in (*view.history.system, *(part for turn in turns for part in turn.prompt)):
-        seen |= extract_names(part.text) if isinstance(part, Text) else set()
-    for step in (step for turn in turns for step in turn.steps):
-        if step.key not in hidden:
-            for slot, text in _texts_of_items(step.solid):
-                if (step.key, slot) not in without:
-                    seen |= extract_names(text)
-    return seen
-
-
-def find_topic_words(view: View, steps: int = 12, most: int = 4_000) -> frozenset[str]:
-    """The words of what the model said last, and of what it was asked."""
-    seen: set[str] = set()
-    for part in view.history.turns[-1].prompt:
-        seen |= split_words(part.text[:most]) if isinstance(part, Text) else set()
-    for step in view.history.steps[-steps:]:
-        for slot, text in _texts_of_items(step.solid):
-            seen |= split_words(text[:most]) if slot.where != "result" else set()
-    return frozenset(seen)
-
-
-def _texts_of_items(items: Iterable[object]) -> Iterator[tuple[Slot, str]]:
-    """Each text of a step, an argument by its plain name."""
-    for index, item in enumerate(items):
-        if isinstance(item, ToolUse):
-            for name, value in read_arguments(item).items():
-                yield Slot("argument", index, name), _value_text(value)
-            for number, part in enumerate(item.result.parts):
-                if isinstance(part, Text):
-                    yield Slot("result", index, number), part.text
-        elif isinstance(item, Text):
-            yield Slot("item", index), item.text
-
-
-def _normalize_slot(slot: Slot) -> Slot:
-    return slot._replace(part=normalize_name(slot.part)) if isinstance(slot.part, str) else slot
-
-
 def _value_text(value: Any) -> str:
-    """As the call had it, in JSON; nothing of what is nested too deep to be written again."""
+    """Return an argument as text or JSON; "" if it is nested too deep to be encoded."""
     try:
         return value if isinstance(value, str) else msgspec.json.encode(value).decode()
     except (ValueError, RecursionError):
         return ""
+
+
+# Titles and lines
+
+
+def render_excerpts(excerpts: Sequence[Excerpt], spans: Sequence[Sequence[Span]]) -> list[str]:
+    """Return the chosen spans of each excerpt as lines under titles."""
+    lines: list[str] = []
+    last = ""
+    by_end: dict[str, str] = {}
+    for excerpt, chosen in zip(excerpts, spans, strict=True):
+        if chosen:
+            title = _title_of(excerpt)
+            if title != last:
+                lines.append(f"[{_PATH.sub(partial(_shorten_known_path, by_end), title)}]")
+                last = title
+            new = [span for span in chosen if not (excerpt.own and _says(title, excerpt.text[span.start : span.end]))]
+            lines += render_spans(excerpt.text, new, numbered=bool(excerpt.use) and not excerpt.own)
+    return lines
+
+
+_PATH = re.compile(r"(?<![\w.@+~/-])/?[\w.@+~-]+(?:/[\w.@+~-]+)+((?:/[\w.@+~-]+){2})(?![\w.@+~/-])")
+"""A path longer than its end, which is a file and its folder."""
+
+
+def _shorten_known_path(by_end: dict[str, str], path: re.Match[str]) -> str:
+    """Return the end of a path that came before, unless another path ends like it; else the whole path."""
+    if by_end.get(path[1]) == path[0]:
+        return f"…{path[1]}"
+    by_end.setdefault(path[1], path[0])
+    return path[0]
+
+
+def title_says_all(excerpt: Excerpt) -> bool:
+    """Test for arguments that stand in the title as a whole."""
+    short = excerpt.own and excerpt.use is not None and len(excerpt.text) <= MAX_LINE_CHARS
+    return short and _says(_title_of(excerpt), excerpt.text)
+
+
+def _title_of(excerpt: Excerpt) -> str:
+    if excerpt.use:
+        return describe_call(excerpt.use, MAX_LINE_CHARS)
+    return "user" if excerpt.prompt else "assistant"
+
+
+def _says(title: str, text: str) -> bool:
+    return f" {text} " in f" {title} "
+
+
+# Names and words that stay visible
+
+TOPIC_STEPS = 12
+"""Newest steps that make up the topic."""
+MAX_TOPIC_CHARS = 4_000
+"""Characters of each text of the topic that are read."""
+
+
+def find_visible_names(view: View, cut: Cut | None) -> set[str]:
+    """Return the names in all that stays visible if everything before `cut` is hidden."""
+    hidden = {step.key for turn in view.hidden(cut) for step in turn.steps} if cut else set[str]()
+    turns = view.stubbed[cut.turn - view.cut.turn :] if cut else view.stubbed
+    names: set[str] = set()
+    for part in (*view.history.system, *(part for turn in turns for part in turn.prompt)):
+        names |= extract_names(part.text) if isinstance(part, Text) else set()
+    for step in (step for turn in turns for step in turn.steps):
+        if step.key not in hidden:
+            for text in (*_written_texts(step), *_result_texts(step)):
+                names |= extract_names(text)
+    return names
+
+
+def find_topic_words(view: View, steps: int = TOPIC_STEPS, max_chars: int = MAX_TOPIC_CHARS) -> frozenset[str]:
+    """Return the words of the newest prompt and of what the model wrote in the newest steps."""
+    words: set[str] = set()
+    for part in view.history.turns[-1].prompt:
+        words |= split_words(part.text[:max_chars]) if isinstance(part, Text) else set()
+    for step in view.history.steps[-steps:]:
+        for text in _written_texts(step):
+            words |= split_words(text[:max_chars])
+    return frozenset(words)
+
+
+def _written_texts(step: Step) -> Iterator[str]:
+    """Yield the texts and arguments that the model wrote."""
+    for item in step.solid:
+        if isinstance(item, ToolUse):
+            yield from map(_value_text, read_arguments(item).values())
+        elif isinstance(item, Text):
+            yield item.text
+
+
+def _result_texts(step: Step) -> Iterator[str]:
+    for item in step.solid:
+        if isinstance(item, ToolUse):
+            yield from (part.text for part in item.result.parts if isinstance(part, Text))

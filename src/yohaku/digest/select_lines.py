@@ -1,8 +1,11 @@
-"""Which lines of old results to go on showing: those likely to be needed again, by what they name.
+"""Selection of the old lines to go on showing: those likely to be needed again, by the names in them.
 
-Law: lines are shown as they were, with their numbers, never reworded; the same sources give the same choice.
-The weights were fitted on recorded sessions: how often a name was used in the twelve replies that followed. A line is
-worth what its names are; where it stands and what it looks like added nothing to that.
+Law: lines are shown as they were, with their numbers. The same sources give the same choice.
+
+How: every line of the hidden texts is a candidate, and so is each name in it alone. A name is worth more if the model
+wrote it itself, lately or often, or if it belongs to the topic. The candidate with the highest worth per token is taken
+first; its names are then worth nothing in others. The weights were fitted on recorded sessions: how often a name was
+used in the twelve replies that followed. The position and form of a line added nothing to that.
 """
 
 from __future__ import annotations
@@ -11,58 +14,56 @@ import math
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
 from itertools import chain
 from typing import NamedTuple, TypeAlias
 
 from yohaku.analysis.entities import extract_names, find_candidates, is_hyphenated, names_in_word, words_in_name
-
-MAX_SPAN_CHARS = 140
-"""Characters. A longer line is looked at in pieces of about half of that."""
+from yohaku.digest.spans import Span, has_line_numbers, split_ends
 
 MAX_SCANNED_CHARS = 240_000
-"""Characters of sources that are looked into, the most promising first."""
+"""Characters of all sources that are scanned, the most promising first."""
 
 MAX_SOURCE_CHARS = 24_000
-"""Characters of one source that are looked into: what is needed again stands at its beginning, or at its end."""
+"""Characters of one source that are scanned, at its beginning and its end: there stands what is needed again."""
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
+    """A hidden text to choose lines of."""
+
     text: str
     age: int
-    """Steps since it was said."""
-    tokens: float
-    """A character's, on average."""
+    """Steps since it was written."""
+    rate: float
+    """Tokens per character."""
     own: bool = False
-    """Said by the model itself."""
+    """Written by the model."""
     quotes: frozenset[str] = frozenset()
-    """Lines that are needed again, if at all, as they are: a command, a pattern."""
-    title: int = 24
-    """Tokens. What it costs to show anything of it beyond what is shown in any case."""
-    under: int = -1
-    """Those with the same number, unless it is negative, stand under one title."""
+    """Lines that are needed again as a whole, if at all: a command, a pattern."""
+    title_tokens: int = 24
+    """Tokens of the title, which is shown if any line is."""
+    group: int = -1
+    """Sources of one group have one title; a negative number is no group."""
     numbered: bool = True
-    """Whether its lines are shown with their numbers."""
-
-
-class Span(NamedTuple):
-    """A line, a piece of a long one, or a name in it."""
-
-    line: int
-    start: int
-    end: int
-    alone: bool = False
-    """A name without its line."""
+    """Lines are shown with their numbers."""
 
 
 _NamesByWord: TypeAlias = dict[str, tuple[str, ...]]
-"""What is named, by how it is said."""
+"""Names by the word that holds them."""
 
-_NamedSpans: TypeAlias = tuple[list[tuple[Span, frozenset[str], _NamesByWord]], int]
-SpanCache: TypeAlias = dict[tuple[str, bool, frozenset[str], bool], _NamedSpans]
-"""The lines of a text that name something, what each names, and how many lines were looked at."""
+
+class _NamedSpan(NamedTuple):
+    span: Span
+    names: frozenset[str]
+    by_word: _NamesByWord
+
+
+_Scan: TypeAlias = tuple[list[_NamedSpan], int]
+"""The spans of a text that name something, and how many spans there were."""
+SpanCache: TypeAlias = dict[tuple[str, bool, frozenset[str], bool], _Scan]
+"""Scans by text, `own`, `quotes` and `names_alone`, for callers that choose twice from the same sources."""
 
 
 @dataclass(slots=True)
@@ -71,8 +72,9 @@ class _Candidate:
     span: Span
     names: Collection[str]
     cost: float
+    """Tokens."""
     line: int = -1
-    """The candidate that a name alone is a part of."""
+    """For a name alone, the candidate of its line."""
 
 
 def choose_spans(
@@ -81,57 +83,68 @@ def choose_spans(
     tokens: float,
     topic: frozenset[str] = frozenset(),
     wished: frozenset[str] = frozenset(),
-    looked: SpanCache | None = None,
+    cache: SpanCache | None = None,
     *,
-    brief: bool = False,
-    roomy: bool = False,
+    names_alone: bool = False,
+    fill: bool = False,
 ) -> tuple[list[list[Span]], float]:
-    """For each source the spans to show, in order, together within about `tokens`, and how many of those are left.
+    """Return the spans to show of each source, in order, together about `tokens`, and the tokens left over.
 
-    A name needs to be shown once: what is `covered` already, or by a better line, is worth nothing more. One that is
-    made of the words of the `topic` is likelier to be needed, and so is one of those `wished` for, wherever it stands.
-    To be `brief`, names stand alone where a line is long beside what it names; where it is `roomy` they get their lines
-    in the end, as far as the tokens go. Who chooses twice gives what was `looked` into, so that it is not done again.
+    Names that are `covered` are visible elsewhere and worth nothing. Names made of words of the `topic` are worth more,
+    and so are those of words `wished` for, wherever they stand. `names_alone`: a name may stand without its line, if
+    the line is long beside what it names. `fill`: in the end such names get their lines, as far as the tokens go.
     """
     seen = frozenset(covered)
-    candidates, value = _find_candidates(sources, seen, topic, wished, {} if looked is None else looked, brief)
-    heap = [(-worth / c.cost, n) for n, c in enumerate(candidates) if (worth := _worth(c, value))]
-    heapify(heap)
-    left = tokens
-    chosen: dict[int, None] = {}
-    begun: set[int] = set()
-    titled: set[int] = set()
-    while heap and left > 0:
-        rank, number = heappop(heap)
-        found = candidates[number]
-        source = sources[found.source]
-        opening = 0 if found.source in begun or source.under in titled else source.title
-        now = -_worth(found, value) / (found.cost + opening * 0.5)
-        if now == 0:
-            continue
-        if heap and now > rank * 0.8 and (now, number) > heap[0]:
-            heappush(heap, (now, number))
-            continue
-        cost = found.cost + opening
-        if cost <= left:
-            left -= cost
-            chosen[number] = None
-            begun.add(found.source)
-            if source.under >= 0:
-                titled.add(source.under)
-            for name in found.names:
-                value.pop(name, None)
-    left = _settle_names(candidates, chosen, max(0.0, left), roomy)
+    candidates, worth = _find_candidates(sources, seen, topic, wished, {} if cache is None else cache, names_alone)
+    chosen, left = _take_best(sources, candidates, worth, tokens)
+    left = _settle_names(candidates, chosen, max(0.0, left), fill)
     spans: list[list[Span]] = [[] for _ in sources]
     for number in chosen:
         spans[candidates[number].source].append(candidates[number].span)
     return [sorted(some) for some in spans], left
 
 
-def _settle_names(candidates: list[_Candidate], chosen: dict[int, None], left: float, roomy: bool) -> float:
-    """Names get their lines, the best first, while there is room for it; none stays alone beside its line."""
+def _take_best(
+    sources: Sequence[Source], candidates: list[_Candidate], worth: dict[str, float], tokens: float
+) -> tuple[dict[int, None], float]:
+    """Take candidates by worth per token while tokens are left; return their numbers and the tokens left.
+
+    A rank in the heap may be out of date, since names lose their worth when they are shown: a candidate whose rank has
+    dropped by a fifth or more goes back, unless it is still the best.
+    """
+    heap = [(-value / c.cost, n) for n, c in enumerate(candidates) if (value := _worth_of(c, worth))]
+    heapify(heap)
+    left = tokens
+    chosen: dict[int, None] = {}
+    titled_sources: set[int] = set()
+    titled_groups: set[int] = set()
+    while heap and left > 0:
+        rank, number = heappop(heap)
+        candidate = candidates[number]
+        source = sources[candidate.source]
+        titled = candidate.source in titled_sources or source.group in titled_groups
+        title = 0 if titled else source.title_tokens
+        now = -_worth_of(candidate, worth) / (candidate.cost + title * 0.5)  # others may share the title
+        if now == 0:
+            continue
+        if heap and now > rank * 0.8 and (now, number) > heap[0]:
+            heappush(heap, (now, number))
+            continue
+        if candidate.cost + title <= left:
+            left -= candidate.cost + title
+            chosen[number] = None
+            titled_sources.add(candidate.source)
+            if source.group >= 0:
+                titled_groups.add(source.group)
+            for name in candidate.names:
+                worth.pop(name, None)
+    return chosen, left
+
+
+def _settle_names(candidates: list[_Candidate], chosen: dict[int, None], left: float, fill: bool) -> float:
+    """With `fill` give names their lines, the best first, while tokens last; drop names beside their line."""
     alone = [number for number in chosen if candidates[number].line >= 0]
-    for number in alone if roomy else ():
+    for number in alone if fill else ():
         line = candidates[number].line
         if line not in chosen and (more := candidates[line].cost - candidates[number].cost) <= left:
             left -= more
@@ -144,141 +157,71 @@ def _settle_names(candidates: list[_Candidate], chosen: dict[int, None], left: f
     return left
 
 
-def _worth(candidate: _Candidate, value: dict[str, float]) -> float:
-    valued = [value[name] for name in candidate.names if name in value]
-    worth = math.fsum(valued) if len(valued) > 1 else valued[0] if valued else 0.0
-    return worth if candidate.line < 0 else worth * ALONE_WORTH
+# The worth of names
+
+OWN_WORTH = 7.0
+"""How much likelier the model needs a name that it wrote itself than one that it was only shown."""
+REPEAT_POWER = 0.8
+"""The worth of an own name grows with the number of sources that hold it, by this power."""
+OWN_AGE_POWER, AGE_POWER = 0.35, 0.15
+"""The worth falls with the age in steps, by these powers, for own and for other names."""
+CROWD_POWER = 0.25
+"""The worth of other names falls with the number of lines they were shown among, by this power."""
+TOPIC_WORTH = 4.5
+"""Factor for a name that was only shown, if the topic holds all its words. Own names need no topic."""
+PASSING_WORTH = 0.1
+"""Factor for a size, time or hash that was only shown."""
+_PASSING = re.compile(r"\d+(?:\.\d+)*[A-Za-z]{1,2}|\d{5,}|[0-9a-f]{7,}")
+HYPHENATED_WORTH = 0.3
+"""Factor for words joined by hyphens, if nothing else makes them a name."""
+ALONE_WORTH = 0.5
+"""Factor for a name without its line, which would say more."""
 
 
-def _find_candidates(
-    sources: Sequence[Source],
-    covered: frozenset[str],
-    topic: frozenset[str],
-    wished: frozenset[str],
-    looked: SpanCache,
-    brief: bool,
-) -> tuple[list[_Candidate], dict[str, float]]:
-    """The lines that name something new, to be `brief` each name by itself, too, and what it is worth to show each."""
-    deep = MAX_SCANNED_CHARS if wished else MAX_SOURCE_CHARS
-    found: list[_Candidate] = []
-    value: dict[str, float] = {}
-    uses: Counter[str] = Counter()
-    met: set[str] = set()
-    for number in _order_sources(sources, deep):
-        source = sources[number]
-        known = source.text, source.own, source.quotes, brief
-        if known not in looked:
-            looked[known] = _find_named_spans(source, deep, brief)
-        spans, among = looked[known]
-        every = _NO_NAMES.union(*[named for _, named, _ in spans])
-        if source.own:
-            uses.update(every)
-        shown_among = math.pow(source.age, -AGE_POWER) * math.pow(max(1, among), -CROWD_POWER)
-        likely = OWN_WORTH * math.pow(source.age, -OWN_AGE_POWER) if source.own else shown_among
-        for name in every:
-            if likely > value.get(name, 0.0):
-                value[name] = likely * _worth_of_kind(name, source.own)
-        number_cost = NUMBER_TOKENS if source.numbered and not has_line_numbers(source.text) else 1
-        for span, named, by_word in spans:
-            if named <= covered:
-                continue
-            line = len(found)
-            cost = source.tokens * (span.end - span.start + 1) + number_cost
-            found.append(_Candidate(number, span, named, cost))
-            for said, called in by_word.items():
-                if said in met or covered.issuperset(called) or said[-1] >= "\u3000":
-                    continue  # a word of Japanese says little without its sentence
-                met.add(said)
-                alone = _span_of_name(said, span, source.text)
-                cost = source.tokens * (alone.end - alone.start) + COMMA_TOKENS
-                found.append(_Candidate(number, alone, called, cost, line))
-    for name, times in uses.items():
-        value[name] *= times**REPEAT_POWER
-    for name in covered:
-        value.pop(name, None)
-    about = topic | wished
-    for name in value if about else ():
-        words = words_in_name(name)
-        if words and words <= about and (name not in uses or not words.isdisjoint(wished)):
-            value[name] *= TOPIC_WORTH
-    return found, value
+def _worth_of(candidate: _Candidate, worth: dict[str, float]) -> float:
+    values = [worth[name] for name in candidate.names if name in worth]
+    value = math.fsum(values) if len(values) > 1 else values[0] if values else 0.0
+    return value if candidate.line < 0 else value * ALONE_WORTH
 
 
-def _worth_of_kind(name: str, own: bool) -> float:
-    """What a name of its kind is worth, beside a path or a code name."""
+def _kind_factor(name: str, own: bool) -> float:
     if is_hyphenated(name):
         return HYPHENATED_WORTH
     return 1.0 if own or not _PASSING.fullmatch(name) else PASSING_WORTH
 
 
-def _span_of_name(said: str, line: Span, text: str) -> Span:
-    """Where a name is said, a path from its beginning."""
-    at = start = text.find(said, line.start)
-    if at > line.start and text[at - 1] in "/.":
-        root = _ROOT.search(text[max(line.start, at - 5) : at])
-        start -= len(root[0]) if root and "/" in root[0] + said else 0
-    return Span(line.line, start, at + len(said), alone=True)
+@dataclass(slots=True)
+class _Worths:
+    """Worth of each name, while sources are scanned."""
+
+    by_name: dict[str, float] = field(default_factory=dict)
+    uses: Counter[str] = field(default_factory=Counter)
+    """Number of own sources that hold a name."""
+
+    def add(self, source: Source, names: frozenset[str], lines: int) -> None:
+        if source.own:
+            self.uses.update(names)
+        shown = math.pow(source.age, -AGE_POWER) * math.pow(max(1, lines), -CROWD_POWER)
+        likely = OWN_WORTH * math.pow(source.age, -OWN_AGE_POWER) if source.own else shown
+        for name in names:
+            if likely > self.by_name.get(name, 0.0):
+                self.by_name[name] = likely * _kind_factor(name, source.own)
+
+    def finish(self, covered: frozenset[str], topic: frozenset[str], wished: frozenset[str]) -> dict[str, float]:
+        worth = self.by_name
+        for name, times in self.uses.items():
+            worth[name] *= times**REPEAT_POWER
+        for name in covered:
+            worth.pop(name, None)
+        about = topic | wished
+        for name in worth if about else ():
+            words = words_in_name(name)
+            if words and words <= about and (name not in self.uses or not words.isdisjoint(wished)):
+                worth[name] *= TOPIC_WORTH
+        return worth
 
 
-_ROOT = re.compile(r"(?<![\w/:.~-])(?:(?:~|\.{1,2})?/\.?|\.)$")
-"""What a path begins with before its first word; an address, behind a colon, does not."""
-
-
-def _find_named_spans(source: Source, deep: int, brief: bool) -> _NamedSpans:
-    """The lines that name something, and how many were looked at."""
-    lines = [(span, *_find_names(source, span, brief)) for span in _spans_of_ends(source.text, deep)]
-    return [line for line in lines if line[1]], len(lines)
-
-
-def _find_names(source: Source, span: Span, brief: bool) -> tuple[frozenset[str], _NamesByWord]:
-    """What a line names, to be `brief` by how it says it, too.
-
-    What the model itself put in quotes, or gave a tool as a whole, is a name too.
-    """
-    line = source.text[span.start : span.end]
-    quoted: list[str] = []
-    if source.own:
-        quoted = [text for groups in _QUOTED.findall(line) for text in groups if text] if _QUOTE.search(line) else []
-        quoted += [line] if line in source.quotes else []
-    if placed := _LINE_PLACE.match(line):  # where it stands is not what it names
-        line = f"{placed[1] or placed[2] or ''} {line[placed.end() :]}"
-    if not brief:
-        return extract_names(line).union(quoted) if quoted else extract_names(line), {}
-    said = {word: called for word in find_candidates(line) if (called := names_in_word(word))}
-    for text in quoted:
-        said.setdefault(text, (text,))
-    return frozenset(chain.from_iterable(said.values())) if said else _NO_NAMES, said
-
-
-_NO_NAMES = frozenset[str]()
-_QUOTE = re.compile(r"[`\"'「『]")
-_QUOTED = re.compile(
-    r"`([^`\n]{4,60})`|\"([^\s,;:)\]}\"][^\"\n]{3,59})\"|(?<!\w)'([^\s,;:)\]}'][^'\n]{3,59})'(?!\w)|"
-    r"[「『]([^「」『』\n]{3,60})[」』]"
-)
-"""What stands between quotes, not between two quotations."""
-
-
-OWN_WORTH = 7.0
-"""How much likelier the model needs again what it has named itself than what it was only shown."""
-REPEAT_POWER = 0.8
-"""The more often it has named it: by this power, as with those below."""
-OWN_AGE_POWER = 0.35
-AGE_POWER = 0.15
-CROWD_POWER = 0.25
-"""The more lines it was shown among."""
-TOPIC_WORTH = 4.5
-"""What it was only shown, if all the words of the name are in what the model says now. Its own names need no topic."""
-
-PASSING_WORTH = 0.1
-"""What it was only shown, if it is a size, a time or a hash."""
-_PASSING = re.compile(r"\d+(?:\.\d+)*[A-Za-z]{1,2}|\d{5,}|[0-9a-f]{7,}")
-
-HYPHENATED_WORTH = 0.3
-"""What hyphens join, if nothing else makes it a name."""
-
-ALONE_WORTH = 0.5
-"""What a name is worth without its line, which says more than the name."""
+# Candidates
 
 NUMBER_TOKENS = 2.5
 """Tokens of a line's number."""
@@ -286,11 +229,48 @@ COMMA_TOKENS = 1.5
 """Tokens between names that stand alone."""
 
 
-def _order_sources(sources: Sequence[Source], deep: int) -> Iterator[int]:
-    """The sources to look into: what the model said, and what is newer or smaller, tells more a character."""
+def _find_candidates(
+    sources: Sequence[Source],
+    covered: frozenset[str],
+    topic: frozenset[str],
+    wished: frozenset[str],
+    cache: SpanCache,
+    names_alone: bool,
+) -> tuple[list[_Candidate], dict[str, float]]:
+    """Return the lines, and names alone, that name something not covered, and the worth of each name."""
+    max_chars = MAX_SCANNED_CHARS if wished else MAX_SOURCE_CHARS  # a name wished for may stand anywhere
+    found: list[_Candidate] = []
+    worths = _Worths()
+    met: set[str] = set()
+    for number in _order_sources(sources, max_chars):
+        source = sources[number]
+        key = source.text, source.own, source.quotes, names_alone
+        if key not in cache:
+            cache[key] = _scan(source, max_chars, names_alone)
+        spans, lines = cache[key]
+        worths.add(source, _NO_NAMES.union(*[named.names for named in spans]), lines)
+        number_tokens = NUMBER_TOKENS if source.numbered and not has_line_numbers(source.text) else 1
+        for span, names, by_word in spans:
+            if names <= covered:
+                continue
+            line = len(found)
+            cost = source.rate * (span.end - span.start + 1) + number_tokens
+            found.append(_Candidate(number, span, names, cost))
+            for word, called in by_word.items():
+                if word in met or covered.issuperset(called) or word[-1] >= "\u3000":
+                    continue  # a Japanese word says little without its sentence
+                met.add(word)
+                alone = _span_of_name(word, span, source.text)
+                cost = source.rate * (alone.end - alone.start) + COMMA_TOKENS
+                found.append(_Candidate(number, alone, called, cost, line))
+    return found, worths.finish(covered, topic, wished)
+
+
+def _order_sources(sources: Sequence[Source], max_chars: int) -> Iterator[int]:
+    """Yield the sources to scan: own, newer and smaller ones first, since they name more per character."""
     left = MAX_SCANNED_CHARS
     for number in sorted(range(len(sources)), key=lambda n: (_scan_rank(sources[n]), n)):
-        size = min(len(sources[number].text), deep)
+        size = min(len(sources[number].text), max_chars)
         if size <= left:
             left -= size
             yield number
@@ -300,72 +280,53 @@ def _scan_rank(source: Source) -> float:
     return source.age * math.sqrt(len(source.text) + 500) / (OWN_WORTH if source.own else 1.0)
 
 
-def _spans_of_ends(text: str, deep: int) -> Iterator[Span]:
-    """The lines of a text; of a long one those at its beginning and its end."""
-    if len(text) <= deep:
-        yield from _split_spans(text, 0, len(text))
-        return
-    head = deep * 3 // 4
-    tail = len(text) - deep + head
-    near = text.rfind("\n", head - MAX_SPAN_CHARS, head)
-    yield from _split_spans(text, 0, head if near < 0 else near)
-    yield from _split_spans(text, text.find("\n", tail, tail + MAX_SPAN_CHARS) + 1 or tail, len(text))
+_ROOT = re.compile(r"(?<![\w/:.~-])(?:(?:~|\.{1,2})?/\.?|\.)$")
+"""The beginning of a path before its first word; an address, behind a colon, does not count."""
 
 
-def _split_spans(text: str, start: int, end: int) -> Iterator[Span]:
-    for number, line in enumerate(text[start:end].split("\n"), text.count("\n", 0, start) + 1):
-        end = start + len(line)
-        if not line or line.isspace():
-            pass
-        elif len(line) <= MAX_SPAN_CHARS:
-            yield Span(number, start, end)
-        else:
-            at = start
-            while end - at > MAX_SPAN_CHARS:
-                cut = max(
-                    text.rfind(mark, at + MAX_SPAN_CHARS // 4, at + MAX_SPAN_CHARS // 2)
-                    for mark in (", ", ",", "; ", ". ", " ")
-                )
-                if cut < 0:  # a path is not broken
-                    cut = text.find(" ", at + MAX_SPAN_CHARS // 2, min(end, at + 2 * MAX_SPAN_CHARS))
-                cut = cut + 1 if cut > 0 else at + MAX_SPAN_CHARS // 2
-                yield Span(number, at, cut)
-                at = cut
-            yield Span(number, at, end)
-        start = end + 1
+def _span_of_name(word: str, line: Span, text: str) -> Span:
+    """Return where a name stands, for a path from its very beginning."""
+    at = start = text.find(word, line.start)
+    if at > line.start and text[at - 1] in "/.":
+        root = _ROOT.search(text[max(line.start, at - 5) : at])
+        start -= len(root[0]) if root and "/" in root[0] + word else 0
+    return Span(line.line, start, at + len(word), alone=True)
 
 
-def render_spans(text: str, spans: Sequence[Span], numbered: bool = True) -> list[str]:
-    """The spans as lines, with their numbers unless they have some of their own, and the names that stand alone.
+# Names of a line
 
-    What has no number is set in by a space, so that no line of it looks like a title.
-    """
-    own = has_line_numbers(text)
-    lines: list[str] = []
-    last = Span(0, 0, 0)
-    for span in spans:
-        said = text[span.start : span.end]
-        if span.alone:
-            continue
-        if span.line == last.line:
-            lines[-1] += said if span.start == last.end else f" … {said}"
-        elif numbered and not own:
-            lines.append(f"{span.line}: {said}")
-        else:
-            lines.append(said if own or said[0].isspace() else f" {said}")
-        last = span
-    alone = ", ".join(text[span.start : span.end] for span in spans if span.alone)
-    return [*lines, f"… {alone}"] if alone else lines
-
-
-def has_line_numbers(text: str) -> bool:
-    """Whether its lines come with their numbers, maybe behind a title."""
-    found = _NUMBERED.search(text, 0, NUMBERS_WITHIN_CHARS)
-    return found is not None and int(found[1]) < int(found[2])
-
-
-NUMBERS_WITHIN_CHARS = 1_000
-"""Characters in which numbered lines begin."""
-_NUMBERED = re.compile(r"^[ \t]*(\d{1,9})[→|:\t][^\n]*\n[ \t]*(\d{1,9})[→|:\t]", re.MULTILINE)
+_NO_NAMES = frozenset[str]()
+_QUOTE = re.compile(r"[`\"'「『]")
+_QUOTED = re.compile(
+    r"`([^`\n]{4,60})`|\"([^\s,;:)\]}\"][^\"\n]{3,59})\"|(?<!\w)'([^\s,;:)\]}'][^'\n]{3,59})'(?!\w)|"
+    r"[「『]([^「」『』\n]{3,60})[」』]"
+)
+"""Text between quotation marks, but not between two quotations."""
 _LINE_PLACE = re.compile(r"\s*\d+[→|:\t]|([^\s:]+):\d+:|([^\s:]*\.[A-Za-z]\w{0,5})-\d+-")
-"""The number of a line at its beginning, with the file that a search found it in, or one near it."""
+"""The number at the beginning of a line, with the file in which a search found it."""
+
+
+def _scan(source: Source, max_chars: int, by_word: bool) -> _Scan:
+    """Return the spans that name something, and the number of all spans."""
+    spans = [_NamedSpan(span, *_find_names(source, span, by_word)) for span in split_ends(source.text, max_chars)]
+    return [span for span in spans if span.names], len(spans)
+
+
+def _find_names(source: Source, span: Span, by_word: bool) -> tuple[frozenset[str], _NamesByWord]:
+    """Return the names of a line, with `by_word` also by the word that holds them.
+
+    A quotation by the model, and an argument that is one line, are names too.
+    """
+    line = source.text[span.start : span.end]
+    quoted: list[str] = []
+    if source.own:
+        quoted = [text for groups in _QUOTED.findall(line) for text in groups if text] if _QUOTE.search(line) else []
+        quoted += [line] if line in source.quotes else []
+    if placed := _LINE_PLACE.match(line):  # a line number is not a name
+        line = f"{placed[1] or placed[2] or ''} {line[placed.end() :]}"
+    if not by_word:
+        return extract_names(line).union(quoted) if quoted else extract_names(line), {}
+    words = {word: names for word in find_candidates(line) if (names := names_in_word(word))}
+    for text in quoted:
+        words.setdefault(text, (text,))
+    return frozenset(chain.from_iterable(words.values())) if words else _NO_NAMES, words

@@ -1,0 +1,87 @@
+"""Spans of a text: lines, pieces of long ones, names in them; how a text is split into them and how they are shown."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+MAX_SPAN_CHARS = 140
+"""A longer line is split into pieces of about half of that."""
+
+NUMBERS_WITHIN_CHARS = 1_000
+"""Characters within which the first numbered lines of a text must stand."""
+_NUMBERED = re.compile(r"^[ \t]*(\d{1,9})[→|:\t][^\n]*\n[ \t]*(\d{1,9})[→|:\t]", re.MULTILINE)
+
+
+class Span(NamedTuple):
+    """A line, a piece of a long one, or a name in it."""
+
+    line: int
+    start: int
+    end: int
+    alone: bool = False
+    """A name without its line."""
+
+
+def split_ends(text: str, max_chars: int) -> Iterator[Span]:
+    """Yield the lines of a text; of a long one three quarters of `max_chars` at its beginning, one at its end."""
+    if len(text) <= max_chars:
+        yield from _split_spans(text, 0, len(text))
+        return
+    head = max_chars * 3 // 4
+    tail = len(text) - max_chars + head
+    near = text.rfind("\n", head - MAX_SPAN_CHARS, head)
+    yield from _split_spans(text, 0, head if near < 0 else near)
+    yield from _split_spans(text, text.find("\n", tail, tail + MAX_SPAN_CHARS) + 1 or tail, len(text))
+
+
+def _split_spans(text: str, start: int, end: int) -> Iterator[Span]:
+    for number, line in enumerate(text[start:end].split("\n"), text.count("\n", 0, start) + 1):
+        end = start + len(line)
+        if line and not line.isspace():
+            yield from _split_line(text, Span(number, start, end))
+        start = end + 1
+
+
+def _split_line(text: str, line: Span) -> Iterator[Span]:
+    """Yield a line, or the pieces of a long one: cut at a comma or space, and not within a path."""
+    at = line.start
+    while line.end - at > MAX_SPAN_CHARS:
+        half = at + MAX_SPAN_CHARS // 2
+        cut = max(text.rfind(mark, at + MAX_SPAN_CHARS // 4, half) for mark in (", ", ",", "; ", ". ", " "))
+        if cut < 0:
+            cut = text.find(" ", half, min(line.end, at + 2 * MAX_SPAN_CHARS))
+        cut = cut + 1 if cut > 0 else half
+        yield Span(line.line, at, cut)
+        at = cut
+    yield Span(line.line, at, line.end)
+
+
+def render_spans(text: str, spans: Sequence[Span], numbered: bool = True) -> list[str]:
+    """Return the spans as lines, with numbers unless they have their own, then the names that stand alone.
+
+    A line without a number is indented by a space, so that it does not look like a title.
+    """
+    own_numbers = has_line_numbers(text)
+    lines: list[str] = []
+    last = Span(0, 0, 0)
+    for span in spans:
+        piece = text[span.start : span.end]
+        if span.alone:
+            continue
+        if span.line == last.line:
+            lines[-1] += piece if span.start == last.end else f" … {piece}"
+        elif numbered and not own_numbers:
+            lines.append(f"{span.line}: {piece}")
+        else:
+            lines.append(piece if own_numbers or piece[0].isspace() else f" {piece}")
+        last = span
+    alone = ", ".join(text[span.start : span.end] for span in spans if span.alone)
+    return [*lines, f"… {alone}"] if alone else lines
+
+
+def has_line_numbers(text: str) -> bool:
+    """Test for lines that begin with rising numbers, maybe below a heading."""
+    found = _NUMBERED.search(text, 0, NUMBERS_WITHIN_CHARS)
+    return found is not None and int(found[1]) < int(found[2])
