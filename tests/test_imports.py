@@ -24,7 +24,7 @@ LAYERS = {
     "client": "core dialects meters config messages",
     "agent": "core analysis passes summary dialects meters stores messages config session recall client",
     "tui": "core messages agent",
-    "mcp": "core dialects stores recall",
+    "mcp": "core dialects stores session recall messages",
     "lab": "core dialects meters recipes session",
     "doctor": "core dialects meters stores messages config",
     "demo": "core dialects messages session",
@@ -36,7 +36,6 @@ NOT_YET = {
     "core/pins.py imports yohaku.analysis.tool_calls",
     "core/receipt.py imports yohaku.analysis.retention",
     "core/receipt.py imports yohaku.analysis.rules",
-    "mcp/server.py imports yohaku.cli",
     "stores/collect.py imports yohaku.session.fold_log",
 }
 

@@ -207,16 +207,17 @@ def test_config_tells_where_each_value_came_from(
 
 
 def test_help_loads_nothing_of_the_agent() -> None:
-    code = "import sys; from yohaku import cli, cli_parser; cli_parser.parser().format_help(); print(*sys.modules)"
+    code = "import sys; from yohaku.cli import main, parser; parser.parser().format_help(); print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     assert {"textual", "aiohttp", "asyncio", "yohaku.agent.agent", "yohaku.tui.app"} & set(loaded) == set()
 
 
 def test_a_package_that_is_missing_is_told_with_what_to_install() -> None:
     code = (
-        "import sys; sys.modules['textual'] = None; from yohaku import cli_agent, settings\n"
-        "try: cli_agent._screen(settings.read(), '')\n"
-        "except cli_agent.Misuse as wrong: print(wrong)"
+        "import sys; sys.modules['textual'] = None; from yohaku.cli import agent, files\n"
+        "from yohaku.config import settings\n"
+        "try: agent._run_screen(settings.read(), '')\n"
+        "except files.InputError as wrong: print(wrong)"
     )
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert "pip install 'yohaku[agent]'" in told
@@ -224,4 +225,4 @@ def test_a_package_that_is_missing_is_told_with_what_to_install() -> None:
 
 def test_the_flags_of_the_agent_are_not_taken_for_those_of_a_command() -> None:
     arguments = parser.parser().parse_args(["fit", "a.json", "--window", "8192", "--model", "gpt-4o"])
-    assert agent.flags(arguments) == {} and (arguments.window, arguments.model) == (8192, "gpt-4o")
+    assert agent.read_flags(arguments) == {} and (arguments.window, arguments.model) == (8192, "gpt-4o")

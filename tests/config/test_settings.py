@@ -345,7 +345,7 @@ def test_a_window_that_holds_nothing_is_misuse() -> None:
 
 
 def test_importing_settings_reads_no_catalogue() -> None:
-    program = "import sys, yohaku.settings; print('yohaku.config.catalog' in sys.modules)"
+    program = "import sys, yohaku.config.settings; print('yohaku.config.catalog' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program], capture_output=True, text=True).stdout == "False\n"
 
 

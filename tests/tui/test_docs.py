@@ -11,9 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from yohaku.agent.events import to_fields
 from yohaku.agent.commands.slash_commands import COMMANDS
-from yohaku.agent.events import Event
+from yohaku.agent.events import Event, to_fields
 from yohaku.agent.plain import EXIT_CODES
 from yohaku.cli import parser
 from yohaku.config.settings import KEYS

@@ -1,7 +1,7 @@
 """The agent on the command line: `yohaku`, `yohaku -p "…"`, pipes, `yohaku config`.
 
-Law: exit 0 done, 1 not finished, 2 misuse, 3 does not fit, 4 no model could be reached, 130 stopped. Nothing of the
-screen is loaded before it is wanted, and nothing of the agent for a command that needs none.
+Law: exit 0 done, 1 not finished, 2 misuse, 3 does not fit, 4 no model could be reached, 130 stopped. The screen is
+loaded only where there is a terminal to show it.
 """
 
 from __future__ import annotations
@@ -13,58 +13,13 @@ from collections.abc import Coroutine
 from pathlib import Path
 from typing import Any
 
+from yohaku.cli.files import InputError
 from yohaku.config import settings as setting
-
-PRESETS = {
-    "speed": "half the window that suits the memory: quicker replies",
-    "balanced": "the window that suits the memory (default)",
-    "quality": "half as much again, as far as memory goes: larger files",
-}
+from yohaku.messages import say
 
 
-class Misuse(Exception):
-    """One line for standard error, and exit 2."""
-
-
-def add(parser: argparse.ArgumentParser) -> None:
-    """The flags of the agent, on the program itself."""
-    group = parser.add_argument_group("the agent (yohaku without a command)")
-    group.add_argument(
-        "-p",
-        "--prompt",
-        nargs="?",
-        const="",
-        metavar="TEXT",
-        help="do one task, without a screen; - or none: from a pipe",
-    )
-    group.add_argument("--json", action="store_true", help="with -p: what happens, one JSON object a line")
-    group.add_argument("--resume", nargs="?", const="", metavar="FILE|ID", help="go on with an earlier session")
-    group.add_argument("--model", dest="agent_model", metavar="NAME", help="provider/model, URL#model, or a .gguf file")
-    group.add_argument(
-        "--window", "--context-window", dest="agent_window", metavar="N", help="tokens the model is to hold"
-    )
-    for preset, what in PRESETS.items():
-        group.add_argument(f"--{preset}", dest="agent_preset", action="store_const", const=preset, help=what)
-    group.add_argument("--force", dest="agent_force", action="store_const", const=True, help="keep --window as it is")
-    for mode, what in (("yolo", "everything without asking"), ("read-only", "nothing but reading")):
-        group.add_argument(
-            f"--{mode}", dest="agent_permissions", action="store_const", const=mode, help=f"allow {what}"
-        )
-    for name, what in (
-        ("chat", "only talk, no tools"),
-        ("debug", "show where every token is"),
-        ("plain", "lines instead of a screen"),
-    ):
-        group.add_argument(f"--{name}", dest=f"agent_{name}", action="store_const", const=True, help=what)
-    told = {action.dest for action in group._group_actions}
-    for name in setting.KEYS:  # each is a flag too, also the ones seldom wanted
-        flag = f"--{name.replace('_', '-')}"
-        if f"agent_{name}" not in told or name in ("preset", "permissions"):
-            group.add_argument(flag, dest=f"agent_{name}", metavar="VALUE", help=argparse.SUPPRESS)
-
-
-def flags(arguments: argparse.Namespace) -> dict[str, object]:
-    """What the command line says of settings, by their names."""
+def read_flags(arguments: argparse.Namespace) -> dict[str, object]:
+    """Return the settings given as flags, by name."""
     return {
         name.removeprefix("agent_"): value
         for name, value in vars(arguments).items()
@@ -73,55 +28,51 @@ def flags(arguments: argparse.Namespace) -> dict[str, object]:
 
 
 def config(arguments: argparse.Namespace, settings: setting.Settings) -> int:
-    """`yohaku config`."""
     from yohaku.agent.commands.slash_commands import config_text
 
-    print(config_text(setting.with_flags(settings, flags(arguments)), settings.lang))
+    print(config_text(setting.with_flags(settings, read_flags(arguments)), settings.lang))
     return 0
 
 
 def agent(arguments: argparse.Namespace, settings: setting.Settings) -> int:
-    """`yohaku` and `yohaku -p`."""
-    from yohaku.messages import say
-
-    settings = setting.with_flags(settings, flags(arguments))
+    settings = setting.with_flags(settings, read_flags(arguments))
     try:
         Path.cwd()
     except OSError:
-        raise Misuse(say("cli_no_folder", settings.lang)) from None
-    resume = _resumed(arguments.resume, settings)
+        raise InputError(say("cli_no_folder", settings.lang)) from None
+    resume = _session_to_resume(arguments.resume, settings)
     piped = not sys.stdin.isatty()
     asked = arguments.prompt
     if asked is not None or arguments.json or piped:
-        prompt = _prompt(asked, piped)
+        prompt = _read_prompt(asked, piped)
         if not prompt.strip():
-            raise Misuse(say("cli_no_prompt", settings.lang))
-        return _scripted(settings, prompt, resume, json=arguments.json)
+            raise InputError(say("cli_no_prompt", settings.lang))
+        return _run_once(settings, prompt, resume, json=arguments.json)
     if settings.plain or not sys.stdout.isatty():
         from yohaku.agent.plain import run_interactive
         from yohaku.agent.startup import Starter
 
         begin = Starter(settings)
         return _run(run_interactive(begin, resume=resume), begin, settings)
-    return _screen(settings, resume)
+    return _run_screen(settings, resume)
 
 
-def _prompt(asked: str | None, piped: bool) -> str:
-    """What is to be done, with what is piped in under it: `git diff | yohaku -p "review this"`."""
-    told = "" if asked in (None, "-") else str(asked)
-    given = _piped() if piped and (not told or not _empty_input()) else ""
-    return "\n\n".join(part for part in (told, given.strip("\n")) if part)
+def _read_prompt(asked: str | None, piped: bool) -> str:
+    """Join the task and what is piped in: `git diff | yohaku -p "review this"`."""
+    task = "" if asked in (None, "-") else str(asked)
+    given = _read_stdin() if piped and (not task or not _is_stdin_empty()) else ""
+    return "\n\n".join(part for part in (task, given.strip("\n")) if part)
 
 
-def _piped() -> str:
+def _read_stdin() -> str:
     try:
         return sys.stdin.read()
-    except (OSError, ValueError) as why:  # no input at all, or bytes that are no text
-        raise Misuse(f"-: {why}") from None
+    except (OSError, ValueError) as error:  # no input at all, or bytes that are no text
+        raise InputError(f"-: {error}") from None
 
 
-def _empty_input() -> bool:
-    """Whether nothing is piped, though standard input is no terminal: as under cron, or in a container."""
+def _is_stdin_empty() -> bool:
+    """Return True where standard input is neither a terminal nor a pipe or file, as under cron or in a container."""
     import os
     import stat
 
@@ -132,19 +83,19 @@ def _empty_input() -> bool:
     return stat.S_ISCHR(mode) or not (stat.S_ISFIFO(mode) or stat.S_ISREG(mode) or stat.S_ISSOCK(mode))
 
 
-def _resumed(name: str | None, settings: setting.Settings) -> str:
+def _session_to_resume(name: str | None, settings: setting.Settings) -> str:
     from yohaku.agent.sessions import find_session
-    from yohaku.messages import say
 
     if name is None:
         return ""
     path = find_session(settings.data, name)
     if path is None:
-        raise Misuse(say("resume_none", settings.lang) if not name else f"{name}: {say('resume_none', settings.lang)}")
+        none = say("resume_none", settings.lang)
+        raise InputError(f"{name}: {none}" if name else none)
     return str(path)
 
 
-def _scripted(settings: setting.Settings, prompt: str, resume: str, *, json: bool) -> int:
+def _run_once(settings: setting.Settings, prompt: str, resume: str, *, json: bool) -> int:
     from yohaku.agent.plain import run_once
     from yohaku.agent.startup import Starter
 
@@ -152,15 +103,14 @@ def _scripted(settings: setting.Settings, prompt: str, resume: str, *, json: boo
     return _run(run_once(begin, prompt, json=json, resume=resume), begin, settings)
 
 
-def _screen(settings: setting.Settings, resume: str) -> int:
+def _run_screen(settings: setting.Settings, resume: str) -> int:
     from yohaku.agent.sessions import list_sessions
     from yohaku.agent.startup import Starter
-    from yohaku.messages import say
 
     try:
         from yohaku.tui.app import YohakuApp
     except ModuleNotFoundError as missing:
-        raise _missing(missing, settings) from None
+        raise _missing_package(missing, settings) from None
     begin, begun = Starter(settings), time.time()
     app = YohakuApp(begin, resume=resume)
     try:
@@ -179,14 +129,12 @@ def _run(work: Coroutine[Any, Any, int], begin: Any, settings: setting.Settings)
     try:
         return asyncio.run(work)
     except ModuleNotFoundError as missing:
-        raise _missing(missing, settings) from None
+        raise _missing_package(missing, settings) from None
     finally:
         begin.close()
 
 
-def _missing(missing: ModuleNotFoundError, settings: setting.Settings) -> Exception:
-    from yohaku.messages import say
-
+def _missing_package(missing: ModuleNotFoundError, settings: setting.Settings) -> Exception:
     if (missing.name or "").startswith("yohaku"):
         return missing
-    return Misuse(say("cli_extra", settings.lang, name=missing.name))
+    return InputError(say("cli_extra", settings.lang, name=missing.name))

@@ -1,6 +1,6 @@
-"""Files that commands of the command line read and write.
+"""What commands read and write: files, standard input and output, notices.
 
-Law: what goes wrong is a `InputError` with one plain line, and then nothing has been written.
+Law: an error is an `InputError` with one plain line, and then nothing has been written.
 """
 
 from __future__ import annotations
@@ -11,34 +11,34 @@ import gzip
 import json
 import os
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from yohaku import messages
 from yohaku.config import settings as setting
 
-MOST = 256 * 1024 * 1024
-"""Bytes of input that are read at most."""
+MAX_INPUT_BYTES = 256 * 1024 * 1024
 
 
 class InputError(Exception):
-    """Something to tell the user in one line, and end with exit 2."""
+    """Misuse or bad input: one line for standard error, and exit 2."""
 
 
 class LoadedInput:
-    """A conversation to work on: a body in a dialect, and the bytes it came as."""
+    """A conversation as the body of a request, and the bytes it came as."""
 
     def __init__(self, body: Any, dialect: str, model: str | None, raw: bytes | None) -> None:
         self.body, self.dialect, self.model, self.raw = body, dialect, model, raw
 
 
 def load(arguments: argparse.Namespace, settings: setting.Settings, command: str) -> LoadedInput:
-    """A recording, or a body of another dialect than the one asked for, is put into that dialect first."""
+    """Read a conversation, and convert a recording or another dialect to the one that is wanted."""
     from yohaku import dialects
     from yohaku.dialects.load import Request, load
 
     data = read(arguments, settings, command)
-    loaded = load(data, called(arguments.file))
+    loaded = load(data, name_of(arguments.file))
     wanted = arguments.dialect
     model = arguments.model
     if isinstance(loaded, Request):
@@ -55,29 +55,29 @@ def load(arguments: argparse.Namespace, settings: setting.Settings, command: str
 
 
 def read(arguments: argparse.Namespace, settings: setting.Settings, command: str) -> bytes:
-    lang, name = settings.lang, called(arguments.file)
+    lang, name = settings.lang, name_of(arguments.file)
     if arguments.file in (None, "-"):
         if sys.stdin.isatty():
             raise InputError(messages.say("no_input", lang, command=command))
-        data = sys.stdin.buffer.read(MOST + 1)
+        data = sys.stdin.buffer.read(MAX_INPUT_BYTES + 1)
         size = len(data)
     else:
         path = Path(arguments.file)
         try:
             size = path.stat().st_size
-            data = path.read_bytes() if size <= MOST else b""
+            data = path.read_bytes() if size <= MAX_INPUT_BYTES else b""
         except OSError as error:
-            raise InputError(os_trouble(error, name, lang)) from None
-    if size > MOST:
-        raise InputError(messages.say("too_large", lang, name=name, size=size, most=MOST))
+            raise InputError(explain_os_error(error, name, lang)) from None
+    if size > MAX_INPUT_BYTES:
+        raise InputError(messages.say("too_large", lang, name=name, size=size, most=MAX_INPUT_BYTES))
     return data
 
 
-def called(file: str | None) -> str:
+def name_of(file: str | None) -> str:
     return "standard input" if file in (None, "-") else str(file)
 
 
-def os_trouble(error: OSError, name: str, lang: str) -> str:
+def explain_os_error(error: OSError, name: str, lang: str) -> str:
     match error:
         case FileNotFoundError():
             return messages.say("no_file", lang, name=name)
@@ -88,7 +88,7 @@ def os_trouble(error: OSError, name: str, lang: str) -> str:
     return messages.say("os_error", lang, name=name, why=error.strerror)
 
 
-def as_json(value: Any) -> bytes:
+def to_json(value: Any) -> bytes:
     try:
         return json.dumps(value, ensure_ascii=False).encode() + b"\n"
     except UnicodeEncodeError:  # half a surrogate pair can only be written as an escape
@@ -96,19 +96,19 @@ def as_json(value: Any) -> bytes:
 
 
 def write(out: str | None, data: bytes, settings: setting.Settings) -> None:
-    """All of it or nothing: a file is written beside its place and moved there."""
+    """Write all or nothing: a file is written beside its place and moved there."""
     if out in (None, "-"):
         sys.stdout.buffer.write(data)
         sys.stdout.buffer.flush()
         return
     try:
-        replace(Path(str(out)), data)
+        _replace(Path(str(out)), data)
     except (OSError, ValueError) as error:
-        why = error if isinstance(error, OSError) else IsADirectoryError()
-        raise InputError(os_trouble(why, str(out), settings.lang)) from None
+        cause = error if isinstance(error, OSError) else IsADirectoryError()
+        raise InputError(explain_os_error(cause, str(out), settings.lang)) from None
 
 
-def replace(path: Path, data: bytes) -> None:
+def _replace(path: Path, data: bytes) -> None:
     if path.exists() and not path.is_file():  # a device or a pipe is written to, never replaced
         path.write_bytes(data)
         return
@@ -123,3 +123,8 @@ def replace(path: Path, data: bytes) -> None:
         with contextlib.suppress(OSError):
             beside.unlink()
         raise
+
+
+def print_notices(notices: Iterable[setting.Notice], lang: str) -> None:
+    for notice in notices:
+        print(f"yohaku: {messages.notice(notice.code, notice.text, notice.facts, lang)}", file=sys.stderr)

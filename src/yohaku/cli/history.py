@@ -1,95 +1,96 @@
-"""The commands that look back and take back: undo, redo, pin, unpin, pins, and the diff of two foldings.
+"""Commands on the past of one session: `undo`, `redo`, `pin`, `unpin`, `pins`, and `show --diff`.
 
-Law: they speak of one session of one store, the one that was folded last unless the user names another.
+Law: without --session it is the session that was folded last.
 """
 
 from __future__ import annotations
 
+import argparse
 import os
 import sys
 import time
-from typing import Any
 
 from yohaku import messages
-from yohaku.cli.stores import opened, place_in
+from yohaku.cli.stores import open_store
 from yohaku.config.settings import Settings
 from yohaku.core.errors import BadSetting
 from yohaku.core.pins import Pin
+from yohaku.recall.ref import place_in
 from yohaku.session import fold_log
 from yohaku.session.diff import coloured
-from yohaku.session.diff import diff as lines_of
+from yohaku.session.diff import diff as diff_foldings
 from yohaku.session.fold_log import FoldLog
 from yohaku.session.persistence import pin_of, unknown_pin
 from yohaku.stores import Store
 
-SHORT = 8
-"""Letters of a session's key that are shown."""
+KEY_CHARS = 8
+"""Characters of a session's key that are printed."""
 
 
-def undo(arguments: Any, settings: Settings) -> int:
+def undo(arguments: argparse.Namespace, settings: Settings) -> int:
     return _change(arguments, settings, "undo")
 
 
-def redo(arguments: Any, settings: Settings) -> int:
+def redo(arguments: argparse.Namespace, settings: Settings) -> int:
     return _change(arguments, settings, "redo")
 
 
-def _change(arguments: Any, settings: Settings, what: str) -> int:
-    with opened(arguments.store, settings) as store:
-        name = session_of(store, arguments.session)
+def _change(arguments: argparse.Namespace, settings: Settings, what: str) -> int:
+    with open_store(arguments.store, settings) as store:
+        name = find_session(store, arguments.session)
         changed = (fold_log.undo if what == "undo" else fold_log.redo)(store, name, arguments.count, time.time())
     for done in changed:
         facts = {"before": done.row["before"], "after": done.row["after"], "number": done.number}
-        print(messages.say("undone" if what == "undo" else "redone", settings.lang, name=name[:SHORT], **facts))
+        print(messages.say("undone" if what == "undo" else "redone", settings.lang, name=name[:KEY_CHARS], **facts))
     if not changed:
-        print(messages.say(f"nothing_to_{what}", settings.lang, name=name[:SHORT]))
+        print(messages.say(f"nothing_to_{what}", settings.lang, name=name[:KEY_CHARS]))
     return 0
 
 
-def pin(arguments: Any, settings: Settings) -> int:
-    with opened(arguments.store, settings) as store:
-        name = session_of(store, arguments.session)
-        what = _given(arguments)
+def pin(arguments: argparse.Namespace, settings: Settings) -> int:
+    with open_store(arguments.store, settings) as store:
+        name = find_session(store, arguments.session)
+        what = _read_pin(arguments)
         if what.kind == "ref":
-            _check(store, name, what.value)
+            _check_ref(store, name, what.value)
         fold_log.pin(store, name, what, time.time())
-    print(messages.say("pinned", settings.lang, name=name[:SHORT], about=what))
+    print(messages.say("pinned", settings.lang, name=name[:KEY_CHARS], about=what))
     return 0
 
 
-def unpin(arguments: Any, settings: Settings) -> int:
-    with opened(arguments.store, settings) as store:
-        name = session_of(store, arguments.session)
-        what = _given(arguments)
+def unpin(arguments: argparse.Namespace, settings: Settings) -> int:
+    with open_store(arguments.store, settings) as store:
+        name = find_session(store, arguments.session)
+        what = _read_pin(arguments)
         if what not in FoldLog.of(store.recorded(name)).pins:
             raise unknown_pin(what.value)
         fold_log.pin(store, name, what, time.time(), on=False)
-    print(messages.say("unpinned", settings.lang, name=name[:SHORT], about=what))
+    print(messages.say("unpinned", settings.lang, name=name[:KEY_CHARS], about=what))
     return 0
 
 
-def pins(arguments: Any, settings: Settings) -> int:
-    with opened(arguments.store, settings) as store:
-        name = session_of(store, arguments.session)
+def pins(arguments: argparse.Namespace, settings: Settings) -> int:
+    with open_store(arguments.store, settings) as store:
+        name = find_session(store, arguments.session)
         found = FoldLog.of(store.recorded(name)).pins
     for each in found:
         print(each if each.kind != "text" else f"“{each.value}”")
     if not found:
-        print(messages.say("pins_none", settings.lang, name=name[:SHORT]))
+        print(messages.say("pins_none", settings.lang, name=name[:KEY_CHARS]))
     return 0
 
 
-def diff(arguments: Any, settings: Settings) -> int:
+def diff(arguments: argparse.Namespace, settings: Settings) -> int:
     one, other = (*arguments.diff, None, None)[:2]
-    with opened(arguments.store, settings) as store:
-        found = lines_of(store, FoldLog.of(store.recorded(session_of(store, arguments.session))), one, other)
+    with open_store(arguments.store, settings) as store:
+        found = diff_foldings(store, FoldLog.of(store.recorded(find_session(store, arguments.session))), one, other)
     colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
     print("\n".join(coloured(found) if colour else found) or messages.say("same", settings.lang))
     return 0
 
 
-def session_of(store: Store, wanted: str | None) -> str:
-    """The key of a session by how it begins; none given: the one folded last."""
+def find_session(store: Store, wanted: str | None) -> str:
+    """Return the key of the session that begins with `wanted`, or of the one folded last."""
     known = store.conversations()
     if wanted:
         found = [name for name in known if name.startswith(wanted)]
@@ -105,7 +106,7 @@ def session_of(store: Store, wanted: str | None) -> str:
     return name
 
 
-def _given(arguments: Any) -> Pin:
+def _read_pin(arguments: argparse.Namespace) -> Pin:
     if arguments.text is not None:
         if not arguments.text.strip():
             raise unknown_pin(arguments.text)
@@ -116,11 +117,11 @@ def _given(arguments: Any) -> Pin:
     return found
 
 
-def _check(store: Store, name: str, ref: str) -> None:
-    """A ref that opens, and stands for one piece: a whole part of a conversation is opened by undo."""
+def _check_ref(store: Store, name: str, ref: str) -> None:
+    """Raise unless the ref opens and stands for one piece."""
     store.about(ref)
     found = FoldLog.of(store.recorded(name))
-    if any(done.id == ref for done in found.done):  # a folding is no piece of what was said
+    if any(done.id == ref for done in found.done):
         raise unknown_pin(ref)
     rows = [fold for done in found.done for fold in done.row["folds"]]
     if any(fold.get("ref") == ref and fold.get("kind") == "gist" for fold in rows):

@@ -23,11 +23,12 @@ from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 
 from yohaku import __version__
-from yohaku.cli import stores
 from yohaku.core.errors import BadSetting, UnknownRef, YohakuError
 from yohaku.dialects.server_api import Signature
+from yohaku.messages import explain_fold
 from yohaku.recall import tools
 from yohaku.recall.index import fill
+from yohaku.session.fold_log import find_fold
 from yohaku.stores import Store
 
 Opens = Callable[[], AbstractContextManager[Store]]
@@ -88,7 +89,8 @@ class RecallServer:
     def _told(self, store: Store, name: str, arguments: Mapping[str, Any]) -> str:
         if name == WHY.name:
             ref = tools.ref_in(tools.given_to(WHY, arguments))
-            return stores.why(store, ref, self._lang) or "no folding is recorded for it, but it can be opened"
+            found = find_fold(store, ref)
+            return explain_fold(*found, self._lang) if found else "no folding is recorded for it, but it can be opened"
         if name != tools.SEARCH.name:
             return tools.call(store, name, arguments)
         self._searched = True

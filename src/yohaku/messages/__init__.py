@@ -6,6 +6,7 @@ Errors, notices and folds carry a code and facts; the sentences are in the TOML 
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -83,3 +84,10 @@ def describe(what: Subject | Sequence[Any], why: str, lang: str, detail: str = "
         subject, code = Subject(*what), f"what.{what[0]}"
         what = say(code, lang, text=subject, **subject._asdict()) if find(code) else str(subject)
     return what, say(f"why.{why}", lang, detail=detail) if find(f"why.{why}") else why
+
+
+def explain_fold(fold: Mapping[str, Any], at: int | None, lang: str) -> str:
+    """Return what a recorded fold stands for, why and when it was made, and its tokens before and after."""
+    what, why = describe(fold["what"], fold["why"], lang, fold.get("detail", ""))
+    when = say("unknown_time", lang) if at is None else time.strftime("%Y-%m-%d %H:%M", time.localtime(at))
+    return say("why_fold", lang, name=what, about=when, why=why, before=fold["before"], after=fold["after"])

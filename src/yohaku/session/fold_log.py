@@ -224,3 +224,25 @@ def _fold_row(fold: Fold) -> dict[str, Any]:
     if isinstance(fold, Stub):
         return {**row, "slot": fold.slot}
     return {**row, "detail": fold.detail} if fold.detail else row
+
+
+def all_foldings(store: Store) -> list[tuple[str, FoldingRecord]]:
+    """Return every recorded folding with the key of its session, the oldest first."""
+    found = [(name, done) for name in store.conversations() for done in FoldLog.of(store.recorded(name)).done]
+    return sorted(found, key=lambda one: int(one[1].row["at"]))
+
+
+def find_fold(store: Store, ref: str) -> tuple[dict[str, Any], int | None] | None:
+    """Return the last fold with this ref and when it was made; the time is None for one without a record.
+
+    None where the original is kept and no fold stands for it; `UnknownRef` where it is not kept either.
+    """
+    for _, done in reversed(all_foldings(store)):
+        for row in done.row["folds"]:
+            if row["ref"] == ref:
+                return row, done.row["at"]
+    for fold in store.standing(0):
+        if fold.ref == ref:
+            return _fold_row(fold), None
+    store.about(ref)
+    return None

@@ -1,0 +1,147 @@
+"""Commands on a conversation: `fit` folds it, `show` explains it, `count` weighs it."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+
+from yohaku import messages
+from yohaku.cli.files import InputError, LoadedInput, load, print_notices, read, to_json, write
+from yohaku.config.settings import Settings
+from yohaku.core.errors import DoesNotFit
+from yohaku.core.folds import View
+from yohaku.core.meter import Meter
+from yohaku.core.receipt import Receipt
+from yohaku.core.weigh import weigh
+
+
+def fit(arguments: argparse.Namespace, settings: Settings) -> int:
+    from yohaku.cli import stores
+    from yohaku.session.persistence import in_memory
+    from yohaku.session.session import Session
+
+    given = load(arguments, settings, "fit")
+    if not _window_known(arguments, settings, given):
+        raise InputError(messages.say("no_window", settings.lang))
+    store = stores.open_for_fit(
+        arguments.store, settings, lambda error: print_notices([in_memory(error)], settings.lang)
+    )
+    session = Session(
+        arguments.window,
+        arguments.reserve if arguments.reserve is not None else settings.reserve,
+        arguments.recipe or settings.recipe,
+        given.model,
+        dialect=given.dialect,
+        store=store,
+        transcript=arguments.transcript or False,
+        settings=settings,
+    )
+    print_notices(session.warnings, settings.lang)
+    printed = len(session.warnings)
+    try:
+        body = session.fit(given.body, fold=arguments.fold, words=arguments.words)
+    except DoesNotFit:
+        _write_report(arguments, session.receipt, settings)
+        raise
+    finally:
+        print_notices(session.warnings[printed:], settings.lang)
+        session.close()
+        store.close()
+    write(arguments.out, given.raw if body is given.body and given.raw is not None else to_json(body), settings)
+    _write_report(arguments, session.receipt, settings)
+    if not arguments.quiet and session.receipt:
+        print(f"yohaku: {_summarise(session.receipt, settings.lang)}", file=sys.stderr)
+    return 0
+
+
+def show(arguments: argparse.Namespace, settings: Settings) -> int:
+    if arguments.diff is not None:
+        from yohaku.cli.history import diff
+
+        if arguments.file is not None or len(arguments.diff) > 2:
+            raise InputError(messages.say("diff_what", settings.lang))
+        return diff(arguments, settings)
+    from yohaku.core.shape import shape
+    from yohaku.session.session import Session
+
+    given = load(arguments, settings, "show")
+    lang = settings.lang
+    known = _window_known(arguments, settings, given)
+    session = Session(
+        arguments.window if known else 1 << 40,
+        arguments.reserve if arguments.reserve is not None else settings.reserve,
+        arguments.recipe or settings.recipe,
+        given.model,
+        dialect=given.dialect,
+        settings=settings,
+    )
+    print_notices(session.warnings, lang)
+    meter = session.meter_for(given.dialect)
+    view = View(session.read(given.body))
+    print("\n".join(shape(view, meter)))
+    print(_format_ledger(view, meter, session.budget.limit if known else None, lang, messages.say("before", lang)))
+    if not known:
+        return 0
+    try:
+        session.fit(given.body, fold=arguments.fold, words=arguments.words)
+    finally:
+        if session.receipt and session.receipt.folds:
+            _print_folds(session.receipt, meter, lang)
+        else:
+            print(messages.say("nothing_folded", lang))
+    return 0
+
+
+def count(arguments: argparse.Namespace, settings: Settings) -> int:
+    from yohaku import dialects, meters
+
+    if arguments.text:
+        data = read(arguments, settings, "count")
+        meter = meters.for_model(arguments.model or settings.model)
+        try:
+            tokens = meter.count(data.decode("utf-8"))
+        except UnicodeDecodeError:
+            raise InputError(messages.say("not_utf8", settings.lang, name=arguments.file)) from None
+    else:
+        given = load(arguments, settings, "count")
+        meter = meters.for_model(given.model, given.dialect)
+        history = dialects.dialect_named(given.dialect).read(given.body).history()
+        tokens = weigh(View(history).shown, meter).total
+    print(json.dumps({"tokens": tokens, "exact": meter.exact, "meter": meter.name}, ensure_ascii=False))
+    return 0
+
+
+def _window_known(arguments: argparse.Namespace, settings: Settings, given: LoadedInput) -> bool:
+    return bool(arguments.window or given.model or settings.window or settings.maxima)
+
+
+def _write_report(arguments: argparse.Namespace, receipt: Receipt | None, settings: Settings) -> None:
+    if arguments.report and receipt:
+        write(arguments.report, to_json(receipt.report()), settings)
+
+
+def _summarise(receipt: Receipt, lang: str) -> str:
+    about = "" if receipt.exact else messages.say("estimated", lang)
+    facts = {"before": receipt.before, "after": receipt.after, "limit": receipt.limit, "count": len(receipt.folds)}
+    return messages.say("folded" if receipt.folds else "fits", lang, about=about, **facts)
+
+
+def _print_folds(receipt: Receipt, meter: Meter, lang: str) -> None:
+    from yohaku.core.shape import shape
+
+    view = receipt.outcome.view
+    print("\n" + "\n".join(shape(view, meter)))
+    print(_format_ledger(view, meter, receipt.limit, lang, messages.say("after", lang)))
+    for fold in receipt.folds:
+        what, why = messages.describe(fold.what, fold.why, lang, fold.detail)
+        print(f"{fold.before:>9,} → {fold.after:<8,} {what}: {why}; ref={fold.ref}")
+
+
+def _format_ledger(view: View, meter: Meter, limit: int | None, lang: str, title: str) -> str:
+    ledger = weigh(view.shown, meter)
+    rows = [(name, getattr(ledger, name)) for name in ("system", "tools", "turns", "request", "total")]
+    rows += [("limit", limit)] if limit is not None else []
+    lines = [f"  {messages.say(name, lang):20} {tokens:>12,}" for name, tokens in rows]
+    about = "" if meter.exact else messages.say("estimated", lang)
+    return "\n".join([f"-- {title}{about}", *lines])

@@ -1,0 +1,116 @@
+"""Commands on a store: `recall` opens originals, `receipts` and `why` explain foldings, `collect` removes old ones."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections import Counter
+from contextlib import suppress
+from pathlib import Path
+
+from yohaku import messages
+from yohaku.cli.files import InputError
+from yohaku.cli.stores import open_store, url_of
+from yohaku.config.settings import Settings
+from yohaku.core.errors import YohakuError
+from yohaku.core.folds import Fold
+from yohaku.recall.ref import place_in
+from yohaku.session.fold_log import FoldingRecord, all_foldings, find_fold
+from yohaku.stores import DAY, Store, redacted
+
+
+def recall(arguments: argparse.Namespace, settings: Settings) -> int:
+    if (arguments.ref is None) == (arguments.search is None):
+        raise InputError(messages.say("recall_what", settings.lang))
+    if arguments.raw and (arguments.offset or arguments.limit):
+        raise InputError(messages.say("recall_raw", settings.lang))
+    with open_store(arguments.store, settings) as store:
+        if arguments.search is not None:
+            print(_search(store, arguments.search, arguments.limit, settings.lang))
+            return 0
+        ref, line = place_in(arguments.ref)
+        if arguments.raw:
+            sys.stdout.buffer.writelines(piece.data for piece in store.open(ref).pieces)
+            sys.stdout.buffer.flush()
+        else:
+            print(_read_lines(store, ref, arguments.offset or line or 1, arguments.limit, arguments.grep))
+    return 0
+
+
+def _read_lines(store: Store, ref: str, offset: int, limit: int | None, pattern: str | None) -> str:
+    from yohaku import recall
+    from yohaku.recall.lines import ROOM
+
+    room = ROOM if limit is None else 1 << 40  # an explicit number of lines is given whole
+    if pattern is not None:
+        return str(recall.grep(store, ref, pattern, limit=limit or 50, offset=offset, room=room))
+    return str(recall.read(store, ref, offset, limit or 200, room=room))
+
+
+def _search(store: Store, words: str, limit: int | None, lang: str) -> str:
+    from yohaku import recall
+
+    found = recall.search(store, words, limit or 20)
+    lines = [f"ref={hit.ref}:{hit.number}: {hit.text}" for hit in found.hits]
+    if not found.complete:
+        lines.append(messages.say("search_late" if found.late else "search_more", lang))
+    return "\n".join(lines or [messages.say("search_none", lang, name=words)])
+
+
+def receipts(arguments: argparse.Namespace, settings: Settings) -> int:
+    lang = settings.lang
+    with open_store(arguments.store, settings) as store:
+        newest = all_foldings(store)[-arguments.limit :]
+    lines = [_format_receipt(done, conversation, lang) for conversation, done in newest]
+    name = redacted(url_of(arguments.store, settings))
+    print("\n".join(lines) or messages.say("receipts_none", lang, name=name))
+    return 0
+
+
+def _format_receipt(done: FoldingRecord, conversation: str, lang: str) -> str:
+    folds = done.row["folds"]
+    kinds = Counter(
+        ": ".join(messages.describe(fold["what"], fold["why"], lang, fold.get("detail", ""))) for fold in folds
+    )
+    why = "; ".join(f"{count:,} × {kind}" for kind, count in kinds.most_common(4)) + ("; …" if len(kinds) > 4 else "")
+    why = why if done.standing else messages.say("was_undone", lang, why=why)
+    name = f"{conversation[:8]} #{done.number} {done.id}".rstrip()
+    when = time.strftime("%Y-%m-%d %H:%M", time.localtime(done.row["at"]))
+    facts = {name: done.row[name] for name in ("before", "after", "limit")}
+    return messages.say("receipt", lang, about=when, name=name, count=len(folds), why=why, **facts)
+
+
+def why(arguments: argparse.Namespace, settings: Settings) -> int:
+    ref, _ = place_in(arguments.ref)
+    with open_store(arguments.store, settings) as store:
+        found = find_fold(store, ref)
+    if found is None:
+        raise InputError(messages.say("why_unrecorded", settings.lang, name=ref))
+    print(messages.explain_fold(*found, settings.lang))
+    return 0
+
+
+def collect(arguments: argparse.Namespace, settings: Settings) -> int:
+    from yohaku.stores.collect import collect
+
+    live = _folds_in_transcripts(settings.data / "transcripts")
+    with open_store(arguments.store, settings) as store:
+        age, size, dry_run = arguments.older_than * DAY, arguments.size, arguments.dry_run
+        done = collect(store, age=age, size=size, dry_run=dry_run, live=live)
+    facts = {"count": len(done.refs), "size": done.freed, "folds": done.folds, "after": done.left, "rows": done.records}
+    print(messages.say("collectable" if dry_run else "collected", settings.lang, **facts))
+    if done.over:
+        print(messages.say("collect_over", settings.lang, size=done.over))
+    return 0
+
+
+def _folds_in_transcripts(folder: Path) -> list[Fold]:
+    """Read the folds that transcripts show: they stay, as a transcript may be resumed."""
+    from yohaku.session import transcript
+
+    found: list[Fold] = []
+    for path in sorted(folder.glob("*.jsonl")) if folder.is_dir() else ():
+        with suppress(YohakuError, OSError):  # a broken one is for the doctor
+            found += transcript.read(path).folds
+    return found
