@@ -9,7 +9,7 @@ from typing import Any, Literal
 from yohaku.agent.toolkit.permissions import Mode, Permissions
 from yohaku.agent.toolkit.seen_files import SeenFiles
 from yohaku.agent.toolkit.tool import PermissionRequest, ToolResult
-from yohaku.agent.tools import tool_named, use
+from yohaku.agent.tools import run_tool, tool_named
 from yohaku.session.session import Session
 
 
@@ -45,4 +45,4 @@ class ABench:
         return f"done: {task}"
 
     def use(self, name: str, **given: Any) -> ToolResult:
-        return asyncio.run(use(tool_named(name), self, given))
+        return asyncio.run(run_tool(tool_named(name), self, given))

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 from yohaku.agent.agent import Agent
 from yohaku.agent.events import Event, TextDelta, ThoughtDelta, TurnEnded, UserNotice
-from yohaku.agent.toolkit.tool import AgentTool, Arguments, Kind, ToolContext, ToolResult
+from yohaku.agent.toolkit.tool import AgentTool, Arguments, ToolContext, ToolKind, ToolResult
 from yohaku.client.endpoint import Endpoint
 from yohaku.core.engine import Question
 from yohaku.core.model import Call, Reply, Text
@@ -61,7 +61,9 @@ def calls(name: str, number: int = 1, **arguments: Any) -> Call:
     return Call(f"call_{number}", name, json.dumps(arguments))
 
 
-def tool(name: str, run: Callable[[ToolContext, Arguments], Awaitable[ToolResult]], kind: Kind = "read") -> AgentTool:
+def tool(
+    name: str, run: Callable[[ToolContext, Arguments], Awaitable[ToolResult]], kind: ToolKind = "read"
+) -> AgentTool:
     schema = {"type": "object", "properties": {"path": {"type": "string"}}}
     return AgentTool(
         name, f"The tool {name}.", schema, kind, run, lambda given: f"{name} {given.get('path', '')}".strip()

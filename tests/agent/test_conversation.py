@@ -11,7 +11,7 @@ from hypothesis import given
 from tests import checkers
 from yohaku.agent.conversation import NO_RESULT, Conversation, close_pending, load_history
 from yohaku.agent.toolkit.tool import AgentTool, Arguments, ToolContext, ToolResult
-from yohaku.agent.tools import definitions
+from yohaku.agent.tools import tool_definitions
 from yohaku.core.history_builder import history_of
 from yohaku.core.model import Call, History, Reply, Result, Step, Text, ToolUse, Turn
 from yohaku.dialects import DIALECTS, dialect_named
@@ -29,7 +29,7 @@ each = pytest.mark.parametrize("dialect", DIALECTS)
 
 
 def talked(dialect: str) -> Conversation:
-    talk = Conversation(dialect, "m", "Be kind.", definitions((TOOL,), dialect))
+    talk = Conversation(dialect, "m", "Be kind.", tool_definitions((TOOL,), dialect))
     talk.say("Read app.py.")
     talk.settle(Reply((Text("I look."), CALL)), {"call_1": Result((Text("x = 1"),))})
     talk.settle(Reply((Text("x is 1."),)), {})
@@ -72,7 +72,7 @@ def test_the_entries_that_were_there_stay_the_same_objects(dialect: str) -> None
 @each
 def test_a_fit_reads_on_from_where_the_last_one_was(dialect: str) -> None:
     session = Session(100_000, dialect=dialect, meter=ByteMeter())
-    talk = Conversation(dialect, "m", "Be kind.", definitions((TOOL,), dialect))
+    talk = Conversation(dialect, "m", "Be kind.", tool_definitions((TOOL,), dialect))
     talk.say("Begin.")
     session.fit(talk.body)
     reading = session._last.reading if session._last else None
@@ -105,7 +105,7 @@ def test_a_reply_that_says_nothing_is_not_taken_down(dialect: str) -> None:
 
 @each
 def test_a_prompt_can_be_taken_back_but_never_the_system_prompt(dialect: str) -> None:
-    talk = Conversation(dialect, "m", "Be kind.", definitions((TOOL,), dialect))
+    talk = Conversation(dialect, "m", "Be kind.", tool_definitions((TOOL,), dialect))
     empty = talk.body
     mark = talk.mark()
     talk.say("A paste far too long.")

@@ -6,7 +6,7 @@ import pytest
 
 from yohaku import meters
 from yohaku.agent.prompts import MAX_INSTRUCTION_SHARE, TEXTS, prompt_for
-from yohaku.agent.tools import FULL, SMALL, tool_named
+from yohaku.agent.tools import FULL_TIER, SMALL_TIER, tool_named
 
 COUNT = meters.for_model("gpt-4o").count
 
@@ -28,8 +28,8 @@ def test_the_full_prompt_speaks_only_of_tools_there_are() -> None:
     spoken = {
         name for name in ("tool_output_cache", "tool_output_cache_grep", "list_dir", "todo") if name in TEXTS["full"]
     }
-    assert spoken <= set(FULL) and all(tool_named(name) for name in spoken)
-    assert not any(name in TEXTS["small"] for name in set(FULL) - set(SMALL))
+    assert spoken <= set(FULL_TIER) and all(tool_named(name) for name in spoken)
+    assert not any(name in TEXTS["small"] for name in set(FULL_TIER) - set(SMALL_TIER))
 
 
 def test_the_small_prompt_says_how_a_ref_is_opened() -> None:

@@ -188,12 +188,12 @@ async def attempt(
 @pytest.fixture(scope="module")
 def endpoint() -> Iterator[Endpoint]:
     """A real small model; weights are never fetched by a test."""
-    if not embedded.engine():
+    if not embedded.is_installed():
         pytest.skip("xllamacpp is needed to serve a model: install the group `test`")
     folder = os.environ.get("YOHAKU_MODELS")
     if not folder or not (path := Path(folder) / QWEN).exists():
         pytest.skip(f"set YOHAKU_MODELS to a folder with {QWEN}; each of these tests takes many minutes")
-    serving = embedded.serve(embedded.of_file(path), WINDOW)
+    serving = embedded.start_server(embedded.endpoint_of_file(path), WINDOW)
     yield serving.endpoint
     serving.close()
 

@@ -9,7 +9,7 @@ from tests.tui.seen import run, seen
 from yohaku.core.history_builder import history_of
 from yohaku.core.model import Call, Result, Step, Text, ToolUse, Turn
 from yohaku.tui.app import YohakuApp
-from yohaku.tui.conversation import MOST, TURNS, ConversationView
+from yohaku.tui.conversation import MAX_ENTRIES, MAX_RESUMED_TURNS, ConversationView
 
 
 def test_the_page_is_bounded_and_says_what_is_gone(tmp_path: Path) -> None:
@@ -17,11 +17,11 @@ def test_the_page_is_bounded_and_says_what_is_gone(tmp_path: Path) -> None:
 
     async def script(pilot: Pilot[int]) -> None:
         flow = app.query_one(ConversationView)
-        total = 3 * MOST
+        total = 3 * MAX_ENTRIES
         for number in range(total):
             await flow.note(f"note {number}")
         await pilot.pause()
-        assert len(flow.children) <= MOST + MOST // 10 + 1
+        assert len(flow.children) <= MAX_ENTRIES + MAX_ENTRIES // 10 + 1
         assert flow.gone + len(flow.children) - 1 == total + 1  # with what it says at the beginning
         assert f"note {total - 1}" in seen(app)
         flow.scroll_home(animate=False)
@@ -45,6 +45,6 @@ def test_a_conversation_taken_up_again_is_shown_by_its_end(tmp_path: Path) -> No
         assert "❯ task 14" in seen(app) and "answer 14" in seen(app) and "✓ $ ls  ▸ 1 lines" in seen(app)
         flow.scroll_home(animate=False)
         await pilot.pause()
-        assert f"… {15 - TURNS} earlier entries" in seen(app) and "❯ task 5" in seen(app)
+        assert f"… {15 - MAX_RESUMED_TURNS} earlier entries" in seen(app) and "❯ task 5" in seen(app)
 
     run(app, script)

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from yohaku.tui.input_history import MOST, InputHistory
+from yohaku.tui.input_history import MAX_LINES, InputHistory
 
 
 def test_what_was_typed_comes_back_in_order_with_the_draft_at_the_end(tmp_path: Path) -> None:
@@ -18,11 +18,11 @@ def test_what_was_typed_comes_back_in_order_with_the_draft_at_the_end(tmp_path: 
 def test_it_is_kept_for_another_day_for_its_owner_only_and_bounded(tmp_path: Path) -> None:
     path = tmp_path / "new" / "typed.jsonl"
     typed = InputHistory(path)
-    for number in range(2 * MOST + 10):
+    for number in range(2 * MAX_LINES + 10):
         typed.add(f"日本 {number}")
     assert path.stat().st_mode & 0o777 == 0o600
     again = InputHistory(path)
-    assert again.back("") == f"日本 {2 * MOST + 9}" and len(again.lines) <= 2 * MOST
+    assert again.back("") == f"日本 {2 * MAX_LINES + 9}" and len(again.lines) <= 2 * MAX_LINES
 
 
 def test_a_file_that_is_broken_or_cannot_be_written_is_no_trouble(tmp_path: Path) -> None:

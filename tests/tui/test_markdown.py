@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from yohaku.agent.format import count_columns
-from yohaku.tui.markdown import drawn, parted
+from yohaku.tui.markdown import render_markdown, split_markdown
 
 PAGE = """# Title
 
@@ -28,7 +28,7 @@ def f(x):
 
 
 def test_a_page_is_drawn_with_its_parts_at_the_left_and_code_in_colours() -> None:
-    page = drawn(PAGE, 40)
+    page = render_markdown(PAGE, 40)
     lines = [line.rstrip() for line in page.plain.split("\n")]
     assert lines[:4] == ["Title", "", "Some text with code,", "日本語の長い文章がここにあります。"]
     assert " • one" in lines and "     return x" in lines and " a  b" in lines
@@ -38,16 +38,16 @@ def test_a_page_is_drawn_with_its_parts_at_the_left_and_code_in_colours() -> Non
 
 @pytest.mark.parametrize("width", [20, 40, 200])
 def test_no_line_is_wider_than_it_may_be(width: int) -> None:
-    assert max(count_columns(line) for line in drawn(PAGE + "x" * 500, width).plain.split("\n")) <= width
+    assert max(count_columns(line) for line in render_markdown(PAGE + "x" * 500, width).plain.split("\n")) <= width
 
 
 def test_markup_is_only_letters() -> None:
-    assert drawn("[bold]a[/bold] <b>", 40).plain == "[bold]a[/bold] <b>"
+    assert render_markdown("[bold]a[/bold] <b>", 40).plain == "[bold]a[/bold] <b>"
 
 
 @given(st.lists(st.sampled_from(["a b\n", "\n", "- x\n", "  y\n", "> q\n", "word"])).map("".join), st.integers(1, 20))
 def test_pieces_of_a_text_without_code_are_the_text(text: str, most: int) -> None:
-    done, rest = parted(text, most)
+    done, rest = split_markdown(text, most)
     assert "".join(done) + rest == text
     assert all(piece.endswith("\n") for piece in done)
 
@@ -55,7 +55,7 @@ def test_pieces_of_a_text_without_code_are_the_text(text: str, most: int) -> Non
 @given(st.integers(0, 60), st.integers(1, 40))
 def test_a_long_piece_of_code_is_closed_and_opened_again(count: int, most: int) -> None:
     code = [f"line{number}\n" for number in range(count)]
-    done, rest = parted("```py\n" + "".join(code) + "```\n\nend\n", most)
+    done, rest = split_markdown("```py\n" + "".join(code) + "```\n\nend\n", most)
     pieces = [*done, rest]
     assert [line + "\n" for piece in pieces for line in piece.split("\n") if line.startswith("line")] == code
     assert all(piece.count("```") == 2 for piece in pieces if "line" in piece)
@@ -64,9 +64,9 @@ def test_a_long_piece_of_code_is_closed_and_opened_again(count: int, most: int) 
 
 def test_what_is_written_bit_by_bit_is_parted_as_the_whole() -> None:
     text = "\n\n".join(f"paragraph {number}" for number in range(50)) + "\n"
-    whole = parted(text, 40)
+    whole = split_markdown(text, 40)
     done, rest = [], ""
     for letter in text:
-        more, rest = parted(rest + letter, 40)
+        more, rest = split_markdown(rest + letter, 40)
         done += more
     assert (done, rest) == whole

@@ -11,7 +11,7 @@ from tests.tui.seen import run, seen, send, until
 from yohaku.agent.events import TextDelta, TurnEnded
 from yohaku.tui.app import YohakuApp
 from yohaku.tui.conversation import ConversationView
-from yohaku.tui.markdown import PIECE
+from yohaku.tui.markdown import MIN_PIECE_CHARS
 from yohaku.tui.reply import ReplyBlock, ReplyEntry
 
 PIECES = [f"word{number} " + ("\n\n" if number % 40 == 0 else "") for number in range(3000)]
@@ -42,7 +42,7 @@ def test_a_reply_that_grows_is_drawn_again_only_at_its_end_and_fits_a_new_width(
             await reply._draw()
         await flow.ended()
         pieces = list(app.query(ReplyBlock))
-        assert 10 < len(pieces) < 30 and max(len(piece.text) for piece in pieces) < 2 * PIECE
+        assert 10 < len(pieces) < 30 and max(len(piece.text) for piece in pieces) < 2 * MIN_PIECE_CHARS
         assert " ".join("".join(piece.text for piece in pieces).split()) == " ".join(text.split())
         await pilot.resize_terminal(60, 30)
         await until(pilot, lambda: all(piece._drawn == piece.size.width for piece in pieces))

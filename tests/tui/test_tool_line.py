@@ -9,7 +9,7 @@ from tests.tui.seen import run, seen
 from yohaku.agent.events import ToolOutput
 from yohaku.tui.app import YohakuApp
 from yohaku.tui.conversation import ConversationView
-from yohaku.tui.tool_line import KEPT, ToolLine
+from yohaku.tui.tool_line import MAX_OUTPUT_CHARS, ToolLine
 
 LOG = "\n".join(f"line {number}" for number in range(1, 301))
 
@@ -51,4 +51,4 @@ def test_what_is_kept_of_an_output_is_bounded(tmp_path: Path) -> None:
     line = ToolLine(calling("bash", "Run yes"), "en")
     for _ in range(50):
         line.hear("y\n" * 10_000)
-    assert len(line.output) == KEPT
+    assert len(line.output) == MAX_OUTPUT_CHARS

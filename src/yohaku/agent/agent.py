@@ -42,7 +42,7 @@ from yohaku.agent.tool_calls import (
     run_tool_calls,
 )
 from yohaku.agent.toolkit.permissions import Permissions
-from yohaku.agent.toolkit.secrets import know
+from yohaku.agent.toolkit.secrets import register_secret
 from yohaku.agent.toolkit.seen_files import SeenFiles
 from yohaku.agent.toolkit.tool import AgentTool, PermissionRequest
 from yohaku.client.endpoint import Endpoint
@@ -110,7 +110,7 @@ class Agent:
         self._events = EventQueue(lang)
         self.client = client or self._open_client(endpoint, window)
         session = session or self._open_session(endpoint, window)
-        know("key", endpoint.key)
+        register_secret("key", endpoint.key)
         self.context = Context(
             endpoint, session, self._events, root=self.root, tools=tools, hooks=self.hooks, lang=lang
         )
@@ -283,7 +283,7 @@ class Agent:
     async def switch(self, endpoint: Endpoint, window: int) -> ConversationFolded | None:
         """Go on with another model; what does not fit its window is folded at once."""
         old, client, session = self.endpoint, self.client, self.session
-        know("key", endpoint.key)
+        register_secret("key", endpoint.key)
         self.client = self._open_client(endpoint, window)
         try:
             self.context.attach(endpoint, self._open_session(endpoint, window, session))
@@ -310,7 +310,7 @@ class Agent:
         while self._opened:  # the last first: the first may hold the store of all
             self._opened.pop().close()
         if bash := sys.modules.get("yohaku.agent.tools.bash"):
-            bash.stop_left()
+            bash.stop_background()
 
     # -- For help with small models (`small_models.Workspace`)
 

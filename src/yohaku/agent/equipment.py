@@ -38,11 +38,11 @@ def choose_equipment(
     """`tools`: None for those that suit the window."""
 
     def equip(tier: Tier) -> Equipment:
-        from yohaku.agent.tools import definitions, tools_for
+        from yohaku.agent.tools import tool_definitions, tools_for
 
         given = tools_for(tier) if tools is None else tools
         prompt = prompt_for(tier, root, window, meter.count, bool(given), lang)
-        return Equipment(tier, given, prompt, [*definitions(given, dialect, tier == "small")])
+        return Equipment(tier, given, prompt, [*tool_definitions(given, dialect, tier == "small")])
 
     def weigh_fixed(tier: Tier) -> int:
         equipment = equip(tier)

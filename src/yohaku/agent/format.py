@@ -11,7 +11,7 @@ import unicodedata
 from typing import NamedTuple
 
 from yohaku.agent.events import Gauge
-from yohaku.agent.toolkit.save_output import size
+from yohaku.agent.toolkit.output_budget import format_size
 from yohaku.core.model import Call
 from yohaku.messages import say
 
@@ -135,7 +135,7 @@ def abridge(text: str, lang: str) -> str:
     first, last = text[:HEAD_CHARS], text[-TAIL_CHARS:]
     first = first[: first.rindex("\n")] if "\n" in first else first
     last = last[last.index("\n") + 1 :] if "\n" in last[:-1] else last
-    facts = {"size": size(len(text.encode("utf-8", "surrogatepass"))), "lines": text.count("\n") + 1}
+    facts = {"size": format_size(len(text.encode("utf-8", "surrogatepass"))), "lines": text.count("\n") + 1}
     return f"{first}\n{say('screen_abridged', lang, **facts)}\n{last}"
 
 

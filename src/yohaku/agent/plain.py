@@ -189,7 +189,7 @@ async def run_interactive(
             break
         first = ""
         if text.startswith("/"):
-            done = await slash_commands.run(plain, text)
+            done = await slash_commands.run_command(plain, text)
             if done.text:
                 plain._write_aside(done.text)
             if done.do == "quit":

@@ -20,7 +20,7 @@ from yohaku.messages import explain, say
 
 if TYPE_CHECKING:
     from yohaku.agent.host.capacity import ChosenWindow, MachineMemory
-    from yohaku.agent.host.embedded import Serving
+    from yohaku.agent.host.embedded import EmbeddedServer
 
 
 class Starter:
@@ -29,7 +29,7 @@ class Starter:
     def __init__(self, settings: Settings, root: Path | None = None) -> None:
         self.settings = settings
         self.root = root or Path.cwd()
-        self._serving: Serving | None = None
+        self._serving: EmbeddedServer | None = None
 
     async def __call__(
         self, surface: Surface, *, endpoint: Endpoint | None = None, window: int | None = None, resume: str = ""
@@ -54,9 +54,9 @@ class Starter:
         return None
 
     async def models(self, name: str = "") -> list[tuple[Endpoint, int]]:
-        from yohaku.agent.host.find_model import find
+        from yohaku.agent.host.find_model import find_models
 
-        found = await find(self.settings if name else _without_model(self.settings), model=name or None)
+        found = await find_models(self.settings if name else _without_model(self.settings), model=name or None)
         memory = await self._measure_memory()
         return [(endpoint, self._choose_window(endpoint, memory).window) for endpoint in found]
 
@@ -67,15 +67,15 @@ class Starter:
 
     async def _find_endpoint(self, surface: Surface) -> Endpoint | None:
         from yohaku.agent.host import embedded
-        from yohaku.agent.host.find_model import find
+        from yohaku.agent.host.find_model import find_models
 
         file = self.settings.gguf if not self.settings.model else None
-        found = await find(self.settings, model=str(file) if file else None)
+        found = await find_models(self.settings, model=str(file) if file else None)
         if found:
             return found[0]
         if path := await self._download(surface):
-            return embedded.of_file(path)
-        missing = "host_nothing_runs" if embedded.engine() else "host_nothing_found"
+            return embedded.endpoint_of_file(path)
+        missing = "host_nothing_runs" if embedded.is_installed() else "host_nothing_found"
         surface.show_notice(UserNotice(say(missing, self.settings.lang), "warning"))
         return None
 
@@ -83,14 +83,14 @@ class Starter:
         """Download the built-in model if the user wants it."""
         from yohaku.agent.host import download, embedded
 
-        offer = embedded.offer(self.settings, await self._measure_memory())
+        offer = embedded.offer_download(self.settings, await self._measure_memory())
         if offer is None:
             return None
         yes, no = say("begin_yes", self.settings.lang), say("begin_no", self.settings.lang)
         if await surface.question(offer.said(self.settings.lang), (yes, no)) != yes:
             return None
         try:
-            return await download.fetch(offer, lambda here, whole: surface.progress(offer.weights.name, here, whole))
+            return await download.download(offer, lambda here, whole: surface.progress(offer.weights.name, here, whole))
         finally:
             surface.progress("", 0, 0)
 
@@ -101,22 +101,22 @@ class Starter:
         if told := window_warning(chosen, self.settings.lang):
             surface.show_notice(UserNotice(told, "warning"))
         if endpoint.provider == "embedded" and not endpoint.url:
-            from yohaku.agent.host.embedded import serve
+            from yohaku.agent.host.embedded import start_server
 
             surface.progress(say("begin_loading", self.settings.lang, name=endpoint.model), 0, 1)
             self.close()
-            self._serving = await asyncio.to_thread(serve, endpoint, chosen.window)
+            self._serving = await asyncio.to_thread(start_server, endpoint, chosen.window)
             surface.progress("", 0, 0)
             endpoint = self._serving.endpoint
         return endpoint, chosen.window
 
     def _choose_window(self, endpoint: Endpoint, memory: MachineMemory) -> ChosenWindow:
-        from yohaku.agent.host.choose_window import window_at
+        from yohaku.agent.host.choose_window import choose_window
         from yohaku.agent.host.window_cache import WindowCache
 
         settings = self.settings
         learned = WindowCache(settings.data).window(endpoint)
-        return window_at(
+        return choose_window(
             endpoint,
             settings,
             memory,
@@ -127,9 +127,9 @@ class Starter:
         )
 
     async def _measure_memory(self) -> MachineMemory:
-        from yohaku.agent.host.memory import memory
+        from yohaku.agent.host.memory import read_memory
 
-        return await asyncio.to_thread(memory)
+        return await asyncio.to_thread(read_memory)
 
     def _make_agent(self, surface: Surface, endpoint: Endpoint, window: int, resume: str) -> WorkingAgent:
         from yohaku.agent.agent import Agent

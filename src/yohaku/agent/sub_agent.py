@@ -58,7 +58,7 @@ async def delegate(parent: Agent, session: Session, task: str, show: Callable[[s
     )
     async with aclosing(agent.work(TASK.format(task=task))) as events:
         ended = await _show_progress(events, show)
-    text = output_budget.head(ended.text, CUT)[0] if ended.text.strip() else NO_RESULT.format(why=ended.why)
+    text = output_budget.keep_head(ended.text, CUT)[0] if ended.text.strip() else NO_RESULT.format(why=ended.why)
     return SubAgentResult(text, agent.context.foldings)
 
 

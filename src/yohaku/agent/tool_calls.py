@@ -127,7 +127,7 @@ async def run_tool_calls(calls: tuple[Call, ...], runtime: ToolRuntime) -> ToolR
     try:
         for group in _group(calls, runtime):
             share = share_of_room(room, len(calls) - len(outputs))
-            with output_budget.open(share * len(group), runtime.meter):
+            with output_budget.limit_output(share * len(group), runtime.meter):
                 await runtime.events.run_cancellable(_run_together(group, share, runtime, outputs))
             room -= sum(weigher.parts(outputs[call.id].result.parts) for call in group)
         stopped = False
@@ -177,11 +177,11 @@ async def _use_tool(tool: AgentTool | None, call: Call, runtime: ToolRuntime) ->
     if tool is None:
         names = ", ".join(each.name for each in runtime.tools)
         return ToolResult(f"There is no tool {call.name!r}. Take one of: {names}.", error=True)
-    from yohaku.agent.tools import use  # the tools load when one is used
+    from yohaku.agent.tools import run_tool  # the tools load when one is used
 
     try:
         arguments = arguments_object(call.arguments).get(RAW, call.arguments)  # the tool may repair broken JSON
-        return await use(tool, runtime.context(call.id), arguments)
+        return await run_tool(tool, runtime.context(call.id), arguments)
     except Exception as error:  # a tool may be anybody's: the model is told of its bugs, and the agent goes on
         return ToolResult(f"{call.name} failed: {type(error).__name__}: {error}", error=True)
 
@@ -221,8 +221,8 @@ def _cut_to_room(text: str, share: int, runtime: ToolRuntime) -> tuple[str, bool
         runtime.session.store.put(ref_of(text), text)
     except StoreFailed:  # the session warns the user; the model goes on with what it sees
         kept = ""
-    with output_budget.open(share, runtime.meter):
-        return output_budget.ends(text, CUT.format(count=len(text), kept=kept))
+    with output_budget.limit_output(share, runtime.meter):
+        return output_budget.keep_ends(text, CUT.format(count=len(text), kept=kept))
 
 
 def _title(tool: AgentTool | None, call: Call) -> str:

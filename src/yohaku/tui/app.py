@@ -49,22 +49,22 @@ from yohaku.tui.queued_prompts import QueuedPrompts
 
 Answer = TypeVar("Answer")
 
-TWICE = 2.0
+DOUBLE_PRESS_SECONDS = 2.0
 """Seconds in which a second Ctrl-C quits."""
-PATIENCE = 3.0
+CLOSE_TIMEOUT = 3.0
 """Seconds that what is still running is given to end."""
-NARROW = 90
+NARROW_COLUMNS = 90
 """Columns below which the panel is one line."""
-PARTS = """
+STYLE_SHEETS = """
 app panel gauge_line conversation entries reply tool_line queued_prompts prompt completions dialog permission_dialog
 question_dialog
 """.split()
 
 
 class YohakuApp(App[int]):
-    CSS_PATH = [f"{part}.tcss" for part in PARTS]  # noqa: RUF012
+    CSS_PATH = [f"{part}.tcss" for part in STYLE_SHEETS]  # noqa: RUF012
     ENABLE_COMMAND_PALETTE = False
-    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (NARROW, "-wide")]  # noqa: RUF012
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (NARROW_COLUMNS, "-wide")]  # noqa: RUF012
     NOTIFICATION_TIMEOUT = 6
     BINDINGS = [  # noqa: RUF012
         Binding("ctrl+c", "interrupt", show=False, priority=True),
@@ -89,7 +89,7 @@ class YohakuApp(App[int]):
         self._halting = False
         self._began = 0.0
         self._seen: tuple[str, ...] = ()
-        self._interrupted = -TWICE
+        self._interrupted = -DOUBLE_PRESS_SECONDS
         self._asking = asyncio.Lock()
         if begin.settings.theme in self.available_themes:
             self.theme = begin.settings.theme
@@ -128,7 +128,7 @@ class YohakuApp(App[int]):
     def on_text_area_changed(self, changed: TextArea.Changed) -> None:
         prompt = self.query_one(PromptInput)
         if changed.text_area is prompt:
-            found = slash_commands.completions(prompt.text, self.begin.settings.data)
+            found = slash_commands.complete(prompt.text, self.begin.settings.data)
             found = [] if found == [prompt.text] else found
             self.query_one(CompletionList).show(found)
             prompt.choosing = bool(found)
@@ -162,13 +162,13 @@ class YohakuApp(App[int]):
             return
         now, before = monotonic(), self._interrupted
         self._interrupted = now
-        if now - before < TWICE:
+        if now - before < DOUBLE_PRESS_SECONDS:
             await self.action_leave()
         elif self._working:
             self._halt()
         else:
             self._status(say("screen_again", self.lang))
-            self.set_timer(TWICE, self._rest)
+            self.set_timer(DOUBLE_PRESS_SECONDS, self._rest)
 
     def action_halt(self) -> None:
         if self._working:
@@ -178,7 +178,7 @@ class YohakuApp(App[int]):
         self._status(say("screen_stopping", self.lang))
         if self.agent:
             with suppress(TimeoutError):
-                await asyncio.wait_for(self.agent.close(), PATIENCE)
+                await asyncio.wait_for(self.agent.close(), CLOSE_TIMEOUT)
         self.exit(0)
 
     async def action_quit(self) -> None:
@@ -334,7 +334,7 @@ class YohakuApp(App[int]):
     async def _commanded(self, text: str) -> None:
         flow = self.query_one(ConversationView)
         await flow.prompted(text)
-        done = await slash_commands.run(self, text)
+        done = await slash_commands.run_command(self, text)
         if done.do == "quit":
             await self.action_leave()
             return

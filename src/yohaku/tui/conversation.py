@@ -18,9 +18,9 @@ from yohaku.tui.tool_line import ToolLine
 if TYPE_CHECKING:
     from yohaku.core.model import History
 
-MOST = 200
+MAX_ENTRIES = 200
 """Entries on the screen."""
-TURNS = 10
+MAX_RESUMED_TURNS = 10
 """Turns that are shown of a conversation taken up again."""
 
 
@@ -92,12 +92,12 @@ class ConversationView(VerticalScroll):
 
         await self.empty()
         turns = history.turns
-        if len(turns) > TURNS:
-            await self.note(say("screen_earlier", self.lang, count=len(turns) - TURNS))
-        for turn in turns[-TURNS:]:
+        if len(turns) > MAX_RESUMED_TURNS:
+            await self.note(say("screen_earlier", self.lang, count=len(turns) - MAX_RESUMED_TURNS))
+        for turn in turns[-MAX_RESUMED_TURNS:]:
             await self.prompted("\n".join(part.text for part in turn.prompt if isinstance(part, Text)))
             items = [item for step in turn.steps for item in step.items]
-            for item in items[-MOST // TURNS :]:
+            for item in items[-MAX_ENTRIES // MAX_RESUMED_TURNS :]:
                 if isinstance(item, ToolUse):
                     await self.called(ToolFinished(item.call, item.result, call_title(item.call)))
                 elif isinstance(item, Text):
@@ -111,8 +111,8 @@ class ConversationView(VerticalScroll):
 
     async def _add(self, entry: Widget) -> None:
         await self.mount(entry)
-        over = len(self.children) - MOST
-        if over > MOST // 10:  # seldom, and many at once: each removal lays the page out anew
+        over = len(self.children) - MAX_ENTRIES
+        if over > MAX_ENTRIES // 10:  # seldom, and many at once: each removal lays the page out anew
             old = list(self.children[: over + 1])
             self.gone += len(old) - (1 if self.gone else 0)
             await self.remove_children(old)

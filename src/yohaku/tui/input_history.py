@@ -9,13 +9,13 @@ import json
 import os
 from pathlib import Path
 
-MOST = 500
+MAX_LINES = 500
 
 
 class InputHistory:
     def __init__(self, path: Path | None = None) -> None:
         self.path = path
-        self.lines = _read(path) if path else []
+        self.lines = _read_lines(path) if path else []
         self._at = len(self.lines)
         self._draft = ""
 
@@ -48,8 +48,8 @@ class InputHistory:
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             line = json.dumps(text).encode() + b"\n"
-            if len(self.lines) > 2 * MOST:
-                del self.lines[:-MOST]
+            if len(self.lines) > 2 * MAX_LINES:
+                del self.lines[:-MAX_LINES]
                 beside = self.path.with_suffix(f".{os.getpid()}")
                 with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
                     file.writelines(json.dumps(each).encode() + b"\n" for each in self.lines)
@@ -61,13 +61,13 @@ class InputHistory:
             self.path = None
 
 
-def _read(path: Path) -> list[str]:
+def _read_lines(path: Path) -> list[str]:
     try:
         rows = path.read_bytes().split(b"\n")
     except OSError:
         return []
     lines = []
-    for row in rows[-2 * MOST :]:
+    for row in rows[-2 * MAX_LINES :]:
         try:
             line = json.loads(row)
         except ValueError:

@@ -14,13 +14,13 @@ from textual.content import Content
 
 FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)$")
 DARK, LIGHT = "monokai", "friendly"
-PIECE = 3000
+MIN_PIECE_CHARS = 3000
 """Characters from which on a piece is drawn for good, at the next place where a text may be cut."""
-CODE = 3
+CODE_FACTOR = 3
 """Code, whose cuts are seen, is cut so many times more seldom."""
 
 
-def drawn(text: str, width: int, *, dark: bool = True) -> Content:
+def render_markdown(text: str, width: int, *, dark: bool = True) -> Content:
     from rich.console import Console
     from rich.text import Text
 
@@ -32,7 +32,7 @@ def drawn(text: str, width: int, *, dark: bool = True) -> Content:
         legacy_windows=False,
         _environ={},
     )
-    page = _markdown()(text, code_theme=DARK if dark else LIGHT, hyperlinks=False)
+    page = _markdown_class()(text, code_theme=DARK if dark else LIGHT, hyperlinks=False)
     lines = []
     for segments in console.render_lines(page, pad=False):
         line = Text()
@@ -46,7 +46,7 @@ def drawn(text: str, width: int, *, dark: bool = True) -> Content:
     return Content.from_rich_text(Text("\n").join(lines), console)
 
 
-def parted(text: str, most: int = PIECE) -> tuple[list[str], str]:
+def split_markdown(text: str, most: int = MIN_PIECE_CHARS) -> tuple[list[str], str]:
     """Pieces that will not change any more, and the rest, which may.
 
     A text is cut at an empty line; a long piece of code anywhere, closed in the one piece and opened in the next.
@@ -64,7 +64,12 @@ def parted(text: str, most: int = PIECE) -> tuple[list[str], str]:
             fence = ""
         if size < most or number + 1 >= len(lines) or not line.endswith("\n"):
             continue
-        if fence and line != opening and size >= CODE * most and not lines[number + 1].lstrip().startswith(fence[0]):
+        if (
+            fence
+            and line != opening
+            and size >= CODE_FACTOR * most
+            and not lines[number + 1].lstrip().startswith(fence[0])
+        ):
             done.append("".join(lines[begin : number + 1]) + fence)
             lines[number] = opening  # the next piece begins with it
             begin, size = number, 0
@@ -75,7 +80,7 @@ def parted(text: str, most: int = PIECE) -> tuple[list[str], str]:
 
 
 @cache
-def _markdown() -> Any:
+def _markdown_class() -> Any:
     """Rich's, with headings at the left and without boxes, and with tags of HTML as the letters they are."""
     from markdown_it import MarkdownIt
     from rich.markdown import Heading, Markdown

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 
-from yohaku.agent.toolkit.save_output import size
+from yohaku.agent.toolkit.output_budget import format_size
 from yohaku.messages import say
 
-BIG = 50_000
+MIN_LABELLED_CHARS = 50_000
 """Characters from which a text is laid out too slowly to be typed in."""
 
 
@@ -23,7 +23,7 @@ class PastedTexts:
 
     def label(self, text: str) -> str:
         """What stands for a pasted text: a small one for itself."""
-        return self._hold(text.replace("\r\n", "\n").replace("\r", "\n")) if len(text) >= BIG else text
+        return self._hold(text.replace("\r\n", "\n").replace("\r", "\n")) if len(text) >= MIN_LABELLED_CHARS else text
 
     def whole(self, typed: str) -> str:
         """What is sent: every label has become its text."""
@@ -31,12 +31,12 @@ class PastedTexts:
 
     def shown(self, text: str) -> str:
         """A text that was sent, as it can be typed in again."""
-        if len(text) < BIG:
+        if len(text) < MIN_LABELLED_CHARS:
             return text
         short = text
         for label, content in self._held.items():
             short = short.replace(content, label)
-        return short if len(short) < BIG and self.whole(short) == text else self._hold(text)
+        return short if len(short) < MIN_LABELLED_CHARS and self.whole(short) == text else self._hold(text)
 
     def standing(self, typed: str) -> frozenset[str]:
         """The labels in a text."""
@@ -54,7 +54,7 @@ class PastedTexts:
         if known:
             return known
         lines = text.count("\n") + (not text.endswith("\n"))
-        facts = {"size": size(len(text.encode("utf-8", "surrogatepass"))), "lines": lines}
+        facts = {"size": format_size(len(text.encode("utf-8", "surrogatepass"))), "lines": lines}
         number = 1
         while (label := self._named(number, facts)) in self._held:
             number += 1

@@ -16,9 +16,9 @@ from yohaku.agent.protocols import Allowed
 from yohaku.agent.toolkit.tool import PermissionRequest
 from yohaku.messages import say
 from yohaku.tui.dialog import Dialog
-from yohaku.tui.diff import coloured
+from yohaku.tui.diff import colour_diff
 
-MOMENT = 0.5
+ARMING_SECONDS = 0.5
 """Seconds in which keys are still meant for what was being typed."""
 
 
@@ -33,7 +33,7 @@ class PermissionDialog(Dialog[Allowed]):
         ("down", "scroll(1)"),
     ]
 
-    def __init__(self, ask: PermissionRequest, lang: str, moment: float = MOMENT) -> None:
+    def __init__(self, ask: PermissionRequest, lang: str, moment: float = ARMING_SECONDS) -> None:
         super().__init__()
         self.ask = ask
         self.lang = lang
@@ -84,4 +84,4 @@ class PermissionDialog(Dialog[Allowed]):
     def _detail(self) -> Content:
         detail = self.ask.detail
         looks = detail.startswith(("--- ", "@@ ")) or "\n@@ " in detail
-        return coloured(detail, self.lang, 2000) if looks else Content(strip_controls(detail))
+        return colour_diff(detail, self.lang, 2000) if looks else Content(strip_controls(detail))

@@ -17,7 +17,7 @@ from textual.widgets import TextArea
 
 from yohaku.messages import say
 from yohaku.tui.input_history import InputHistory
-from yohaku.tui.pasted import BIG, PastedTexts
+from yohaku.tui.pasted import MIN_LABELLED_CHARS, PastedTexts
 
 # Terminals send Escape and Enter for Alt-Enter, of which the Alt is lost unless the pair is known as a key.
 cast("dict[str, object]", ANSI_SEQUENCES_KEYS).setdefault("\x1b\r", (Keys.ControlJ,))
@@ -76,13 +76,13 @@ class PromptInput(TextArea):
         event.prevent_default()
 
     async def _on_paste(self, event: events.Paste) -> None:
-        if len(event.text) >= BIG:
+        if len(event.text) >= MIN_LABELLED_CHARS:
             event.prevent_default()
             event.stop()
             self._put(event.text)
 
     def action_paste(self) -> None:
-        if len(self.app.clipboard) >= BIG:
+        if len(self.app.clipboard) >= MIN_LABELLED_CHARS:
             self._put(self.app.clipboard)
         else:
             super().action_paste()

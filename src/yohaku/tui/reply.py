@@ -13,13 +13,13 @@ from textual.containers import Vertical
 from textual.widgets import Static
 
 from yohaku.agent.format import strip_controls
-from yohaku.tui.markdown import drawn, parted
+from yohaku.tui.markdown import render_markdown, split_markdown
 
-PAUSE = 1 / 15
+DRAW_INTERVAL = 1 / 15
 """Seconds between two drawings."""
-SHARE = 3
+MAX_DRAW_SHARE = 3
 """A drawing may take one part in so many of the time."""
-USUAL = 78
+DEFAULT_WIDTH = 78
 """Columns, before the width is known."""
 
 
@@ -41,7 +41,7 @@ class ReplyBlock(Static):
     def draw(self, width: int) -> None:
         if width and width != self._drawn:
             self._drawn = width
-            self.update(drawn(self.text, width, dark=self.app.current_theme.dark))
+            self.update(render_markdown(self.text, width, dark=self.app.current_theme.dark))
 
     def on_resize(self, event: events.Resize) -> None:
         self.draw(event.size.width)
@@ -61,7 +61,7 @@ class ReplyEntry(Vertical):
         return "".join(self._heard)
 
     def on_mount(self) -> None:
-        self._ticking = self.set_interval(PAUSE, self._tick)
+        self._ticking = self.set_interval(DRAW_INTERVAL, self._tick)
 
     def hear(self, text: str) -> None:
         self._waiting.append(text)
@@ -81,7 +81,7 @@ class ReplyEntry(Vertical):
         text, self._waiting = strip_controls("".join(self._waiting)), []
         self._heard.append(text)
         begun = monotonic()
-        done, self._tail = parted(self._tail + text)
+        done, self._tail = split_markdown(self._tail + text)
         pieces = list(self.query(ReplyBlock))
         if pieces:
             pieces[-1].say([*done, self._tail][0])
@@ -91,7 +91,7 @@ class ReplyEntry(Vertical):
             self._piece(each, width or self._width, bool(pieces) or each is not new[0]) for each in new
         )
         self.drawings += 1
-        self._due = monotonic() + SHARE * (monotonic() - begun)
+        self._due = monotonic() + MAX_DRAW_SHARE * (monotonic() - begun)
 
     def _piece(self, text: str, width: int, follows: bool) -> ReplyBlock:
         piece = ReplyBlock(text, width)
@@ -100,4 +100,4 @@ class ReplyEntry(Vertical):
 
     @property
     def _width(self) -> int:
-        return self.content_size.width or USUAL
+        return self.content_size.width or DEFAULT_WIDTH

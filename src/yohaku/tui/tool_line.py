@@ -14,15 +14,15 @@ from textual.widgets import Static
 from yohaku.agent.events import ToolFinished, ToolStarted
 from yohaku.agent.format import clip, strip_controls
 from yohaku.messages import say
-from yohaku.tui.diff import changes, coloured
+from yohaku.tui.diff import colour_diff, summarize_changes
 
-TAIL = 5
+MAX_RUNNING_LINES = 5
 """Lines that are shown while it runs."""
-KEPT = 20_000
+MAX_OUTPUT_CHARS = 20_000
 """Characters of the output, its end."""
-OPEN = 200
+MAX_OPEN_LINES = 200
 """Lines that are shown when it is opened."""
-DIFF = 12
+MAX_DIFF_LINES = 12
 """Lines of a diff that are shown unasked."""
 
 
@@ -42,7 +42,7 @@ class ToolLine(Vertical, can_focus=True):
         yield Static("", classes="body", markup=False)
 
     def hear(self, text: str) -> None:
-        self.output = (self.output + strip_controls(text))[-KEPT:]
+        self.output = (self.output + strip_controls(text))[-MAX_OUTPUT_CHARS:]
         self._draw()
 
     def end(self, called: ToolFinished) -> None:
@@ -51,7 +51,7 @@ class ToolLine(Vertical, can_focus=True):
         self.set_class(False, "-running")
         self.set_class(called.result.error, "-failed")
         text = strip_controls(called.result.text)
-        self.output = text if len(text) <= KEPT else text[:KEPT]
+        self.output = text if len(text) <= MAX_OUTPUT_CHARS else text[:MAX_OUTPUT_CHARS]
         self._draw()
 
     def action_turn(self) -> None:
@@ -82,17 +82,21 @@ class ToolLine(Vertical, can_focus=True):
         if self.called.result.error:
             return say("screen_failed_tool", self.lang)
         if self.called.diff:
-            return changes(self.called.diff)
+            return summarize_changes(self.called.diff)
         return say("screen_lines", self.lang, count=len(self.output.splitlines()))
 
     def _body(self) -> Content:
         called = self.called
         lines = self.output.rstrip("\n").split("\n") if self.output.strip() else []
         if called is None:
-            return Content("\n".join(line[:500] for line in lines[-TAIL:]))
+            return Content("\n".join(line[:500] for line in lines[-MAX_RUNNING_LINES:]))
         if called.diff:
-            return coloured(called.diff, self.lang, OPEN if self.opened else DIFF)
+            return colour_diff(called.diff, self.lang, MAX_OPEN_LINES if self.opened else MAX_DIFF_LINES)
         if self.opened:
-            more = [say("screen_more", self.lang, count=len(lines) - OPEN)] if len(lines) > OPEN else []
-            return Content("\n".join([line[:2000] for line in lines[:OPEN]] + more))
+            more = (
+                [say("screen_more", self.lang, count=len(lines) - MAX_OPEN_LINES)]
+                if len(lines) > MAX_OPEN_LINES
+                else []
+            )
+            return Content("\n".join([line[:2000] for line in lines[:MAX_OPEN_LINES]] + more))
         return Content("\n".join(lines[-1:])[:500] if called.result.error else "")

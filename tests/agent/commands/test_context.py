@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from tests.tui.fake import FakeAgent
-from yohaku.agent.commands.context import told
+from yohaku.agent.commands.context import context_text
 from yohaku.core.history_builder import history_of
 from yohaku.core.model import Call, Result, Step, Text, ToolUse, Turn
 
@@ -18,7 +18,7 @@ def test_the_biggest_items_come_first_and_rules_pins_and_what_comes_next_are_tol
     agent.session.fit([{"role": "user", "content": "the port is 8443"}])
     agent.session.pin("the port is 8443")
     agent.session.receipt = None
-    text = told(agent, lang)
+    text = context_text(agent, lang)
     assert text.index("read: ") < text.index("bash: $ ls")
     assert "- Never delete a.py." in text and "- “the port is 8443”" in text and "4,915" in text
 
@@ -29,4 +29,4 @@ def test_what_is_folded_now_is_counted() -> None:
     agent = FakeAgent()
     asyncio.run(agent.compact())
     assert agent.session.receipt
-    assert f"Folded now: {len(agent.session.receipt.folds)}" in told(agent, "en")
+    assert f"Folded now: {len(agent.session.receipt.folds)}" in context_text(agent, "en")

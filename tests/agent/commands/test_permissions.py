@@ -8,7 +8,7 @@ import pytest
 
 from tests.agent.commands.test_slash_commands import Desk, run
 from tests.tui.fake import FakeAgent, begins
-from yohaku.agent.commands.slash_commands import CommandResult, completions
+from yohaku.agent.commands.slash_commands import CommandResult, complete
 from yohaku.agent.toolkit.stored_permissions import StoredPermission, StoredPermissions
 
 ROWS = (
@@ -78,9 +78,9 @@ def test_it_is_said_where_it_does_not_count(desk: Desk, kept: StoredPermissions,
 def test_what_can_be_forgotten_is_completed(desk: Desk, kept: StoredPermissions) -> None:
     assert desk.agent
     where = desk.begin.settings.data, desk.agent.root
-    assert completions("/perm", *where) == ["/permissions"]
-    assert completions("/permissions f", *where) == [f"/permissions forget {each}" for each in ("1", "2", "3", "all")]
-    assert completions("/permissions forget a", *where) == ["/permissions forget all"]
-    assert completions("/permissions x", *where) == [] and completions("/permissions forget ") == []
+    assert complete("/perm", *where) == ["/permissions"]
+    assert complete("/permissions f", *where) == [f"/permissions forget {each}" for each in ("1", "2", "3", "all")]
+    assert complete("/permissions forget a", *where) == ["/permissions forget all"]
+    assert complete("/permissions x", *where) == [] and complete("/permissions forget ") == []
     kept.forget(ROWS)
-    assert completions("/permissions ", *where) == []
+    assert complete("/permissions ", *where) == []

@@ -11,7 +11,7 @@ import pytest
 
 from tests.tui.fake import SERVED, Begins, FakeAgent, begins
 from yohaku.agent.commands import slash_commands
-from yohaku.agent.commands.slash_commands import COMMANDS, CommandResult, completions
+from yohaku.agent.commands.slash_commands import COMMANDS, CommandResult, complete
 from yohaku.agent.protocols import WorkingAgent
 from yohaku.core.history_builder import history_of
 from yohaku.core.model import Call, Result, Step, Text, ToolUse, Turn
@@ -46,7 +46,7 @@ def desk(tmp_path: Path) -> Desk:
 
 
 def run(desk: Desk, typed: str) -> CommandResult:
-    return asyncio.run(slash_commands.run(desk, typed))
+    return asyncio.run(slash_commands.run_command(desk, typed))
 
 
 def talked(agent: FakeAgent) -> None:
@@ -178,7 +178,7 @@ def test_a_session_is_resumed_by_file_or_chosen_from_those_kept(desk: Desk, tmp_
     assert done.do == "redraw" and desk.begin.asked == [str(folder / "20260101-1.jsonl")]
     assert run(desk, "/resume 2026").do == "redraw"
     assert run(desk, "/resume nowhere.jsonl") == CommandResult("nowhere.jsonl: no such file", "error")
-    assert completions("/resume 20", desk.begin.settings.data) == ["/resume 20260101-1"]
+    assert complete("/resume 20", desk.begin.settings.data) == ["/resume 20260101-1"]
 
 
 def test_clear_begins_anew(desk: Desk) -> None:
@@ -203,6 +203,6 @@ def test_recall_opens_by_ref_and_searches_by_words(desk: Desk) -> None:
 
 
 def test_what_a_line_could_become() -> None:
-    assert completions("/co") == ["/compact", "/compress", "/context", "/config"]
-    assert completions("/why") == ["/why"]
-    assert completions("hello /co") == [] and completions("/compact x") == [] and completions("/co\nx") == []
+    assert complete("/co") == ["/compact", "/compress", "/context", "/config"]
+    assert complete("/why") == ["/why"]
+    assert complete("hello /co") == [] and complete("/compact x") == [] and complete("/co\nx") == []

@@ -10,17 +10,17 @@ from hypothesis import strategies as st
 
 from yohaku.agent.host.capacity import (
     GIB,
-    LEAST,
-    MOST,
+    MAX_AUTOMATIC_WINDOW,
+    MIN_WINDOW,
     ChosenWindow,
     MachineMemory,
     Preset,
     explain_window,
-    served,
-    step,
+    round_down,
     tier_of,
-    trained_for,
+    trained_window,
     window_for,
+    window_of_server,
     window_warning,
 )
 
@@ -122,7 +122,7 @@ def test_no_more_is_taken_than_the_model_was_trained_for() -> None:
 
 def test_a_model_that_is_too_big_gets_the_least_window_and_a_warning_and_no_error() -> None:
     chosen = window_for(laptop(4), EIGHT, LLAMA)
-    assert chosen == ChosenWindow(LEAST, "small", "least", 0, exact=True)
+    assert chosen == ChosenWindow(MIN_WINDOW, "small", "least", 0, exact=True)
     assert "smaller model" in window_warning(chosen, "en") and "もっと小さいモデル" in window_warning(chosen, "ja")
 
 
@@ -144,13 +144,13 @@ def test_a_model_that_is_loaded_already_is_not_paid_for_twice() -> None:
 
 
 def test_a_served_window_can_only_be_made_smaller() -> None:
-    assert served(32_768) == ChosenWindow(32_768, "full", "served", 32_768, exact=True)
-    assert served(32_768, preset="speed").window == 16_384
-    assert served(32_768, preset="quality").window == 32_768
-    assert served(32_768, n=8_000) == ChosenWindow(8_000, "small", "asked", 32_768, exact=True)
-    assert served(32_768, n=65_536) == ChosenWindow(32_768, "full", "beyond", 32_768, 65_536, True)
-    assert served(32_768, n=65_536, force=True).window == 65_536
-    assert served(2_048, preset="speed").window == 2_048
+    assert window_of_server(32_768) == ChosenWindow(32_768, "full", "served", 32_768, exact=True)
+    assert window_of_server(32_768, preset="speed").window == 16_384
+    assert window_of_server(32_768, preset="quality").window == 32_768
+    assert window_of_server(32_768, n=8_000) == ChosenWindow(8_000, "small", "asked", 32_768, exact=True)
+    assert window_of_server(32_768, n=65_536) == ChosenWindow(32_768, "full", "beyond", 32_768, 65_536, True)
+    assert window_of_server(32_768, n=65_536, force=True).window == 65_536
+    assert window_of_server(2_048, preset="speed").window == 2_048
 
 
 def test_a_tier_goes_with_the_prompt_that_the_window_wants() -> None:  # L7, L9
@@ -166,7 +166,10 @@ def test_a_tier_goes_with_the_prompt_that_the_window_wants() -> None:  # L7, L9
 @given(st.integers(0, 1 << 40), st.integers(0, 1 << 40), st.integers(0, 1 << 38), st.integers(0, 1 << 38))
 def test_any_machine_gives_some_window_and_every_reason_can_be_said(ram: int, free: int, card: int, size: int) -> None:
     chosen = window_for(MachineMemory(ram, min(free, ram), card, card), size)
-    assert LEAST <= chosen.window <= MOST and chosen.window in (step(chosen.window), MOST)
+    assert MIN_WINDOW <= chosen.window <= MAX_AUTOMATIC_WINDOW and chosen.window in (
+        round_down(chosen.window),
+        MAX_AUTOMATIC_WINDOW,
+    )
     assert explain_window(chosen, "en") != explain_window(chosen, "ja")
 
 
@@ -174,14 +177,14 @@ def test_any_machine_gives_some_window_and_every_reason_can_be_said(ram: int, fr
 def test_what_is_chosen_fits_unless_it_says_otherwise(ram: int, card: int, size: int, n: int) -> None:
     memory = laptop(ram, card)
     for chosen in (window_for(memory, size), window_for(memory, size, preset="quality"), window_for(memory, size, n=n)):
-        assert chosen.window <= max(chosen.most, LEAST)
+        assert chosen.window <= max(chosen.most, MIN_WINDOW)
     assert window_for(memory, size, n=n, force=True).window == n
     assert window_for(memory, size, n=n).window <= n
 
 
 @given(st.integers(0, 1 << 30))
 def test_a_step_is_not_more_and_more_than_half(tokens: int) -> None:
-    assert step(tokens) <= tokens and (tokens < LEAST or step(tokens) > tokens // 2)
+    assert round_down(tokens) <= tokens and (tokens < MIN_WINDOW or round_down(tokens) > tokens // 2)
 
 
 def test_a_little_less_memory_gives_the_same_window() -> None:
@@ -191,4 +194,4 @@ def test_a_little_less_memory_gives_the_same_window() -> None:
 
 @pytest.mark.parametrize("value", [None, 0, -5, "many", [1], True])
 def test_a_trained_length_that_is_no_number_is_not_there(value: object) -> None:
-    assert trained_for({"general.architecture": "llama", "llama.context_length": value}) is None
+    assert trained_window({"general.architecture": "llama", "llama.context_length": value}) is None

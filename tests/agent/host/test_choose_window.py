@@ -7,15 +7,15 @@ import pytest
 
 from tests.agent.host.test_capacity import EIGHT, LLAMA
 from yohaku.agent.host.capacity import GIB, ChosenWindow, MachineMemory, explain_window
-from yohaku.agent.host.choose_window import settable, window_at
-from yohaku.agent.host.local_servers import BILLIONS, BYTES
+from yohaku.agent.host.choose_window import choose_window, is_settable
+from yohaku.agent.host.local_servers import BILLIONS_KEY, BYTES_KEY
 from yohaku.client.endpoint import Endpoint
 from yohaku.config import settings as setting
 
 MEMORY = MachineMemory(16 * GIB, 12 * GIB)
 OLLAMA = Endpoint(
     "Ollama", "ollama", "ollama", "http://127.0.0.1:11434", "llama3.1:8b", trained=131_072, local=True,
-    info={**LLAMA, BYTES: EIGHT},
+    info={**LLAMA, BYTES_KEY: EIGHT},
 )  # fmt: skip
 SERVED = Endpoint("llama.cpp", "llama.cpp", "openai_chat", "http://127.0.0.1:8080/v1", "m", window=8_192, local=True)
 HOSTED = Endpoint("Anthropic", "anthropic", "anthropic", "https://api.anthropic.com", "claude-sonnet-4-5", "k")
@@ -23,19 +23,21 @@ STUDIO = Endpoint("LM Studio", "lmstudio", "openai_chat", "http://127.0.0.1:1234
 
 
 def chosen(endpoint: Endpoint, environ: dict[str, str] | None = None, **more: Any) -> ChosenWindow:
-    return window_at(endpoint, setting.read({"HOME": "/nowhere", **(environ or {})}), MEMORY, **more)
+    return choose_window(endpoint, setting.read({"HOME": "/nowhere", **(environ or {})}), MEMORY, **more)
 
 
 def test_memory_decides_for_a_model_that_is_ours_to_load() -> None:
     assert chosen(OLLAMA) == ChosenWindow(32_768, "full", "memory", 56_671, exact=True)
     assert chosen(replace(OLLAMA, provider="embedded")).window == 32_768
-    assert [settable(each) for each in (OLLAMA, SERVED, HOSTED, replace(OLLAMA, local=False))] == [
+    assert [is_settable(each) for each in (OLLAMA, SERVED, HOSTED, replace(OLLAMA, local=False))] == [
         True, False, False, False,
     ]  # fmt: skip
 
 
 def test_without_metadata_its_size_decides() -> None:
-    assert chosen(replace(OLLAMA, info={BYTES: EIGHT, BILLIONS: 8.0})) == ChosenWindow(16_384, "full", "memory", 28_335)
+    assert chosen(replace(OLLAMA, info={BYTES_KEY: EIGHT, BILLIONS_KEY: 8.0})) == ChosenWindow(
+        16_384, "full", "memory", 28_335
+    )
 
 
 def test_a_loaded_model_keeps_a_larger_window_and_gives_up_a_smaller_one() -> None:

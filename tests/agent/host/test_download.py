@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from tests.agent.loopback import Asked, Reply, loopback
-from yohaku.agent.host.download import DownloadFailed, fetch
-from yohaku.agent.host.downloadable_models import DownloadableModel, ModelFile, partial
+from yohaku.agent.host.download import DownloadFailed, download
+from yohaku.agent.host.downloadable_models import DownloadableModel, ModelFile, partial_path
 
 pytest.importorskip("aiohttp", reason="aiohttp is needed to bring files: install the extra `agent`")
 
@@ -36,14 +36,14 @@ def ranged(asked: Asked, data: bytes = DATA, cut: int | None = None) -> Reply:
 def brought(folder: Path, route: Callable[[Asked], Reply], wanted: ModelFile | None = None) -> tuple[Path, list[Asked]]:
     offer = DownloadableModel(wanted or weights(), folder / "models" / "model.gguf")
     with loopback({PATH: route, "/cdn": route}) as server:
-        return asyncio.run(fetch(offer, home=server.url, tries=2)), server.asked
+        return asyncio.run(download(offer, home=server.url, tries=2)), server.asked
 
 
 def test_a_file_comes_down_whole_and_progress_is_told(tmp_path: Path) -> None:
     told: list[tuple[int, int]] = []
     offer = DownloadableModel(weights(), tmp_path / "models" / "model.gguf")
     with loopback({PATH: ranged}) as server:
-        path = asyncio.run(fetch(offer, lambda here, whole: told.append((here, whole)), home=server.url))
+        path = asyncio.run(download(offer, lambda here, whole: told.append((here, whole)), home=server.url))
     assert path.read_bytes() == DATA and list(path.parent.iterdir()) == [path]
     assert told[-1] == (len(DATA), len(DATA)) and told == sorted(told)
 
@@ -64,21 +64,21 @@ def test_a_connection_that_breaks_is_taken_up_where_it_broke(tmp_path: Path) -> 
 
 def test_what_an_earlier_start_brought_is_gone_on_with(tmp_path: Path) -> None:
     (tmp_path / "models").mkdir()
-    partial(tmp_path / "models" / "model.gguf").write_bytes(DATA[:1_234_567])
+    partial_path(tmp_path / "models" / "model.gguf").write_bytes(DATA[:1_234_567])
     path, asked = brought(tmp_path, ranged)
     assert path.read_bytes() == DATA and [each.headers.get("Range") for each in asked] == ["bytes=1234567-"]
 
 
 def test_a_server_that_cannot_go_on_in_the_middle_begins_anew(tmp_path: Path) -> None:
     (tmp_path / "models").mkdir()
-    partial(tmp_path / "models" / "model.gguf").write_bytes(b"?" * 500_000)
+    partial_path(tmp_path / "models" / "model.gguf").write_bytes(b"?" * 500_000)
     path, _ = brought(tmp_path, lambda question: Reply(200, DATA))
     assert path.read_bytes() == DATA
 
 
 def test_a_server_that_goes_on_elsewhere_than_asked_begins_anew(tmp_path: Path) -> None:
     (tmp_path / "models").mkdir()
-    partial(tmp_path / "models" / "model.gguf").write_bytes(DATA[:500_000])
+    partial_path(tmp_path / "models" / "model.gguf").write_bytes(DATA[:500_000])
     path, _ = brought(tmp_path, lambda question: Reply(206, DATA, {"Content-Range": "bytes 0-2999999/3000000"}))
     assert path.read_bytes() == DATA
 
@@ -129,7 +129,7 @@ def test_what_came_down_stays_when_it_is_given_up(tmp_path: Path) -> None:
     replies = iter([Reply(200, DATA, cut=1_000_000), Reply(503), Reply(503)])
     with pytest.raises(DownloadFailed, match="is kept"):
         brought(tmp_path, lambda question: next(replies))
-    kept = partial(tmp_path / "models" / "model.gguf").read_bytes()
+    kept = partial_path(tmp_path / "models" / "model.gguf").read_bytes()
     assert 0 < len(kept) <= 1_000_000 and DATA.startswith(kept)
 
 
@@ -140,15 +140,15 @@ def test_what_came_down_stays_when_it_is_cancelled(tmp_path: Path) -> None:
         def stop(here: int, whole: int) -> None:
             task.cancel()
 
-        task = asyncio.ensure_future(fetch(offer, stop, home=home))
+        task = asyncio.ensure_future(download(offer, stop, home=home))
         await task
 
     with loopback({PATH: ranged}) as server, pytest.raises(asyncio.CancelledError):
         asyncio.run(cancelled(server.url))
-    kept = partial(offer.path).read_bytes()
+    kept = partial_path(offer.path).read_bytes()
     assert not offer.path.exists() and kept and DATA.startswith(kept)
     with loopback({PATH: ranged}) as server:
-        assert asyncio.run(fetch(offer, home=server.url)).read_bytes() == DATA
+        assert asyncio.run(download(offer, home=server.url)).read_bytes() == DATA
 
 
 @pytest.mark.skipif(os.name != "posix", reason="locks of this kind are there on POSIX only")
@@ -156,13 +156,13 @@ def test_two_do_not_write_to_one_file(tmp_path: Path) -> None:
     import fcntl
 
     offer = DownloadableModel(weights(), tmp_path / "model.gguf")
-    with partial(offer.path).open("wb") as other:
+    with partial_path(offer.path).open("wb") as other:
         fcntl.flock(other, fcntl.LOCK_EX)
         with pytest.raises(DownloadFailed, match="Another yohaku"):
-            asyncio.run(fetch(offer, home="http://127.0.0.1:1"))
+            asyncio.run(download(offer, home="http://127.0.0.1:1"))
 
 
 def test_a_folder_that_cannot_be_written_to_is_said(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(DownloadFailed, match="cannot be written"):
-        asyncio.run(fetch(DownloadableModel(weights(), tmp_path / "file" / "model.gguf"), home="http://127.0.0.1:1"))
+        asyncio.run(download(DownloadableModel(weights(), tmp_path / "file" / "model.gguf"), home="http://127.0.0.1:1"))

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from yohaku.agent.host.capacity import GIB, MachineMemory
-from yohaku.agent.host.downloadable_models import WEIGHTS, DownloadableModel, offer, partial
+from yohaku.agent.host.downloadable_models import MODEL_FILES, DownloadableModel, choose_download, partial_path
 
 
 @pytest.mark.parametrize(
@@ -23,28 +23,28 @@ from yohaku.agent.host.downloadable_models import WEIGHTS, DownloadableModel, of
 def test_the_larger_model_is_offered_where_it_would_be_pleasant(
     tmp_path: Path, memory: MachineMemory, expected: str
 ) -> None:
-    assert offer(tmp_path, memory).weights.name == expected
+    assert choose_download(tmp_path, memory).weights.name == expected
 
 
 def test_a_download_that_was_begun_is_offered_before_a_better_one(tmp_path: Path) -> None:
-    small = WEIGHTS[0]
-    partial(tmp_path / small.file).write_bytes(b"x" * 1_000)
-    found = offer(tmp_path, MachineMemory(64 * GIB, 60 * GIB, 24 * GIB, 24 * GIB))
+    small = MODEL_FILES[0]
+    partial_path(tmp_path / small.file).write_bytes(b"x" * 1_000)
+    found = choose_download(tmp_path, MachineMemory(64 * GIB, 60 * GIB, 24 * GIB, 24 * GIB))
     assert found == DownloadableModel(small, tmp_path / small.file, 1_000)
     assert "0 %" in found.said("en") and "再開" in found.said("ja")
 
 
 def test_the_question_says_how_much_from_where_and_under_which_licence(tmp_path: Path) -> None:
-    said = {lang: offer(tmp_path, MachineMemory(4 * GIB, 3 * GIB)).said(lang) for lang in ("en", "ja")}
+    said = {lang: choose_download(tmp_path, MachineMemory(4 * GIB, 3 * GIB)).said(lang) for lang in ("en", "ja")}
     assert all(fact in text for text in said.values() for fact in ("1.1 GB", "huggingface.co", "Apache-2.0"))
     assert said["en"] != said["ja"]
 
 
 def test_every_file_is_pinned_and_comes_from_its_makers_home() -> None:
-    assert [weights.url() for weights in WEIGHTS] == [
+    assert [weights.url() for weights in MODEL_FILES] == [
         f"https://huggingface.co/Qwen/Qwen2.5-Coder-{size}-Instruct-GGUF/resolve/main/"
         f"qwen2.5-coder-{size.lower()}-instruct-q4_k_m.gguf"
         for size in ("1.5B", "7B")
     ]
-    assert all(len(bytes.fromhex(weights.sha256)) == 32 for weights in WEIGHTS)
-    assert sorted(WEIGHTS, key=lambda weights: weights.bytes) == list(WEIGHTS)
+    assert all(len(bytes.fromhex(weights.sha256)) == 32 for weights in MODEL_FILES)
+    assert sorted(MODEL_FILES, key=lambda weights: weights.bytes) == list(MODEL_FILES)

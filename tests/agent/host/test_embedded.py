@@ -10,9 +10,9 @@ import pytest
 from tests.models import tiny
 from yohaku.agent.host import embedded
 from yohaku.agent.host.capacity import GIB, MachineMemory
-from yohaku.agent.host.choose_window import window_at
-from yohaku.agent.host.find_model import find
-from yohaku.agent.host.local_servers import BYTES, PATH
+from yohaku.agent.host.choose_window import choose_window
+from yohaku.agent.host.find_model import find_models
+from yohaku.agent.host.local_servers import BYTES_KEY, PATH_KEY
 from yohaku.client.http_json import fetch_json
 from yohaku.config import settings as setting
 
@@ -29,7 +29,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_file_is_an_endpoint_still_to_be_served(model: Path) -> None:
-    endpoint = embedded.of_file(model)
+    endpoint = embedded.endpoint_of_file(model)
     assert (endpoint.provider, endpoint.url, endpoint.model, endpoint.trained, endpoint.local) == (
         "embedded",
         "",
@@ -37,12 +37,12 @@ def test_a_file_is_an_endpoint_still_to_be_served(model: Path) -> None:
         131_072,
         True,
     )
-    assert endpoint.info[PATH] == str(model) and endpoint.info[BYTES] == model.stat().st_size
+    assert endpoint.info[PATH_KEY] == str(model) and endpoint.info[BYTES_KEY] == model.stat().st_size
     assert not any(key.startswith("tokenizer.") for key in endpoint.info)
 
 
 def test_a_served_model_answers_who_has_its_key_with_the_window_it_was_given(model: Path) -> None:
-    serving = embedded.serve(embedded.of_file(model), 8_192)
+    serving = embedded.start_server(embedded.endpoint_of_file(model), 8_192)
     endpoint = serving.endpoint
     root = endpoint.url.removesuffix("/v1")
 
@@ -63,24 +63,24 @@ def test_a_served_model_answers_who_has_its_key_with_the_window_it_was_given(mod
 
 
 def test_a_real_llama_cpp_server_is_found_with_its_window_and_its_file(model: Path, tmp_path: Path) -> None:
-    serving = embedded.serve(embedded.of_file(model), 8_192)
+    serving = embedded.start_server(embedded.endpoint_of_file(model), 8_192)
     environ = {
         "HOME": str(tmp_path),
         "LLAMACPP_BASE_URL": serving.endpoint.url,
         "LLAMA_API_KEY": serving.endpoint.key,
     }
-    [endpoint] = asyncio.run(find(setting.read(environ), model="llama.cpp", memory=MEMORY, patience=60))
+    [endpoint] = asyncio.run(find_models(setting.read(environ), model="llama.cpp", memory=MEMORY, patience=60))
     assert (endpoint.provider, endpoint.model, endpoint.window, endpoint.trained) == (
         "llama.cpp",
         "tiny-instruct",
         8_192,
         131_072,
     )
-    assert endpoint.info[PATH] == str(model)
+    assert endpoint.info[PATH_KEY] == str(model)
 
 
 def test_a_closed_server_is_gone(model: Path) -> None:
-    serving = embedded.serve(embedded.of_file(model), 4_096)
+    serving = embedded.start_server(embedded.endpoint_of_file(model), 4_096)
     serving.close()
     root = serving.endpoint.url.removesuffix("/v1")
     assert asyncio.run(fetch_json(f"{root}/health", timeout=5)) is None
@@ -88,29 +88,29 @@ def test_a_closed_server_is_gone(model: Path) -> None:
 
 def test_a_model_named_by_its_path_gets_its_window_from_memory(model: Path, tmp_path: Path) -> None:
     settings = setting.read({"HOME": str(tmp_path)})
-    [endpoint] = asyncio.run(find(settings, model=str(model), memory=MEMORY))
-    chosen = window_at(endpoint, settings, MEMORY)
+    [endpoint] = asyncio.run(find_models(settings, model=str(model), memory=MEMORY))
+    chosen = choose_window(endpoint, settings, MEMORY)
     assert (chosen.window, chosen.why, chosen.exact) == (131_072, "trained", True)
 
 
 def test_a_file_on_a_shelf_is_found_where_there_is_nothing_else(model: Path, tmp_path: Path) -> None:
     settings = setting.read({"HOME": str(tmp_path), "OLLAMA_MODELS": str(tmp_path)})
-    assert embedded.find(settings, MEMORY) is None
+    assert embedded.find_model_file(settings, MEMORY) is None
     large = settings.data / "models" / "large-instruct.gguf"
     large.parent.mkdir(parents=True)
     with large.open("wb") as file:
         file.write(model.read_bytes())
         file.truncate(60_000_000)  # sparse: it only says that it is so large
-    endpoint = embedded.find(settings, MEMORY)
-    assert endpoint and (endpoint.model, endpoint.info[BYTES]) == ("large-instruct", 60_000_000)
+    endpoint = embedded.find_model_file(settings, MEMORY)
+    assert endpoint and (endpoint.model, endpoint.info[BYTES_KEY]) == ("large-instruct", 60_000_000)
 
 
 @pytest.mark.parametrize("data", [b"", b"GGUF", b"GGUF" + bytes(100), b"something else entirely" * 10])
 def test_a_file_that_is_no_model_is_said_to_be_none(tmp_path: Path, data: bytes) -> None:
     path = tmp_path / "broken.gguf"
     path.write_bytes(data)
-    with pytest.raises(embedded.Unservable, match=r"broken(\.gguf)? could not be loaded") as failed:
-        embedded.serve(embedded.of_file(path), 4_096)
+    with pytest.raises(embedded.CannotServe, match=r"broken(\.gguf)? could not be loaded") as failed:
+        embedded.start_server(embedded.endpoint_of_file(path), 4_096)
     assert "読み込めませんでした" in failed.value.said("ja")
 
 
@@ -119,9 +119,9 @@ def test_without_the_engine_nothing_is_offered_and_it_is_said_how_to_get_it(tmp_
         "import sys; sys.modules['xllamacpp'] = None\n"
         "from yohaku.agent.host import capacity as host, embedded; from yohaku.config.settings import read\n"
         "from yohaku.client.endpoint import Endpoint\n"
-        "print(embedded.engine(), embedded.offer(read({}), host.MachineMemory(1 << 34, 1 << 33)))\n"
-        "try: embedded.serve(Endpoint('', 'embedded', 'openai_chat', '', 'm'), 4096)\n"
-        "except embedded.Unservable as why: print(why)"
+        "print(embedded.is_installed(), embedded.offer_download(read({}), host.MachineMemory(1 << 34, 1 << 33)))\n"
+        "try: embedded.start_server(Endpoint('', 'embedded', 'openai_chat', '', 'm'), 4096)\n"
+        "except embedded.CannotServe as why: print(why)"
     )
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.splitlines()
     assert told[0] == "False None" and "yohaku[embedded]" in told[1]
@@ -129,5 +129,5 @@ def test_without_the_engine_nothing_is_offered_and_it_is_said_how_to_get_it(tmp_
 
 def test_the_download_goes_where_files_are_looked_for(model: Path, tmp_path: Path) -> None:
     settings = setting.read({"HOME": str(tmp_path)})
-    offer = embedded.offer(settings, MEMORY)
+    offer = embedded.offer_download(settings, MEMORY)
     assert offer and offer.path.parent == settings.data / "models"

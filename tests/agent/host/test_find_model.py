@@ -11,8 +11,8 @@ import pytest
 from tests.agent.host.test_local_servers import LLAMA_CPP, LM_STUDIO, VLLM, WORKS, ollama, tag
 from tests.agent.loopback import Reply, loopback
 from yohaku.agent.host.capacity import GIB, MachineMemory
-from yohaku.agent.host.find_model import again, find, with_vocabulary
-from yohaku.agent.host.model_spec import DEFAULTS, ModelNotFound
+from yohaku.agent.host.find_model import add_vocabulary, find_models, refresh
+from yohaku.agent.host.model_spec import DEFAULT_MODELS, ModelNotFound
 from yohaku.client.endpoint import Endpoint
 from yohaku.config import settings as setting
 
@@ -36,7 +36,7 @@ def quiet(tmp_path: Path) -> Iterator[dict[str, str]]:
 
 
 def search(environ: dict[str, str], **more: Any) -> list[Endpoint]:
-    return asyncio.run(find(setting.read(environ), memory=MEMORY, **more))
+    return asyncio.run(find_models(setting.read(environ), memory=MEMORY, **more))
 
 
 def test_where_nothing_runs_and_no_key_is_set_nothing_is_found(quiet: dict[str, str]) -> None:
@@ -63,10 +63,10 @@ def test_servers_come_before_keys_in_the_order_of_preference(quiet: dict[str, st
         ("llama.cpp", "/models/tiny.gguf", 8_192),
         ("lmstudio", "seer", 12_000),
         ("vllm", "org/base", 24_000),
-        ("anthropic", DEFAULTS["anthropic"], None),
-        ("gemini", DEFAULTS["gemini"], None),
-        ("openrouter", DEFAULTS["openrouter"], None),
-        ("deepseek", DEFAULTS["deepseek"], None),
+        ("anthropic", DEFAULT_MODELS["anthropic"], None),
+        ("gemini", DEFAULT_MODELS["gemini"], None),
+        ("openrouter", DEFAULT_MODELS["openrouter"], None),
+        ("deepseek", DEFAULT_MODELS["deepseek"], None),
     ]
     assert [each.local for each in found] == [True] * 4 + [False] * 4
 
@@ -166,12 +166,12 @@ def test_a_server_is_asked_again_once_it_has_loaded_the_model() -> None:
     async def twice(url: str) -> tuple[Endpoint, Endpoint]:
         before = Endpoint("LM Studio", "lmstudio", "openai_chat", f"{url}/v1", "m", local=True)
         rows[0] |= {"state": "loaded", "loaded_context_length": 4_096}
-        return before, await again(before)
+        return before, await refresh(before)
 
     with loopback({"/api/v0/models": {"data": rows}}) as server:
         before, after = asyncio.run(twice(server.url))
     assert (before.window, after.window) == (None, 4_096)
-    assert asyncio.run(again(after)) == after  # gone meanwhile
+    assert asyncio.run(refresh(after)) == after  # gone meanwhile
 
 
 def test_the_vocabulary_of_an_ollama_comes_later_and_only_on_demand() -> None:
@@ -181,5 +181,5 @@ def test_the_vocabulary_of_an_ollama_comes_later_and_only_on_demand() -> None:
 
     with loopback({"/api/show": show}) as server:
         plain = Endpoint("Ollama", "ollama", "ollama", server.url, "m", local=True, info={"x": 1})
-        assert asyncio.run(with_vocabulary(plain)).info == {"x": 1, "tokenizer.ggml.tokens": ["a", "b"]}
-    assert asyncio.run(with_vocabulary(plain)) == plain
+        assert asyncio.run(add_vocabulary(plain)).info == {"x": 1, "tokenizer.ggml.tokens": ["a", "b"]}
+    assert asyncio.run(add_vocabulary(plain)) == plain

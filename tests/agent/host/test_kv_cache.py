@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yohaku.agent.host.kv_cache import ELEMENT, KvCache, cache_of, guide, kv_bytes_per_token
+from yohaku.agent.host.kv_cache import ELEMENT_BYTES, KvCache, cache_from_metadata, estimate_cache, kv_bytes_per_token
 
 Info = dict[str, object]
 
@@ -43,7 +43,7 @@ def test_a_quantised_cache_weighs_less(kind: str, share: float) -> None:
 
 def test_a_layer_that_looks_back_a_little_way_has_a_cache_that_does_not_grow() -> None:
     info = model("gemma3", 6, 1, 256, attention__sliding_window=512)
-    assert cache_of(info) == KvCache(per_token=1_024.0, fixed=5 * 1_024.0 * 1_024)
+    assert cache_from_metadata(info) == KvCache(per_token=1_024.0, fixed=5 * 1_024.0 * 1_024)
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_short_layers_of_another_width_are_weighed_by_it() -> None:
         "attention__key_length_swa": 64,
         "attention__value_length_swa": 64,
     }
-    assert cache_of(model("gemma4", 2, 1, 256, **more)) == KvCache(1_024.0, 256.0 * 1_024)
+    assert cache_from_metadata(model("gemma4", 2, 1, 256, **more)) == KvCache(1_024.0, 256.0 * 1_024)
 
 
 def test_layers_without_heads_of_their_own_keep_nothing() -> None:
@@ -96,15 +96,15 @@ def test_a_list_left_out_counts_every_head() -> None:
     ],
 )
 def test_metadata_that_does_not_say_enough_says_nothing(info: Info) -> None:
-    assert cache_of(info) is None
+    assert cache_from_metadata(info) is None
 
 
 def test_the_guide_is_the_documents_table_and_goes_on_in_proportion() -> None:  # L11
     gigabyte = 1 << 30
-    assert [round(guide(size).bytes(window) / gigabyte, 1) for size in (8, 14, 30) for window in (4_096, 32_768)] == [
-        1.0, 8.0, 1.5, 12.0, 3.5, 28.0,
-    ]  # fmt: skip
-    assert [guide(size).per_token / 1_024 for size in (4, 11, 60)] == [128, 320, 1_792]
+    rows = [(size, window) for size in (8, 14, 30) for window in (4_096, 32_768)]
+    gigabytes = [round(estimate_cache(size).bytes(window) / gigabyte, 1) for size, window in rows]
+    assert gigabytes == [1.0, 8.0, 1.5, 12.0, 3.5, 28.0]
+    assert [estimate_cache(size).per_token / 1_024 for size in (4, 11, 60)] == [128, 320, 1_792]
 
 
 scalars = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=3)
@@ -122,8 +122,8 @@ scalars = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_
         }
     ),
     st.integers(0, 4),
-    st.sampled_from(sorted(ELEMENT)),
+    st.sampled_from(sorted(ELEMENT_BYTES)),
 )  # fmt: skip
 def test_whatever_metadata_says_nothing_breaks(info: Info, layers: int, kind: str) -> None:
-    cache = cache_of({"general.architecture": "x", "x.block_count": layers, **info}, kind)
+    cache = cache_from_metadata({"general.architecture": "x", "x.block_count": layers, **info}, kind)
     assert cache is None or (cache.per_token > 0 and cache.tokens(cache.bytes(1_000)) in (999, 1_000))

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from yohaku.agent.host.capacity import GIB, MachineMemory
-from yohaku.agent.host.local_models import LocalModel, best, shelved
+from yohaku.agent.host.local_models import LocalModel, best_model, list_models
 from yohaku.config import settings as setting
 from yohaku.config.settings import Settings
 
@@ -37,7 +37,7 @@ def home(tmp_path: Path) -> Settings:
 
 
 def names(settings: Settings) -> list[str]:
-    return sorted(model.name for model in shelved(settings, smallest=1_000))
+    return sorted(model.name for model in list_models(settings, smallest=1_000))
 
 
 def test_the_shelves_of_all_programs_are_looked_at(home: Settings, tmp_path: Path) -> None:
@@ -72,7 +72,7 @@ def test_the_parts_of_a_split_model_are_one(home: Settings) -> None:
     for number in (1, 2):
         talker(home.data / "models" / f"whole-0000{number}-of-00002.gguf", 5_000)
     talker(home.data / "models" / "lost-00001-of-00002.gguf")
-    [model] = shelved(home, smallest=1_000)
+    [model] = list_models(home, smallest=1_000)
     assert model == LocalModel("whole", home.data / "models" / "whole-00001-of-00002.gguf", 10_000)
 
 
@@ -80,7 +80,7 @@ def test_the_largest_that_this_machine_runs_well_is_taken(tmp_path: Path) -> Non
     sizes = {"small-coder": 1, "good-coder": 5, "slow-coder": 9, "huge-coder": 90, "novelist": 4}
     models = [LocalModel(name, talker(tmp_path / f"{name}.gguf"), size * 10**9) for name, size in sizes.items()]
     order = ["good-coder", "small-coder", "novelist", "slow-coder"]
-    while found := best(models, BIG):
+    while found := best_model(models, BIG):
         assert found[0].name == order.pop(0) and found[1]["general.architecture"] == "llama"
         models.remove(found[0])
     assert order == [] and [model.name for model in models] == ["huge-coder"]
@@ -88,7 +88,7 @@ def test_the_largest_that_this_machine_runs_well_is_taken(tmp_path: Path) -> Non
 
 def test_a_card_carries_a_larger_one(tmp_path: Path) -> None:
     models = [LocalModel(f"{size}-coder", talker(tmp_path / f"{size}.gguf"), size * 10**9) for size in (5, 18)]
-    found = best(models, MachineMemory(32 * GIB, 24 * GIB, 24 * GIB, 23 * GIB))
+    found = best_model(models, MachineMemory(32 * GIB, 24 * GIB, 24 * GIB, 23 * GIB))
     assert found and found[0].name == "18-coder"
 
 
@@ -97,10 +97,10 @@ def test_a_file_that_is_damaged_or_cannot_chat_is_passed_over(tmp_path: Path) ->
     damaged.write_bytes(b"GGUF and nothing more")
     raw = gguf(tmp_path / "raw.gguf", general__architecture="llama")
     models = [LocalModel("damaged", damaged, 5 * 10**9), LocalModel("raw", raw, 4 * 10**9)]
-    assert best(models, BIG) is None
-    found = best([*models, LocalModel("talks", talker(tmp_path / "talks.gguf"), 10**9)], BIG)
+    assert best_model(models, BIG) is None
+    found = best_model([*models, LocalModel("talks", talker(tmp_path / "talks.gguf"), 10**9)], BIG)
     assert found and found[0].name == "talks"
 
 
 def test_empty_shelves_are_no_error(home: Settings) -> None:
-    assert shelved(home) == [] and best([], BIG) is None
+    assert list_models(home) == [] and best_model([], BIG) is None

@@ -4,7 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from yohaku.agent.host.memory import NO_LIMIT, contained, cores, meminfo, memory, radeon
+from yohaku.agent.host.memory import NO_LIMIT, container_limits, parse_meminfo, radeon_memory, read_memory, usable_cores
 
 
 def tree(root: Path, files: dict[str, str]) -> Path:
@@ -16,15 +16,15 @@ def tree(root: Path, files: dict[str, str]) -> Path:
 
 
 def test_this_machine_has_memory_and_cores() -> None:
-    found = memory()
-    assert 0 <= found.free <= found.ram and 0 <= found.vram_free <= found.vram and cores() >= 1
+    found = read_memory()
+    assert 0 <= found.free <= found.ram and 0 <= found.vram_free <= found.vram and usable_cores() >= 1
 
 
 def test_linux_tells_what_is_to_be_had_and_not_only_what_lies_idle() -> None:
     text = "MemTotal:       16000 kB\nMemFree:         1000 kB\nMemAvailable:    9000 kB\nHugePages_Total: 0\n"
-    assert meminfo(text) == (16_000 * 1024, 9_000 * 1024)
-    assert meminfo("MemTotal: 16000 kB\nMemFree: 1000 kB\n") == (16_000 * 1024, 1_000 * 1024)
-    assert meminfo("nothing of the kind") is None
+    assert parse_meminfo(text) == (16_000 * 1024, 9_000 * 1024)
+    assert parse_meminfo("MemTotal: 16000 kB\nMemFree: 1000 kB\n") == (16_000 * 1024, 1_000 * 1024)
+    assert parse_meminfo("nothing of the kind") is None
 
 
 def test_a_container_has_its_limit_less_what_it_uses_and_cannot_give_back(tmp_path: Path) -> None:
@@ -37,7 +37,7 @@ def test_a_container_has_its_limit_less_what_it_uses_and_cannot_give_back(tmp_pa
             "sys/fs/cgroup/memory.stat": "anon 1000\ninactive_file 1500\n",
         },
     )
-    assert contained(root) == (4000, 2500)
+    assert container_limits(root) == (4000, 2500)
 
 
 def test_the_tightest_of_the_groups_around_counts(tmp_path: Path) -> None:
@@ -50,7 +50,7 @@ def test_the_tightest_of_the_groups_around_counts(tmp_path: Path) -> None:
             "sys/fs/cgroup/outer/memory.current": "100\n",
         },
     )
-    assert contained(root) == (900, 800)
+    assert container_limits(root) == (900, 800)
 
 
 def test_the_older_layout_of_containers_is_read_too(tmp_path: Path) -> None:
@@ -60,11 +60,11 @@ def test_the_older_layout_of_containers_is_read_too(tmp_path: Path) -> None:
         "sys/fs/cgroup/memory/docker/x/memory.limit_in_bytes": "5000\n",
         "sys/fs/cgroup/memory/docker/x/memory.usage_in_bytes": "7000\n",
     }
-    assert contained(tree(tmp_path, limited)) == (5000, 0)
+    assert container_limits(tree(tmp_path, limited)) == (5000, 0)
 
 
 def test_outside_of_containers_there_is_no_limit(tmp_path: Path) -> None:
-    assert contained(tmp_path) == (NO_LIMIT, NO_LIMIT)
+    assert container_limits(tmp_path) == (NO_LIMIT, NO_LIMIT)
 
 
 def test_cards_write_down_their_memory(tmp_path: Path) -> None:
@@ -77,14 +77,15 @@ def test_cards_write_down_their_memory(tmp_path: Path) -> None:
             "sys/class/drm/card2/device/vendor": "0x8086",
         },
     )
-    assert radeon(root) == (12_000, 11_500)
-    assert radeon(tmp_path / "none") == (0, 0)
+    assert radeon_memory(root) == (12_000, 11_500)
+    assert radeon_memory(tmp_path / "none") == (0, 0)
 
 
 def test_without_psutil_the_machine_is_still_read() -> None:
     code = (
-        "import sys; sys.modules['psutil'] = None; from yohaku.agent.host.memory import *; print(memory().ram, cores())"
+        "import sys; sys.modules['psutil'] = None\n"
+        "from yohaku.agent.host.memory import *; print(read_memory().ram, usable_cores())"
     )
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     ram, real = map(int, told.stdout.split())
-    assert ram >= memory().ram * 9 // 10 and real >= 1
+    assert ram >= read_memory().ram * 9 // 10 and real >= 1

@@ -5,7 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from yohaku.agent.host.model_spec import DEFAULTS, PREFERRED, TITLES, ModelNotFound, ModelSpec, wish
+from yohaku.agent.host.model_spec import (
+    DEFAULT_MODELS,
+    PREFERRED_PROVIDERS,
+    PROVIDER_TITLES,
+    ModelNotFound,
+    ModelSpec,
+    parse_model_spec,
+)
 from yohaku.config import catalog
 
 
@@ -29,20 +36,20 @@ from yohaku.config import catalog
     ],
 )
 def test_a_model_can_be_named_in_many_ways(said: str, expected: ModelSpec) -> None:
-    assert wish(said, catalog.load()) == expected
+    assert parse_model_spec(said, catalog.load()) == expected
 
 
-@pytest.mark.parametrize("name", sorted(DEFAULTS))
+@pytest.mark.parametrize("name", sorted(DEFAULT_MODELS))
 def test_the_model_taken_for_a_key_is_one_the_catalogue_knows_and_has_room_for_an_agent(name: str) -> None:
-    model = catalog.find(DEFAULTS[name], name)
+    model = catalog.find(DEFAULT_MODELS[name], name)
     assert model and model.window >= 100_000
     assert name == "openrouter" or model.provider == name
 
 
 def test_every_provider_with_a_key_has_a_model_and_every_one_a_name_for_people() -> None:
     providers = {provider.name: provider for provider in catalog.providers()}
-    assert {name for name, provider in providers.items() if not provider.loopback} == set(DEFAULTS)
-    assert set(TITLES) == set(providers) and set(PREFERRED) <= set(providers)
+    assert {name for name, provider in providers.items() if not provider.loopback} == set(DEFAULT_MODELS)
+    assert set(PROVIDER_TITLES) == set(providers) and set(PREFERRED_PROVIDERS) <= set(providers)
 
 
 def test_what_is_not_there_is_told_in_both_languages() -> None:
@@ -54,7 +61,7 @@ def test_what_is_not_there_is_told_in_both_languages() -> None:
 def test_the_page_about_models_shows_every_way_to_name_one() -> None:
     page = (Path(__file__).resolve().parents[3] / "docs" / "models.md").read_text("utf-8")
     shown = re.findall(r"^\| `(.+)` \|", page, re.MULTILINE)
-    assert [wish(said, catalog.load()).kind for said in shown] == [
+    assert [parse_model_spec(said, catalog.load()).kind for said in shown] == [
         "provider",
         "provider",
         "name",

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yohaku.agent.host.window_cache import MOST, NAME, CachedWindow, WindowCache, believed, key_of
+from yohaku.agent.host.window_cache import FILE_NAME, MAX_ROWS, CachedWindow, WindowCache, cache_key, still_valid
 from yohaku.client.endpoint import Endpoint
 
 AT = Endpoint("llama.cpp", "llama.cpp", "openai_chat", "http://127.0.0.1:8080/v1", "m", window=32_768, local=True)
@@ -51,7 +51,7 @@ def test_nothing_is_larger_than_declared_unless_the_user_says_so(tmp_path: Path)
 @given(st.integers(1, 1 << 24), st.sampled_from(["declared", "discovered", "overflow"]), st.integers(1, 1 << 24))
 def test_no_lesson_is_believed_beyond_what_is_declared(tokens: int, source: str, declared: int) -> None:
     for then in (None, declared, declared + 1):
-        found = believed(CachedWindow(tokens, source, then), declared)  # type: ignore[arg-type]
+        found = still_valid(CachedWindow(tokens, source, then), declared)  # type: ignore[arg-type]
         assert found is None or found <= declared
 
 
@@ -59,10 +59,10 @@ def test_only_its_owner_can_read_the_file_and_nothing_secret_is_in_it(tmp_path: 
     folder = tmp_path / "data"
     secret = replace(AT, url="http://user:hunter2@127.0.0.1:8080/v1?key=hunter3", key="hunter4")
     WindowCache(folder).learn(secret, 8_192, "overflow")
-    assert "hunter" not in (folder / NAME).read_text("utf-8")
-    assert [path.name for path in folder.iterdir()] == [NAME]
+    assert "hunter" not in (folder / FILE_NAME).read_text("utf-8")
+    assert [path.name for path in folder.iterdir()] == [FILE_NAME]
     if os.name == "posix":
-        assert stat.S_IMODE((folder / NAME).stat().st_mode) == 0o600
+        assert stat.S_IMODE((folder / FILE_NAME).stat().st_mode) == 0o600
         assert stat.S_IMODE(folder.stat().st_mode) == 0o700
 
 
@@ -75,25 +75,25 @@ def test_only_its_owner_can_read_the_file_and_nothing_secret_is_in_it(tmp_path: 
     ids=range(8),
 )  # fmt: skip
 def test_a_file_that_cannot_be_read_is_as_good_as_none(tmp_path: Path, text: str) -> None:
-    (tmp_path / NAME).write_text(text, "utf-8")
+    (tmp_path / FILE_NAME).write_text(text, "utf-8")
     assert WindowCache(tmp_path).rows() == {}
     WindowCache(tmp_path).learn(AT, 8_192, "overflow")
     assert WindowCache(tmp_path).window(AT) == 8_192
 
 
 def test_a_row_nobody_understands_does_not_take_the_others_with_it(tmp_path: Path) -> None:
-    good = f'"{key_of(AT)}": {{"tokens": 9000, "source": "overflow", "declared": 32768, "new_field": 1}}'
-    (tmp_path / NAME).write_text(f'{{"windows": {{"x": {{"tokens": "many"}}, {good}}}}}', "utf-8")
+    good = f'"{cache_key(AT)}": {{"tokens": 9000, "source": "overflow", "declared": 32768, "new_field": 1}}'
+    (tmp_path / FILE_NAME).write_text(f'{{"windows": {{"x": {{"tokens": "many"}}, {good}}}}}', "utf-8")
     assert WindowCache(tmp_path).window(AT) == 9_000
 
 
 def test_the_oldest_rows_go(tmp_path: Path) -> None:
     learned = WindowCache(tmp_path)
-    rows = {f"http://x#{number}": CachedWindow(5, "told", None, float(number)) for number in range(MOST)}
+    rows = {f"http://x#{number}": CachedWindow(5, "told", None, float(number)) for number in range(MAX_ROWS)}
     learned.path.write_bytes(msgspec.json.encode({"windows": rows}))
     learned.learn(AT, 8_192, "told", at=1e9)
     kept = learned.rows()
-    assert len(kept) == MOST and "http://x#0" not in kept and key_of(AT) in kept
+    assert len(kept) == MAX_ROWS and "http://x#0" not in kept and cache_key(AT) in kept
 
 
 def test_a_folder_that_cannot_be_written_is_no_error(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from yohaku.agent.toolkit.arguments import BadArguments, mended
+from yohaku.agent.toolkit.arguments import BadArguments, repair_arguments
 from yohaku.agent.tools import tool_named
 
 
@@ -23,7 +23,7 @@ from yohaku.agent.tools import tool_named
     ],
 )  # fmt: skip
 def test_what_can_only_be_meant_in_one_way_is_understood(name: str, given: Any, meant: dict[str, Any]) -> None:
-    assert mended(tool_named(name), given) == meant
+    assert repair_arguments(tool_named(name), given) == meant
 
 
 @pytest.mark.parametrize(
@@ -38,5 +38,5 @@ def test_what_can_only_be_meant_in_one_way_is_understood(name: str, given: Any, 
 )  # fmt: skip
 def test_what_is_wrong_says_what_to_give(name: str, given: Any, told: str) -> None:
     with pytest.raises(BadArguments) as wrong:
-        mended(tool_named(name), given)
+        repair_arguments(tool_named(name), given)
     assert str(wrong.value) == told

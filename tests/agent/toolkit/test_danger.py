@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from yohaku.agent.toolkit.danger import Danger, danger
+from yohaku.agent.toolkit.danger import Danger, find_danger
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ from yohaku.agent.toolkit.danger import Danger, danger
     ],
 )
 def test_what_cannot_be_undone_is_said_so(command: str, why: str) -> None:
-    assert danger(command) == Danger(why)
+    assert find_danger(command) == Danger(why)
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ def test_what_cannot_be_undone_is_said_so(command: str, why: str) -> None:
     ],
 )
 def test_what_is_grave_is_asked_even_of_who_wants_no_questions(command: str) -> None:
-    found = danger(command)
+    found = find_danger(command)
     assert found is not None
     assert found.grave
 
@@ -115,7 +115,7 @@ def test_what_is_grave_is_asked_even_of_who_wants_no_questions(command: str) -> 
      "find . -name x"],
 )  # fmt: skip
 def test_everyday_commands_are_not_dangerous(command: str) -> None:
-    assert danger(command) is None
+    assert find_danger(command) is None
 
 
 def test_pathological_commands_are_judged_at_once() -> None:
@@ -128,4 +128,4 @@ def test_pathological_commands_are_judged_at_once() -> None:
         "'" * 99_999,
         "xargs sh -c x " * 700,
     ):
-        danger(command)
+        find_danger(command)

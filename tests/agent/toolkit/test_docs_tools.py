@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from yohaku.agent.tools import FULL
+from yohaku.agent.tools import FULL_TIER
 
 PAGE = (Path(__file__).resolve().parents[3] / "docs" / "tools.md").read_text("utf-8")
 
 
 def test_the_page_names_every_tool() -> None:
     rows = "".join(line for line in PAGE.splitlines() if line.startswith("|"))
-    assert {name for name in re.findall(r"`(\w+)`", rows) if name in FULL} == set(FULL)
+    assert {name for name in re.findall(r"`(\w+)`", rows) if name in FULL_TIER} == set(FULL_TIER)
 
 
 def test_the_example_runs() -> None:

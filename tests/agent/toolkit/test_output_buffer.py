@@ -28,7 +28,7 @@ def test_it_holds_the_beginning_and_the_end_and_all_of_it_on_disk(pieces: list[b
 
 
 def test_on_disk_too_there_is_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(output_buffer, "SPILLED", 1_000)
+    monkeypatch.setattr(output_buffer, "MAX_SPILLED_BYTES", 1_000)
     held = OutputBuffer(100)
     for _ in range(100):
         held.feed(b"x" * 99)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yohaku.agent.toolkit.page_text import page_text
+from yohaku.agent.toolkit.page_text import html_to_text
 
 
 @pytest.mark.parametrize(
@@ -23,16 +23,16 @@ from yohaku.agent.toolkit.page_text import page_text
     ],
 )
 def test_a_page_as_text(html: str, text: str) -> None:
-    assert page_text(html, "http://h.example/d/") == text
+    assert html_to_text(html, "http://h.example/d/") == text
 
 
 @given(st.text(alphabet="<>/!-pre scriptahd&;\"'=\n", max_size=300))
 def test_whatever_a_page_is_there_is_a_text(html: str) -> None:
-    assert isinstance(page_text(html, "http://h.example/"), str)
+    assert isinstance(html_to_text(html, "http://h.example/"), str)
 
 
 def test_a_broken_page_does_not_stall() -> None:
     began = time.monotonic()
     for piece in ("<", "<a ", "<div>", "&", "<!--", "<a href='", "<script>", "<nav>", "</a>", "<pre>\n", "< /"):
-        page_text(piece * 100_000, "http://h.example/")
+        html_to_text(piece * 100_000, "http://h.example/")
     assert time.monotonic() - began < 30

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from yohaku.agent.toolkit.permission_patterns import keys
+from yohaku.agent.toolkit.permission_patterns import permission_keys
 
 ROOT = Path("/project")
 
@@ -23,7 +23,7 @@ ROOT = Path("/project")
     ],
 )
 def test_a_command_is_known_by_its_first_words(command: str, known: tuple[str, ...]) -> None:
-    assert keys(command, ROOT) == known
+    assert permission_keys(command, ROOT) == known
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_a_command_is_known_by_its_first_words(command: str, known: tuple[str, .
     ],
 )
 def test_what_may_hide_another_command_or_leave_the_project_is_never_remembered(command: str) -> None:
-    assert keys(command, ROOT) == ()
+    assert permission_keys(command, ROOT) == ()
 
 
 @pytest.mark.parametrize(
@@ -67,17 +67,17 @@ def test_a_link_out_of_the_project_is_seen_through(tmp_path: Path, command: str)
     (tmp_path / "way").symlink_to("/etc")
     (tmp_path / "sub/way2").symlink_to("/etc/passwd")
     (tmp_path / "way3").symlink_to("/etc/passwd")
-    assert keys(command, tmp_path.resolve()) == ()
+    assert permission_keys(command, tmp_path.resolve()) == ()
 
 
 def test_wildcards_inside_the_project_are_everyday(tmp_path: Path) -> None:
     (tmp_path / "a.py").touch()
-    assert keys("wc -l *.py", tmp_path.resolve()) == ("wc",)
+    assert permission_keys("wc -l *.py", tmp_path.resolve()) == ("wc",)
 
 
 def test_a_wildcard_that_meets_a_file_of_secrets_is_asked_about(tmp_path: Path) -> None:
     (tmp_path / ".env").touch()
-    assert keys("cat .e*", tmp_path.resolve()) == ()
+    assert permission_keys("cat .e*", tmp_path.resolve()) == ()
 
 
 @pytest.mark.parametrize(
@@ -100,16 +100,16 @@ def test_a_wildcard_that_meets_a_file_of_secrets_is_asked_about(tmp_path: Path) 
     ],
 )
 def test_of_a_program_that_could_do_anything_only_the_very_command_is_known(command: str) -> None:
-    (known,) = keys(command, ROOT)
+    (known,) = permission_keys(command, ROOT)
     assert known.startswith("=")
 
 
 def test_options_that_run_a_program_or_write_a_file_are_known_exactly() -> None:
-    assert keys("git fetch --upload-pack=./x .", ROOT) == ("=git fetch --upload-pack=./x .",)
-    assert keys("git diff --output=a.py", ROOT) == ("=git diff --output=a.py",)
-    assert keys("rg --pre ./x y", ROOT) == ("=rg --pre ./x y",)
+    assert permission_keys("git fetch --upload-pack=./x .", ROOT) == ("=git fetch --upload-pack=./x .",)
+    assert permission_keys("git diff --output=a.py", ROOT) == ("=git diff --output=a.py",)
+    assert permission_keys("rg --pre ./x y", ROOT) == ("=rg --pre ./x y",)
 
 
 def test_pathological_commands_are_judged_at_once() -> None:
     for command in ("a" * 1_000_000, "a " * 900, "*" * 1_999, "&& " * 600, "[" * 1_999, "a/" * 900):
-        keys(command, ROOT)
+        permission_keys(command, ROOT)

@@ -7,14 +7,14 @@ from typing import Literal
 import pytest
 
 from tests.agent.benches import ABench
-from yohaku.agent.toolkit.permissions import Permissions, place, reading, running, writing
+from yohaku.agent.toolkit.permissions import Permissions, read_request, resolve_path, run_request, write_request
 from yohaku.agent.toolkit.tool import PermissionRequest
 
 
 def test_reading_inside_the_project_is_free(tmp_path: Path) -> None:
     bench = ABench(tmp_path)
-    assert reading(bench, "read", place(bench, "src/a.py")) is None
-    assert reading(bench, "read", place(bench, str(tmp_path / "a"))) is None
+    assert read_request(bench, "read", resolve_path(bench, "src/a.py")) is None
+    assert read_request(bench, "read", resolve_path(bench, str(tmp_path / "a"))) is None
 
 
 @pytest.mark.parametrize("way", ["/etc/passwd", "../x", "src/../../x", "~/x", "link/x", "link2"])
@@ -25,12 +25,12 @@ def test_reading_outside_is_asked_for_however_it_is_written(tmp_path: Path, way:
     (root / "link").symlink_to(tmp_path)
     (root / "link2").symlink_to(tmp_path / "x")
     bench = ABench(root)
-    assert reading(bench, "read", place(bench, way)) is not None
+    assert read_request(bench, "read", resolve_path(bench, way)) is not None
 
 
 def test_a_file_that_may_hold_secrets_is_asked_for_and_never_remembered(tmp_path: Path) -> None:
     bench = ABench(tmp_path)
-    ask = reading(bench, "read", place(bench, ".env"))
+    ask = read_request(bench, "read", resolve_path(bench, ".env"))
     assert ask is not None
     assert (bool(ask.danger), ask.remember, ask.keys) == (True, "", ())
 
@@ -39,7 +39,7 @@ def test_always_covers_the_first_words_of_a_command(tmp_path: Path) -> None:
     bench = ABench(tmp_path, "always")
 
     async def run(*commands: str) -> list[bool]:
-        return [await bench.allow(running(bench, command)) for command in commands]
+        return [await bench.allow(run_request(bench, command)) for command in commands]
 
     assert asyncio.run(run("git status", "git status -s", "git log", "git status && git log")) == [True] * 4
     assert [ask.detail for ask in bench.asked] == ["git status", "git log"]
@@ -51,7 +51,7 @@ def test_always_never_covers_what_hides_another_command_or_is_dangerous(tmp_path
 
     async def run() -> None:
         for command in commands:
-            await bench.allow(running(bench, command))
+            await bench.allow(run_request(bench, command))
 
     asyncio.run(run())
     assert [ask.detail for ask in bench.asked] == commands
@@ -59,10 +59,10 @@ def test_always_never_covers_what_hides_another_command_or_is_dangerous(tmp_path
 
 def test_compositions_are_not_offered_to_be_remembered(tmp_path: Path) -> None:
     bench = ABench(tmp_path)
-    assert running(bench, "pytest | tail").remember == ""
-    assert running(bench, "pytest").remember == "commands that begin with `pytest`"
+    assert run_request(bench, "pytest | tail").remember == ""
+    assert run_request(bench, "pytest").remember == "commands that begin with `pytest`"
     bench.lang = "ja"
-    assert running(bench, "pytest").remember == "`pytest` で始まるコマンド"
+    assert run_request(bench, "pytest").remember == "`pytest` で始まるコマンド"
 
 
 def test_edits_inside_the_project_are_remembered_together(tmp_path: Path) -> None:
@@ -76,7 +76,7 @@ def test_edits_inside_the_project_are_remembered_together(tmp_path: Path) -> Non
 @pytest.mark.parametrize("way", ["../out.txt", ".git/hooks/pre-commit", ".env", "/etc/hosts"])
 def test_other_writes_are_asked_for_each_time_with_the_reason(tmp_path: Path, way: str) -> None:
     bench = ABench(tmp_path)
-    ask = writing(bench, "write", place(bench, way), "")
+    ask = write_request(bench, "write", resolve_path(bench, way), "")
     assert ask.danger
     assert (ask.remember, ask.keys) == ("", ())
 
@@ -118,7 +118,7 @@ def test_one_question_at_a_time_and_always_answers_the_next_one() -> None:
 def test_a_name_in_another_form_of_unicode_is_found(tmp_path: Path) -> None:
     apart = tmp_path / "カ\u3099.txt"
     apart.write_text("x")
-    assert place(ABench(tmp_path), "ガ.txt") == apart
+    assert resolve_path(ABench(tmp_path), "ガ.txt") == apart
 
 
 @pytest.mark.parametrize("said", ["", "  ", "a\0b"])
@@ -128,4 +128,4 @@ def test_what_cannot_be_a_path_is_refused(tmp_path: Path, said: str) -> None:
 
 def test_a_home_folder_that_is_not_there_is_said(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="there is no home folder ~nobody-of-this-name"):
-        place(ABench(tmp_path), "~nobody-of-this-name/x")
+        resolve_path(ABench(tmp_path), "~nobody-of-this-name/x")

@@ -3,7 +3,7 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-from yohaku.agent.toolkit.project_files import walk
+from yohaku.agent.toolkit.project_files import walk_files
 
 FILES = (
     "a.log src/a.log src/b.py build/x out/build/y keep/a.log docs/a.txt docs/sub/b.txt foo/bar/baz/q deep/x/y.tmp "
@@ -13,7 +13,7 @@ IGNORE = "*.log\n!keep/a.log\n/build\ndocs/*.txt\nfoo/**/q\n*.tmp\n# note\n\\#ha
 
 
 def names(top: Path, root: Path) -> list[str]:
-    return [found.name for found in walk(top, root)]
+    return [found.name for found in walk_files(top, root)]
 
 
 def make(root: Path) -> None:
@@ -64,4 +64,4 @@ def test_a_link_that_leads_in_a_circle_is_passed_over(tmp_path: Path) -> None:
     (tmp_path / "a").symlink_to(tmp_path / "b")
     (tmp_path / "b").symlink_to(tmp_path / "a")
     (tmp_path / "c").touch()
-    assert [found.name for found in walk(tmp_path, tmp_path)] == ["c"]
+    assert [found.name for found in walk_files(tmp_path, tmp_path)] == ["c"]

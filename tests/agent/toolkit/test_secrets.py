@@ -12,7 +12,7 @@ KEY = "sk-test-0123456789abcdef"
 @pytest.fixture(autouse=True)
 def environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    monkeypatch.setattr(secrets, "_KNOWN", {})
+    monkeypatch.setattr(secrets, "_REGISTERED", {})
 
 
 def test_values_of_variables_named_like_keys_are_hidden() -> None:
@@ -20,7 +20,7 @@ def test_values_of_variables_named_like_keys_are_hidden() -> None:
 
 
 def test_a_key_from_the_settings_is_hidden_too() -> None:
-    secrets.know("key", "another-secret-value")
+    secrets.register_secret("key", "another-secret-value")
     assert secrets.redact("x another-secret-value y") == "x [key hidden] y"
 
 
@@ -34,7 +34,7 @@ def test_paths_short_values_and_other_variables_are_no_secrets() -> None:
 @given(st.lists(st.integers(1, 60), max_size=6), st.binary(max_size=40), st.binary(max_size=40))
 def test_a_secret_that_comes_in_pieces_is_hidden(cuts: list[int], before: bytes, after: bytes) -> None:
     whole = before + KEY.encode() + after
-    redacting = secrets.Redacting()
+    redacting = secrets.StreamRedactor()
     out = b""
     for cut in cuts:
         out += redacting.feed(whole[:cut])
@@ -45,7 +45,7 @@ def test_a_secret_that_comes_in_pieces_is_hidden(cuts: list[int], before: bytes,
 
 
 def test_a_prompt_without_a_line_feed_is_shown_when_nothing_follows() -> None:
-    redacting = secrets.Redacting()
+    redacting = secrets.StreamRedactor()
     assert redacting.feed(b"password: ") + redacting.idle() == b"password: "
 
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from yohaku.agent.toolkit import source_outline as module
-from yohaku.agent.toolkit.source_outline import Section, outline, sketch
+from yohaku.agent.toolkit.source_outline import Section, outline_source, render_sketch
 
 PYTHON = """import os
 
@@ -46,51 +46,51 @@ SOURCES = {
 def test_the_ranges_are_those_of_the_file(name: str) -> None:
     pytest.importorskip("tree_sitter")
     source, told = SOURCES[name]
-    assert [str(section) for section in outline(source, name)] == told
+    assert [str(section) for section in outline_source(source, name)] == told
 
 
 def test_without_a_grammar_python_is_read_by_its_own_parser(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_parser", lambda *_: None)
-    assert [str(section) for section in outline(PYTHON, "a.py")] == SOURCES["a.py"][1]
+    assert [str(section) for section in outline_source(PYTHON, "a.py")] == SOURCES["a.py"][1]
 
 
 def test_without_a_grammar_other_sources_are_read_by_their_look(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_parser", lambda *_: None)
-    assert [str(section) for section in outline(SOURCES["a.go"][0], "a.go")] == [
+    assert [str(section) for section in outline_source(SOURCES["a.go"][0], "a.go")] == [
         "1-2: imports", "3-6: type S struct", "7-9: func (s *S) M() error",
     ]  # fmt: skip
 
 
 def test_a_broken_file_still_has_an_outline() -> None:
     broken = PYTHON + "\ndef (((:\n  '''\n\nclass Late:\n    pass\n"
-    assert "8-16: class Shop" in [str(section) for section in outline(broken, "a.py")]
+    assert "8-16: class Shop" in [str(section) for section in outline_source(broken, "a.py")]
 
 
 def test_japanese_names_are_not_cut_in_two() -> None:
     source = "class 店:\n    def 開ける(self, 鍵='あ' * 3):\n        return '日本語'\n\ndef 閉める():\n    pass\n"
-    assert [str(section) for section in outline(source, "a.py")] == [
+    assert [str(section) for section in outline_source(source, "a.py")] == [
         "1-3: class 店", "  2-3: def 開ける(self, 鍵='あ' * 3)", "5-6: def 閉める()",
     ]  # fmt: skip
 
 
 def test_of_too_many_parts_the_inner_ones_go_first_and_the_rest_is_grouped() -> None:
     classes = "".join(f"class C{number}:\n    def m(self): pass\n" for number in range(30))
-    assert outline(classes, "a.py", 40)[0] == Section(1, 2, "class C0")
-    assert len(outline(classes, "a.py", 40)) == 30
-    assert outline(classes, "a.py", 10)[0] == Section(1, 6, "class C0 and 2 more")
-    assert len(outline(classes, "a.py", 10)) == 10
+    assert outline_source(classes, "a.py", 40)[0] == Section(1, 2, "class C0")
+    assert len(outline_source(classes, "a.py", 40)) == 30
+    assert outline_source(classes, "a.py", 10)[0] == Section(1, 6, "class C0 and 2 more")
+    assert len(outline_source(classes, "a.py", 10)) == 10
 
 
 @pytest.mark.parametrize("text", ["", "plain words\n" * 300, "a" * 100_000, "\n" * 5_000])
 def test_what_has_no_structure_has_no_outline(text: str) -> None:
-    assert outline(text, "a.txt") == []
+    assert outline_source(text, "a.txt") == []
 
 
 def test_a_sketch_shows_both_ends_with_their_numbers() -> None:
     lines = [f"x{number} = {number}" for number in range(1, 201)]
-    drawn = sketch(lines, [Section(3, 190, "def f()")], 2)
+    drawn = render_sketch(lines, [Section(3, 190, "def f()")], 2)
     assert drawn == (
         "1\tx1 = 1\n2\tx2 = 2\n[lines 3-198 of 200 are not shown; give offset and limit for details. Structure:]\n"
         "3-190: def f()\n[the last lines:]\n199\tx199 = 199\n200\tx200 = 200"
     )
-    assert sketch(lines[:6], [Section(1, 6, "f")], 2) is None
+    assert render_sketch(lines[:6], [Section(1, 6, "f")], 2) is None

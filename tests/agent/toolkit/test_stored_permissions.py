@@ -10,9 +10,9 @@ from typing import Literal
 import pytest
 
 from tests.agent.benches import ABench
-from yohaku.agent.toolkit.permissions import EDITS, Mode, Permissions, place, running, writing
-from yohaku.agent.toolkit.secrets import know
-from yohaku.agent.toolkit.stored_permissions import MOST, StoredPermission, StoredPermissions
+from yohaku.agent.toolkit.permissions import EDITS_KEY, Mode, Permissions, resolve_path, run_request, write_request
+from yohaku.agent.toolkit.secrets import register_secret
+from yohaku.agent.toolkit.stored_permissions import MAX_ROWS, StoredPermission, StoredPermissions
 from yohaku.agent.toolkit.tool import PermissionRequest
 
 STATUS = StoredPermission("run", "git status")
@@ -40,7 +40,7 @@ def bench(project: Path, data: Path, answer: Literal["once", "always", "no"], mo
 
 def asked(one: ABench, *commands: str) -> list[bool]:
     async def run() -> list[bool]:
-        return [await one.allow(running(one, command)) for command in commands]
+        return [await one.allow(run_request(one, command)) for command in commands]
 
     return asyncio.run(run())
 
@@ -74,11 +74,11 @@ def test_what_is_dangerous_is_asked_each_time_whatever_the_file_says(project: Pa
 
 
 def test_an_edit_outside_is_asked_for_though_edits_are_allowed(project: Path, data: Path) -> None:
-    StoredPermissions(data, project).add([StoredPermission("write", EDITS)])
+    StoredPermissions(data, project).add([StoredPermission("write", EDITS_KEY)])
     one = bench(project, data, "no")
 
     async def allowed(path: str) -> bool:
-        return await one.allow(writing(one, "write", place(one, path), ""))
+        return await one.allow(write_request(one, "write", resolve_path(one, path), ""))
 
     assert [asyncio.run(allowed(path)) for path in ("a.py", "../a.py", ".git/config", ".env")] == [True, *[False] * 3]
 
@@ -147,7 +147,7 @@ def test_a_file_where_the_folder_should_be_is_no_trouble(project: Path, data: Pa
 
 
 def test_a_command_with_a_secret_in_it_is_not_written_down(project: Path, data: Path) -> None:
-    know("key", "sk-allowances-0123456789")
+    register_secret("key", "sk-allowances-0123456789")
     assert not StoredPermissions(data, project).add([StoredPermission("run", "=login sk-allowances-0123456789")])
     assert not data.exists()
 
@@ -176,7 +176,7 @@ def test_any_letters_are_kept_and_the_oldest_go(project: Path, data: Path) -> No
     kept = StoredPermissions(data, project)
     odd = StoredPermission("run", "=echo 日本語 \ud800")
     assert kept.add([odd]) and kept.rows() == (odd,)
-    many = [StoredPermission("net", f"{number}.example.org") for number in range(MOST)]
+    many = [StoredPermission("net", f"{number}.example.org") for number in range(MAX_ROWS)]
     assert kept.add(many) and kept.rows() == tuple(many)
 
 
@@ -185,7 +185,7 @@ def test_any_letters_are_kept_and_the_oldest_go(project: Path, data: Path) -> No
     [
         (STATUS, "commands that begin with `git status`", "`git status` で始まるコマンド"),
         (StoredPermission("run", "=make x"), "exactly `make x`", "`make x` とまったく同じコマンド"),
-        (StoredPermission("write", EDITS), "all edits inside the project", "プロジェクト内のすべての編集"),
+        (StoredPermission("write", EDITS_KEY), "all edits inside the project", "プロジェクト内のすべての編集"),
         (StoredPermission("read", "/opt"), "reading in /opt", "/opt の中の読み取り"),
         (PAGES, "pages of example.org", "example.org のページ"),
     ],

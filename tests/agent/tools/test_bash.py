@@ -13,7 +13,7 @@ from tests.agent.benches import ABench
 from yohaku import meters
 from yohaku.agent.toolkit import output_budget, secrets
 from yohaku.agent.toolkit.tool import ToolResult
-from yohaku.agent.tools import bash, tool_named, use
+from yohaku.agent.tools import bash, run_tool, tool_named
 
 
 def run(root: Path, command: str, **more: int) -> ToolResult:
@@ -80,7 +80,7 @@ def test_cancelling_kills_the_whole_group(tmp_path: Path) -> None:
     command = "trap '' TERM; (trap '' TERM; echo $BASHPID > inner; sleep 100) & echo $$ > outer; sleep 100"
 
     async def cancelled() -> None:
-        task = asyncio.create_task(use(tool_named("bash"), ABench(tmp_path), {"command": command}))
+        task = asyncio.create_task(run_tool(tool_named("bash"), ABench(tmp_path), {"command": command}))
         while not all(
             (tmp_path / name).is_file() and (tmp_path / name).read_text().strip() for name in ("inner", "outer")
         ):
@@ -100,17 +100,17 @@ def test_what_stays_in_the_background_does_not_hold_the_call(tmp_path: Path) -> 
     pid, note = given.text.split("\n")
     assert note == "[something still runs in the background; its later output is not read]"
     assert alive(int(pid))
-    bash.stop_left()
+    bash.stop_background()
     assert gone(int(pid))
 
 
 def test_what_was_printed_is_all_there_also_on_a_busy_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its end is held back for a moment, as it might be the beginning of a key."""
-    idle = secrets.Redacting.idle
+    idle = secrets.StreamRedactor.idle
     monkeypatch.setattr(secrets, "known", lambda: [("a-key-that-is-long-enough-to-be-one", "key")])
-    monkeypatch.setattr(secrets.Redacting, "idle", lambda self: (time.sleep(0.3), idle(self))[1])
+    monkeypatch.setattr(secrets.StreamRedactor, "idle", lambda self: (time.sleep(0.3), idle(self))[1])
     given = run(tmp_path, "sleep 60 & echo all; echo of it", timeout=50)
-    bash.stop_left()
+    bash.stop_background()
     assert given.text.startswith("all\nof it\n[something still runs")
 
 
@@ -118,7 +118,7 @@ def test_a_background_process_that_prints_much_does_not_block(tmp_path: Path) ->
     command = "(sleep 0.3; head -c 1000000 /dev/zero | tr '\\0' 'x'; touch done) & echo started"
 
     async def both() -> str:
-        given = await use(tool_named("bash"), ABench(tmp_path), {"command": command})
+        given = await run_tool(tool_named("bash"), ABench(tmp_path), {"command": command})
         end = time.monotonic() + 10
         while not (tmp_path / "done").exists() and time.monotonic() < end:
             await asyncio.sleep(0.01)
@@ -133,7 +133,7 @@ def test_output_is_shown_while_it_runs(tmp_path: Path) -> None:
 
     async def watched() -> None:
         task = asyncio.create_task(
-            use(tool_named("bash"), bench, {"command": "echo first; while ! [ -e go ]; do :; done"})
+            run_tool(tool_named("bash"), bench, {"command": "echo first; while ! [ -e go ]; do :; done"})
         )
         while not bench.shown:
             await asyncio.sleep(0.01)
@@ -149,7 +149,7 @@ def test_too_much_output_keeps_both_ends_and_all_of_it_behind_a_ref(tmp_path: Pa
     bench = ABench(tmp_path)
     given = bench.use("bash", command="seq 1 1000000")
     assert given.cut
-    assert len(given.text.encode()) < bash.CAP + 200
+    assert len(given.text.encode()) < bash.MAX_OUTPUT_BYTES + 200
     assert given.text.startswith("1\n2\n3\n")
     assert given.text.endswith("\n999999\n1000000")
     ref = given.text.partition("ref=")[2].partition("]")[0]
@@ -161,7 +161,7 @@ def test_too_much_output_keeps_both_ends_and_all_of_it_behind_a_ref(tmp_path: Pa
 
 def test_the_room_is_kept_to(tmp_path: Path) -> None:
     meter = meters.for_model("gpt-4o")
-    with output_budget.open(400, meter):
+    with output_budget.limit_output(400, meter):
         given = ABench(tmp_path).use("bash", command="seq 1 5000; exit 1")
     assert meter.count(given.text) <= 400
     assert given.text.startswith("1\n2\n")
@@ -194,7 +194,7 @@ def test_memory_stays_flat_whatever_is_printed(tmp_path: Path, size: int) -> Non
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     grown, length, _ = map(int, said.split())
     assert grown < 12_000  # KB
-    assert length < bash.CAP + 200
+    assert length < bash.MAX_OUTPUT_BYTES + 200
 
 
 def test_secrets_reach_neither_the_screen_nor_the_model_nor_the_store(

@@ -36,7 +36,7 @@ def test_there_is_a_cap_and_it_is_said(tmp_path: Path) -> None:
 def test_the_room_is_kept_to(tmp_path: Path) -> None:
     meter = meters.for_model("gpt-4o")
     make(tmp_path, *(f"資料{number}.txt" for number in range(200)))
-    with output_budget.open(200, meter):
+    with output_budget.limit_output(200, meter):
         given = ABench(tmp_path).use("glob", pattern="*.txt")
     assert meter.count(given.text) <= 200
     assert given.text.startswith("資料0.txt\n")

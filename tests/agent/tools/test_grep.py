@@ -68,7 +68,7 @@ def test_there_are_at_most_five_hundred_hits(tmp_path: Path) -> None:
 
 def test_the_room_is_kept_to(tmp_path: Path) -> None:
     make(tmp_path, a="a hit with some words around it\n" * 10_000)
-    with output_budget.open(300, METER):
+    with output_budget.limit_output(300, METER):
         given = ABench(tmp_path).use("grep", pattern="hit")
     assert METER.count(given.text) <= 300
     assert given.cut

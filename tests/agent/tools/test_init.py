@@ -8,26 +8,26 @@ import pytest
 from tests.agent.benches import ABench
 from yohaku import meters
 from yohaku.agent.toolkit import output_budget
-from yohaku.agent.toolkit.arguments import takes
+from yohaku.agent.toolkit.arguments import object_schema
 from yohaku.agent.toolkit.tool import AgentTool, Arguments, ToolContext, ToolResult
-from yohaku.agent.tools import FULL, SMALL, definitions, one_line, tools_for, use
+from yohaku.agent.tools import FULL_TIER, SMALL_TIER, run_tool, summarize_call, tool_definitions, tools_for
 from yohaku.dialects.server_api import signature
 
 METER = meters.for_model("gpt-4o")  # o200k
 
 
 def weight(tier: str, brief: bool) -> int:
-    told = definitions(tools_for(tier), "openai_chat", brief)  # type: ignore[arg-type]
+    told = tool_definitions(tools_for(tier), "openai_chat", brief)  # type: ignore[arg-type]
     return METER.count(json.dumps(told, separators=(",", ":"), ensure_ascii=False))
 
 
 def test_the_small_tier_is_six_tools_in_about_four_hundred_tokens() -> None:
-    assert SMALL == ("bash", "read", "write", "edit", "glob", "grep")
+    assert SMALL_TIER == ("bash", "read", "write", "edit", "glob", "grep")
     assert 300 <= weight("small", brief=True) <= 420
 
 
 def test_the_full_tier_is_fifteen_tools_in_about_fifteen_hundred_tokens() -> None:
-    assert (len(FULL), len(set(FULL))) == (15, 15)
+    assert (len(FULL_TIER), len(set(FULL_TIER))) == (15, 15)
     assert 1_300 <= weight("full", brief=False) <= 1_575
 
 
@@ -35,16 +35,16 @@ def test_the_folder_is_the_registry() -> None:
     import yohaku.agent.tools as home
 
     files = {path.stem for path in Path(home.__file__).parent.glob("*.py")} - {"__init__"}
-    assert files == set(FULL)
-    assert tuple(tool.name for tool in tools_for("full")) == FULL
+    assert files == set(FULL_TIER)
+    assert tuple(tool.name for tool in tools_for("full")) == FULL_TIER
 
 
 @pytest.mark.parametrize("dialect", ["openai_chat", "openai_responses", "anthropic", "gemini", "ollama"])
 def test_every_dialect_is_told_the_same(dialect: str) -> None:
-    told = definitions(tools_for("full"), dialect)
+    told = tool_definitions(tools_for("full"), dialect)
     told = told[0]["functionDeclarations"] if dialect == "gemini" else told
     read = [signature(json.dumps(one)) for one in told]
-    assert [one.name for one in read] == list(FULL)
+    assert [one.name for one in read] == list(FULL_TIER)
     assert [one.parameters for one in read] == [tool.parameters for tool in tools_for("full")]
     assert not any(one.hosted for one in read)
 
@@ -55,7 +55,7 @@ def test_every_tool_has_a_title_for_any_arguments() -> None:
         assert "\n" not in tool.title({"command": "a\nb", "path": "x", "task": "a\nb"})
 
 
-@pytest.mark.parametrize("name", FULL)
+@pytest.mark.parametrize("name", FULL_TIER)
 def test_nonsense_is_told_and_never_raised(tmp_path: Path, name: str) -> None:
     import asyncio
 
@@ -68,7 +68,7 @@ def test_nonsense_is_told_and_never_raised(tmp_path: Path, name: str) -> None:
         {"path": "\ud800"},
         {name: {"a": [1]} for name in tool.parameters["properties"]},
     ):
-        said = asyncio.run(use(tool, ABench(tmp_path, "no"), given))
+        said = asyncio.run(run_tool(tool, ABench(tmp_path, "no"), given))
         assert isinstance(said.text, str)
 
 
@@ -78,10 +78,10 @@ def test_a_tool_that_fails_is_told_and_takes_from_the_room(tmp_path: Path) -> No
     async def fails(bench: ToolContext, given: Arguments) -> ToolResult:
         raise PermissionError(13, "Permission denied", "/x")
 
-    tool = AgentTool("odd", "", takes(), "read", fails, lambda _: "odd")
-    with output_budget.open(1_000, METER):
-        assert asyncio.run(use(tool, ABench(tmp_path), {})) == ToolResult("Permission denied: /x", error=True)
-        assert output_budget.left() == 1_000 - METER.count("Permission denied: /x")
+    tool = AgentTool("odd", "", object_schema(), "read", fails, lambda _: "odd")
+    with output_budget.limit_output(1_000, METER):
+        assert asyncio.run(run_tool(tool, ABench(tmp_path), {})) == ToolResult("Permission denied: /x", error=True)
+        assert output_budget.tokens_left() == 1_000 - METER.count("Permission denied: /x")
 
 
 @pytest.mark.parametrize(
@@ -99,4 +99,4 @@ def test_a_tool_that_fails_is_told_and_takes_from_the_room(tmp_path: Path) -> No
     ],
 )
 def test_a_call_in_one_line(name: str, given: Arguments, text: str, line: str) -> None:
-    assert one_line(name, given, text) == line
+    assert summarize_call(name, given, text) == line

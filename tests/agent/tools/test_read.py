@@ -98,7 +98,7 @@ def test_without_a_room_two_thousand_lines_are_given(tmp_path: Path) -> None:
 
 def test_in_a_small_room_the_head_is_given_and_where_to_go_on(tmp_path: Path) -> None:
     (tmp_path / "a.log").write_text("".join(f"event {n} 日本語の行\n" for n in range(1, 5_001)))
-    with output_budget.open(500, METER):
+    with output_budget.limit_output(500, METER):
         given = ABench(tmp_path).use("read", path="a.log")
     assert METER.count(given.text) <= 500
     *lines, note = given.text.split("\n")
@@ -110,7 +110,7 @@ def test_in_a_small_room_the_head_is_given_and_where_to_go_on(tmp_path: Path) ->
 @pytest.mark.parametrize("tokens", [700, 1_500, 3_000])
 def test_a_big_source_file_is_given_by_its_structure(tmp_path: Path, tokens: int) -> None:
     (tmp_path / "big.py").write_text(SOURCE)
-    with output_budget.open(tokens, METER):
+    with output_budget.limit_output(tokens, METER):
         given = ABench(tmp_path).use("read", path="big.py")
     assert METER.count(given.text) <= tokens
     assert given.cut
@@ -121,7 +121,7 @@ def test_a_big_source_file_is_given_by_its_structure(tmp_path: Path, tokens: int
 
 def test_who_asks_for_lines_of_a_big_file_gets_them(tmp_path: Path) -> None:
     (tmp_path / "big.py").write_text(SOURCE)
-    with output_budget.open(1_000, METER):
+    with output_budget.limit_output(1_000, METER):
         given = ABench(tmp_path).use("read", path="big.py", offset=400, limit=3)
     assert [line.split("\t")[0] for line in given.text.split("\n")[:3]] == ["400", "401", "402"]
 
@@ -167,7 +167,7 @@ def test_what_is_given_by_its_structure_is_not_outlined_again_when_it_arrives(tm
 
     (tmp_path / "big.py").write_text(SOURCE)
     for tokens in (700, 1_500, 3_000):
-        with output_budget.open(tokens, METER):
+        with output_budget.limit_output(tokens, METER):
             given = ABench(tmp_path).use("read", path="big.py")
         assert render_outline(given.text, "ref", 5, 10) is None
 
@@ -213,6 +213,6 @@ def test_a_ref_nothing_is_kept_under_is_told_and_a_bare_name_is_a_missing_file(t
 
 def test_a_ref_keeps_to_the_room(tmp_path: Path) -> None:
     bench = ABench(tmp_path)
-    with output_budget.open(200, METER):
+    with output_budget.limit_output(200, METER):
         given = bench.use("read", path=f"ref={kept(bench, SOURCE)}", limit=900)
     assert (given.cut, METER.count(given.text) <= 200) == (True, True)

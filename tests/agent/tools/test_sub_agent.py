@@ -20,7 +20,7 @@ def test_a_long_report_is_cut_and_kept(tmp_path: Path) -> None:
             return "much to tell\n" * 5_000
 
     bench = Talkative(tmp_path)
-    with output_budget.open(200, meters.for_model("gpt-4o")):
+    with output_budget.limit_output(200, meters.for_model("gpt-4o")):
         given = bench.use("sub_agent", task="look")
     ref = given.text.partition("ref=")[2].partition("]")[0]
     assert bench.session is not None

@@ -23,7 +23,7 @@ def test_the_room_is_kept_to(tmp_path: Path) -> None:
     bench, meter = ABench(tmp_path), meters.for_model("gpt-4o")
     assert bench.session is not None
     bench.session.store.put(ref_of(TEXT), TEXT)
-    with output_budget.open(200, meter):
+    with output_budget.limit_output(200, meter):
         given = bench.use("tool_output_cache", ref_id=ref_of(TEXT), limit=2_000)
     assert (given.cut, meter.count(given.text) <= 200) == (True, True)
 

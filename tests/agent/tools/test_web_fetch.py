@@ -9,7 +9,7 @@ import pytest
 
 from tests.agent.benches import ABench
 from yohaku.agent.toolkit.tool import PermissionRequest, ToolResult
-from yohaku.agent.tools import tool_named, use, web_fetch
+from yohaku.agent.tools import run_tool, tool_named, web_fetch
 
 pytest.importorskip("aiohttp")
 
@@ -41,7 +41,8 @@ def served(
         port = server.addresses[0][1]
         try:
             return [
-                await use(tool_named("web_fetch"), bench, {"url": f"http://127.0.0.1:{port}{path}"}) for path in paths
+                await run_tool(tool_named("web_fetch"), bench, {"url": f"http://127.0.0.1:{port}{path}"})
+                for path in paths
             ]
         finally:
             await server.cleanup()
@@ -132,10 +133,10 @@ def test_big_binary_and_failing_answers_are_told(tmp_path: Path) -> None:
         "/lost": (404, {"Content-Type": "text/plain"}, b"not here"),
     }
     (big, binary, lost), bench = served(tmp_path, answers, *answers)
-    assert (big.cut, len(big.text) < web_fetch.CAP + 200) == (True, True)
+    assert (big.cut, len(big.text) < web_fetch.MAX_TEXT_CHARS + 200) == (True, True)
     ref = big.text.partition("ref=")[2].partition("]")[0]
     assert bench.session is not None
-    assert len(bench.session.recall(ref)) == web_fetch.LARGEST
+    assert len(bench.session.recall(ref)) == web_fetch.MAX_BODY_BYTES
     assert (binary.error, lost.error) == (True, True)
     assert lost.text.endswith("/lost answered 404\n\nnot here")
 

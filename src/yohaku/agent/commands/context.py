@@ -24,12 +24,12 @@ from yohaku.core.model import History, Text, ToolUse
 from yohaku.core.weigh import Weigher
 from yohaku.messages import say
 
-MOST = 8
+MAX_ITEMS = 8
 """Items that are listed."""
 WIDTH = 60
 
 
-def told(agent: WorkingAgent, lang: str) -> str:
+def context_text(agent: WorkingAgent, lang: str) -> str:
     gauge, session = agent.gauge, agent.session
     receipt = session.receipt
     shown = receipt.outcome.view.shown if receipt else agent.conversation.history
@@ -39,11 +39,15 @@ def told(agent: WorkingAgent, lang: str) -> str:
     width = max(count_columns(row.label) for row in table) + 2
     lines += [f"{pad(row.label, width)}{row.tokens:>9,}  ({row.percent:>2}%)" for row in table]
     weigher = Weigher(session.meter_for(agent.endpoint.dialect))
-    biggest = heapq.nlargest(MOST, _items(shown, weigher, lang, gist.text if gist else ""), key=lambda item: item[0])
-    lines += _section(say("context_biggest", lang), (f"{tokens:>9,}  {clip(name, WIDTH)}" for tokens, name in biggest))
+    biggest = heapq.nlargest(
+        MAX_ITEMS, _weigh_items(shown, weigher, lang, gist.text if gist else ""), key=lambda item: item[0]
+    )
+    lines += _render_section(
+        say("context_biggest", lang), (f"{tokens:>9,}  {clip(name, WIDTH)}" for tokens, name in biggest)
+    )
     rules = receipt.rules if receipt else find_standing_rules(agent.conversation.history.turns)
-    lines += _section(say("context_rules", lang), (f"- {clip(rule, WIDTH)}" for rule in rules))
-    lines += _section(say("context_pins", lang), (f"- {clip(str(pin), WIDTH)}" for pin in session.pins))
+    lines += _render_section(say("context_rules", lang), (f"- {clip(rule, WIDTH)}" for rule in rules))
+    lines += _render_section(say("context_pins", lang), (f"- {clip(str(pin), WIDTH)}" for pin in session.pins))
     if receipt and receipt.folds:
         lines += ["", say("context_folds", lang, count=len(receipt.folds))]
     if gauge.coming:
@@ -51,12 +55,12 @@ def told(agent: WorkingAgent, lang: str) -> str:
     return "\n".join(lines)
 
 
-def _section(title: str, lines: Iterable[str]) -> list[str]:
-    told = list(lines)
-    return ["", title, *told] if told else []
+def _render_section(title: str, lines: Iterable[str]) -> list[str]:
+    rows = list(lines)
+    return ["", title, *rows] if rows else []
 
 
-def _items(shown: History, weigher: Weigher, lang: str, gist: str) -> Iterator[tuple[int, str]]:
+def _weigh_items(shown: History, weigher: Weigher, lang: str, gist: str) -> Iterator[tuple[int, str]]:
     for turn in shown.turns:
         for part in turn.prompt:
             text = part.text if isinstance(part, Text) else part.kind

@@ -11,37 +11,37 @@ from collections.abc import Iterator
 from yohaku.core.model import History, Part, Text, ToolUse
 
 
-def markdown(history: History) -> str:
+def to_markdown(history: History) -> str:
     return "\n\n".join(_pieces(history)) + "\n"
 
 
 def _pieces(history: History) -> Iterator[str]:
     for number, turn in enumerate(history.turns, 1):
         yield f"## {number}"
-        yield from (_quoted(_said(part)) for part in turn.prompt)
+        yield from (_quote(_text_of(part)) for part in turn.prompt)
         for step in turn.steps:
             for item in step.items:
                 if isinstance(item, ToolUse):
-                    yield f"**{item.call.name}** `{_inline(item.call.arguments)}`"
-                    yield fenced("\n".join(_said(part) for part in item.result.parts))
+                    yield f"**{item.call.name}** `{_to_inline(item.call.arguments)}`"
+                    yield fence_code("\n".join(_text_of(part) for part in item.result.parts))
                 else:
-                    yield _said(item)
+                    yield _text_of(item)
 
 
-def fenced(text: str, kind: str = "") -> str:
+def fence_code(text: str, kind: str = "") -> str:
     """In a fence longer than any inside."""
     longest = max((len(run) for run in re.findall(r"`{3,}", text)), default=2)
     fence = "`" * (longest + 1)
     return f"{fence}{kind}\n{text.rstrip()}\n{fence}"
 
 
-def _said(part: Part) -> str:
+def _text_of(part: Part) -> str:
     return part.text if isinstance(part, Text) else f"[{part.kind}]"
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     return "\n".join(f"> {line}" for line in text.splitlines())
 
 
-def _inline(text: str) -> str:
+def _to_inline(text: str) -> str:
     return " ".join(text.replace("`", "'").split())

@@ -10,7 +10,7 @@ from yohaku.messages import say
 FORGET, ALL = "forget", "all"
 
 
-def listed(kept: StoredPermissions, mode: str, lang: str) -> str:
+def list_permissions(kept: StoredPermissions, mode: str, lang: str) -> str:
     rows = kept.rows()
     if not rows:
         return say("permissions_none", lang)
@@ -19,23 +19,23 @@ def listed(kept: StoredPermissions, mode: str, lang: str) -> str:
     return "\n".join([say("permissions_head", lang), *lines, *idle, say("permissions_how", lang)])
 
 
-def forgotten(kept: StoredPermissions, asked: str, lang: str) -> str | None:
+def forget_permissions(kept: StoredPermissions, asked: str, lang: str) -> str | None:
     """What is asked for again from now on; None where nothing of it is there."""
-    chosen = _chosen(kept.rows(), asked)
+    chosen = _choose(kept.rows(), asked)
     if not chosen:
         return None
     kept.forget(chosen)
     return say("permissions_gone", lang, what=", ".join(row.said(lang) for row in chosen))
 
 
-def completed(typed: str, data: Path, root: Path) -> list[str]:
+def complete_permissions(typed: str, data: Path, root: Path) -> list[str]:
     """What may follow /permissions."""
     rows = StoredPermissions(data, root).rows()
     each = [f"{FORGET} {number}" for number in range(1, len(rows) + 1)]
     return [one for one in (*each, f"{FORGET} {ALL}") if rows and one.startswith(typed)]
 
 
-def _chosen(rows: tuple[StoredPermission, ...], asked: str) -> tuple[StoredPermission, ...]:
+def _choose(rows: tuple[StoredPermission, ...], asked: str) -> tuple[StoredPermission, ...]:
     word, _, which = asked.partition(" ")
     which = which.strip()
     if word != FORGET:

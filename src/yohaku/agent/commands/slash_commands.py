@@ -50,21 +50,21 @@ class Command:
         return say(f"cmd_{self.name}", lang)
 
 
-async def run(desk: CommandContext, typed: str) -> CommandResult:
+async def run_command(context: CommandContext, typed: str) -> CommandResult:
     """One line that begins with a slash."""
     name, _, rest = typed.strip().removeprefix("/").partition(" ")
-    lang = desk.lang
+    lang = context.lang
     command = COMMANDS.get(name.lower())
     if command is None:
         near = get_close_matches(name.lower(), COMMANDS, n=1)
         hint = say("cmd_near", lang, name=f"/{near[0]}") if near else ""
         return CommandResult(say("cmd_unknown", lang, name=f"/{name}", near=hint), "error")
-    if not command.alone and desk.agent is None:
+    if not command.alone and context.agent is None:
         return CommandResult(say("cmd_not_yet", lang, name=f"/{command.name}"), "warning")
     if command.takes.startswith("<") and not rest.strip():
         return CommandResult(say("cmd_needs", lang, usage=command.usage), "error")
     try:
-        return await command.run(desk, rest.strip())
+        return await command.run(context, rest.strip())
     except YohakuError as error:
         return CommandResult(messages.explain(error, lang), "error")
     except OSError as error:
@@ -73,7 +73,7 @@ async def run(desk: CommandContext, typed: str) -> CommandResult:
         )
 
 
-def completions(typed: str, data: Path | None = None, root: Path | None = None) -> list[str]:
+def complete(typed: str, data: Path | None = None, root: Path | None = None) -> list[str]:
     """What the line could become: names of commands, of sessions after /resume, what is allowed after /permissions."""
     name, space, rest = typed.partition(" ")
     if not typed.startswith("/") or "\n" in typed:
@@ -83,7 +83,7 @@ def completions(typed: str, data: Path | None = None, root: Path | None = None) 
     if name == "/resume" and data is not None:
         return [f"/resume {session.id}" for session in sessions.list_sessions(data) if session.id.startswith(rest)]
     if name == "/permissions" and data is not None:
-        return [f"/permissions {each}" for each in permissions.completed(rest, data, root or Path.cwd())]
+        return [f"/permissions {each}" for each in permissions.complete_permissions(rest, data, root or Path.cwd())]
     return []
 
 
@@ -101,137 +101,141 @@ def config_text(settings: setting.Settings, lang: str) -> str:
     return "\n".join(pad(row[0], widths[0]) + pad(row[1], widths[1]) + row[2] for row in rows)
 
 
-async def _compact(desk: CommandContext, words: str) -> CommandResult:
-    folded = await _agent(desk).compact(words)
+async def _compact(context: CommandContext, words: str) -> CommandResult:
+    folded = await _agent_of(context).compact(words)
     if folded is None or not folded.receipt.outcome.folds:
-        return CommandResult(say("compact_none", desk.lang))
+        return CommandResult(say("compact_none", context.lang))
     receipt = folded.receipt
     facts = {"before": receipt.before, "after": receipt.after, "count": len(receipt.outcome.folds)}
     survived = receipt.survived
-    return CommandResult(say("compact_done", desk.lang, **facts, kept=survived.kept, by_ref=survived.by_ref))
+    return CommandResult(say("compact_done", context.lang, **facts, kept=survived.kept, by_ref=survived.by_ref))
 
 
-async def _context(desk: CommandContext, _: str) -> CommandResult:
-    from yohaku.agent.commands.context import told
+async def _context(context: CommandContext, _: str) -> CommandResult:
+    from yohaku.agent.commands.context import context_text
 
-    return CommandResult(told(_agent(desk), desk.lang))
+    return CommandResult(context_text(_agent_of(context), context.lang))
 
 
-async def _undo(desk: CommandContext, count: str) -> CommandResult:
-    done, folded = await _agent(desk).undo(_number(count, 1))
+async def _undo(context: CommandContext, count: str) -> CommandResult:
+    done, folded = await _agent_of(context).undo(_parse_number(count, 1))
     if not done:
-        return CommandResult(say("undo_none", desk.lang))
+        return CommandResult(say("undo_none", context.lang))
     facts = {"after": done[0].row.get("after", 0), "before": done[-1].row.get("before", 0)}
-    told = say("undo_done", desk.lang, count=len(done), **facts)
-    return CommandResult(f"{told} {say('undo_part', desk.lang, after=folded.receipt.after)}" if folded else told)
+    text = say("undo_done", context.lang, count=len(done), **facts)
+    return CommandResult(f"{text} {say('undo_part', context.lang, after=folded.receipt.after)}" if folded else text)
 
 
-async def _redo(desk: CommandContext, count: str) -> CommandResult:
-    done = await _agent(desk).redo(_number(count, 1))
-    return CommandResult(say("redo_done", desk.lang, count=len(done)) if done else say("redo_none", desk.lang))
+async def _redo(context: CommandContext, count: str) -> CommandResult:
+    done = await _agent_of(context).redo(_parse_number(count, 1))
+    return CommandResult(say("redo_done", context.lang, count=len(done)) if done else say("redo_none", context.lang))
 
 
-async def _why(desk: CommandContext, ref: str) -> CommandResult:
-    receipt = _agent(desk).session.receipt
+async def _why(context: CommandContext, ref: str) -> CommandResult:
+    receipt = _agent_of(context).session.receipt
     folds = receipt.folds if receipt else ()
     wanted = ref.removeprefix("ref=")
-    chosen = [fold for fold in folds if fold.ref == wanted] if wanted else list(folds[:MOST])
+    chosen = [fold for fold in folds if fold.ref == wanted] if wanted else list(folds[:MAX_WHY_ROWS])
     if not chosen:
-        return CommandResult(say("why_unknown", desk.lang, ref=wanted) if wanted else say("why_none", desk.lang))
-    lines = [_row(fold, desk.lang) for fold in chosen]
-    more = [] if wanted or len(folds) <= MOST else [say("screen_more", desk.lang, count=len(folds) - MOST)]
+        return CommandResult(say("why_unknown", context.lang, ref=wanted) if wanted else say("why_none", context.lang))
+    lines = [_describe_fold(fold, context.lang) for fold in chosen]
+    more = (
+        []
+        if wanted or len(folds) <= MAX_WHY_ROWS
+        else [say("screen_more", context.lang, count=len(folds) - MAX_WHY_ROWS)]
+    )
     return CommandResult("\n".join(lines + more))
 
 
-def _row(fold: Fold, lang: str) -> str:
+def _describe_fold(fold: Fold, lang: str) -> str:
     what, why = describe(fold.what, fold.why, lang, fold.detail)
     return say("why_row", lang, before=fold.before, after=fold.after, what=what, why=why, ref=fold.ref)
 
 
-async def _recall(desk: CommandContext, asked: str) -> CommandResult:
+async def _recall(context: CommandContext, asked: str) -> CommandResult:
     from yohaku import recall
     from yohaku.recall.ref import place_in
 
-    store = _agent(desk).session.store
+    store = _agent_of(context).session.store
     shown, _, offset = asked.partition(" ")
     ref, line = place_in(shown)
     if ref != shown or (ref.isalnum() and len(ref) == 12):
-        return CommandResult(str(recall.read(store, ref, _number(offset, line or 1), 200)))
+        return CommandResult(str(recall.read(store, ref, _parse_number(offset, line or 1), 200)))
     found = recall.search(store, asked, 20)
     hits = [f"ref={hit.ref}:{hit.number}: {hit.text}" for hit in found.hits]
-    return CommandResult("\n".join(hits) or messages.say("search_none", desk.lang, name=asked))
+    return CommandResult("\n".join(hits) or messages.say("search_none", context.lang, name=asked))
 
 
-async def _pin(desk: CommandContext, what: str) -> CommandResult:
-    session = _agent(desk).session
+async def _pin(context: CommandContext, what: str) -> CommandResult:
+    session = _agent_of(context).session
     if what:
-        return CommandResult(say("pin_done", desk.lang, what=session.pin(what)))
-    return CommandResult("\n".join(map(str, session.pins)) or say("pin_none", desk.lang))
+        return CommandResult(say("pin_done", context.lang, what=session.pin(what)))
+    return CommandResult("\n".join(map(str, session.pins)) or say("pin_none", context.lang))
 
 
-async def _unpin(desk: CommandContext, what: str) -> CommandResult:
-    return CommandResult(say("pin_gone", desk.lang, what=_agent(desk).session.unpin(what)))
+async def _unpin(context: CommandContext, what: str) -> CommandResult:
+    return CommandResult(say("pin_gone", context.lang, what=_agent_of(context).session.unpin(what)))
 
 
-async def _model(desk: CommandContext, name: str) -> CommandResult:
-    agent, lang = _agent(desk), desk.lang
-    found = await desk.begin.models(name)
+async def _model(context: CommandContext, name: str) -> CommandResult:
+    agent, lang = _agent_of(context), context.lang
+    found = await context.begin.models(name)
     if not found:
         return CommandResult(say("model_none", lang), "warning")
     chosen = found[0]
     if not name:
         labels = tuple(f"{endpoint.model}  ({endpoint.name}, {window:,})" for endpoint, window in found)
-        answer = await desk.question(say("model_choose", lang), labels)
+        answer = await context.question(say("model_choose", lang), labels)
         if answer not in labels:
             return CommandResult(say("model_same", lang))
         chosen = found[labels.index(answer)]
     await agent.switch(*chosen)
-    return CommandResult(_now(agent, lang))
+    return CommandResult(_describe_model(agent, lang))
 
 
-async def _window(desk: CommandContext, tokens: str) -> CommandResult:
-    agent, lang = _agent(desk), desk.lang
+async def _window(context: CommandContext, tokens: str) -> CommandResult:
+    agent, lang = _agent_of(context), context.lang
     if tokens:
-        if not (wanted := _number(tokens, 0)):
+        if not (wanted := _parse_number(tokens, 0)):
             return CommandResult(say("window_bad", lang), "error")
         await agent.switch(agent.endpoint, wanted)
     return CommandResult(say("window_now", lang, window=agent.window))
 
 
-async def _permissions(desk: CommandContext, asked: str) -> CommandResult:
-    settings, lang = desk.begin.settings, desk.lang
-    kept = StoredPermissions(settings.data, _agent(desk).root)
+async def _permissions(context: CommandContext, asked: str) -> CommandResult:
+    settings, lang = context.begin.settings, context.lang
+    kept = StoredPermissions(settings.data, _agent_of(context).root)
     if not asked:
-        return CommandResult(permissions.listed(kept, settings.permissions, lang))
-    gone = permissions.forgotten(kept, asked, lang)
+        return CommandResult(permissions.list_permissions(kept, settings.permissions, lang))
+    gone = permissions.forget_permissions(kept, asked, lang)
     return CommandResult(gone) if gone else CommandResult(say("permissions_which", lang), "error")
 
 
-async def _resume(desk: CommandContext, name: str) -> CommandResult:
-    lang, data = desk.lang, desk.begin.settings.data
+async def _resume(context: CommandContext, name: str) -> CommandResult:
+    lang, data = context.lang, context.begin.settings.data
     if not name:
         found = sessions.list_sessions(data)
         if not found:
             return CommandResult(say("resume_none", lang), "warning")
         labels = tuple(f"{session.id}  {session.title}" for session in found)
-        answer = await desk.question(say("resume_choose", lang), labels)
+        answer = await context.question(say("resume_choose", lang), labels)
         if answer not in labels:
             return CommandResult(say("model_same", lang))
         name = found[labels.index(answer)].id
     path = sessions.find_session(data, name)
     if path is None:
         return CommandResult(messages.say("no_file", lang, name=name), "error")
-    agent = await desk.renew(resume=str(path))
+    agent = await context.renew(resume=str(path))
     turns = len(agent.conversation.history.turns) if agent else 0
     return CommandResult(say("resume_done", lang, name=path.name, turns=turns), do="redraw")
 
 
-async def _export(desk: CommandContext, name: str) -> CommandResult:
-    from yohaku.agent.commands.export import markdown
+async def _export(context: CommandContext, name: str) -> CommandResult:
+    from yohaku.agent.commands.export import to_markdown
     from yohaku.dialects import dialect_named
     from yohaku.session.transcript import Transcript
 
-    agent, lang = _agent(desk), desk.lang
+    agent, lang = _agent_of(context), context.lang
     history = agent.conversation.history
     if not history.turns:
         return CommandResult(say("export_none", lang), "warning")
@@ -249,39 +253,39 @@ async def _export(desk: CommandContext, name: str) -> CommandResult:
             body = dialect.compose(history, agent.endpoint.model)
             path.write_text(json.dumps(body, ensure_ascii=False, indent=1), "utf-8")
         case _:
-            path.write_text(markdown(history), "utf-8", errors="backslashreplace")
+            path.write_text(to_markdown(history), "utf-8", errors="backslashreplace")
     return CommandResult(say("export_done", lang, name=path))
 
 
-async def _clear(desk: CommandContext, _: str) -> CommandResult:
-    await desk.renew()
-    return CommandResult(say("clear_done", desk.lang), do="redraw")
+async def _clear(context: CommandContext, _: str) -> CommandResult:
+    await context.renew()
+    return CommandResult(say("clear_done", context.lang), do="redraw")
 
 
-async def _config(desk: CommandContext, _: str) -> CommandResult:
-    return CommandResult(config_text(desk.begin.settings, desk.lang))
+async def _config(context: CommandContext, _: str) -> CommandResult:
+    return CommandResult(config_text(context.begin.settings, context.lang))
 
 
-async def _help(desk: CommandContext, _: str) -> CommandResult:
-    return CommandResult(help_text(desk.lang))
+async def _help(context: CommandContext, _: str) -> CommandResult:
+    return CommandResult(help_text(context.lang))
 
 
-async def _quit(desk: CommandContext, _: str) -> CommandResult:
+async def _quit(context: CommandContext, _: str) -> CommandResult:
     return CommandResult(do="quit")
 
 
-def _agent(desk: CommandContext) -> WorkingAgent:
-    assert desk.agent is not None  # `run` has seen to it
-    return desk.agent
+def _agent_of(context: CommandContext) -> WorkingAgent:
+    assert context.agent is not None  # `run_command` has seen to it
+    return context.agent
 
 
-def _now(agent: WorkingAgent, lang: str) -> str:
+def _describe_model(agent: WorkingAgent, lang: str) -> str:
     endpoint = agent.endpoint
     facts = {"model": endpoint.model, "name": endpoint.name, "dialect": endpoint.dialect, "window": agent.window}
     return say("model_now", lang, **facts)
 
 
-def _number(text: str, default: int) -> int:
+def _parse_number(text: str, default: int) -> int:
     """8192, 8,192, 8k; the default for anything else."""
     text = text.strip().lower().replace(",", "").replace("_", "")
     factor = {"k": 1024, "m": 1024 * 1024}.get(text[-1:], 1)
@@ -289,7 +293,7 @@ def _number(text: str, default: int) -> int:
     return int(digits) * factor if digits.isdecimal() and len(digits) < 10 else default
 
 
-MOST = 30
+MAX_WHY_ROWS = 30
 """Folds that /why lists."""
 
 COMMANDS: Mapping[str, Command] = {

@@ -11,27 +11,27 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from yohaku.agent.host.kv_cache import MIB, cache_of, guide, whole
+from yohaku.agent.host.kv_cache import MIB, cache_from_metadata, estimate_cache, positive_int
 from yohaku.analysis.window_profile import profile_for
 from yohaku.messages import say
 
 GIB = 1024 * MIB
 
-LEAST = 4_096
+MIN_WINDOW = 4_096
 """Tokens. With fewer an agent has no room to work, and servers start with this many by themselves."""
 
-MOST = 131_072
+MAX_AUTOMATIC_WINDOW = 131_072
 """Tokens the automatic choice takes at most; who wants more says so."""
 
-ENOUGH = 16_384
+MIN_CARD_WINDOW = 16_384
 """Tokens that must fit beside the model on the graphics card, else main memory is used too, which is slower."""
 
-SCRATCH = 512 * MIB
+SERVER_OVERHEAD_BYTES = 512 * MIB
 """What a server needs beside the model and its cache."""
 
 Tier: TypeAlias = Literal["small", "full"]
 Preset: TypeAlias = Literal["speed", "balanced", "quality"]
-Why: TypeAlias = Literal[
+WindowReason: TypeAlias = Literal[
     "memory", "card", "trained", "most", "least", "asked", "shrunk", "beyond", "forced", "served", "learned", "known",
     "unknown",
 ]  # fmt: skip
@@ -57,7 +57,7 @@ class MachineMemory:
 class ChosenWindow:
     window: int
     tier: Tier
-    why: Why
+    why: WindowReason
     most: int
     """Tokens that would fit; fewer than `window` where it was forced, or where even the least does not fit."""
     asked: int | None = None
@@ -101,74 +101,76 @@ def window_for(
     metadata says nothing of it.
     """
     info = about if isinstance(about, Mapping) else {}
-    cache = cache_of(info, cache_type)
+    cache = cache_from_metadata(info, cache_type)
     exact = cache is not None
-    size = float(about) if isinstance(about, int | float) else billions(model_bytes)
-    cache = cache or guide(size, cache_type)
-    ram, card = usable(memory)
+    size = float(about) if isinstance(about, int | float) else estimate_billions(model_bytes)
+    cache = cache or estimate_cache(size, cache_type)
+    ram, card = usable_bytes(memory)
     weight = 0 if loaded else model_bytes
     fits, beside = cache.tokens(ram + card - weight), cache.tokens(card - weight)
-    length = trained_for(info) or trained
+    length = trained_window(info) or trained
     most = min(fits, length) if length else fits
     if n is not None:
-        return _asked(n, most, most == length, force, exact)
-    window, why = _automatic(fits, beside, length)
+        return _choose_requested(n, most, most == length, force, exact)
+    window, why = _choose_automatically(fits, beside, length)
     if preset == "speed":
-        window = max(LEAST, window // 2)
+        window = max(MIN_WINDOW, window // 2)
     elif preset == "quality":
-        window = max(window, min(window * 3 // 2, step(most)))
+        window = max(window, min(window * 3 // 2, round_down(most)))
     return ChosenWindow(window, tier_of(window), why, most, exact=exact)
 
 
-def served(window: int, *, preset: Preset = "balanced", n: int | None = None, force: bool = False) -> ChosenWindow:
+def window_of_server(
+    window: int, *, preset: Preset = "balanced", n: int | None = None, force: bool = False
+) -> ChosenWindow:
     """The window where a server already has one: a wish can only make it smaller."""
     if n is not None:
-        return _asked(n, window, True, force, True)
-    taken = max(min(LEAST, window), window // 2) if preset == "speed" else window
+        return _choose_requested(n, window, True, force, True)
+    taken = max(min(MIN_WINDOW, window), window // 2) if preset == "speed" else window
     return ChosenWindow(taken, tier_of(taken), "served", window, exact=True)
 
 
-def step(tokens: int) -> int:
+def round_down(tokens: int) -> int:
     """The largest of 4K, 6K, 8K, 12K, 16K, 24K … that is not more, so that a little memory more or less, from one start
     to the next, gives the same window and the server need not load its model anew."""
-    if tokens < LEAST:
+    if tokens < MIN_WINDOW:
         return max(tokens, 0)
     power = 1 << (tokens.bit_length() - 1)
     return power * 3 // 2 if power * 3 // 2 <= tokens else power
 
 
-def billions(model_bytes: int) -> float:
+def estimate_billions(model_bytes: int) -> float:
     """Parameters of a model of this size at about five bits each, which is how most are kept."""
     return model_bytes / 0.62e9
 
 
-def trained_for(info: Mapping[str, object]) -> int | None:
-    return whole(info.get(f"{info.get('general.architecture', '')}.context_length"))
+def trained_window(info: Mapping[str, object]) -> int | None:
+    return positive_int(info.get(f"{info.get('general.architecture', '')}.context_length"))
 
 
-def usable(memory: MachineMemory) -> tuple[int, int]:
+def usable_bytes(memory: MachineMemory) -> tuple[int, int]:
     """Bytes a model and its cache may take, of main memory and of the card."""
-    ram = min(memory.free, memory.ram * 3 // 4) - SCRATCH
-    card = min(memory.vram_free, memory.vram * 9 // 10) - SCRATCH if memory.vram else 0
+    ram = min(memory.free, memory.ram * 3 // 4) - SERVER_OVERHEAD_BYTES
+    card = min(memory.vram_free, memory.vram * 9 // 10) - SERVER_OVERHEAD_BYTES if memory.vram else 0
     return max(ram, 0), max(card, 0)
 
 
-def _automatic(fits: int, beside: int, length: int | None) -> tuple[int, Why]:
+def _choose_automatically(fits: int, beside: int, length: int | None) -> tuple[int, WindowReason]:
     """`beside` are those that fit on the card with the model, and `length` what it was trained for."""
-    why: Why = "memory"
-    window = step(fits * 2 // 3)
-    if beside >= min(ENOUGH, length or ENOUGH):
-        window, why = step(beside), "card"
-    if window > MOST:
-        window, why = MOST, "most"
-    if window < LEAST:
-        window, why = LEAST, "least"
+    why: WindowReason = "memory"
+    window = round_down(fits * 2 // 3)
+    if beside >= min(MIN_CARD_WINDOW, length or MIN_CARD_WINDOW):
+        window, why = round_down(beside), "card"
+    if window > MAX_AUTOMATIC_WINDOW:
+        window, why = MAX_AUTOMATIC_WINDOW, "most"
+    if window < MIN_WINDOW:
+        window, why = MIN_WINDOW, "least"
     return (length, "trained") if length and length <= window else (window, why)
 
 
-def _asked(n: int, most: int, own: bool, force: bool, exact: bool) -> ChosenWindow:
+def _choose_requested(n: int, most: int, own: bool, force: bool, exact: bool) -> ChosenWindow:
     """`own` says that the bound is the model's or the server's own, and not memory."""
-    bound = most if own else max(step(most), LEAST)
+    bound = most if own else max(round_down(most), MIN_WINDOW)
     if n <= max(most, bound) or force:
         return ChosenWindow(n, tier_of(n), "asked" if n <= most else "forced" if force else "least", most, exact=exact)
     return ChosenWindow(bound, tier_of(bound), "beyond" if own else "shrunk", most, n, exact)

@@ -8,19 +8,19 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from yohaku.agent.host.capacity import ChosenWindow, MachineMemory, Preset, served, tier_of, window_for
-from yohaku.agent.host.kv_cache import whole
-from yohaku.agent.host.local_servers import BILLIONS, BYTES
+from yohaku.agent.host.capacity import ChosenWindow, MachineMemory, Preset, tier_of, window_for, window_of_server
+from yohaku.agent.host.kv_cache import positive_int
+from yohaku.agent.host.local_servers import BILLIONS_KEY, BYTES_KEY
 from yohaku.client.endpoint import Endpoint
 from yohaku.config import resolve
 from yohaku.config.resolve import SAFE_WINDOW
 from yohaku.config.settings import Settings
 
-ELSEWHERE = 8_192
+REMOTE_OLLAMA_WINDOW = 8_192
 """Tokens for a model that an Ollama on another machine has not loaded: how much memory is there nobody says."""
 
 
-def window_at(
+def choose_window(
     endpoint: Endpoint,
     settings: Settings,
     memory: MachineMemory,
@@ -31,54 +31,54 @@ def window_at(
     force: bool = False,
 ) -> ChosenWindow:
     """`learned` is what `Learned.window` says of the endpoint, and `n` the number on the command line."""
-    asked = n or _said(endpoint, settings)
-    chosen = _chosen(endpoint, settings, memory, preset, asked, force)
+    asked = n or _configured_window(endpoint, settings)
+    chosen = _choose(endpoint, settings, memory, preset, asked, force)
     if learned and learned < chosen.window and not (force and asked):
         return replace(chosen, window=learned, tier=tier_of(learned), why="learned", most=learned)
     return chosen
 
 
-def settable(endpoint: Endpoint) -> bool:
+def is_settable(endpoint: Endpoint) -> bool:
     """Whether the window is ours to choose, and memory the bound of it."""
     return endpoint.provider in ("ollama", "embedded") and endpoint.local
 
 
-def _chosen(
+def _choose(
     endpoint: Endpoint, settings: Settings, memory: MachineMemory, preset: Preset, asked: int | None, force: bool
 ) -> ChosenWindow:
     runs, trained = endpoint.window, endpoint.trained
-    if settable(endpoint):
-        size = whole(endpoint.info.get(BYTES)) or 0
-        count = endpoint.info.get(BILLIONS)
+    if is_settable(endpoint):
+        size = positive_int(endpoint.info.get(BYTES_KEY)) or 0
+        count = endpoint.info.get(BILLIONS_KEY)
         known = any(key.endswith(".block_count") for key in endpoint.info)
         about = endpoint.info if known or not isinstance(count, float) else count
         chosen = window_for(
             memory, size, about, preset=preset, n=asked, force=force, trained=trained, loaded=runs is not None
         )
         if runs and runs > chosen.window and not asked and preset != "speed":
-            return served(runs)  # it runs so already, so it fits
+            return window_of_server(runs)  # it runs so already, so it fits
         return chosen
     if runs:
-        return served(runs, preset=preset, n=asked, force=force)
+        return window_of_server(runs, preset=preset, n=asked, force=force)
     if endpoint.provider == "ollama":
-        return _known(min(trained or ELSEWHERE, ELSEWHERE), asked, trained, preset)
+        return _choose_remote(min(trained or REMOTE_OLLAMA_WINDOW, REMOTE_OLLAMA_WINDOW), asked, trained, preset)
     plain = replace(settings, window=None, maxima={})
     found = resolve.window_for(endpoint.model, plain, provider=endpoint.provider)
     if found.source == "default":
         tokens = asked or min(trained or SAFE_WINDOW, SAFE_WINDOW)
         return ChosenWindow(tokens, tier_of(tokens), "asked" if asked else "unknown", tokens)
-    chosen = served(found.tokens, preset=preset, n=asked, force=force)
+    chosen = window_of_server(found.tokens, preset=preset, n=asked, force=force)
     return replace(chosen, why="known") if chosen.why == "served" else chosen
 
 
-def _known(window: int, asked: int | None, trained: int | None, preset: Preset) -> ChosenWindow:
+def _choose_remote(window: int, asked: int | None, trained: int | None, preset: Preset) -> ChosenWindow:
     """A server that takes what it is told, on a machine we cannot look into."""
     if asked:
-        return served(trained or asked, n=asked)
-    return replace(served(window, preset=preset), why="unknown", exact=False)
+        return window_of_server(trained or asked, n=asked)
+    return replace(window_of_server(window, preset=preset), why="unknown", exact=False)
 
 
-def _said(endpoint: Endpoint, settings: Settings) -> int | None:
+def _configured_window(endpoint: Endpoint, settings: Settings) -> int | None:
     """The user's number in a variable or the config file, for all models or for those of this provider."""
     if settings.window:
         return settings.window

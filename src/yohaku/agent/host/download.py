@@ -15,23 +15,23 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from yohaku.agent.host.downloadable_models import HOME, DownloadableModel, ModelFile, partial, size_of
+from yohaku.agent.host.downloadable_models import HUB_URL, DownloadableModel, ModelFile, file_size, partial_path
 from yohaku.core.errors import YohakuError
 from yohaku.messages import say
 
 if TYPE_CHECKING:
     from aiohttp import ClientSession
 
-PIECE = 1 << 20
+CHUNK_BYTES = 1 << 20
 """Bytes read at once."""
 
-TRIES = 5
+MAX_IDLE_TRIES = 5
 """Connections in a row that bring nothing before it is given up."""
 
-SPARE = 256 << 20
+MIN_FREE_BYTES = 256 << 20
 """Bytes of the disk that stay free."""
 
-STALL = 60.0
+STALL_TIMEOUT = 60.0
 """Seconds without a byte after which a connection counts as lost."""
 
 Progress = Callable[[int, int], None]
@@ -47,30 +47,30 @@ class DownloadFailed(YohakuError):
         return say(f"host_{self.code}", lang, **self.facts)
 
 
-async def fetch(
+async def download(
     offer: DownloadableModel,
     progress: Progress = lambda here, whole: None,
     *,
-    home: str = HOME,
-    stall: float = STALL,
-    tries: int = TRIES,
+    home: str = HUB_URL,
+    stall: float = STALL_TIMEOUT,
+    tries: int = MAX_IDLE_TRIES,
 ) -> Path:
     """Brings the file down and returns its path; raises `DownloadFailed` with what to do next."""
     weights, path = offer.weights, offer.path
-    if size_of(path) == weights.bytes:
+    if file_size(path) == weights.bytes:
         return path
-    with _alone(weights, path) as half:
+    with _lock_partial(weights, path) as half:
         await asyncio.to_thread(half.hash_all)
         _check_space(weights, path, half.size)
-        await _all_of(weights, half, progress, home, stall, tries)
+        await _download_rest(weights, half, progress, home, stall, tries)
         if half.sha256() != weights.sha256:
             half.empty()
             raise DownloadFailed("wrong_hash", name=weights.name, home=_host(home))
-    partial(path).replace(path)
+    partial_path(path).replace(path)
     return path
 
 
-class _Half:
+class _PartialFile:
     """The file as far as it came, and the hash of that."""
 
     def __init__(self, file: IO[bytes]) -> None:
@@ -80,7 +80,7 @@ class _Half:
 
     def hash_all(self) -> None:
         self.file.seek(0)
-        while piece := self.file.read(8 * PIECE):
+        while piece := self.file.read(8 * CHUNK_BYTES):
             self._digest.update(piece)
             self.size += len(piece)
 
@@ -101,7 +101,9 @@ class _Half:
         return self._digest.hexdigest()
 
 
-async def _all_of(weights: ModelFile, half: _Half, progress: Progress, home: str, stall: float, tries: int) -> None:
+async def _download_rest(
+    weights: ModelFile, half: _PartialFile, progress: Progress, home: str, stall: float, tries: int
+) -> None:
     """Connection after connection, as long as one in a few brings something."""
     import aiohttp
 
@@ -111,7 +113,7 @@ async def _all_of(weights: ModelFile, half: _Half, progress: Progress, home: str
         while half.size < weights.bytes:
             before = half.size
             try:
-                await _more(session, weights, half, progress, home)
+                await _download_some(session, weights, half, progress, home)
             except aiohttp.ClientResponseError as told:  # its own text names an address that may hold a ticket
                 why = f"{told.status} {told.message}"
                 idle = tries if 400 <= told.status < 500 and told.status not in (408, 429) else idle
@@ -125,36 +127,38 @@ async def _all_of(weights: ModelFile, half: _Half, progress: Progress, home: str
             await asyncio.sleep(min(2.0, 0.05 * 4**idle) if idle else 0)
 
 
-async def _more(session: ClientSession, weights: ModelFile, half: _Half, progress: Progress, home: str) -> None:
+async def _download_some(
+    session: ClientSession, weights: ModelFile, half: _PartialFile, progress: Progress, home: str
+) -> None:
     here = half.size
     async with session.get(weights.url(home), headers={"Range": f"bytes={here}-"} if here else {}) as reply:
         reply.raise_for_status()
-        if here and not _goes_on(reply.status, reply.headers.get("Content-Range", ""), here):
+        if here and not _resumes_at(reply.status, reply.headers.get("Content-Range", ""), here):
             half.empty()  # this server begins anew
-        async for piece in reply.content.iter_chunked(PIECE):
+        async for piece in reply.content.iter_chunked(CHUNK_BYTES):
             half.add(piece[: weights.bytes - half.size])
             progress(half.size, weights.bytes)
             if half.size >= weights.bytes:
                 return
 
 
-def _goes_on(status: int, told: str, here: int) -> bool:
+def _resumes_at(status: int, told: str, here: int) -> bool:
     return status == 206 and told.startswith(f"bytes {here}-")
 
 
 def _check_space(weights: ModelFile, path: Path, here: int) -> None:
-    free, needs = shutil.disk_usage(path.parent).free, weights.bytes - here + SPARE
+    free, needs = shutil.disk_usage(path.parent).free, weights.bytes - here + MIN_FREE_BYTES
     if free < needs:
         facts = {"name": weights.name, "folder": path.parent, "needs": needs / 1e9, "free": free / 1e9}
         raise DownloadFailed("no_space", **facts)
 
 
 @contextmanager
-def _alone(weights: ModelFile, path: Path) -> Iterator[_Half]:
+def _lock_partial(weights: ModelFile, path: Path) -> Iterator[_PartialFile]:
     """The half-finished file, which nobody else writes to meanwhile."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        file = partial(path).open("a+b")
+        file = partial_path(path).open("a+b")
     except OSError as why:
         raise DownloadFailed("not_writable", folder=path.parent, why=why.strerror) from why
     with file:
@@ -166,7 +170,7 @@ def _alone(weights: ModelFile, path: Path) -> Iterator[_Half]:
             pass
         except OSError as why:
             raise DownloadFailed("download_busy", name=weights.name) from why
-        yield _Half(file)
+        yield _PartialFile(file)
 
 
 def _host(home: str) -> str:

@@ -8,12 +8,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from yohaku.agent.host.capacity import MachineMemory, usable, window_for
+from yohaku.agent.host.capacity import MachineMemory, usable_bytes, window_for
 from yohaku.messages import say
 
-HOME = "https://huggingface.co"
+HUB_URL = "https://huggingface.co"
 
-COMFORT = 16_384
+MIN_COMFORTABLE_WINDOW = 16_384
 """Tokens of window that a larger model must leave room for, to be offered."""
 
 
@@ -29,11 +29,11 @@ class ModelFile:
     """Whether it wants a graphics card to be pleasant."""
     licence: str = "Apache-2.0"
 
-    def url(self, home: str = HOME) -> str:
+    def url(self, home: str = HUB_URL) -> str:
         return f"{home}/{self.repository}/resolve/main/{self.file}"
 
 
-WEIGHTS = (
+MODEL_FILES = (
     ModelFile(
         "Qwen2.5-Coder 1.5B",
         "Qwen/Qwen2.5-Coder-1.5B-Instruct-GGUF",
@@ -67,31 +67,33 @@ class DownloadableModel:
 
     def said(self, lang: str) -> str:
         """The question to ask."""
-        facts = {"name": self.weights.name, "licence": self.weights.licence, "home": HOME.partition("://")[2]}
+        facts = {"name": self.weights.name, "licence": self.weights.licence, "home": HUB_URL.partition("://")[2]}
         if self.here:
             return say("host_offer_rest", lang, **facts, percent=100 * self.here / self.weights.bytes)
         return say("host_offer", lang, **facts, gigabytes=self.weights.bytes / 1e9)
 
 
-def offer(folder: Path, memory: MachineMemory) -> DownloadableModel:
+def choose_download(folder: Path, memory: MachineMemory) -> DownloadableModel:
     """The largest model this machine runs well; one that is half here already before that."""
-    offers = [DownloadableModel(each, folder / each.file, size_of(partial(folder / each.file))) for each in WEIGHTS]
+    offers = [
+        DownloadableModel(each, folder / each.file, file_size(partial_path(folder / each.file))) for each in MODEL_FILES
+    ]
     begun = [each for each in offers if each.here]
     fitting = [each for each in offers if _suits(each.weights, memory)]
     return (begun or fitting or offers[:1])[-1]
 
 
 def _suits(weights: ModelFile, memory: MachineMemory) -> bool:
-    ram, card = usable(memory)
+    ram, card = usable_bytes(memory)
     room = card if weights.card and not memory.unified else ram + card
-    return room > weights.bytes and window_for(memory, weights.bytes, weights.billions).window >= COMFORT
+    return room > weights.bytes and window_for(memory, weights.bytes, weights.billions).window >= MIN_COMFORTABLE_WINDOW
 
 
-def partial(path: Path) -> Path:
+def partial_path(path: Path) -> Path:
     return path.with_name(path.name + ".partial")
 
 
-def size_of(path: Path) -> int:
+def file_size(path: Path) -> int:
     try:
         return path.stat().st_size
     except OSError:

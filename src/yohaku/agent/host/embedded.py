@@ -13,9 +13,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from yohaku.agent.host import downloadable_models, local_models
-from yohaku.agent.host.capacity import MachineMemory, trained_for
+from yohaku.agent.host.capacity import MachineMemory, trained_window
 from yohaku.agent.host.downloadable_models import DownloadableModel
-from yohaku.agent.host.local_servers import BYTES, PATH
+from yohaku.agent.host.local_servers import BYTES_KEY, PATH_KEY
 from yohaku.client.endpoint import Endpoint
 from yohaku.client.http_json import fetch_json_now
 from yohaku.config.settings import Settings
@@ -23,17 +23,17 @@ from yohaku.core.errors import Unreadable, YohakuError
 from yohaku.messages import say
 from yohaku.meters import gguf
 
-THREADS = 12
+MAX_THREADS = 12
 """More do not make it faster: memory is the bound."""
 
-BATCH = 512
+MIN_BATCH_TOKENS = 512
 """Tokens of a prompt worked on at once."""
 
-READY = 30.0
+START_TIMEOUT = 30.0
 """Seconds in which a server that has loaded its model answers for the first time."""
 
 
-class Unservable(YohakuError):
+class CannotServe(YohakuError):
     def __init__(self, code: str, **facts: object) -> None:
         super().__init__(say(f"host_{code}", "en", **facts), **facts)
         self.code = code
@@ -42,7 +42,7 @@ class Unservable(YohakuError):
         return say(f"host_{self.code}", lang, **self.facts)
 
 
-class Serving:
+class EmbeddedServer:
     """A server that runs until it is closed, or nobody holds this any more."""
 
     def __init__(self, endpoint: Endpoint, server: object) -> None:
@@ -53,54 +53,56 @@ class Serving:
         self._server = None
 
 
-def engine() -> bool:
+def is_installed() -> bool:
     """Whether the engine is installed."""
     return importlib.util.find_spec("xllamacpp") is not None
 
 
-def find(settings: Settings, memory: MachineMemory) -> Endpoint | None:
+def find_model_file(settings: Settings, memory: MachineMemory) -> Endpoint | None:
     """The best model among the files on this machine, still to be served."""
-    found = local_models.best(local_models.shelved(settings), memory)
+    found = local_models.best_model(local_models.list_models(settings), memory)
     return _endpoint(found[0].name, found[0].path, found[0].bytes, found[1]) if found else None
 
 
-def offer(settings: Settings, memory: MachineMemory) -> DownloadableModel | None:
+def offer_download(settings: Settings, memory: MachineMemory) -> DownloadableModel | None:
     """The model to be downloaded where there is none, for the surface to ask about; none without the engine."""
-    return downloadable_models.offer(settings.data / "models", memory) if engine() else None
+    return downloadable_models.choose_download(settings.data / "models", memory) if is_installed() else None
 
 
-def of_file(path: Path) -> Endpoint:
-    """A model from this file; raises `Unservable` where it is none."""
+def endpoint_of_file(path: Path) -> Endpoint:
+    """A model from this file; raises `CannotServe` where it is none."""
     try:
         said = gguf.metadata(path)
     except Unreadable as why:
-        raise Unservable("not_served", name=path.name) from why
-    model = local_models.whole_of(path)
+        raise CannotServe("not_served", name=path.name) from why
+    model = local_models.model_of_file(path)
     return _endpoint(model.name if model else path.stem, path, model.bytes if model else path.stat().st_size, said)
 
 
-def serve(endpoint: Endpoint, window: int, *, threads: int | None = None) -> Serving:
+def start_server(endpoint: Endpoint, window: int, *, threads: int | None = None) -> EmbeddedServer:
     """Starts the engine; that takes as long as reading the file does."""
-    if not engine():
-        raise Unservable("no_engine")
+    if not is_installed():
+        raise CannotServe("no_engine")
     import xllamacpp
 
     key = secrets.token_urlsafe(24)
     how = xllamacpp.CommonParams()
-    how.model.path, how.model_alias = str(endpoint.info[PATH]), {endpoint.model}
-    how.n_ctx, how.n_parallel, how.n_batch = window, 1, max(BATCH, how.n_batch)
+    how.model.path, how.model_alias = str(endpoint.info[PATH_KEY]), {endpoint.model}
+    how.n_ctx, how.n_parallel, how.n_batch = window, 1, max(MIN_BATCH_TOKENS, how.n_batch)
     how.hostnames, how.port, how.api_keys = ["127.0.0.1"], 0, [key]
-    how.cpuparams.n_threads = how.cpuparams_batch.n_threads = threads or _threads()
+    how.cpuparams.n_threads = how.cpuparams_batch.n_threads = threads or _choose_threads()
     how.use_jinja, how.fit_params, how.ctx_shift, how.ui, how.endpoint_props = True, False, False, False, True
     how.endpoint_slots = True
     how.verbosity = 0
     try:
         server = xllamacpp.Server(how)
     except RuntimeError as why:
-        raise Unservable("not_served", name=endpoint.model) from why
+        raise CannotServe("not_served", name=endpoint.model) from why
     root = server.listening_address
-    fetch_json_now(f"{root}/slots", key, timeout=READY)  # one that is closed before its loop turns hangs for ever
-    return Serving(replace(endpoint, url=f"{root}/v1", key=key, window=window), server)
+    fetch_json_now(
+        f"{root}/slots", key, timeout=START_TIMEOUT
+    )  # one that is closed before its loop turns hangs for ever
+    return EmbeddedServer(replace(endpoint, url=f"{root}/v1", key=key, window=window), server)
 
 
 def _endpoint(name: str, path: Path, size: int, said: Mapping[str, object]) -> Endpoint:
@@ -111,13 +113,13 @@ def _endpoint(name: str, path: Path, size: int, said: Mapping[str, object]) -> E
         "openai_chat",
         "",
         name,
-        trained=trained_for(info),
+        trained=trained_window(info),
         local=True,
-        info={**info, BYTES: size, PATH: str(path)},
+        info={**info, BYTES_KEY: size, PATH_KEY: str(path)},
     )
 
 
-def _threads() -> int:
-    from yohaku.agent.host.memory import cores
+def _choose_threads() -> int:
+    from yohaku.agent.host.memory import usable_cores
 
-    return max(1, min(cores() - 1, THREADS))
+    return max(1, min(usable_cores() - 1, MAX_THREADS))

@@ -13,20 +13,28 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from yohaku.agent.host import local_servers
-from yohaku.agent.host.capacity import MachineMemory, usable
-from yohaku.agent.host.local_servers import KINDS, ServerAddress
-from yohaku.agent.host.model_spec import DEFAULTS, EMBEDDED, PREFERRED, TITLES, ModelNotFound, ModelSpec, wish
+from yohaku.agent.host.capacity import MachineMemory, usable_bytes
+from yohaku.agent.host.local_servers import PROBES, ServerAddress
+from yohaku.agent.host.model_spec import (
+    DEFAULT_MODELS,
+    EMBEDDED,
+    PREFERRED_PROVIDERS,
+    PROVIDER_TITLES,
+    ModelNotFound,
+    ModelSpec,
+    parse_model_spec,
+)
 from yohaku.client.endpoint import Endpoint
 from yohaku.client.http_json import DEFAULT_TIMEOUT
 from yohaku.config import catalog, resolve
 from yohaku.config.catalog import Provider
 from yohaku.config.settings import Settings
 
-FAR = 2.0
+REMOTE_TIMEOUT = 2.0
 """Seconds an address the user named on another machine has to tell its models."""
 
 
-async def find(
+async def find_models(
     settings: Settings,
     environ: Mapping[str, str] | None = None,
     *,
@@ -39,25 +47,25 @@ async def find(
     With `model`, or the setting of that name, only what was named; raises `ModelNotFound` where it is not there.
     An endpoint of the provider "embedded" is a file still to be served.
     """
-    search = _Search(replace(settings, environ=environ) if environ is not None else settings, memory, patience)
+    search = _ModelSearch(replace(settings, environ=environ) if environ is not None else settings, memory, patience)
     if named := model or settings.model:
-        return await search.named(wish(named, search.known), named)
+        return await search.named(parse_model_spec(named, search.known), named)
     running, keyed = await asyncio.gather(search.running(), search.keyed())
     return [*running, *keyed] or await search.files()
 
 
-async def again(endpoint: Endpoint, patience: float = DEFAULT_TIMEOUT) -> Endpoint:
+async def refresh(endpoint: Endpoint, patience: float = DEFAULT_TIMEOUT) -> Endpoint:
     """The same endpoint as it is now: a server may have loaded the model meanwhile, and say how large its window is."""
     if not endpoint.local or endpoint.provider == EMBEDDED:
         return endpoint
-    found = await local_servers.at(endpoint.url, endpoint.model, endpoint.key, patience)
+    found = await local_servers.probe_address(endpoint.url, endpoint.model, endpoint.key, patience)
     return found if found and found.provider == endpoint.provider else endpoint
 
 
-async def with_vocabulary(endpoint: Endpoint, patience: float = 10.0) -> Endpoint:
+async def add_vocabulary(endpoint: Endpoint, patience: float = 10.0) -> Endpoint:
     """The endpoint with all an Ollama says of its model, which are megabytes, where no file of it is at hand: with its
     vocabulary tokens are counted exactly. For later, beside the work: not for the start."""
-    if endpoint.provider != "ollama" or local_servers.PATH in endpoint.info:
+    if endpoint.provider != "ollama" or local_servers.PATH_KEY in endpoint.info:
         return endpoint
     place = ServerAddress(endpoint.url, endpoint.key, patience=patience)
     shown = await place.get("/api/show", {"model": endpoint.model, "verbose": True})
@@ -65,7 +73,7 @@ async def with_vocabulary(endpoint: Endpoint, patience: float = 10.0) -> Endpoin
     return replace(endpoint, info={**endpoint.info, **said}) if isinstance(said, dict) else endpoint
 
 
-class _Search:
+class _ModelSearch:
     def __init__(self, settings: Settings, memory: MachineMemory | None, patience: float) -> None:
         self.settings = settings
         self.known = catalog.load(settings.catalog)
@@ -75,24 +83,24 @@ class _Search:
     @property
     def memory(self) -> MachineMemory:
         if self._memory is None:
-            from yohaku.agent.host.memory import memory
+            from yohaku.agent.host.memory import read_memory
 
-            self._memory = memory()
+            self._memory = read_memory()
         return self._memory
 
     async def running(self, model: str = "") -> list[Endpoint]:
         """The servers that answer; with a model those that have it."""
-        asked = [self.server(provider, model) for name in KINDS if (provider := self.known.provider(name))]
+        asked = [self.server(provider, model) for name in PROBES if (provider := self.known.provider(name))]
         return [found for found in await asyncio.gather(*asked) if found]
 
     async def server(self, provider: Provider, model: str = "") -> Endpoint | None:
         where = resolve.endpoint(provider, self.settings)
-        place = ServerAddress(where.url, where.key or "", model, lambda: sum(usable(self.memory)), self.patience)
-        return await KINDS[provider.name](place)
+        place = ServerAddress(where.url, where.key or "", model, lambda: sum(usable_bytes(self.memory)), self.patience)
+        return await PROBES[provider.name](place)
 
     async def keyed(self) -> list[Endpoint]:
         """A model of each provider whose key, or whose address, is in the environment."""
-        first = [provider for name in PREFERRED if (provider := self.known.provider(name))]
+        first = [provider for name in PREFERRED_PROVIDERS if (provider := self.known.provider(name))]
         rest = [each for each in self.known.providers if each not in first and not each.loopback]
         found = await asyncio.gather(*(self.api(provider) for provider in (*first, *rest)))
         return [each for each in found if each]
@@ -107,25 +115,31 @@ class _Search:
                 return None
         elif not where.key:
             return None
-        model = model or DEFAULTS.get(provider.name, "")
+        model = model or DEFAULT_MODELS.get(provider.name, "")
         row = self.known.find(model, provider.name) if model else None
         output = row.output if row else None
-        title = TITLES.get(provider.name, provider.name)
+        title = PROVIDER_TITLES.get(provider.name, provider.name)
         found = Endpoint(title, provider.name, provider.dialect, where.url, model, where.key or "", output=output)
         return found if model else None
 
     async def address(self, url: str, model: str, key: str) -> Endpoint | None:
         """Whoever is at an address the user named. One far away is asked for its models, and nothing else."""
         if ServerAddress(url).local:
-            return await local_servers.at(url, model, key, self.patience)
-        return await local_servers.compatible(ServerAddress(url, key, model, patience=max(FAR, self.patience)))
+            return await local_servers.probe_address(url, model, key, self.patience)
+        return await local_servers.probe_compatible(
+            ServerAddress(url, key, model, patience=max(REMOTE_TIMEOUT, self.patience))
+        )
 
     async def files(self, path: str = "") -> list[Endpoint]:
         from yohaku.agent.host import embedded
 
         if path:
-            return [embedded.of_file(Path(path).expanduser())]
-        found = await asyncio.to_thread(embedded.find, self.settings, self.memory) if embedded.engine() else None
+            return [embedded.endpoint_of_file(Path(path).expanduser())]
+        found = (
+            await asyncio.to_thread(embedded.find_model_file, self.settings, self.memory)
+            if embedded.is_installed()
+            else None
+        )
         return [found] if found else []
 
     async def named(self, wanted: ModelSpec, said: str) -> list[Endpoint]:
@@ -166,7 +180,7 @@ class _Search:
 
     async def missed(self, provider: Provider, model: str) -> Endpoint:
         """Says whether the server is not there, or only the model."""
-        where = f"{TITLES.get(provider.name, provider.name)} ({resolve.endpoint(provider, self.settings).url})"
+        where = f"{PROVIDER_TITLES.get(provider.name, provider.name)} ({resolve.endpoint(provider, self.settings).url})"
         if other := await self.server(provider):
             raise ModelNotFound("not_there", model=model, where=where, other=other.model)
         raise ModelNotFound("no_server", model=model or provider.name, where=where)

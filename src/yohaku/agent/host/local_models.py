@@ -13,25 +13,25 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-from yohaku.agent.host.capacity import MachineMemory, usable
-from yohaku.agent.host.local_servers import NO_CHAT
+from yohaku.agent.host.capacity import MachineMemory, usable_bytes
+from yohaku.agent.host.local_servers import CANNOT_CHAT
 from yohaku.config.settings import Settings
 from yohaku.core.errors import Unreadable
 from yohaku.meters import gguf
 
-DEEPEST, MOST = 6, 4_000
+MAX_DEPTH, MAX_NAMES = 6, 4_000
 """Folders inside one another, and names, that are looked at on one shelf."""
 
-READ = 12
+MAX_FILES_READ = 12
 """Files whose metadata is read, the likeliest first."""
 
-SMALLEST = 50_000_000
+MIN_MODEL_BYTES = 50_000_000
 """Bytes. What is smaller is a vocabulary, or a toy."""
 
-SLOW = 6_000_000_000
+MAX_CPU_MODEL_BYTES = 6_000_000_000
 """Bytes of a model that is still pleasant to work with where no graphics card carries it."""
 
-PART = re.compile(r"-(\d{5})-of-(\d{5})$")
+PART_SUFFIX = re.compile(r"-(\d{5})-of-(\d{5})$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,27 +41,27 @@ class LocalModel:
     bytes: int
 
 
-def shelved(settings: Settings, smallest: int = SMALLEST) -> list[LocalModel]:
+def list_models(settings: Settings, smallest: int = MIN_MODEL_BYTES) -> list[LocalModel]:
     """Every model in a file, each once; the parts of a split one count as one."""
     found: dict[Path, LocalModel] = {}
-    for folder in shelves(settings):
-        for path in _gguf(folder):
-            if (model := whole_of(path)) and model.bytes >= smallest and not _no_talker(model.name):
+    for folder in model_folders(settings):
+        for path in _gguf_files(folder):
+            if (model := model_of_file(path)) and model.bytes >= smallest and not _cannot_chat(model.name):
                 found.setdefault(path.resolve(), model)
-    for folder in ollama_shelves(settings):
-        for model in _pulled(folder):
-            if model.bytes >= smallest and not _no_talker(model.name):
+    for folder in ollama_folders(settings):
+        for model in _ollama_models(folder):
+            if model.bytes >= smallest and not _cannot_chat(model.name):
                 found.setdefault(model.path.resolve(), model)
     return list(found.values())
 
 
-def best(models: list[LocalModel], memory: MachineMemory) -> tuple[LocalModel, Mapping[str, object]] | None:
+def best_model(models: list[LocalModel], memory: MachineMemory) -> tuple[LocalModel, Mapping[str, object]] | None:
     """The largest that talks and that this machine runs well, with its metadata."""
-    ram, card = usable(memory)
-    pleasant = max(ram if memory.unified else card, min(ram + card, SLOW))
-    likely = sorted(models, key=lambda model: (model.bytes > pleasant, not _codes(model.name), -model.bytes))
+    ram, card = usable_bytes(memory)
+    pleasant = max(ram if memory.unified else card, min(ram + card, MAX_CPU_MODEL_BYTES))
+    likely = sorted(models, key=lambda model: (model.bytes > pleasant, not _is_for_code(model.name), -model.bytes))
     fitting = [model for model in likely if model.bytes <= ram + card]
-    for model in fitting[:READ]:
+    for model in fitting[:MAX_FILES_READ]:
         try:
             said = gguf.metadata(model.path)
         except Unreadable:
@@ -71,7 +71,7 @@ def best(models: list[LocalModel], memory: MachineMemory) -> tuple[LocalModel, M
     return None
 
 
-def shelves(settings: Settings) -> Iterator[Path]:
+def model_folders(settings: Settings) -> Iterator[Path]:
     home = Path(settings.variable("HOME", "USERPROFILE") or Path.home())
     cache = Path(settings.variable("XDG_CACHE_HOME") or home / ".cache")
     yield settings.data / "models"
@@ -83,37 +83,37 @@ def shelves(settings: Settings) -> Iterator[Path]:
     yield Path(hub or Path(settings.variable("HF_HOME") or cache / "huggingface") / "hub")
 
 
-def ollama_shelves(settings: Settings) -> Iterator[Path]:
+def ollama_folders(settings: Settings) -> Iterator[Path]:
     home = Path(settings.variable("HOME", "USERPROFILE") or Path.home())
     named = settings.variable("OLLAMA_MODELS")
     yield from (Path(named),) if named else (home / ".ollama" / "models", Path("/usr/share/ollama/.ollama/models"))
 
 
-def _codes(name: str) -> bool:
+def _is_for_code(name: str) -> bool:
     return re.search(r"cod(?:er|e)|devstral|instruct", name, re.IGNORECASE) is not None
 
 
-def _no_talker(name: str) -> bool:
-    return NO_CHAT.search(name) is not None or "mmproj" in name.lower()
+def _cannot_chat(name: str) -> bool:
+    return CANNOT_CHAT.search(name) is not None or "mmproj" in name.lower()
 
 
-def _gguf(folder: Path) -> Iterator[Path]:
+def _gguf_files(folder: Path) -> Iterator[Path]:
     """Hugging Face's snapshots are links to its blobs: names count, not what they lead to."""
     names = (Path(where) / name for where, _, files in _walk(folder) for name in files)
-    yield from (path for path in islice(names, MOST) if path.suffix.lower() == ".gguf")
+    yield from (path for path in islice(names, MAX_NAMES) if path.suffix.lower() == ".gguf")
 
 
 def _walk(folder: Path) -> Iterator[tuple[str, list[str], list[str]]]:
     deep = len(folder.parts)
     for where, folders, files in os.walk(folder):  # links to folders are not followed
-        if len(Path(where).parts) - deep >= DEEPEST:
+        if len(Path(where).parts) - deep >= MAX_DEPTH:
             folders.clear()
         folders[:] = sorted(name for name in folders if name not in ("blobs", "refs", ".git"))
         yield where, folders, sorted(files)
 
 
-def whole_of(path: Path) -> LocalModel | None:
-    part = PART.search(path.stem)
+def model_of_file(path: Path) -> LocalModel | None:
+    part = PART_SUFFIX.search(path.stem)
     paths = [path]
     if part:
         if int(part[1]) != 1:
@@ -126,12 +126,12 @@ def whole_of(path: Path) -> LocalModel | None:
         size = sum(each.stat().st_size for each in paths)
     except OSError:  # a part, or what a link leads to, is not there
         return None
-    return LocalModel(PART.sub("", path.stem), path, size) if os.access(path, os.R_OK) else None
+    return LocalModel(PART_SUFFIX.sub("", path.stem), path, size) if os.access(path, os.R_OK) else None
 
 
-def _pulled(folder: Path) -> Iterator[LocalModel]:
+def _ollama_models(folder: Path) -> Iterator[LocalModel]:
     """What Ollama pulled: a manifest a tag, and in it the blob that is the model."""
-    for where, _, files in islice(_walk(folder / "manifests"), MOST):
+    for where, _, files in islice(_walk(folder / "manifests"), MAX_NAMES):
         for tag in files:
             name = f"{Path(where).name}:{tag}"
             try:

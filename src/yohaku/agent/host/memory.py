@@ -15,7 +15,7 @@ from pathlib import Path
 
 from yohaku.agent.host.capacity import GIB, MachineMemory
 
-UNKNOWN = MachineMemory(8 * GIB, 4 * GIB)
+FALLBACK = MachineMemory(8 * GIB, 4 * GIB)
 """What a machine that says nothing is taken for: a small one."""
 
 NO_LIMIT = 1 << 60
@@ -24,15 +24,15 @@ NO_LIMIT = 1 << 60
 ROOT = Path("/")
 
 
-def memory() -> MachineMemory:
-    ram, free = _main() or (UNKNOWN.ram, UNKNOWN.free)
-    limit, left = contained()
-    vram, vram_free = _nvidia() or radeon()
+def read_memory() -> MachineMemory:
+    ram, free = _main_memory() or (FALLBACK.ram, FALLBACK.free)
+    limit, left = container_limits()
+    vram, vram_free = _nvidia_memory() or radeon_memory()
     unified = sys.platform == "darwin" and platform.machine() == "arm64"
     return MachineMemory(min(ram, limit), min(free, left), vram, vram_free, unified)
 
 
-def cores() -> int:
+def usable_cores() -> int:
     """Real ones this process may use; two threads on one core only get in each other's way."""
     allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     try:
@@ -41,49 +41,49 @@ def cores() -> int:
         real = psutil.cpu_count(logical=False) or allowed
     except ImportError:
         real = allowed
-    return max(1, min(allowed, real, _quota()))
+    return max(1, min(allowed, real, _cpu_quota()))
 
 
-def meminfo(text: str) -> tuple[int, int] | None:
+def parse_meminfo(text: str) -> tuple[int, int] | None:
     """Bytes in all and still to be had, from Linux's own table."""
     rows = {name: int(kib) * 1024 for name, kib in re.findall(r"^(\w+):\s+(\d+) kB$", text, re.MULTILINE)}
     total, free = rows.get("MemTotal"), rows.get("MemAvailable", rows.get("MemFree"))
     return (total, free) if total and free is not None else None
 
 
-def contained(root: Path = ROOT) -> tuple[int, int]:
+def container_limits(root: Path = ROOT) -> tuple[int, int]:
     """Bytes this container may have, and has left; without bound where it is none."""
     limit = left = NO_LIMIT
-    for folder, most, now, cache in _groups(root):
-        allowed = _number(folder / most)
+    for folder, most, now, cache in _control_groups(root):
+        allowed = _read_number(folder / most)
         if allowed is None or allowed >= NO_LIMIT:
             continue
-        reclaimable = re.search(rf"^{cache} (\d+)$", _text(folder / "memory.stat"), re.MULTILINE)
-        used = max((_number(folder / now) or 0) - (int(reclaimable[1]) if reclaimable else 0), 0)
+        reclaimable = re.search(rf"^{cache} (\d+)$", _read_text(folder / "memory.stat"), re.MULTILINE)
+        used = max((_read_number(folder / now) or 0) - (int(reclaimable[1]) if reclaimable else 0), 0)
         limit, left = min(limit, allowed), min(left, max(allowed - used, 0))
     return limit, left
 
 
-def radeon(root: Path = ROOT) -> tuple[int, int]:
+def radeon_memory(root: Path = ROOT) -> tuple[int, int]:
     """Bytes on AMD's cards, in all and free, as their driver writes them down."""
     total = used = 0
     for folder in sorted((root / "sys/class/drm").glob("card[0-9]*/device")):
-        total += _number(folder / "mem_info_vram_total") or 0
-        used += _number(folder / "mem_info_vram_used") or 0
+        total += _read_number(folder / "mem_info_vram_total") or 0
+        used += _read_number(folder / "mem_info_vram_used") or 0
     return total, max(total - used, 0)
 
 
-def _main() -> tuple[int, int] | None:
+def _main_memory() -> tuple[int, int] | None:
     try:
         import psutil
 
         found = psutil.virtual_memory()
         return int(found.total), int(found.available)
     except (ImportError, OSError, RuntimeError):
-        return meminfo(_text(ROOT / "proc/meminfo")) or _sysconf()
+        return parse_meminfo(_read_text(ROOT / "proc/meminfo")) or _sysconf_memory()
 
 
-def _sysconf() -> tuple[int, int] | None:
+def _sysconf_memory() -> tuple[int, int] | None:
     try:
         page, pages = os.sysconf("SC_PAGE_SIZE"), os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):
@@ -91,9 +91,9 @@ def _sysconf() -> tuple[int, int] | None:
     return page * pages, page * pages // 2  # how much of it is free it does not say
 
 
-def _groups(root: Path) -> Iterator[tuple[Path, str, str, str]]:
+def _control_groups(root: Path) -> Iterator[tuple[Path, str, str, str]]:
     """The groups this process is in, from its own to the outermost, in the new layout and in the old."""
-    lines = _text(root / "proc/self/cgroup").splitlines()
+    lines = _read_text(root / "proc/self/cgroup").splitlines()
     paths = {fields[1]: fields[2] for line in lines if len(fields := line.split(":", 2)) == 3}
     for name, folder, files in (
         ("", root / "sys/fs/cgroup", ("memory.max", "memory.current", "inactive_file")),
@@ -111,15 +111,15 @@ def _groups(root: Path) -> Iterator[tuple[Path, str, str, str]]:
                 break
 
 
-def _quota() -> int:
+def _cpu_quota() -> int:
     """Cores' worth of time a container is given."""
-    said = _text(ROOT / "sys/fs/cgroup/cpu.max").split()
+    said = _read_text(ROOT / "sys/fs/cgroup/cpu.max").split()
     if len(said) == 2 and all(word.isdecimal() for word in said) and int(said[1]):
         return max(1, int(said[0]) // int(said[1]))
     return 1 << 16
 
 
-def _nvidia() -> tuple[int, int] | None:
+def _nvidia_memory() -> tuple[int, int] | None:
     try:
         import pynvml
     except ImportError:
@@ -138,13 +138,13 @@ def _nvidia() -> tuple[int, int] | None:
         pynvml.nvmlShutdown()
 
 
-def _text(path: Path) -> str:
+def _read_text(path: Path) -> str:
     try:
         return path.read_text("utf-8", "replace")
     except OSError:
         return ""
 
 
-def _number(path: Path) -> int | None:
-    said = _text(path).strip()
+def _read_number(path: Path) -> int | None:
+    said = _read_text(path).strip()
     return int(said) if said.isdecimal() else None

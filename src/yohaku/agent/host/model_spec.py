@@ -12,10 +12,10 @@ from yohaku.config.catalog import Catalog
 from yohaku.core.errors import YohakuError
 from yohaku.messages import say
 
-PREFERRED = ("openai", "anthropic", "gemini", "openrouter")
+PREFERRED_PROVIDERS = ("openai", "anthropic", "gemini", "openrouter")
 """Whose key is taken first; the others follow as the catalogue has them."""
 
-DEFAULTS = {
+DEFAULT_MODELS = {
     "openai": "gpt-6.1-sol",
     "anthropic": "claude-sonnet-5-5",
     "gemini": "gemini-flash-latest",
@@ -33,7 +33,7 @@ DEFAULTS = {
 }
 """The model taken where only a key is there: it calls tools, and is neither the dearest nor the smallest."""
 
-TITLES = {
+PROVIDER_TITLES = {
     "openai": "OpenAI", "anthropic": "Anthropic", "gemini": "Gemini", "openrouter": "OpenRouter", "xai": "xAI",
     "deepseek": "DeepSeek", "mistral": "Mistral", "moonshot": "Moonshot", "zai": "Z.ai", "dashscope": "DashScope",
     "groq": "Groq", "cerebras": "Cerebras", "together": "Together", "fireworks": "Fireworks", "ollama": "Ollama",
@@ -63,7 +63,7 @@ class ModelSpec:
     model: str = ""
 
 
-def wish(said: str, known: Catalog) -> ModelSpec:
+def parse_model_spec(said: str, known: Catalog) -> ModelSpec:
     """`provider/model`, a provider, an address with `#model`, a GGUF file, or the name of a model."""
     said = said.strip()
     if said.startswith(("http://", "https://")):

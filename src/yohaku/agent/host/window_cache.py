@@ -19,18 +19,18 @@ import msgspec
 
 from yohaku.client.endpoint import Endpoint
 
-Source: TypeAlias = Literal["declared", "discovered", "overflow", "told"]
+WindowSource: TypeAlias = Literal["declared", "discovered", "overflow", "told"]
 """The server says so; it was tried; the server refused more; the user says so."""
 
-MOST = 500
+MAX_ROWS = 500
 """Rows; the oldest go."""
 
-NAME = "windows.json"
+FILE_NAME = "windows.json"
 
 
 class CachedWindow(msgspec.Struct, frozen=True):
     tokens: int
-    source: Source
+    source: WindowSource
     declared: int | None = None
     """What the server said at that time."""
     at: float = 0.0
@@ -39,20 +39,20 @@ class CachedWindow(msgspec.Struct, frozen=True):
 
 class WindowCache:
     def __init__(self, folder: Path) -> None:
-        self.path = folder / NAME
+        self.path = folder / FILE_NAME
 
     def window(self, endpoint: Endpoint) -> int | None:
         """Tokens that this endpoint really takes, as far as that was learned."""
-        row = self.rows().get(key_of(endpoint))
-        return believed(row, endpoint.window) if row else None
+        row = self.rows().get(cache_key(endpoint))
+        return still_valid(row, endpoint.window) if row else None
 
-    def learn(self, endpoint: Endpoint, tokens: int, source: Source, at: float | None = None) -> None:
+    def learn(self, endpoint: Endpoint, tokens: int, source: WindowSource, at: float | None = None) -> None:
         """Kept at once. What cannot be written is forgotten: it was only to save a refusal next time."""
         if tokens < 1:
             return
         rows = self.rows()
-        rows[key_of(endpoint)] = CachedWindow(tokens, source, endpoint.window, time.time() if at is None else at)
-        newest = sorted(rows.items(), key=lambda item: item[1].at)[-MOST:]
+        rows[cache_key(endpoint)] = CachedWindow(tokens, source, endpoint.window, time.time() if at is None else at)
+        newest = sorted(rows.items(), key=lambda item: item[1].at)[-MAX_ROWS:]
         try:
             _write(self.path, dict(newest))
         except OSError:
@@ -60,7 +60,7 @@ class WindowCache:
 
     def forget(self, endpoint: Endpoint) -> None:
         rows = self.rows()
-        if rows.pop(key_of(endpoint), None):
+        if rows.pop(cache_key(endpoint), None):
             try:
                 _write(self.path, rows)
             except OSError:
@@ -72,10 +72,10 @@ class WindowCache:
         except (OSError, ValueError, RecursionError):
             return {}
         rows = said.get("windows") if isinstance(said, dict) else None
-        return {key: row for key, each in rows.items() if (row := _row(each))} if isinstance(rows, dict) else {}
+        return {key: row for key, each in rows.items() if (row := _read_row(each))} if isinstance(rows, dict) else {}
 
 
-def believed(row: CachedWindow, declared: int | None) -> int | None:
+def still_valid(row: CachedWindow, declared: int | None) -> int | None:
     """What a row is still worth beside what the server declares now."""
     if row.source == "told":
         return row.tokens
@@ -84,14 +84,14 @@ def believed(row: CachedWindow, declared: int | None) -> int | None:
     return min(row.tokens, declared) if row.declared == declared else None
 
 
-def key_of(endpoint: Endpoint) -> str:
+def cache_key(endpoint: Endpoint) -> str:
     """The address without anything secret in it, and the model."""
     parts = urlsplit(endpoint.url)
     host = (parts.hostname or "").lower() + (f":{parts.port}" if parts.port else "")
     return f"{parts.scheme}://{host}{parts.path.rstrip('/')}#{endpoint.model}"
 
 
-def _row(said: object) -> CachedWindow | None:
+def _read_row(said: object) -> CachedWindow | None:
     try:
         row = msgspec.convert(said, CachedWindow)
     except msgspec.ValidationError:
@@ -102,7 +102,7 @@ def _row(said: object) -> CachedWindow | None:
 def _write(path: Path, rows: Mapping[str, CachedWindow]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     text = msgspec.json.format(msgspec.json.encode({"windows": rows}), indent=1)
-    descriptor, name = tempfile.mkstemp(prefix=f".{NAME}.", dir=path.parent)  # only its owner can read it
+    descriptor, name = tempfile.mkstemp(prefix=f".{FILE_NAME}.", dir=path.parent)  # only its owner can read it
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(text)

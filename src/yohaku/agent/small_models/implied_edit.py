@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from yohaku.agent.small_models import Workspace
 from yohaku.agent.small_models.preload import MAX_FILE_BYTES, MAX_TEXT_CHARS, make_call
-from yohaku.agent.toolkit.file_lines import page, split
+from yohaku.agent.toolkit.file_lines import read_lines, split_lines
 from yohaku.agent.toolkit.source_outline import Section, declarations
 from yohaku.analysis.language import is_japanese
 from yohaku.core.model import Call
@@ -107,7 +107,7 @@ def _can_write(workspace: Workspace, reply: str, names: tuple[str, ...]) -> bool
 def _begin(workspace: Workspace, reply: str, names: tuple[str, ...]) -> str:
     """A code block with the head of the definition that is named first, or with nothing in it."""
     heads = {
-        each.name: _head(split(text)[each.first - 1 : each.last])
+        each.name: _head(split_lines(text)[each.first - 1 : each.last])
         for path in workspace.files.seen[-MAX_FILES:]
         if (text := _text(path))
         for each in declarations(text, path.name)
@@ -144,7 +144,7 @@ def _edit_in_file(workspace: Workspace, path: Path, code: str) -> ImpliedEdit | 
     there = [each for each in declarations(text, path.name) if _same_name(each, written[0])] if text else []
     if len(there) != 1:
         return None
-    name, lines = workspace.files.name(path), split(text)
+    name, lines = workspace.files.name(path), split_lines(text)
     new = "\n".join(code.split("\n")[written[0].first - 1 : written[0].last])
     old = _without_decorators(lines[there[0].first - 1 : there[0].last], new)
     new = indent(new, old[: len(old) - len(old.lstrip())])
@@ -167,7 +167,7 @@ def _inline_edits(workspace: Workspace, reply: str) -> Iterator[ImpliedEdit]:
 
 
 def _text(path: Path) -> str:
-    found = page(path, 1, 1, MAX_FILE_BYTES) if path.is_file() else None
+    found = read_lines(path, 1, 1, MAX_FILE_BYTES) if path.is_file() else None
     return found.text if found else ""
 
 

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from yohaku.agent.small_models import Workspace
-from yohaku.agent.toolkit.danger import danger
-from yohaku.agent.toolkit.file_lines import page
+from yohaku.agent.toolkit.danger import find_danger
+from yohaku.agent.toolkit.file_lines import read_lines
 from yohaku.agent.toolkit.secrets import holds_secrets
 from yohaku.agent.toolkit.source_outline import Section, declarations
 from yohaku.core.model import Call, Reply, Result, ToolUse
@@ -74,7 +74,7 @@ async def preload(workspace: Workspace, prompt: str, run_tools: RunTools) -> Pre
     calls: list[Call] = []
     names: list[str] = []
     for path in _named_files(workspace, prompt[:MAX_TEXT_CHARS]):
-        if found := page(path, 1, 1, MAX_FILE_BYTES):
+        if found := read_lines(path, 1, 1, MAX_FILE_BYTES):
             sections = _named_sections(found.text, path.name, text)
             names += [each.name for each in sections]
             calls += _open(workspace, path, found.text, sections, prompt)
@@ -98,7 +98,7 @@ def _failing_command(workspace: Workspace, prompt: str) -> str:
     found = _FAILS.search(prompt)
     if not found or not workspace.tool("bash") or workspace.permissions.mode == "read-only":
         return ""
-    return "" if danger(found[1]) or _NOT_RUN.search(prompt) else found[1]
+    return "" if find_danger(found[1]) or _NOT_RUN.search(prompt) else found[1]
 
 
 def _named_files(workspace: Workspace, prompt: str) -> list[Path]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from yohaku.agent.toolkit.tool import AgentTool, Arguments
 
-ALSO = {
+ALIASES = {
     "path": ("file_path", "filepath", "filename", "file", "notebook_path", "target_file", "directory", "dir", "folder"),
     "command": ("cmd", "script", "code", "bash"),
     "pattern": ("query", "regex", "regexp", "search", "pat"),
@@ -34,37 +34,37 @@ class BadArguments(Exception):
     """What the model is told; it may try again."""
 
 
-def takes(required: str = "", **properties: dict[str, Any]) -> dict[str, Any]:
+def object_schema(required: str = "", **properties: dict[str, Any]) -> dict[str, Any]:
     """A JSON schema of an object."""
     return {"type": "object", "properties": properties, "required": required.split()}
 
 
-def text(about: str = "", **more: Any) -> dict[str, Any]:
+def string(about: str = "", **more: Any) -> dict[str, Any]:
     return {"type": "string", **({"description": about} if about else {}), **more}
 
 
-def number(about: str = "") -> dict[str, Any]:
+def integer(about: str = "") -> dict[str, Any]:
     return {"type": "integer", **({"description": about} if about else {})}
 
 
-def flag(about: str = "") -> dict[str, Any]:
+def boolean(about: str = "") -> dict[str, Any]:
     return {"type": "boolean", **({"description": about} if about else {})}
 
 
-def mended(tool: AgentTool, given: Arguments | str) -> Arguments:
+def repair_arguments(tool: AgentTool, given: Arguments | str) -> Arguments:
     """The arguments as the tool's schema wants them."""
     if isinstance(given, str):
-        given = _read(tool, given)
+        given = _parse(tool, given)
     properties = tool.parameters["properties"]
-    named = {_named(name, properties, given): value for name, value in given.items() if value is not None}
+    named = {_match_name(name, properties, given): value for name, value in given.items() if value is not None}
     for name in tool.parameters.get("required", ()):
         if name not in named:
             has = ", ".join(properties)
             raise BadArguments(f"{tool.name} needs {name!r}. Its arguments: {has}.")
-    return {name: _as(tool, name, value, properties[name]) for name, value in named.items() if name in properties}
+    return {name: _convert(tool, name, value, properties[name]) for name, value in named.items() if name in properties}
 
 
-def _read(tool: AgentTool, said: str) -> Arguments:
+def _parse(tool: AgentTool, said: str) -> Arguments:
     try:
         given = json.loads(said or "{}", strict=False)
     except (ValueError, RecursionError):
@@ -77,23 +77,23 @@ def _read(tool: AgentTool, said: str) -> Arguments:
     raise BadArguments(f"The arguments of {tool.name} are not a JSON object. Its arguments: {', '.join(needed)}.")
 
 
-def _named(name: str, properties: dict[str, Any], given: Arguments) -> str:
+def _match_name(name: str, properties: dict[str, Any], given: Arguments) -> str:
     if name in properties:
         return name
     plain = name.strip().replace("-", "_").lower()
-    known = [each for each in properties if each not in given and (plain == each or plain in ALSO.get(each, ()))]
+    known = [each for each in properties if each not in given and (plain == each or plain in ALIASES.get(each, ()))]
     return known[0] if known else name
 
 
-def _as(tool: AgentTool, name: str, value: Any, schema: dict[str, Any]) -> Any:
+def _convert(tool: AgentTool, name: str, value: Any, schema: dict[str, Any]) -> Any:
     found: Any = value
     match schema.get("type"):
         case "integer":
-            found = _whole(value)
+            found = _to_int(value)
         case "boolean":
             found = {"true": True, "false": False, "1": True, "0": False, "": False}.get(str(value).lower())
         case "array":
-            found = _listed(value)
+            found = _to_list(value)
         case "string":
             found = json.dumps(value) if isinstance(value, dict | list) else str(value)
     if found is None:
@@ -103,7 +103,7 @@ def _as(tool: AgentTool, name: str, value: Any, schema: dict[str, Any]) -> Any:
     return found
 
 
-def _whole(value: Any) -> int | None:
+def _to_int(value: Any) -> int | None:
     try:
         number = float(value)
     except (TypeError, ValueError):
@@ -111,7 +111,7 @@ def _whole(value: Any) -> int | None:
     return int(number) if number.is_integer() and abs(number) < 1e15 and not isinstance(value, bool) else None
 
 
-def _listed(value: Any) -> list[Any] | None:
+def _to_list(value: Any) -> list[Any] | None:
     if isinstance(value, str):
         try:
             value = json.loads(value)

@@ -12,21 +12,17 @@ from pathlib import Path
 
 from yohaku.agent.toolkit import seen_files, text_files
 from yohaku.agent.toolkit.arguments import BadArguments
-from yohaku.agent.toolkit.diffs import diff
-from yohaku.agent.toolkit.permissions import place, reading, writing
+from yohaku.agent.toolkit.diffs import unified_diff
+from yohaku.agent.toolkit.permissions import PermissionRefused, read_request, resolve_path, write_request
 from yohaku.agent.toolkit.text_files import TextFormat
 from yohaku.agent.toolkit.tool import ToolContext
 
-LARGEST = 32 * 1024 * 1024
-_NUMBERS = re.compile(r"^[ \t]{0,8}\d{1,7}(?:\t|→)", re.MULTILINE)
-
-
-class EditRefused(Exception):
-    """The user does not want it."""
+MAX_FILE_BYTES = 32 * 1024 * 1024
+_LINE_NUMBER = re.compile(r"^[ \t]{0,8}\d{1,7}(?:\t|→)", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
-class PlannedEdit:
+class EditableFile:
     path: Path
     name: str
     data: bytes | None
@@ -35,51 +31,51 @@ class PlannedEdit:
     form: TextFormat
 
 
-def draft(bench: ToolContext, said: str, *, new: bool = False) -> PlannedEdit:
+def open_for_edit(context: ToolContext, said: str, *, new: bool = False) -> EditableFile:
     """The file as it is. With `new` it need not exist."""
-    path = place(bench, said)
-    name = bench.files.name(path)
-    closed = not bench.files.knows(path) and reading(bench, "edit", path) is not None
+    path = resolve_path(context, said)
+    name = context.files.name(path)
+    closed = not context.files.knows(path) and read_request(context, "edit", path) is not None
     if closed and not (new and not path.exists()):  # what is told of a failed edit would show what is in it
         raise BadArguments(f"{name} has not been read, and may not be without asking: read it first.")
     if path.is_dir():
         raise BadArguments(f"{name} is a folder: give a file.")
     if not path.exists():
         if new:
-            return PlannedEdit(path, name, None, "", TextFormat())
-        raise BadArguments(missing(bench, path))
-    if not path.is_file() or path.stat().st_size > LARGEST:
+            return EditableFile(path, name, None, "", TextFormat())
+        raise BadArguments(describe_missing(context, path))
+    if not path.is_file() or path.stat().st_size > MAX_FILE_BYTES:
         raise BadArguments(f"{name} is no ordinary file, or too large to edit here: use a command.")
     data = path.read_bytes()
-    found = text_files.read(data)
+    found = text_files.decode_file(data)
     if found is None:
         raise BadArguments(f"{name} is not text: it cannot be edited here.")
-    bench.files.check(path, data)
-    return PlannedEdit(path, name, data, *found)
+    context.files.check(path, data)
+    return EditableFile(path, name, data, *found)
 
 
-async def save(bench: ToolContext, tool: str, was: PlannedEdit, text: str) -> str:
+async def save_edit(context: ToolContext, tool: str, was: EditableFile, text: str) -> str:
     """The difference, once it is written."""
     try:
         data = was.form.encode(text)
     except UnicodeEncodeError as why:
         letter = text[why.start : why.start + 1]
         raise BadArguments(f"{was.name} is in {was.form.name}, which has no {letter!r}: leave it out.") from None
-    told = diff(was.text, text, was.name) if was.data is not None else diff("", text, was.name)
-    if not await bench.allow(writing(bench, tool, was.path, told)):
-        raise EditRefused
+    told = unified_diff(was.text, text, was.name) if was.data is not None else unified_diff("", text, was.name)
+    if not await context.allow(write_request(context, tool, was.path, told)):
+        raise PermissionRefused
     if was.path.resolve() != was.path:
         raise BadArguments(f"{was.name} leads elsewhere by now: nothing was written.")
     now = was.path.read_bytes() if was.path.exists() else None
     if now != was.data:  # the user took their time, and something else wrote
-        bench.files.forget(was.path)
+        context.files.forget(was.path)
         raise BadArguments(f"{was.name} has changed just now. Read it again, then edit.")
-    seen_files.write(was.path, data)
-    bench.files.saw(was.path, data)
+    seen_files.write_atomically(was.path, data)
+    context.files.saw(was.path, data)
     return told
 
 
-def replaced(was: PlannedEdit, text: str, old: str, new: str, everywhere: bool = False) -> str:
+def replace_text(was: EditableFile, text: str, old: str, new: str, everywhere: bool = False) -> str:
     """The text with one piece of it exchanged; `BadArguments` where it is not there, or there more than once."""
     if old == new:
         raise BadArguments("old_string and new_string are the same: nothing to change.")
@@ -87,7 +83,7 @@ def replaced(was: PlannedEdit, text: str, old: str, new: str, everywhere: bool =
         if text:
             raise BadArguments(f"old_string is empty, but {was.name} is not: give the lines to replace.")
         return new
-    for ours, theirs in _readings(old, new, was.form.newline):
+    for ours, theirs in _variants(old, new, was.form.newline):
         count = text.count(ours)
         if count == 1 or (count and everywhere):
             return text.replace(ours, theirs)
@@ -97,28 +93,28 @@ def replaced(was: PlannedEdit, text: str, old: str, new: str, everywhere: bool =
                 f"old_string stands {count} times in {was.name}, at lines {lines}. Give more lines around it so that "
                 "it is unique, or set replace_all."
             )
-    raise BadArguments(f"old_string is not in {was.name}. {_nearest(text, old)}")
+    raise BadArguments(f"old_string is not in {was.name}. {_describe_nearest(text, old)}")
 
 
-def _readings(old: str, new: str, newline: str) -> list[tuple[str, str]]:
+def _variants(old: str, new: str, newline: str) -> list[tuple[str, str]]:
     """As given; with the file's line ends; without the line numbers that reading shows."""
     pairs = [(old, new)]
     lines = old.splitlines()
-    if lines and all(_NUMBERS.match(line) for line in lines if line.strip()):
-        pairs.append((_NUMBERS.sub("", old), _NUMBERS.sub("", new)))
+    if lines and all(_LINE_NUMBER.match(line) for line in lines if line.strip()):
+        pairs.append((_LINE_NUMBER.sub("", old), _LINE_NUMBER.sub("", new)))
     if newline != "\n":
-        pairs += [(_ended(a, newline), _ended(b, newline)) for a, b in pairs]
+        pairs += [(_set_newlines(a, newline), _set_newlines(b, newline)) for a, b in pairs]
         pairs = pairs[len(pairs) // 2 :] + pairs[: len(pairs) // 2]
     return pairs
 
 
-def _ended(text: str, newline: str) -> str:
+def _set_newlines(text: str, newline: str) -> str:
     return text.replace("\r\n", "\n").replace("\n", newline)
 
 
-def ended_like(text: str, form: TextFormat) -> str:
+def match_newlines(text: str, form: TextFormat) -> str:
     """A text a model wrote, with the line ends of the file it goes into."""
-    return _ended(text, form.newline) if form.newline != "\n" else text
+    return _set_newlines(text, form.newline) if form.newline != "\n" else text
 
 
 def _lines_with(text: str, piece: str, most: int = 8) -> str:
@@ -133,13 +129,13 @@ def _lines_with(text: str, piece: str, most: int = 8) -> str:
     return ", ".join(found) + (" …" if at >= 0 else "")
 
 
-def _nearest(text: str, old: str) -> str:
+def _describe_nearest(text: str, old: str) -> str:
     """The lines that are most like what was looked for."""
     wanted = [line.strip() for line in old.splitlines() if line.strip()][:50]
     lines = text.splitlines()[:100_000]
     if not wanted or not lines:
         return "The file is empty." if not lines else "Read the file again."
-    at = _window([line.strip() for line in lines], wanted)
+    at = _find_similar([line.strip() for line in lines], wanted)
     if at is None:
         return "Nothing in it is like that: read the file again."
     first = max(0, at - 1)
@@ -148,7 +144,7 @@ def _nearest(text: str, old: str) -> str:
     return f"The nearest lines are (compare spaces and indentation):\n{shown}"
 
 
-def _window(lines: list[str], wanted: list[str]) -> int | None:
+def _find_similar(lines: list[str], wanted: list[str]) -> int | None:
     """Where most of the wanted lines stand together; else where the first of them nearly does."""
     where: dict[str, int] = {}
     for number, line in enumerate(wanted):
@@ -161,26 +157,26 @@ def _window(lines: list[str], wanted: list[str]) -> int | None:
         return max(0, max(votes, key=lambda at: votes[at]))
     longest = max(wanted, key=len)
     words = set(re.findall(r"\w+", longest[:400]))
-    best = max(range(len(lines)), key=lambda at: _alike(lines[at], words))
-    return max(0, best - where[longest]) if 2 * _alike(lines[best], words) > 1 else None
+    best = max(range(len(lines)), key=lambda at: _similarity(lines[at], words))
+    return max(0, best - where[longest]) if 2 * _similarity(lines[best], words) > 1 else None
 
 
-def _alike(line: str, words: set[str]) -> float:
+def _similarity(line: str, words: set[str]) -> float:
     """How much of two lines' words is the same."""
     others = set(re.findall(r"\w+", line[:400]))
     return len(words & others) / len(words | others) if words and others else 0.0
 
 
-def missing(bench: ToolContext, path: Path) -> str:
+def describe_missing(context: ToolContext, path: Path) -> str:
     """That a file is not there, and which one may be meant."""
     from difflib import get_close_matches
 
-    name = bench.files.name(path)
+    name = context.files.name(path)
     try:
         beside = [other.name for other in list(path.parent.iterdir())[:5_000]]
     except OSError:
         return f"{name} does not exist, nor does its folder. Look for it with glob."
     near = get_close_matches(path.name, beside, 3, 0.5)
-    folder = bench.files.name(path.parent)
+    folder = context.files.name(path.parent)
     maybe = f" In that folder there is {', '.join(near)}." if near else ""
     return f"{name} does not exist.{maybe or f' Look in {folder} with glob.'}"

@@ -12,13 +12,13 @@ from typing import NamedTuple
 from yohaku.agent.toolkit import text_files
 from yohaku.agent.toolkit.text_files import TextFormat
 
-WHOLE = 8 * 1024 * 1024
+MAX_WHOLE_BYTES = 8 * 1024 * 1024
 """Bytes of a file that is read in one go."""
-COUNTED = 512 * 1024 * 1024
+MAX_COUNTED_BYTES = 512 * 1024 * 1024
 """Bytes of a file whose lines are counted."""
-WIDTH = 2000
+MAX_LINE_CHARS = 2000
 """Characters of a line that are shown."""
-BLOCK = 1 << 20
+BLOCK_BYTES = 1 << 20
 
 
 class FileLines(NamedTuple):
@@ -39,25 +39,25 @@ class FileLines(NamedTuple):
         return after if self.total is None or after <= self.total else None
 
 
-def page(path: Path, first: int, most: int, size: int) -> FileLines | None:
+def read_lines(path: Path, first: int, most: int, size: int) -> FileLines | None:
     """`most` lines from `first` on, in `size` bytes or so; None for what is no text."""
     length = path.stat().st_size
     with path.open("rb") as file:
-        sample = file.read(text_files.SAMPLE)
-    form = text_files.form_of(sample)
+        sample = file.read(text_files.SAMPLE_BYTES)
+    form = text_files.detect_format(sample)
     if form is None:
         return None
-    if length <= WHOLE or (form.wide and length <= 4 * WHOLE):
-        return _from_whole(path.read_bytes(), first, most, size)
-    return None if form.wide else _from_blocks(path, form, first, most, size, length)
+    if length <= MAX_WHOLE_BYTES or (form.wide and length <= 4 * MAX_WHOLE_BYTES):
+        return _read_whole(path.read_bytes(), first, most, size)
+    return None if form.wide else _read_blocks(path, form, first, most, size, length)
 
 
-def _from_whole(data: bytes, first: int, most: int, size: int) -> FileLines | None:
-    found = text_files.read(data)
+def _read_whole(data: bytes, first: int, most: int, size: int) -> FileLines | None:
+    found = text_files.decode_file(data)
     if found is None:
         return None
     text, form = found
-    lines = split(text, form.newline)
+    lines = split_lines(text, form.newline)
     shown: list[str] = []
     for line in lines[first - 1 : first - 1 + most]:
         size -= len(line) + 1
@@ -67,22 +67,22 @@ def _from_whole(data: bytes, first: int, most: int, size: int) -> FileLines | No
     return FileLines(shown, first, len(lines), form, data, text)
 
 
-def _from_blocks(path: Path, form: TextFormat, first: int, most: int, size: int, length: int) -> FileLines:
+def _read_blocks(path: Path, form: TextFormat, first: int, most: int, size: int, length: int) -> FileLines:
     shown: list[str] = []
-    for raw in _lines(path, first - 1):
+    for raw in _iterate_lines(path, first - 1):
         size -= len(raw) + 1
         shown.append(raw.rstrip(b"\r").decode(form.encoding, "replace"))
         if len(shown) >= most or size < 0:
             break
-    total = _count(path) if length <= COUNTED else None
+    total = _count_lines(path) if length <= MAX_COUNTED_BYTES else None
     return FileLines(shown, first, total, form)
 
 
-def _lines(path: Path, skip: int) -> Iterator[bytes]:
+def _iterate_lines(path: Path, skip: int) -> Iterator[bytes]:
     """Each line from a number (from 0) on; of one longer than a block, its beginning."""
     number, held, long = 0, b"", False
     with path.open("rb") as file:
-        while block := file.read(BLOCK):
+        while block := file.read(BLOCK_BYTES):
             feeds = block.count(b"\n")
             if number + feeds < skip:
                 number += feeds
@@ -93,21 +93,21 @@ def _lines(path: Path, skip: int) -> Iterator[bytes]:
                     yield held if long else held + line
                 number, held, long = number + 1, b"", False
             held = held if long else held + rest
-            long = len(held) > BLOCK
+            long = len(held) > BLOCK_BYTES
     if held and number >= skip:
         yield held
 
 
-def _count(path: Path) -> int:
+def _count_lines(path: Path) -> int:
     feeds, last = 0, b"\n"
     with path.open("rb") as file:
-        while block := file.read(BLOCK):
+        while block := file.read(BLOCK_BYTES):
             feeds += block.count(b"\n")
             last = block[-1:]
     return feeds + (last != b"\n")
 
 
-def split(text: str, newline: str = "\n") -> list[str]:
+def split_lines(text: str, newline: str = "\n") -> list[str]:
     """Lines as editors count them."""
     lines = text.split("\r" if newline == "\r" else "\n")
     if lines and not lines[-1]:
@@ -115,5 +115,9 @@ def split(text: str, newline: str = "\n") -> list[str]:
     return [line.removesuffix("\r") for line in lines] if newline == "\r\n" or "\r\n" in text[:4096] else lines
 
 
-def clipped(line: str) -> str:
-    return line if len(line) <= WIDTH else f"{line[:WIDTH]}… [+{len(line) - WIDTH:,} characters]"
+def clip_line(line: str) -> str:
+    return (
+        line
+        if len(line) <= MAX_LINE_CHARS
+        else f"{line[:MAX_LINE_CHARS]}… [+{len(line) - MAX_LINE_CHARS:,} characters]"
+    )

@@ -11,32 +11,32 @@ from fnmatch import translate
 from functools import lru_cache
 from typing import NamedTuple, TypeAlias
 
-Matches: TypeAlias = Callable[[Sequence[str]], bool]
+PathMatcher: TypeAlias = Callable[[Sequence[str]], bool]
 """Of a path, as its segments."""
 
-BRACES = 64
+MAX_BRACE_EXPANSIONS = 64
 """Ways a pattern with braces can be read."""
 
 
 @lru_cache(256)
-def glob(pattern: str) -> Matches:
+def compile_glob(pattern: str) -> PathMatcher:
     """A pattern without a slash is looked for in every folder."""
-    ways = [_one(way) for way in _expanded(pattern)]
+    ways = [_compile_one(way) for way in _expand_braces(pattern)]
     return ways[0] if len(ways) == 1 else lambda path: any(way(path) for way in ways)
 
 
-def _one(pattern: str) -> Matches:
+def _compile_one(pattern: str) -> PathMatcher:
     parts = [part for part in pattern.split("/") if part not in ("", ".")]
     if len(parts) == 1 and parts[0] != "**":
         parts = ["**", *parts]
-    segments = [None if part == "**" else _segment(part) for part in parts]
+    segments = [None if part == "**" else _compile_segment(part) for part in parts]
     if len(segments) == 2 and segments[0] is None and segments[1] is not None:
         name = segments[1]
         return lambda path: bool(path) and name(path[-1]) is not None
-    return lambda path: _matches(segments, path)
+    return lambda path: _match_segments(segments, path)
 
 
-def _matches(segments: Sequence[Callable[[str], object] | None], path: Sequence[str]) -> bool:
+def _match_segments(segments: Sequence[Callable[[str], object] | None], path: Sequence[str]) -> bool:
     """Where in the path each segment of the pattern can end, one after the other."""
     reach = {0}
     for segment in segments:
@@ -48,14 +48,14 @@ def _matches(segments: Sequence[Callable[[str], object] | None], path: Sequence[
 
 
 @lru_cache(1024)
-def _segment(part: str) -> Callable[[str], object]:
+def _compile_segment(part: str) -> Callable[[str], object]:
     return re.compile(translate(re.sub(r"\\(.)", r"[\1]", part))).match
 
 
-def _expanded(pattern: str) -> list[str]:
+def _expand_braces(pattern: str) -> list[str]:
     done: list[str] = []
     waiting = [pattern]
-    while waiting and len(done) + len(waiting) <= BRACES:
+    while waiting and len(done) + len(waiting) <= MAX_BRACE_EXPANSIONS:
         way = waiting.pop(0)
         found = re.search(r"\{([^{}]*,[^{}]*)\}", way)
         if found:
@@ -68,13 +68,13 @@ def _expanded(pattern: str) -> list[str]:
 class IgnoreRule(NamedTuple):
     """A line of a .gitignore."""
 
-    matches: Matches
+    matches: PathMatcher
     keeps: bool
     """Begins with `!`: what it names is not ignored after all."""
     folders: bool
 
 
-def rules(text: str) -> list[IgnoreRule]:
+def parse_gitignore(text: str) -> list[IgnoreRule]:
     """The last one first: it decides."""
     found: list[IgnoreRule] = []
     for line in text.splitlines()[:5_000]:
@@ -90,12 +90,12 @@ def rules(text: str) -> list[IgnoreRule]:
         if not said:
             continue
         inside = said + "/*" if said.endswith("**") and said != "**" else said
-        found.append(IgnoreRule(_anchored(inside) if anchored else glob(inside), keeps, folders))
+        found.append(IgnoreRule(_compile_anchored(inside) if anchored else compile_glob(inside), keeps, folders))
     return found[::-1]
 
 
-def _anchored(pattern: str) -> Matches:
+def _compile_anchored(pattern: str) -> PathMatcher:
     if "/" in pattern:
-        return glob(pattern)
-    segment = _segment(pattern)
+        return compile_glob(pattern)
+    segment = _compile_segment(pattern)
     return lambda path: len(path) == 1 and segment(path[0]) is not None

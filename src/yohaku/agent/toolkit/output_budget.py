@@ -5,17 +5,21 @@ Law: what does not fit is not built first and thrown away then; without a room t
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from typing import IO
 
+from yohaku.agent.toolkit.tool import ToolContext
+from yohaku.core.errors import StoreFailed
 from yohaku.core.meter import Meter
 
-LONGEST = 8
+MAX_BYTES_PER_TOKEN = 8
 """Bytes a token holds at most, as far as it pays to read on: vocabularies have 3 to 5 in English and code."""
-LEAST = 64
-"""Tokens a tool may always give: enough to say that there is no room."""
+MIN_TOKENS = 64
+"""Tokens a tool may always give: enough to say that there is no budget."""
 
 
 @dataclass(slots=True)
@@ -23,59 +27,61 @@ class OutputBudget:
     tokens: int
     meter: Meter
     spent: int = 0
-    """By the calls of this step that have come back; calls that run at once share one room."""
+    """By the calls of this step that have come back; calls that run at once share one budget."""
 
     @property
-    def left(self) -> int:
-        return max(LEAST, self.tokens - self.spent)
+    def tokens_left(self) -> int:
+        return max(MIN_TOKENS, self.tokens - self.spent)
 
 
-_ROOM: ContextVar[OutputBudget | None] = ContextVar("room", default=None)
+_BUDGET: ContextVar[OutputBudget | None] = ContextVar("output_budget", default=None)
 
 
 @contextmanager
-def open(tokens: int, meter: Meter) -> Iterator[OutputBudget]:  # noqa: A001
+def limit_output(tokens: int, meter: Meter) -> Iterator[OutputBudget]:
     """Within it, tools give at most so many tokens, all together."""
-    room = OutputBudget(tokens, meter)
-    before = _ROOM.set(room)
+    budget = OutputBudget(tokens, meter)
+    before = _BUDGET.set(budget)
     try:
-        yield room
+        yield budget
     finally:
-        _ROOM.reset(before)
+        _BUDGET.reset(before)
 
 
-def left() -> int | None:
+def tokens_left() -> int | None:
     """Tokens; None where there is no room but the caps."""
-    room = _ROOM.get()
-    return room.left if room else None
+    budget = _BUDGET.get()
+    return budget.tokens_left if budget else None
 
 
-def size(cap: int) -> int:
+def max_bytes(cap: int) -> int:
     """Bytes worth reading: the cap, or less where so many could not be given."""
-    room = _ROOM.get()
-    return min(cap, room.left * LONGEST) if room else cap
+    budget = _BUDGET.get()
+    return min(cap, budget.tokens_left * MAX_BYTES_PER_TOKEN) if budget else cap
 
 
 def fits(text: str) -> bool:
     """Whether there is room for a text. Long ones are refused without being counted."""
-    room = _ROOM.get()
-    return room is None or (len(text) <= room.left * LONGEST and room.meter.count(text) <= room.left)
+    budget = _BUDGET.get()
+    return budget is None or (
+        len(text) <= budget.tokens_left * MAX_BYTES_PER_TOKEN and budget.meter.count(text) <= budget.tokens_left
+    )
 
 
-def take(text: str) -> None:
+def spend(text: str) -> None:
     """What was given is no longer left."""
-    room = _ROOM.get()
-    if room:
-        room.spent += room.meter.count(text)
+    budget = _BUDGET.get()
+    if budget:
+        budget.spent += budget.meter.count(text)
 
 
-def head(text: str, note: str = "") -> tuple[str, bool]:
+def keep_head(text: str, note: str = "") -> tuple[str, bool]:
     """As many whole lines from the beginning as there is room for beside the note, and whether that is less."""
     cut = _cut(text, note, 1.0)
     return (text, False) if cut is None else (cut, True)
 
 
-def ends(text: str, note: str, share: float = 0.5) -> tuple[str, bool]:
+def keep_ends(text: str, note: str, share: float = 0.5) -> tuple[str, bool]:
     """The beginning and the end, with the note between them, and whether something had to go."""
     cut = _cut(text, note, share)
     return (text, False) if cut is None else (cut, True)
@@ -83,24 +89,26 @@ def ends(text: str, note: str, share: float = 0.5) -> tuple[str, bool]:
 
 def _cut(text: str, note: str, share: float) -> str | None:
     """None where all of it fits."""
-    room = _ROOM.get()
-    if room is None or fits(text):
+    budget = _BUDGET.get()
+    if budget is None or fits(text):
         return None
-    count, tokens = room.meter.count, room.left - room.meter.count(note) - 2
-    text = _outer(text, tokens * LONGEST, share)
+    count, tokens = budget.meter.count, budget.tokens_left - budget.meter.count(note) - 2
+    text = _drop_middle(text, tokens * MAX_BYTES_PER_TOKEN, share)
     keep = int(len(text) * tokens / max(1, count(text)))
     for _ in range(12):
         first = text[: int(keep * share)]
         last = text[len(text) - (keep - len(first)) :] if keep > len(first) else ""
-        shown = "\n".join(filter(None, (_whole(first, end=False), note, _whole(last, end=True))))
+        shown = "\n".join(
+            filter(None, (_drop_partial_line(first, end=False), note, _drop_partial_line(last, end=True)))
+        )
         weight = count(shown)
-        if weight <= room.left:
+        if weight <= budget.tokens_left:
             return shown
         keep = int(keep * min(0.9, 0.95 * tokens / weight)) if tokens > 0 else 0
     return note
 
 
-def _outer(text: str, most: int, share: float) -> str:
+def _drop_middle(text: str, most: int, share: float) -> str:
     """What of a long text could be shown at all, so that it is not counted whole."""
     most = max(1, most)
     if len(text) <= 2 * most:
@@ -108,8 +116,29 @@ def _outer(text: str, most: int, share: float) -> str:
     return text[:most] if share >= 1 else text[:most] + "\n" + text[-most:]
 
 
-def _whole(side: str, *, end: bool) -> str:
+def _drop_partial_line(side: str, *, end: bool) -> str:
     """Without the part of a line where it was cut, unless that is most of it."""
     if end:
         return side[side.index("\n") + 1 :] if "\n" in side[: len(side) // 2] else side
     return side[: side.rindex("\n")] if "\n" in side[len(side) // 2 :] else side
+
+
+async def save_output(context: ToolContext, original: str | IO[bytes]) -> str:
+    """`; ref=…`, to be put into a note; nothing where there is no store."""
+    session = context.session
+    if session is None:
+        return ""
+    source = [original] if isinstance(original, str) else original
+    try:
+        kept = await asyncio.to_thread(session.store.put_stream, source)
+    except StoreFailed:  # the session tells the user; the model goes on with what it sees
+        return ""
+    return f"; ref={kept.ref}"
+
+
+def format_size(count: int) -> str:
+    """For people and models: `4.8 MB`."""
+    for unit, name in ((1 << 30, "GB"), (1 << 20, "MB"), (1 << 10, "KB")):
+        if count >= unit:
+            return f"{count / unit:.1f} {name}"
+    return f"{count} bytes"

@@ -9,7 +9,7 @@ import tempfile
 import threading
 from typing import IO
 
-SPILLED = 64 * 1024 * 1024
+MAX_SPILLED_BYTES = 64 * 1024 * 1024
 """Bytes that are kept on disk at most."""
 
 
@@ -71,7 +71,7 @@ class OutputBuffer:
         return bytes(self._head + self._tail)
 
     def spilled(self) -> IO[bytes] | None:
-        """All of it, or its first `SPILLED` bytes; None where it was never too much."""
+        """All of it, or its first `MAX_SPILLED_BYTES` bytes; None where it was never too much."""
         if self._spill:
             self._spill.seek(0)
         return self._spill
@@ -80,5 +80,5 @@ class OutputBuffer:
         if self._spill is None:
             self._spill = tempfile.TemporaryFile()  # noqa: SIM115
             self._spill.write(self._head + self._tail)
-        if before < SPILLED:
-            self._spill.write(data[: SPILLED - before])
+        if before < MAX_SPILLED_BYTES:
+            self._spill.write(data[: MAX_SPILLED_BYTES - before])

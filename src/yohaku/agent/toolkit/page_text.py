@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from html import unescape
 from urllib.parse import urljoin
 
-RAW = frozenset("script style noscript template svg iframe object textarea".split())
+SKIPPED_TAGS = frozenset("script style noscript template svg iframe object textarea".split())
 """What is left out up to its end tag, without being looked at."""
-SILENT = frozenset("nav footer form button select".split())
-BLOCKS = frozenset(
+HIDDEN_TAGS = frozenset("nav footer form button select".split())
+BLOCK_TAGS = frozenset(
     "p div section article main header ul ol table blockquote dl dt dd figure figcaption aside hr details".split()
 )
 FENCE = "```"
@@ -21,7 +21,7 @@ _TAG = re.compile(r"<(?:!--|(/?)([a-zA-Z][a-zA-Z0-9:-]{0,40})([^<>]*)>|[!?][^<>]
 _HREF = re.compile(r"\bhref\s{0,9}=\s{0,9}(?:\"([^\"]{0,2000})\"|'([^']{0,2000})'|([^\s\"'>]{1,2000}))", re.IGNORECASE)
 
 
-class _Writer:
+class _TextWriter:
     def __init__(self, base: str) -> None:
         self.out: list[str] = []
         self.title = ""
@@ -33,7 +33,7 @@ class _Writer:
 
     def opened(self, tag: str, attributes: str) -> None:
         self._in_title = tag == "title"
-        if tag in SILENT:
+        if tag in HIDDEN_TAGS:
             self._silent.append(tag)
         elif tag == "a":
             found = _HREF.search(attributes)
@@ -41,7 +41,7 @@ class _Writer:
         elif tag == "pre":
             self._pre = True
             self.out.append(f"\n{FENCE}\n")
-        elif tag in BLOCKS:
+        elif tag in BLOCK_TAGS:
             self.out.append("\n\n")
         elif re.fullmatch("h[1-6]", tag):
             self.out.append("\n\n" + "#" * int(tag[1]) + " ")
@@ -57,7 +57,7 @@ class _Writer:
             self.out.append(f"\n{FENCE}\n")
         elif tag == "a" and self._links:
             self._lead(self._links.pop())
-        elif tag in BLOCKS or re.fullmatch("h[1-6]", tag):
+        elif tag in BLOCK_TAGS or re.fullmatch("h[1-6]", tag):
             self.out.append("\n")
 
     def said(self, text: str) -> None:
@@ -76,9 +76,9 @@ class _Writer:
             pass
 
 
-def page_text(html: str, base: str) -> str:
-    writer = _Writer(base)
-    for kind, what, attributes in _tokens(html):
+def html_to_text(html: str, base: str) -> str:
+    writer = _TextWriter(base)
+    for kind, what, attributes in _tokenize(html):
         if kind == "text":
             writer.said(what)
         elif kind == "end":
@@ -88,7 +88,7 @@ def page_text(html: str, base: str) -> str:
     return _tidy(writer)
 
 
-def _tokens(html: str) -> Iterator[tuple[str, str, str]]:
+def _tokenize(html: str) -> Iterator[tuple[str, str, str]]:
     at = 0
     while found := _TAG.search(html, at):
         if found.start() > at:
@@ -99,7 +99,7 @@ def _tokens(html: str) -> Iterator[tuple[str, str, str]]:
             at = len(html) if stop < 0 else stop + 3
         elif found[2]:
             tag = found[2].lower()
-            if tag not in RAW:
+            if tag not in SKIPPED_TAGS:
                 yield ("end" if found[1] else "begin"), tag, found[3]
             elif not found[1] and not found[3].endswith("/"):
                 close = re.compile(f"</{tag}", re.IGNORECASE).search(html, at)
@@ -108,7 +108,7 @@ def _tokens(html: str) -> Iterator[tuple[str, str, str]]:
         yield "text", html[at:], ""
 
 
-def _tidy(writer: _Writer) -> str:
+def _tidy(writer: _TextWriter) -> str:
     """One empty line between blocks, and code as it stands."""
     told: list[str] = []
     code = False

@@ -14,18 +14,18 @@ from pathlib import Path
 
 from yohaku.agent.toolkit.secrets import holds_secrets
 
-LONGEST = 2_000
+MAX_COMMAND_CHARS = 2_000
 """Characters of a command that can be remembered."""
 
 _WORD = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:@+-]*$")
-_QUIET = re.compile(r"(?:^|(?<=\s))(?:[12&]?>[ ]?/dev/null|2>&1)(?=[\s;|]|$)")
-_HIDES = re.compile(r"[\n\r`\0]|\$[({'\"]|<<|[<>(){}]|[^&]&(?![&])$|(?<!&)&(?!&)")
-LOOKING = frozenset(
+_DISCARDED_OUTPUT = re.compile(r"(?:^|(?<=\s))(?:[12&]?>[ ]?/dev/null|2>&1)(?=[\s;|]|$)")
+_MAY_HIDE = re.compile(r"[\n\r`\0]|\$[({'\"]|<<|[<>(){}]|[^&]&(?![&])$|(?<!&)&(?!&)")
+READ_ONLY_PROGRAMS = frozenset(
     "ls cat head tail wc grep egrep fgrep rg pwd echo printf true false test which type stat file du df diff cmp cut "
     "tr nl od basename dirname realpath readlink md5sum sha1sum sha256sum cksum jq column comm paste fold seq uname id "
     "whoami nproc free uptime ps".split()
 )
-CHECKING = frozenset(
+CHECK_PROGRAMS = frozenset(
     "pytest mypy pyright ruff black isort flake8 yamllint shellcheck tsc eslint prettier jest vitest mocha rspec "
     "phpunit".split()
 )
@@ -49,9 +49,9 @@ _VERBS = {
     )
     for name in names.split()
 }
-_DEEPER = frozenset("run run-script stash remote pip pr mr issue repo release workflow".split())
+_NESTED_VERBS = frozenset("run run-script stash remote pip pr mr issue repo release workflow".split())
 """What is known by the word after it too: `npm run build`, `gh pr list`."""
-_RUNNING = (
+_UNSAFE_OPTIONS = (
     "--output", "--exec", "--upload-pack", "--receive-pack", "--pre", "--to-command", "--use-compress", "--rsh",
     "--ext-diff", "--open-files", "--checkpoint", "--config", "-exec", "-c=", "-toolexec", "--toolexec", "-vettool",
     "--vettool", "--script-shell", "--hostname-bin", "--log-file", "--junit", "--basetemp",
@@ -61,10 +61,10 @@ _MODULES = frozenset("pytest unittest mypy ruff black isort flake8".split())
 _PYTHON = re.compile(r"python(?:3(?:\.\d+)?)?$")
 
 
-def keys(command: str, root: Path) -> tuple[str, ...]:
+def permission_keys(command: str, root: Path) -> tuple[str, ...]:
     """What must have been allowed for good for this command to need no question; nothing where that cannot be told."""
-    bare = _QUIET.sub(" ", command.strip())
-    if len(bare) > LONGEST or _HIDES.search(bare):
+    bare = _DISCARDED_OUTPUT.sub(" ", command.strip())
+    if len(bare) > MAX_COMMAND_CHARS or _MAY_HIDE.search(bare):
         return ()
     reader = shlex.shlex(bare, posix=True, punctuation_chars=True)
     reader.commenters = ""
@@ -76,7 +76,7 @@ def keys(command: str, root: Path) -> tuple[str, ...]:
     found: list[str] = []
     places = [root]
     """Where a part may run: whether a `cd` before it was done at all is not known."""
-    for part in _parts(words):
+    for part in _split_commands(words):
         key = _key(part, root, places)
         if not key:
             return ()
@@ -86,7 +86,7 @@ def keys(command: str, root: Path) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def _parts(words: list[str]) -> Iterator[list[str]]:
+def _split_commands(words: list[str]) -> Iterator[list[str]]:
     part: list[str] = []
     for word in words:
         if word in ("&&", "||", ";", "|"):
@@ -100,36 +100,36 @@ def _parts(words: list[str]) -> Iterator[list[str]]:
 def _key(words: list[str], root: Path, places: list[Path]) -> str:
     if not words or not _WORD.match(words[0]):
         return ""
-    if any(_outside(word, root, here) for word in words[1:] for here in places):
+    if any(_leaves_project(word, root, here) for word in words[1:] for here in places):
         return ""
     name, second, third = (*words, "", "")[:3]
     if name in ("cd", "pushd", "popd"):
         return name if name == "cd" and len(words) == 2 and not second.startswith("-") else ""
-    if any(word.startswith(_RUNNING) for word in words):
+    if any(word.startswith(_UNSAFE_OPTIONS) for word in words):
         return "=" + shlex.join(words)
     if _PYTHON.match(name) and second == "-m" and third in _MODULES:
         return f"{name} -m {third}"
     if second in _VERBS.get(name, ()):
-        if second not in _DEEPER or not third:
+        if second not in _NESTED_VERBS or not third:
             return f"{name} {second}"
         return f"{name} {second} {third}" if _WORD.match(third) else "=" + shlex.join(words)
-    return name if name in LOOKING | CHECKING else "=" + shlex.join(words)
+    return name if name in READ_ONLY_PROGRAMS | CHECK_PROGRAMS else "=" + shlex.join(words)
 
 
-def _outside(word: str, root: Path, here: Path) -> bool:
+def _leaves_project(word: str, root: Path, here: Path) -> bool:
     """Whether a word names something outside the project, or a file of secrets, also through a link or a wildcard."""
     for path in {word, word.rpartition("=")[2], *re.findall(r"^-\w(.+)", word)}:
         if path.startswith("~") or "$" in path or "**" in path:
             return True
         if not path or "://" in path:
             continue
-        found = _matching(here, path) if any(mark in path for mark in "*?[") else [here / path]
+        found = _expand_wildcard(here, path) if any(mark in path for mark in "*?[") else [here / path]
         if not all(each.resolve().is_relative_to(root) and not holds_secrets(str(each)) for each in found):
             return True
     return False
 
 
-def _matching(here: Path, pattern: str) -> list[Path]:
+def _expand_wildcard(here: Path, pattern: str) -> list[Path]:
     try:
         return [here / pattern, *islice(here.glob(pattern), 1_000)]
     except (ValueError, NotImplementedError, OSError, IndexError):  # no pattern of a path: a regular expression

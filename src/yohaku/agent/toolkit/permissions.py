@@ -11,8 +11,8 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from yohaku.agent.toolkit.danger import danger
-from yohaku.agent.toolkit.permission_patterns import keys
+from yohaku.agent.toolkit.danger import find_danger
+from yohaku.agent.toolkit.permission_patterns import permission_keys
 from yohaku.agent.toolkit.secrets import holds_secrets, redact
 from yohaku.agent.toolkit.stored_permissions import StoredPermission, StoredPermissions
 from yohaku.agent.toolkit.tool import PermissionRequest, ToolContext
@@ -20,10 +20,14 @@ from yohaku.messages import say
 
 Mode: TypeAlias = Literal["ask", "yolo", "read-only"]
 Answer: TypeAlias = Literal["once", "always", "no"]
-Surface: TypeAlias = Callable[[PermissionRequest], Awaitable[Answer]]
+AskUser: TypeAlias = Callable[[PermissionRequest], Awaitable[Answer]]
 
-EDITS = "edits in the project"
+EDITS_KEY = "edits in the project"
 REFUSED = "The user did not allow this. Do not try it in another way: go on without it, or say what you would do."
+
+
+class PermissionRefused(Exception):
+    """Raised where the user did not allow what a tool was about to do."""
 
 
 class Permissions:
@@ -41,45 +45,45 @@ class Permissions:
         """For this run only: what could not be kept."""
         self._asking = asyncio.Lock()
 
-    def verdict(self, ask: PermissionRequest) -> bool | None:
+    def verdict(self, request: PermissionRequest) -> bool | None:
         """None where the user is to be asked."""
-        if ask.kind == "inner":
+        if request.kind == "inner":
             return True
-        if self.mode == "read-only" and ask.kind in ("write", "run"):
+        if self.mode == "read-only" and request.kind in ("write", "run"):
             return False
         if self.mode == "yolo":
-            return None if ask.grave else True
-        if ask.danger or ask.grave or not ask.keys:
+            return None if request.grave else True
+        if request.danger or request.grave or not request.keys:
             return None
         allowed = self._always.union(self._kept.rows() if self._kept else ())
-        return True if allowed.issuperset(_wanted(ask)) else None
+        return True if allowed.issuperset(_permissions_of(request)) else None
 
-    async def decide(self, ask: PermissionRequest, surface: Surface | None = None) -> bool:
+    async def decide(self, request: PermissionRequest, surface: AskUser | None = None) -> bool:
         """One question at a time: what is answered for good may settle the next one too. Nobody there: no."""
-        verdict = self.verdict(ask)
+        verdict = self.verdict(request)
         if verdict is not None:
             return verdict
         async with self._asking:
-            verdict = self.verdict(ask)
+            verdict = self.verdict(request)
             if verdict is not None or surface is None:
                 return bool(verdict)
-            answer = await surface(ask)
-            if answer == "always" and ask.remember and not ask.danger and not ask.grave:
-                self._remember(ask)
+            answer = await surface(request)
+            if answer == "always" and request.remember and not request.danger and not request.grave:
+                self._remember(request)
             return answer in ("once", "always")
 
-    def _remember(self, ask: PermissionRequest) -> None:
-        kept = self._kept is not None and self._kept.add(_wanted(ask))
+    def _remember(self, request: PermissionRequest) -> None:
+        kept = self._kept is not None and self._kept.add(_permissions_of(request))
         if not kept:
-            self._always.update(_wanted(ask))
-        self._tell(ask.remember, kept)
+            self._always.update(_permissions_of(request))
+        self._tell(request.remember, kept)
 
 
-def _wanted(ask: PermissionRequest) -> tuple[StoredPermission, ...]:
-    return tuple(StoredPermission(ask.kind, key) for key in ask.keys)
+def _permissions_of(request: PermissionRequest) -> tuple[StoredPermission, ...]:
+    return tuple(StoredPermission(request.kind, key) for key in request.keys)
 
 
-def place(bench: ToolContext, said: str) -> Path:
+def resolve_path(context: ToolContext, said: str) -> Path:
     """Where a path really leads. `ValueError` for what cannot be one."""
     text = said.strip().removeprefix("file://")
     if not text or "\0" in text:
@@ -88,11 +92,11 @@ def place(bench: ToolContext, said: str) -> Path:
         path = Path(text).expanduser()
     except RuntimeError:
         raise ValueError(f"there is no home folder {text.partition('/')[0]}") from None
-    path = bench.root / path
-    return (path if path.exists() else _as_written(path)).resolve()
+    path = context.root / path
+    return (path if path.exists() else _find_same_name(path)).resolve()
 
 
-def _as_written(path: Path) -> Path:
+def _find_same_name(path: Path) -> Path:
     """The file whose name is the same to a reader: accents and kana may be written in one character or two."""
     try:
         wanted = unicodedata.normalize("NFC", path.name)
@@ -102,46 +106,50 @@ def _as_written(path: Path) -> Path:
         return path
 
 
-def reading(bench: ToolContext, tool: str, path: Path) -> PermissionRequest | None:
+def read_request(context: ToolContext, tool: str, path: Path) -> PermissionRequest | None:
     """None where nobody needs to be asked."""
     if holds_secrets(str(path)):
-        why = say("tools_secret", bench.lang)
-        return PermissionRequest("read", tool, f"{tool} {bench.files.name(path)}", str(path), danger=why)
-    if path.is_relative_to(bench.root.resolve()):
+        why = say("tools_secret", context.lang)
+        return PermissionRequest("read", tool, f"{tool} {context.files.name(path)}", str(path), danger=why)
+    if path.is_relative_to(context.root.resolve()):
         return None
     folder = str(path if path.is_dir() else path.parent)
-    always = say("tools_always_folder", bench.lang, folder=folder)
+    always = say("tools_always_folder", context.lang, folder=folder)
     return PermissionRequest("read", tool, f"{tool} {path}", str(path), remember=always, keys=(folder,))
 
 
-def writing(bench: ToolContext, tool: str, path: Path, diff: str) -> PermissionRequest:
-    title, why, grave = f"{tool} {bench.files.name(path)}", "", False
+def write_request(context: ToolContext, tool: str, path: Path, diff: str) -> PermissionRequest:
+    title, why, grave = f"{tool} {context.files.name(path)}", "", False
     diff = redact(diff)
-    if not path.is_relative_to(bench.root.resolve()):
+    if not path.is_relative_to(context.root.resolve()):
         why = "tools_outside"
-        grave = any(part.startswith(".") for part in path.parts) or path.parts[1:2] in SYSTEM
-    elif ".git" in path.relative_to(bench.root.resolve()).parts:
+        grave = any(part.startswith(".") for part in path.parts) or path.parts[1:2] in SYSTEM_FOLDERS
+    elif ".git" in path.relative_to(context.root.resolve()).parts:
         why, grave = "tools_git", True
     elif holds_secrets(str(path)):
         why = "tools_secret"
     if why:
-        return PermissionRequest("write", tool, title, diff, danger=say(why, bench.lang), grave=grave)
-    return PermissionRequest("write", tool, title, diff, remember=say("tools_always_edits", bench.lang), keys=(EDITS,))
+        return PermissionRequest("write", tool, title, diff, danger=say(why, context.lang), grave=grave)
+    return PermissionRequest(
+        "write", tool, title, diff, remember=say("tools_always_edits", context.lang), keys=(EDITS_KEY,)
+    )
 
 
-SYSTEM = tuple((name,) for name in "etc boot usr bin sbin lib lib64 dev proc sys System Library Windows".split())
+SYSTEM_FOLDERS = tuple(
+    (name,) for name in "etc boot usr bin sbin lib lib64 dev proc sys System Library Windows".split()
+)
 
 
-def running(bench: ToolContext, command: str) -> PermissionRequest:
+def run_request(context: ToolContext, command: str) -> PermissionRequest:
     title = " ".join(command.split())
     title = title if len(title) <= 100 else title[:99] + "…"
-    found = danger(command)
+    found = find_danger(command)
     if found:
-        return PermissionRequest("run", "bash", title, command, danger=say(found.why, bench.lang), grave=found.grave)
-    known = keys(command, bench.root.resolve())
+        return PermissionRequest("run", "bash", title, command, danger=say(found.why, context.lang), grave=found.grave)
+    known = permission_keys(command, context.root.resolve())
     always = ""
     if len(known) == 1 and not any(mark in command for mark in ("&&", "||", ";", "|")):
         exactly = known[0].startswith("=")
         name = "tools_always_exactly" if exactly else "tools_always_command"
-        always = say(name, bench.lang, words=known[0].removeprefix("="))
+        always = say(name, context.lang, words=known[0].removeprefix("="))
     return PermissionRequest("run", "bash", title, command, remember=always, keys=known)

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from yohaku.agent.toolkit.globs import IgnoreRule, rules
+from yohaku.agent.toolkit.globs import IgnoreRule, parse_gitignore
 
-SKIPPED = frozenset(
+SKIPPED_NAMES = frozenset(
     ".git .hg .svn node_modules __pycache__ .mypy_cache .ruff_cache .pytest_cache .tox .nox .eggs .DS_Store".split()
 )
 
@@ -34,9 +34,9 @@ class _Folder(NamedTuple):
     """Each with how many of the parts stand above its .gitignore, the nearest first. Negative where it lies above."""
 
 
-def walk(top: Path, root: Path) -> Iterator[ProjectFile]:
+def walk_files(top: Path, root: Path) -> Iterator[ProjectFile]:
     """Files below `top`, folder by folder, sorted; links to files are among them, links to folders are not entered."""
-    above, base = _above(top, root)
+    above, base = _read_rules_above(top, root)
     waiting = [_Folder(top, (), above)]
     while waiting:
         folder = waiting.pop()
@@ -50,28 +50,28 @@ def walk(top: Path, root: Path) -> Iterator[ProjectFile]:
         if "pyvenv.cfg" in names and folder.parts:
             continue
         if ".gitignore" in names and base is not None:
-            ruled = ((len(folder.parts), _read(folder.path)), *ruled)
+            ruled = ((len(folder.parts), _read_rules(folder.path)), *ruled)
         below: list[_Folder] = []
         for entry in entries:
             parts = (*folder.parts, entry.name)
             into = entry.is_dir(follow_symlinks=False)
-            if entry.name in SKIPPED or _ignored((*(base or ()), *parts), into, ruled, len(base or ())):
+            if entry.name in SKIPPED_NAMES or _is_ignored((*(base or ()), *parts), into, ruled, len(base or ())):
                 continue
             if into:
                 below.append(_Folder(folder.path / entry.name, parts, ruled))
-            elif not entry.is_symlink() or _leads_to_a_file(entry):
+            elif not entry.is_symlink() or _links_to_file(entry):
                 yield ProjectFile(parts, entry)
         waiting += reversed(below)
 
 
-def _leads_to_a_file(link: os.DirEntry[str]) -> bool:
+def _links_to_file(link: os.DirEntry[str]) -> bool:
     try:
         return link.is_file()
     except OSError:  # a circle, or not for us
         return False
 
 
-def _above(top: Path, root: Path) -> tuple[tuple[tuple[int, list[IgnoreRule]], ...], tuple[str, ...] | None]:
+def _read_rules_above(top: Path, root: Path) -> tuple[tuple[tuple[int, list[IgnoreRule]], ...], tuple[str, ...] | None]:
     """The rules of the folders from the project down to `top`; None where `top` itself is ignored: it is asked for."""
     if not top.is_relative_to(root):
         return (), ()
@@ -80,13 +80,13 @@ def _above(top: Path, root: Path) -> tuple[tuple[tuple[int, list[IgnoreRule]], .
     for depth in range(len(parts)):
         folder = root.joinpath(*parts[:depth])
         if (folder / ".gitignore").is_file():
-            found = ((depth - len(parts), _read(folder)), *found)
-        if _ignored(parts[: depth + 1], True, found, len(parts)) or parts[depth] in SKIPPED:
+            found = ((depth - len(parts), _read_rules(folder)), *found)
+        if _is_ignored(parts[: depth + 1], True, found, len(parts)) or parts[depth] in SKIPPED_NAMES:
             return (), None
     return found, parts
 
 
-def _ignored(
+def _is_ignored(
     whole: tuple[str, ...], folder: bool, ruled: tuple[tuple[int, list[IgnoreRule]], ...], offset: int
 ) -> bool:
     """`whole` from the project on; depths count from `offset` parts below it."""
@@ -98,9 +98,9 @@ def _ignored(
     return False
 
 
-def _read(folder: Path) -> list[IgnoreRule]:
+def _read_rules(folder: Path) -> list[IgnoreRule]:
     try:
         with (folder / ".gitignore").open("rb") as file:
-            return rules(file.read(200_000).decode("utf-8", "replace"))
+            return parse_gitignore(file.read(200_000).decode("utf-8", "replace"))
     except OSError:
         return []

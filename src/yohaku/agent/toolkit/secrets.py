@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path, PurePath
 
-SHORTEST = 8
+MIN_SECRET_CHARS = 8
 """Characters of a value that can be told from an ordinary word."""
 
 _NAME = re.compile(
@@ -26,7 +26,7 @@ def secrets_in(environ: Mapping[str, str]) -> dict[str, str]:
     return {
         value: name
         for name, value in environ.items()
-        if len(value) >= SHORTEST and _NAME.search(name) and not _is_path(value)
+        if len(value) >= MIN_SECRET_CHARS and _NAME.search(name) and not _is_path(value)
     }
 
 
@@ -37,33 +37,33 @@ def _is_path(value: str) -> bool:
     return value.startswith(("/", "~", "./")) and Path(value).expanduser().exists()
 
 
-_KNOWN: dict[str, str] = {}
+_REGISTERED: dict[str, str] = {}
 
 
-def know(name: str, value: str) -> None:
+def register_secret(name: str, value: str) -> None:
     """A secret that is not in the environment, such as a key from the settings."""
-    if len(value) >= SHORTEST:
-        _KNOWN[value] = name
+    if len(value) >= MIN_SECRET_CHARS:
+        _REGISTERED[value] = name
 
 
-def known() -> list[tuple[str, str]]:
+def known_secrets() -> list[tuple[str, str]]:
     """(value, name), the longest first, so that one inside another is not left in pieces."""
-    found = {**secrets_in(os.environ), **_KNOWN}
+    found = {**secrets_in(os.environ), **_REGISTERED}
     return sorted(found.items(), key=lambda pair: -len(pair[0]))
 
 
 def redact(text: str) -> str:
-    for value, name in known():
+    for value, name in known_secrets():
         if value in text:
             text = text.replace(value, f"[{name} hidden]")
     return text
 
 
-class Redacting:
+class StreamRedactor:
     """The same for a stream of bytes, also where a secret comes in two pieces."""
 
     def __init__(self) -> None:
-        self._hidden = [(value.encode(), f"[{name} hidden]".encode()) for value, name in known()]
+        self._hidden = [(value.encode(), f"[{name} hidden]".encode()) for value, name in known_secrets()]
         self._reach = max((len(value) for value, _ in self._hidden), default=1) - 1
         self._held = b""
 
@@ -79,7 +79,7 @@ class Redacting:
     def idle(self) -> bytes:
         """What is held back, when nothing more has come for a while: a prompt without a line feed."""
         data = self._replaced(self._held)
-        tail = max((n for value, _ in self._hidden for n in _begun(data, value)), default=0)
+        tail = max((n for value, _ in self._hidden for n in _partial_lengths(data, value)), default=0)
         self._held = data[len(data) - tail :]
         return data[: len(data) - tail]
 
@@ -94,7 +94,7 @@ class Redacting:
         return data
 
 
-def _begun(data: bytes, value: bytes) -> list[int]:
+def _partial_lengths(data: bytes, value: bytes) -> list[int]:
     """How much of a value the data ends with, where it ends within one."""
     return [n for n in range(1, min(len(value), len(data)) + 1) if data.endswith(value[:n])]
 

@@ -12,14 +12,14 @@ from hashlib import sha256
 from pathlib import Path
 from secrets import token_hex
 
-from yohaku.agent.toolkit.diffs import diff
+from yohaku.agent.toolkit.diffs import unified_diff
 
-REMEMBERED = 256 * 1024
+MAX_REMEMBERED_BYTES = 256 * 1024
 """Bytes of a file up to which its text is kept, to tell the difference by."""
-TOGETHER = 16 * 1024 * 1024
-HASHED = 32 * 1024 * 1024
+MAX_TOTAL_BYTES = 16 * 1024 * 1024
+MAX_HASHED_BYTES = 32 * 1024 * 1024
 """Bytes of a file up to which it is known by its content; above that by its time and size."""
-TELLING = 4_000
+MAX_SHOWN_DIFF_CHARS = 4_000
 """Characters of a difference that are shown; who is told less must read again."""
 
 
@@ -30,7 +30,7 @@ class SeenFile:
     text: str | None = None
 
 
-class Stale(Exception):
+class StaleFile(Exception):
     """The file is not what the model has read."""
 
     def __init__(self, path: str, difference: str) -> None:
@@ -61,16 +61,16 @@ class SeenFiles:
     def saw(self, path: Path, data: bytes | None = None) -> None:
         """The model has been shown this file, or has written it. `data`: all of its bytes, where they are at hand."""
         try:
-            now = stamp(path)
-            if data is None and now[1] <= HASHED:
+            now = file_stamp(path)
+            if data is None and now[1] <= MAX_HASHED_BYTES:
                 data = path.read_bytes()
         except OSError:
             return
-        text = _text(data) if data is not None and len(data) <= REMEMBERED else None
+        text = _text(data) if data is not None and len(data) <= MAX_REMEMBERED_BYTES else None
         self.forget(path)
         self._seen[path] = SeenFile(now, _digest(data), text)
         self._held += len(text or "")
-        while self._held > TOGETHER:
+        while self._held > MAX_TOTAL_BYTES:
             self._drop_oldest()
 
     def forget(self, path: Path) -> None:
@@ -79,23 +79,23 @@ class SeenFiles:
         self._held -= len(gone.text or "") if gone else 0
 
     def check(self, path: Path, data: bytes) -> None:
-        """Raises `Stale` where the bytes on disk are not what was seen. What is shown whole then counts as seen."""
+        """Raises `StaleFile` where the bytes on disk are not what was seen. What is shown whole then counts as seen."""
         seen = self._seen.get(path)
-        if seen is None or seen.digest == _digest(data) or (not seen.digest and seen.stamp == stamp(path)):
+        if seen is None or seen.digest == _digest(data) or (not seen.digest and seen.stamp == file_stamp(path)):
             return
         now = _text(data)
-        told = diff(seen.text, now, self.name(path)) if seen.text is not None and now is not None else ""
-        if not told or len(told) > TELLING:
-            raise Stale(self.name(path), "")
+        told = unified_diff(seen.text, now, self.name(path)) if seen.text is not None and now is not None else ""
+        if not told or len(told) > MAX_SHOWN_DIFF_CHARS:
+            raise StaleFile(self.name(path), "")
         self.saw(path, data)
-        raise Stale(self.name(path), told)
+        raise StaleFile(self.name(path), told)
 
     def changed(self) -> tuple[str, ...]:
         """Files that were seen and are something else now, or gone; each change is told once."""
         found: list[str] = []
         for path, seen in list(self._seen.items()):
             try:
-                now = stamp(path)
+                now = file_stamp(path)
             except OSError:
                 now = None
             if now == seen.stamp or (path in self._told and self._told[path] == now):
@@ -108,7 +108,7 @@ class SeenFiles:
 
     def _same(self, path: Path, seen: SeenFile, now: tuple[int, int, int]) -> bool:
         """Only touched, or written again with what it had."""
-        if not seen.digest or now[1] != seen.stamp[1] or now[1] > HASHED:
+        if not seen.digest or now[1] != seen.stamp[1] or now[1] > MAX_HASHED_BYTES:
             return False
         try:
             same = _digest(path.read_bytes()) == seen.digest
@@ -127,7 +127,7 @@ class SeenFiles:
                 return
 
 
-def write(path: Path, data: bytes) -> None:
+def write_atomically(path: Path, data: bytes) -> None:
     """All of it or nothing: beside the file, then in its place, with its mode. Folders that lack are made."""
     path.parent.mkdir(parents=True, exist_ok=True)
     mode = path.stat().st_mode & 0o7777 if path.exists() else None
@@ -145,7 +145,7 @@ def write(path: Path, data: bytes) -> None:
         raise
 
 
-def stamp(path: Path) -> tuple[int, int, int]:
+def file_stamp(path: Path) -> tuple[int, int, int]:
     stat = path.stat()
     return stat.st_mtime_ns, stat.st_size, stat.st_ino
 
@@ -155,7 +155,7 @@ def _digest(data: bytes | None) -> bytes:
 
 
 def _text(data: bytes) -> str | None:
-    from yohaku.agent.toolkit.text_files import read
+    from yohaku.agent.toolkit.text_files import decode_file
 
-    found = read(data)
+    found = decode_file(data)
     return found[0] if found else None

@@ -15,11 +15,11 @@ from typing import Any, NamedTuple
 
 from yohaku.analysis.outline import find_sections
 
-TITLE = 72
+MAX_TITLE_CHARS = 72
 """Characters of a title."""
-LARGEST = 2 * 1024 * 1024
+MAX_PARSED_CHARS = 2 * 1024 * 1024
 """Characters of a text that is given to a grammar."""
-DEEP = 3
+MAX_DEPTH = 3
 
 GRAMMARS = {
     **dict.fromkeys((".py", ".pyi"), ("tree_sitter_python", "language")),
@@ -32,7 +32,7 @@ GRAMMARS = {
     ".c": ("tree_sitter_c", "language"),
     **dict.fromkeys((".h", ".cc", ".cpp", ".cxx", ".hpp", ".hh"), ("tree_sitter_cpp", "language")),
 }
-DECLARES = frozenset(
+DECLARATION_NODES = frozenset(
     "class_definition function_definition class_declaration function_declaration generator_function_declaration "
     "method_definition abstract_class_declaration interface_declaration enum_declaration type_alias_declaration "
     "internal_module module method_declaration type_declaration function_item struct_item enum_item trait_item "
@@ -40,13 +40,13 @@ DECLARES = frozenset(
     "constructor_declaration struct_specifier class_specifier enum_specifier union_specifier namespace_definition "
     "preproc_function_def".split()
 )
-AROUND = frozenset(
+CONTAINER_NODES = frozenset(
     "decorated_definition export_statement template_declaration linkage_specification declaration_list class_body "
     "block field_declaration_list interface_body enum_body statement_block ambient_declaration lexical_declaration "
     "variable_declaration preproc_ifdef preproc_if preproc_else expression_statement enum_body_declarations".split()
 )
 """What may hold declarations without being one."""
-BODIED = frozenset("struct_specifier class_specifier enum_specifier union_specifier".split())
+BODY_REQUIRED = frozenset("struct_specifier class_specifier enum_specifier union_specifier".split())
 """Declarations only with a body: `struct point p;` is a use."""
 
 
@@ -73,7 +73,7 @@ class Section(NamedTuple):
         return f"{'  ' * self.depth}{self.first}-{self.last}: {self.title}"
 
 
-def outline(text: str, name: str, most: int = 80) -> list[Section]:
+def outline_source(text: str, name: str, most: int = 80) -> list[Section]:
     """Of a text in a file of this name; the deepest ones go first where there are too many."""
     found = declarations(text, name)
     if len(found) < 2:
@@ -82,15 +82,15 @@ def outline(text: str, name: str, most: int = 80) -> list[Section]:
         if len(found) > most:
             outer = [each for each in found if each.depth < depth]
             found = outer if len(outer) > 1 else found
-    return found if len(found) <= most else _grouped(found, most)
+    return found if len(found) <= most else _group(found, most)
 
 
 def declarations(text: str, name: str) -> list[Section]:
     """What is declared in a text in a file of this name; nothing where its language is not known."""
-    return _by_grammar(text, name) or _by_ast(text, name)
+    return _parse_with_grammar(text, name) or _parse_python(text, name)
 
 
-def sketch(lines: list[str], parts: list[Section], ends: int) -> str | None:
+def render_sketch(lines: list[str], parts: list[Section], ends: int) -> str | None:
     """The first and last lines, numbered, and between them the structure; None where that hides next to nothing."""
     if not parts or len(lines) <= 2 * ends + len(parts) + 4:
         return None
@@ -113,9 +113,9 @@ def _parser(module: str, language: str) -> Any:
         return None
 
 
-def _by_grammar(text: str, name: str) -> list[Section]:
+def _parse_with_grammar(text: str, name: str) -> list[Section]:
     grammar = GRAMMARS.get(PurePath(name).suffix.lower())
-    parser = _parser(*grammar) if grammar and len(text) <= LARGEST else None
+    parser = _parser(*grammar) if grammar and len(text) <= MAX_PARSED_CHARS else None
     if parser is None:
         return []
     data = text.encode("utf-8", "replace")
@@ -125,14 +125,14 @@ def _by_grammar(text: str, name: str) -> list[Section]:
 def _declared(node: Any, data: bytes, depth: int) -> Iterator[Section]:
     for child in node.named_children:
         kind = child.type
-        if kind in DECLARES and not (kind in BODIED and child.child_by_field_name("body") is None):
+        if kind in DECLARATION_NODES and not (kind in BODY_REQUIRED and child.child_by_field_name("body") is None):
             outer = child.parent if child.parent is not None and child.parent.type in OUTER else child
             yield _section(outer, child, data, depth)
-            if depth + 1 < DEEP and not kind.startswith(("function", "method", "generator", "constructor")):
+            if depth + 1 < MAX_DEPTH and not kind.startswith(("function", "method", "generator", "constructor")):
                 yield from _declared(child.child_by_field_name("body") or child, data, depth + 1)
         elif kind == "variable_declarator" and _is_function(child):
             yield _section(child.parent, child, data, depth)
-        elif kind in AROUND:
+        elif kind in CONTAINER_NODES:
             yield from _declared(child, data, depth)
 
 
@@ -149,55 +149,55 @@ def _section(outer: Any, inner: Any, data: bytes, depth: int) -> Section:
     body = inner.child_by_field_name("body")
     stop = body.start_byte if body is not None and body.start_byte > inner.start_byte else inner.end_byte
     start = outer.start_byte if outer.type == "export_statement" else inner.start_byte
-    said = data[start : min(stop, start + 4 * TITLE)].decode("utf-8", "ignore")
+    said = data[start : min(stop, start + 4 * MAX_TITLE_CHARS)].decode("utf-8", "ignore")
     said = said if body is not None else said.partition("\n")[0]
-    return Section(outer.start_point[0] + 1, _last(outer), _title(said), depth)
+    return Section(outer.start_point[0] + 1, _last_line(outer), _shorten_title(said), depth)
 
 
-def _last(node: Any) -> int:
+def _last_line(node: Any) -> int:
     """A node that ends where a line begins has not begun that line."""
     row, column = node.end_point
     return int(row) + (1 if column else 0)
 
 
-def _by_ast(text: str, name: str) -> list[Section]:
-    if PurePath(name).suffix.lower() not in (".py", ".pyi") or len(text) > LARGEST:
+def _parse_python(text: str, name: str) -> list[Section]:
+    if PurePath(name).suffix.lower() not in (".py", ".pyi") or len(text) > MAX_PARSED_CHARS:
         return []
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return []
-    return list(_of_tree(tree, text.split("\n"), 0))
+    return list(_walk_python(tree, text.split("\n"), 0))
 
 
-def _of_tree(tree: ast.AST, lines: list[str], depth: int) -> Iterator[Section]:
+def _walk_python(tree: ast.AST, lines: list[str], depth: int) -> Iterator[Section]:
     for node in ast.iter_child_nodes(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            first, last = _begins(node)[0], node.end_lineno or node.lineno
-            yield Section(first, last, _title(_signed(node, lines)), depth)
-            if isinstance(node, ast.ClassDef) and depth + 1 < DEEP:
-                yield from _of_tree(node, lines, depth + 1)
+            first, last = _start_of(node)[0], node.end_lineno or node.lineno
+            yield Section(first, last, _shorten_title(_signature(node, lines)), depth)
+            if isinstance(node, ast.ClassDef) and depth + 1 < MAX_DEPTH:
+                yield from _walk_python(node, lines, depth + 1)
 
 
-def _begins(node: ast.stmt) -> tuple[int, int]:
+def _start_of(node: ast.stmt) -> tuple[int, int]:
     """Line and byte, with its decorators."""
     above = [each.lineno for each in getattr(node, "decorator_list", ())]
     return (min(above), 0) if above else (node.lineno, node.col_offset)
 
 
-def _signed(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, lines: list[str]) -> str:
+def _signature(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, lines: list[str]) -> str:
     """What stands before the body."""
-    line, column = _begins(node.body[0])
+    line, column = _start_of(node.body[0])
     last = lines[line - 1].encode("utf-8", "replace")[:column].decode("utf-8", "ignore")
-    return " ".join([*lines[node.lineno - 1 : line - 1], last])[: 4 * TITLE]
+    return " ".join([*lines[node.lineno - 1 : line - 1], last])[: 4 * MAX_TITLE_CHARS]
 
 
-def _title(said: str) -> str:
+def _shorten_title(said: str) -> str:
     title = " ".join(said.split()).rstrip("{:; =")
-    return title if len(title) <= TITLE else title[: TITLE - 1] + "…"
+    return title if len(title) <= MAX_TITLE_CHARS else title[: MAX_TITLE_CHARS - 1] + "…"
 
 
-def _grouped(found: list[Section], most: int) -> list[Section]:
+def _group(found: list[Section], most: int) -> list[Section]:
     """What is still too many, several at a time."""
     every = -(-len(found) // most)
     groups = [found[at : at + every] for at in range(0, len(found), every)]

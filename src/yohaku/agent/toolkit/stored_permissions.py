@@ -17,8 +17,8 @@ from typing import NamedTuple
 from yohaku.agent.toolkit.secrets import redact
 from yohaku.messages import say
 
-NAME = "allowed.json"
-MOST = 500
+FILE_NAME = "allowed.json"
+MAX_ROWS = 500
 """Of one project; the oldest go, and are asked for again."""
 KINDS = ("read", "write", "run", "net")
 
@@ -42,7 +42,7 @@ class StoredPermission(NamedTuple):
 
 class StoredPermissions:
     def __init__(self, folder: Path, root: Path) -> None:
-        self.path = folder / NAME
+        self.path = folder / FILE_NAME
         self._project = str(root.resolve())
         self._apart = folder != Path() and not folder.resolve().is_relative_to(root.resolve())
 
@@ -50,7 +50,7 @@ class StoredPermissions:
         """The oldest first."""
         said = self._projects().get(self._project)
         rows = said if isinstance(said, list) else []
-        return tuple(StoredPermission(*row) for row in rows if _sound(row))
+        return tuple(StoredPermission(*row) for row in rows if _is_valid(row))
 
     def add(self, new: Iterable[StoredPermission]) -> bool:
         """Whether all of it is kept: never a command with a secret in it, and nothing where there is no safe place."""
@@ -58,7 +58,7 @@ class StoredPermissions:
         if not self._apart or any(redact(row.key) != row.key for row in added):
             return False
         try:
-            self._write((*(row for row in self.rows() if row not in added), *added)[-MOST:])
+            self._write((*(row for row in self.rows() if row not in added), *added)[-MAX_ROWS:])
         except OSError:
             return False
         return True
@@ -70,7 +70,7 @@ class StoredPermissions:
 
     def _projects(self) -> dict[str, object]:
         try:
-            if not self._apart or _strange(self.path.stat()):
+            if not self._apart or _writable_by_others(self.path.stat()):
                 return {}
             said = json.loads(self.path.read_bytes())
         except (OSError, ValueError, RecursionError):
@@ -83,7 +83,7 @@ class StoredPermissions:
         projects = {**others, **({self._project: rows} if rows else {})}
         text = json.dumps({"projects": projects}, indent=1)
         self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        descriptor, name = tempfile.mkstemp(prefix=f".{NAME}.", dir=self.path.parent)  # only its owner can read it
+        descriptor, name = tempfile.mkstemp(prefix=f".{FILE_NAME}.", dir=self.path.parent)  # only its owner can read it
         try:
             with os.fdopen(descriptor, "w", encoding="ascii") as file:
                 file.write(text)
@@ -94,10 +94,10 @@ class StoredPermissions:
             raise
 
 
-def _sound(row: object) -> bool:
+def _is_valid(row: object) -> bool:
     return isinstance(row, list) and len(row) == 2 and row[0] in KINDS and isinstance(row[1], str) and bool(row[1])
 
 
-def _strange(about: os.stat_result) -> bool:
+def _writable_by_others(about: os.stat_result) -> bool:
     """Whether somebody else may have written it."""
     return hasattr(os, "getuid") and (about.st_uid != os.getuid() or bool(about.st_mode & 0o022))

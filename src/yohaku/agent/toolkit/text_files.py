@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from yohaku.analysis.language import count_kana
 
-SAMPLE = 64 * 1024
+SAMPLE_BYTES = 64 * 1024
 """Bytes by which a file is judged."""
 
 BOMS = (
@@ -21,7 +21,7 @@ BOMS = (
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
-NAMES = {"cp932": "Shift_JIS", "euc_jp": "EUC-JP", "iso2022_jp": "ISO-2022-JP", "cp1252": "Windows-1252"}
+ENCODING_NAMES = {"cp932": "Shift_JIS", "euc_jp": "EUC-JP", "iso2022_jp": "ISO-2022-JP", "cp1252": "Windows-1252"}
 """For people; the others are named as they are."""
 
 _HALF = re.compile(r"[｡-ﾟ\ue000-\uf8ff]")
@@ -39,7 +39,7 @@ class TextFormat(NamedTuple):
 
     @property
     def name(self) -> str:
-        return NAMES.get(self.encoding, self.encoding.upper())
+        return ENCODING_NAMES.get(self.encoding, self.encoding.upper())
 
     @property
     def wide(self) -> bool:
@@ -55,9 +55,9 @@ class TextFormat(NamedTuple):
         return data.removeprefix(self.bom).decode(self.encoding)
 
 
-def form_of(data: bytes) -> TextFormat | None:
+def detect_format(data: bytes) -> TextFormat | None:
     """How these bytes are to be read, judged by their beginning; None for what is no text."""
-    sample = data[:SAMPLE]
+    sample = data[:SAMPLE_BYTES]
     for bom, encoding in BOMS:
         if sample.startswith(bom):
             whole = sample[: len(sample) - (len(sample) - len(bom)) % 4] if "-" in encoding[4:] else sample
@@ -65,29 +65,29 @@ def form_of(data: bytes) -> TextFormat | None:
     if b"\0" in sample or len(_CONTROL.findall(sample)) > len(sample) // 50:
         return None
     newline = _newline(sample)
-    if len(data) > SAMPLE and b"\n" in sample:
+    if len(data) > SAMPLE_BYTES and b"\n" in sample:
         sample = sample[: sample.rindex(b"\n")]
-    encoding = _guess(sample)
+    encoding = _guess_encoding(sample)
     return TextFormat(encoding, b"", newline) if encoding else None
 
 
-def read(data: bytes) -> tuple[str, TextFormat] | None:
+def decode_file(data: bytes) -> tuple[str, TextFormat] | None:
     """The whole text; None for what is none."""
-    form = form_of(data)
+    form = detect_format(data)
     if form is None:
         return None
     try:
         return form.decode(data), form
     except UnicodeDecodeError:
-        encoding = _guess(data)
+        encoding = _guess_encoding(data)
         return (data.decode(encoding), form._replace(encoding=encoding)) if encoding and not form.bom else None
 
 
-def shown(data: bytes) -> str:
+def decode_output(data: bytes) -> str:
     """What a program printed, whatever it is in; a character cut in two at either end is left out."""
     begin = next((at for at in range(min(4, len(data))) if data[at] & 0xC0 != 0x80), 0)
     text = codecs.getincrementaldecoder("utf-8")("replace").decode(data[begin:])
-    if text.count("\ufffd") > 2 and (encoding := _guess(data[1:-1])) and encoding != "cp1252":
+    if text.count("\ufffd") > 2 and (encoding := _guess_encoding(data[1:-1])) and encoding != "cp1252":
         return data.decode(encoding, "replace")
     return text
 
@@ -99,25 +99,25 @@ def _newline(sample: bytes) -> str:
     return "\r\n" if 2 * both > feeds else "\n"
 
 
-def _guess(sample: bytes) -> str:
+def _guess_encoding(sample: bytes) -> str:
     """The encoding of bytes without a mark; empty where none of ours can be it."""
-    if _decodes(sample, "utf-8") is not None:
-        escaped = b"\x1b$" in sample and sample.isascii() and _decodes(sample, "iso2022_jp") is not None
+    if _try_decode(sample, "utf-8") is not None:
+        escaped = b"\x1b$" in sample and sample.isascii() and _try_decode(sample, "iso2022_jp") is not None
         return "iso2022_jp" if escaped else "utf-8"
-    found = {name: text for name in ("euc_jp", "cp932") if (text := _decodes(sample, name)) is not None}
-    best = max(found, key=lambda name: _japanese(found[name]), default="")
-    if best and _japanese(found[best]) > 0:
+    found = {name: text for name in ("euc_jp", "cp932") if (text := _try_decode(sample, name)) is not None}
+    best = max(found, key=lambda name: _japanese_score(found[name]), default="")
+    if best and _japanese_score(found[best]) > 0:
         return best
-    return "cp1252" if _decodes(sample, "cp1252") is not None else ""
+    return "cp1252" if _try_decode(sample, "cp1252") is not None else ""
 
 
-def _decodes(sample: bytes, encoding: str) -> str | None:
+def _try_decode(sample: bytes, encoding: str) -> str | None:
     try:
         return sample.decode(encoding)
     except UnicodeDecodeError:
         return None
 
 
-def _japanese(text: str) -> int:
+def _japanese_score(text: str) -> int:
     """How much it reads like Japanese: kana, characters side by side, and not what a wrong guess makes of them."""
     return 2 * count_kana(text) + len(_TOGETHER.findall(text)) - 3 * len(_HALF.findall(text))

@@ -1,6 +1,6 @@
-"""What a tool is, and the bench it works at.
+"""What a tool is, and the context it works at.
 
-Law: a tool touches the outside only through its bench, asks before it changes anything, and never raises for what can
+Law: a tool touches the outside only through its context, asks before it changes anything, and never raises for what can
 be told to the model: that is a `Result` with `error`.
 """
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from yohaku.agent.toolkit.seen_files import SeenFiles
     from yohaku.session.session import Session
 
-Kind: TypeAlias = Literal["read", "write", "run", "net", "inner"]
+ToolKind: TypeAlias = Literal["read", "write", "run", "net", "inner"]
 """What a tool does to the world: "inner" touches nothing outside the program."""
 Arguments: TypeAlias = dict[str, Any]
 
@@ -38,7 +38,7 @@ class ToolResult:
 class PermissionRequest:
     """A permission asked for."""
 
-    kind: Kind
+    kind: ToolKind
     tool: str
     title: str
     """One line: what is about to be done."""
@@ -68,7 +68,7 @@ class ToolContext(Protocol):
     def show(self, text: str) -> None:
         """A piece of output, at once, on the user's screen."""
 
-    async def allow(self, ask: PermissionRequest) -> bool: ...
+    async def allow(self, request: PermissionRequest) -> bool: ...
 
     async def question(self, text: str, choices: tuple[str, ...] = ()) -> str:
         """What the user answers; empty where nobody is there."""
@@ -84,7 +84,7 @@ class AgentTool:
     """What the model is told: short, in English."""
     parameters: dict[str, Any]
     """JSON schema of an object."""
-    kind: Kind
+    kind: ToolKind
     run: Callable[[ToolContext, Arguments], Awaitable[ToolResult]]
     title: Callable[[Arguments], str]
     """One line for people: what a call with these arguments does."""

@@ -11,11 +11,10 @@ from importlib import import_module
 from typing import Any, Literal
 
 from yohaku.agent.toolkit import output_budget
-from yohaku.agent.toolkit.arguments import BadArguments, mended
-from yohaku.agent.toolkit.edits import EditRefused
-from yohaku.agent.toolkit.permissions import REFUSED
+from yohaku.agent.toolkit.arguments import BadArguments, repair_arguments
+from yohaku.agent.toolkit.permissions import REFUSED, PermissionRefused
 from yohaku.agent.toolkit.secrets import redact
-from yohaku.agent.toolkit.seen_files import Stale
+from yohaku.agent.toolkit.seen_files import StaleFile
 from yohaku.agent.toolkit.tool import AgentTool, Arguments, ToolContext, ToolResult
 from yohaku.core.errors import YohakuError
 from yohaku.core.model import Call, Result, Text, ToolUse
@@ -23,9 +22,9 @@ from yohaku.dialects import dialect_named
 from yohaku.dialects.server_api import Signature
 from yohaku.passes.one_line_results import line
 
-SMALL = ("bash", "read", "write", "edit", "glob", "grep")
-FULL = (
-    *SMALL,
+SMALL_TIER = ("bash", "read", "write", "edit", "glob", "grep")
+FULL_TIER = (
+    *SMALL_TIER,
     "list_dir",
     "multi_edit",
     "notebook_edit",
@@ -39,7 +38,7 @@ FULL = (
 
 
 def tools_for(tier: Literal["small", "full"]) -> tuple[AgentTool, ...]:
-    return tuple(map(tool_named, SMALL if tier == "small" else FULL))
+    return tuple(map(tool_named, SMALL_TIER if tier == "small" else FULL_TIER))
 
 
 @cache
@@ -48,7 +47,7 @@ def tool_named(name: str) -> AgentTool:
     return tool
 
 
-def definitions(tools: tuple[AgentTool, ...], dialect: str, brief: bool = False) -> list[dict[str, Any]]:
+def tool_definitions(tools: tuple[AgentTool, ...], dialect: str, brief: bool = False) -> list[dict[str, Any]]:
     """The `tools` of a request in this dialect. Brief ones say what a small window has room for."""
     described = (
         Signature(tool.name, tool.brief or tool.about if brief else tool.about, _schema(tool, brief)) for tool in tools
@@ -66,24 +65,24 @@ def _schema(tool: AgentTool, brief: bool) -> dict[str, Any]:
     return {**tool.parameters, "properties": said}
 
 
-async def use(tool: AgentTool, bench: ToolContext, arguments: Arguments | str) -> ToolResult:
+async def run_tool(tool: AgentTool, context: ToolContext, arguments: Arguments | str) -> ToolResult:
     """Runs a tool on what a model gave it. What is told is free of secrets, and taken from the room."""
     try:
-        given = await tool.run(bench, mended(tool, arguments))
-    except EditRefused:
-        given = ToolResult(REFUSED, error=True)
-    except (BadArguments, Stale, YohakuError) as why:
-        given = ToolResult(str(why), error=True)
+        result = await tool.run(context, repair_arguments(tool, arguments))
+    except PermissionRefused:
+        result = ToolResult(REFUSED, error=True)
+    except (BadArguments, StaleFile, YohakuError) as why:
+        result = ToolResult(str(why), error=True)
     except OSError as why:
-        given = ToolResult(f"{why.strerror or why}: {why.filename or tool.name}", error=True)
+        result = ToolResult(f"{why.strerror or why}: {why.filename or tool.name}", error=True)
     except (ValueError, RecursionError, MemoryError) as why:
-        given = ToolResult(f"{tool.name} failed: {str(why) or type(why).__name__}", error=True)
-    given = ToolResult(redact(given.text), given.error, redact(given.diff), given.cut, given.media)
-    output_budget.take(given.text)
-    return given
+        result = ToolResult(f"{tool.name} failed: {str(why) or type(why).__name__}", error=True)
+    result = ToolResult(redact(result.text), result.error, redact(result.diff), result.cut, result.media)
+    output_budget.spend(result.text)
+    return result
 
 
-def one_line(name: str, arguments: Arguments | str, text: str, error: bool = False) -> str:
+def summarize_call(name: str, arguments: Arguments | str, text: str, error: bool = False) -> str:
     """What a call did, in one line: `Read: main.go (500 lines, Go)`."""
     said = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
     return line(ToolUse(Call("", name, said), Result((Text(text),), error)), text)

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from yohaku.agent.toolkit.arguments import takes, text
+from yohaku.agent.toolkit.arguments import object_schema, string
 from yohaku.agent.toolkit.tool import AgentTool, Arguments, ToolContext, ToolResult
 
-NOBODY = "Nobody is there to answer. Decide yourself, and say what you assumed."
+NO_ANSWER = "Nobody is there to answer. Decide yourself, and say what you assumed."
 
 
-async def run(bench: ToolContext, given: Arguments) -> ToolResult:
-    answer = await bench.question(given["question"], tuple(map(str, given.get("choices", ()))))
-    return ToolResult(answer.strip() or NOBODY)
+async def run(context: ToolContext, arguments: Arguments) -> ToolResult:
+    answer = await context.question(arguments["question"], tuple(map(str, arguments.get("choices", ()))))
+    return ToolResult(answer.strip() or NO_ANSWER)
 
 
 TOOL = AgentTool(
     "ask_user",
     "Ask the user, in their language, when only they can decide and a wrong guess would cost much.",
-    takes("question", question=text(), choices={"type": "array", "items": text()}),
+    object_schema("question", question=string(), choices={"type": "array", "items": string()}),
     "inner",
     run,
-    lambda given: f"Ask: {given.get('question', '')}",
+    lambda arguments: f"Ask: {arguments.get('question', '')}",
 )

@@ -14,49 +14,49 @@ import time
 from asyncio.subprocess import DEVNULL, Process
 
 from yohaku.agent.toolkit import output_budget, text_files
-from yohaku.agent.toolkit.arguments import BadArguments, number, takes, text
-from yohaku.agent.toolkit.output_buffer import SPILLED, OutputBuffer
-from yohaku.agent.toolkit.permissions import REFUSED, running
-from yohaku.agent.toolkit.save_output import keep, size
-from yohaku.agent.toolkit.secrets import Redacting
+from yohaku.agent.toolkit.arguments import BadArguments, integer, object_schema, string
+from yohaku.agent.toolkit.output_budget import format_size, save_output
+from yohaku.agent.toolkit.output_buffer import MAX_SPILLED_BYTES, OutputBuffer
+from yohaku.agent.toolkit.permissions import REFUSED, run_request
+from yohaku.agent.toolkit.secrets import StreamRedactor
 from yohaku.agent.toolkit.tool import AgentTool, Arguments, ToolContext, ToolResult
 
-CAP = 30 * 1024
+MAX_OUTPUT_BYTES = 30 * 1024
 """Bytes of output the model is given at most."""
-PATIENCE = 120
-LONGEST = 3600
+DEFAULT_TIMEOUT = 120
+MAX_TIMEOUT = 3600
 """Seconds."""
-PAUSE = 0.1
+QUIET_SECONDS = 0.1
 """Seconds without a byte after which a half line is shown, or output of what still runs is no longer waited for."""
-SHOWN = 64 * 1024
+MAX_SHOWN_BYTES = 64 * 1024
 """Bytes that go to the screen in one go; nobody reads faster."""
-PLAIN = {
+PLAIN_ENVIRONMENT = {
     "TERM": "dumb", "PAGER": "cat", "GIT_PAGER": "cat", "MANPAGER": "cat", "NO_COLOR": "1", "CLICOLOR": "0",
     "GIT_TERMINAL_PROMPT": "0", "GIT_EDITOR": "true", "EDITOR": "true", "VISUAL": "true", "SYSTEMD_PAGER": "",
     "DEBIAN_FRONTEND": "noninteractive", "PIP_NO_INPUT": "1",
 }  # fmt: skip
 """No colours, no pagers, no editors, no questions."""
 _ESCAPES = re.compile(r"\x1b(?:\[[0-9;?]{0,40}[ -/]{0,4}[@-~]|\][^\x07\x1b\n]{0,2000}(?:\x07|\x1b\\)|[()][AB0]|[=>])")
-_LEFT: set[int] = set()
+_BACKGROUND_GROUPS: set[int] = set()
 """Groups of processes that still hold the output of a command that is over."""
 
 
-async def run(bench: ToolContext, given: Arguments) -> ToolResult:
-    command = given["command"]
+async def run(context: ToolContext, arguments: Arguments) -> ToolResult:
+    command = arguments["command"]
     if not command.strip() or "\0" in command:
         raise BadArguments("The command is empty.")
-    patience = min(LONGEST, max(1, given.get("timeout", PATIENCE)))
-    if not await bench.allow(running(bench, command)):
+    patience = min(MAX_TIMEOUT, max(1, arguments.get("timeout", DEFAULT_TIMEOUT)))
+    if not await context.allow(run_request(context, command)):
         return ToolResult(REFUSED, error=True)
-    sink = OutputBuffer(output_budget.size(CAP))
-    process, reader = await _start(bench, command, sink)
+    sink = OutputBuffer(output_budget.max_bytes(MAX_OUTPUT_BYTES))
+    process, reader = await _start(context, command, sink)
     with sink:
-        late = await _over(process, patience)
+        late = await _wait(process, patience)
         await reader.settled()
-        return await _given(bench, sink, process.returncode or 0, late, reader.held)
+        return await _make_result(context, sink, process.returncode or 0, late, reader.held)
 
 
-async def _over(process: Process, patience: int) -> int:
+async def _wait(process: Process, patience: int) -> int:
     """Until it has ended, or was ended after so many seconds; 0 where that was not needed."""
     try:
         await asyncio.wait_for(process.wait(), patience)
@@ -65,15 +65,15 @@ async def _over(process: Process, patience: int) -> int:
         return patience
     finally:
         if process.returncode is None:
-            await _end(process)
+            await _stop(process)
 
 
-async def _start(bench: ToolContext, command: str, sink: OutputBuffer) -> tuple[Process, _Reader]:
+async def _start(context: ToolContext, command: str, sink: OutputBuffer) -> tuple[Process, _OutputReader]:
     ours, theirs = os.pipe()
     try:
         process = await asyncio.create_subprocess_exec(
             shutil.which("bash") or "sh", "-c", command,
-            stdin=DEVNULL, stdout=theirs, stderr=theirs, cwd=bench.root, env={**os.environ, **PLAIN},
+            stdin=DEVNULL, stdout=theirs, stderr=theirs, cwd=context.root, env={**os.environ, **PLAIN_ENVIRONMENT},
             start_new_session=True,
         )  # fmt: skip
     except BaseException:
@@ -81,10 +81,10 @@ async def _start(bench: ToolContext, command: str, sink: OutputBuffer) -> tuple[
         raise
     finally:
         os.close(theirs)
-    return process, _Reader(ours, process.pid, sink, bench)
+    return process, _OutputReader(ours, process.pid, sink, context)
 
 
-async def _end(process: Process) -> None:
+async def _stop(process: Process) -> None:
     """The whole group: first asked, then killed."""
     _signal(process.pid, signal.SIGTERM)
     try:
@@ -103,27 +103,27 @@ def _signal(group: int, number: int) -> None:
         pass
 
 
-def stop_left() -> None:
+def stop_background() -> None:
     """Ends what commands have left running in the background."""
-    for group in list(_LEFT):
+    for group in list(_BACKGROUND_GROUPS):
         _signal(group, signal.SIGTERM)
 
 
-class _Reader:
+class _OutputReader:
     """Reads what is printed, in a thread of its own: until nobody holds the pipe, also after the call is over, so that
     what was left running in the background does not stop at a full pipe."""
 
-    def __init__(self, pipe: int, group: int, sink: OutputBuffer, bench: ToolContext) -> None:
-        self._pipe, self._group, self._sink, self._bench = pipe, group, sink, bench
+    def __init__(self, pipe: int, group: int, sink: OutputBuffer, context: ToolContext) -> None:
+        self._pipe, self._group, self._sink, self._context = pipe, group, sink, context
         self._loop = asyncio.get_running_loop()
         self._ended = asyncio.Event()
-        self._redacting = Redacting()
+        self._redacting = StreamRedactor()
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._next = 0.0
         self._silent = False
         """Nothing has come for a while, and all that had come was taken."""
         self.held = False
-        _LEFT.add(group)
+        _BACKGROUND_GROUPS.add(group)
         threading.Thread(target=self._read, daemon=True, name="yohaku-output").start()
 
     async def settled(self) -> None:
@@ -131,7 +131,7 @@ class _Reader:
         quiet = 0
         for _ in range(40):
             try:
-                await asyncio.wait_for(self._ended.wait(), PAUSE / 2)
+                await asyncio.wait_for(self._ended.wait(), QUIET_SECONDS / 2)
                 return
             except TimeoutError:
                 quiet = quiet + 1 if self._silent else 0
@@ -143,7 +143,7 @@ class _Reader:
     def _read(self) -> None:
         try:
             while True:
-                if not select.select([self._pipe], [], [], PAUSE)[0]:
+                if not select.select([self._pipe], [], [], QUIET_SECONDS)[0]:
                     self._take(self._redacting.idle())
                     self._silent = True
                     select.select([self._pipe], [], [])
@@ -155,16 +155,16 @@ class _Reader:
             self._take(self._redacting.end())
         finally:
             os.close(self._pipe)
-            _LEFT.discard(self._group)
+            _BACKGROUND_GROUPS.discard(self._group)
             self._call(self._ended.set)
 
     def _take(self, data: bytes) -> None:
         self._sink.feed(data)
         now = time.monotonic()
         if data and not self.held and now >= self._next:
-            self._next = now + (PAUSE if len(data) >= SHOWN // 2 else 0)
-            said = self._decoder.decode(data[-SHOWN:])
-            self._call(lambda: self._bench.show(_ESCAPES.sub("", said)))
+            self._next = now + (QUIET_SECONDS if len(data) >= MAX_SHOWN_BYTES // 2 else 0)
+            said = self._decoder.decode(data[-MAX_SHOWN_BYTES:])
+            self._call(lambda: self._context.show(_ESCAPES.sub("", said)))
 
     def _call(self, what: object) -> None:
         try:
@@ -173,28 +173,30 @@ class _Reader:
             pass
 
 
-async def _given(bench: ToolContext, sink: OutputBuffer, code: int, late: int, held: bool) -> ToolResult:
-    notes = [_ending(code, late)] if code or late else []
+async def _make_result(context: ToolContext, sink: OutputBuffer, code: int, late: int, held: bool) -> ToolResult:
+    notes = [_describe_exit(code, late)] if code or late else []
     notes += ["[something still runs in the background; its later output is not read]"] if held else []
     head, tail = (
-        map(_clean, map(text_files.shown, sink.ends())) if sink.full else (_clean(text_files.shown(sink.whole())), "")
+        map(_clean, map(text_files.decode_output, sink.ends()))
+        if sink.full
+        else (_clean(text_files.decode_output(sink.whole())), "")
     )
     told = "\n".join(filter(None, [head.rstrip("\n"), *notes]))
     if not sink.full and output_budget.fits(told):
         return ToolResult(told or "(no output)", error=bool(code or late))
     spill = sink.spilled()
-    ref = await keep(bench, head if spill is None else spill)
-    kept = f" (the first {size(SPILLED)} kept)" if sink.total > SPILLED else ""
-    note = f"[… the middle of {sink.lines:,} lines, {size(sink.total)}, is left out{kept}{ref}]"
+    ref = await save_output(context, head if spill is None else spill)
+    kept = f" (the first {format_size(MAX_SPILLED_BYTES)} kept)" if sink.total > MAX_SPILLED_BYTES else ""
+    note = f"[… the middle of {sink.lines:,} lines, {format_size(sink.total)}, is left out{kept}{ref}]"
     if sink.full:
         first = head[: head.rindex("\n")] if "\n" in head else head
         last = tail[tail.index("\n") + 1 :] if "\n" in tail[:-1] else tail
         told = "\n".join([first, note, last.rstrip("\n"), *notes])
-    shown, _ = output_budget.ends(told, note)
+    shown, _ = output_budget.keep_ends(told, note)
     return ToolResult(shown, error=bool(code or late), cut=True)
 
 
-def _ending(code: int, late: int) -> str:
+def _describe_exit(code: int, late: int) -> str:
     if late:
         return (
             f"[stopped after {late} seconds; give a longer timeout, or run it in the background with & and send its "
@@ -213,8 +215,8 @@ def _clean(said: str) -> str:
     return said.replace("\0", "")
 
 
-def _title(given: Arguments) -> str:
-    said = " ".join(str(given.get("command", "")).split())
+def _title(arguments: Arguments) -> str:
+    said = " ".join(str(arguments.get("command", "")).split())
     return f"$ {said if len(said) <= 100 else said[:99] + '…'}"
 
 
@@ -223,7 +225,7 @@ TOOL = AgentTool(
     "Run a shell command in the project folder and get its output and exit code. Each call starts anew in the project "
     "folder: `cd` is not kept, chain with &&. There is no keyboard: pass flags such as -y. Prefer read, grep and glob "
     "to cat, grep and find. Start servers with & and their output in a file.",
-    takes("command", command=text(), timeout=number(f"Seconds; default {PATIENCE}")),
+    object_schema("command", command=string(), timeout=integer(f"Seconds; default {DEFAULT_TIMEOUT}")),
     "run",
     run,
     _title,

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from yohaku.agent.toolkit.arguments import flag, takes, text
-from yohaku.agent.toolkit.diffs import counted
-from yohaku.agent.toolkit.edits import draft, replaced, save
+from yohaku.agent.toolkit.arguments import boolean, object_schema, string
+from yohaku.agent.toolkit.diffs import count_changed_lines
+from yohaku.agent.toolkit.edits import open_for_edit, replace_text, save_edit
 from yohaku.agent.toolkit.tool import AgentTool, Arguments, ToolContext, ToolResult
 
 
-async def run(bench: ToolContext, given: Arguments) -> ToolResult:
-    old, new = given["old_string"], given["new_string"]
-    was = draft(bench, given["path"], new=not old)
-    text = replaced(was, was.text, old, new, given.get("replace_all", False))
-    told = await save(bench, "edit", was, text)
-    put, taken = counted(was.text, text)
+async def run(context: ToolContext, arguments: Arguments) -> ToolResult:
+    old, new = arguments["old_string"], arguments["new_string"]
+    was = open_for_edit(context, arguments["path"], new=not old)
+    text = replace_text(was, was.text, old, new, arguments.get("replace_all", False))
+    told = await save_edit(context, "edit", was, text)
+    put, taken = count_changed_lines(was.text, text)
     return ToolResult(
         f"{'Edited' if was.data is not None else 'Created'} {was.name} (+{put} -{taken} lines).", diff=told
     )
@@ -23,15 +23,15 @@ TOOL = AgentTool(
     "edit",
     "Replace old_string, which must stand exactly once in the file, by new_string. Copy it exactly as it is, with its "
     "indentation and without line numbers, and with enough lines around it to be unique.",
-    takes(
+    object_schema(
         "path old_string new_string",
-        path=text(),
-        old_string=text(),
-        new_string=text(),
-        replace_all=flag("Replace it wherever it stands"),
+        path=string(),
+        old_string=string(),
+        new_string=string(),
+        replace_all=boolean("Replace it wherever it stands"),
     ),
     "write",
     run,
-    lambda given: f"Edit {given.get('path', '')}",
+    lambda arguments: f"Edit {arguments.get('path', '')}",
     brief="Replace old_string (exact, unique in the file) by new_string.",
 )

@@ -10,46 +10,46 @@ from collections.abc import Callable
 from pathlib import Path
 
 from yohaku.agent.toolkit import output_budget
-from yohaku.agent.toolkit.arguments import BadArguments, takes, text
-from yohaku.agent.toolkit.globs import glob
-from yohaku.agent.toolkit.permissions import REFUSED, place, reading
-from yohaku.agent.toolkit.project_files import ProjectFile, walk
+from yohaku.agent.toolkit.arguments import BadArguments, object_schema, string
+from yohaku.agent.toolkit.globs import compile_glob
+from yohaku.agent.toolkit.permissions import REFUSED, read_request, resolve_path
+from yohaku.agent.toolkit.project_files import ProjectFile, walk_files
 from yohaku.agent.toolkit.tool import AgentTool, Arguments, ToolContext, ToolResult
 
-CAP = 300
-SECONDS = 20.0
+MAX_FILES = 300
+TIMEOUT = 20.0
 
 
-async def run(bench: ToolContext, given: Arguments) -> ToolResult:
-    top, pattern = based(bench, given.get("path", "."), given["pattern"])
-    ask = reading(bench, "glob", top)
-    if ask and not await bench.allow(ask):
+async def run(context: ToolContext, arguments: Arguments) -> ToolResult:
+    top, pattern = split_base(context, arguments.get("path", "."), arguments["pattern"])
+    request = read_request(context, "glob", top)
+    if request and not await context.allow(request):
         return ToolResult(REFUSED, error=True)
     if not top.is_dir():
-        raise BadArguments(f"{bench.files.name(top)} is no folder.")
+        raise BadArguments(f"{context.files.name(top)} is no folder.")
     stop = threading.Event()
     try:
-        return await asyncio.to_thread(_find, bench, top, pattern, stop.is_set)
+        return await asyncio.to_thread(_find, context, top, pattern, stop.is_set)
     finally:
         stop.set()
 
 
-def based(bench: ToolContext, path: str, pattern: str) -> tuple[Path, str]:
+def split_base(context: ToolContext, path: str, pattern: str) -> tuple[Path, str]:
     """Where to look and for what: the folders before the first wildcard may lead anywhere."""
     if not pattern.strip():
         raise BadArguments("The pattern is empty.")
     parts = pattern.strip().split("/")
     plain = next((at for at, part in enumerate(parts[:-1]) if any(mark in part for mark in "*?[{")), len(parts) - 1)
     if parts[0] in ("", "~", "..") or ".." in parts[:plain]:
-        return place(bench, "/".join(parts[:plain]) or "/"), "/".join(parts[plain:])
-    return place(bench, path), pattern.strip()
+        return resolve_path(context, "/".join(parts[:plain]) or "/"), "/".join(parts[plain:])
+    return resolve_path(context, path), pattern.strip()
 
 
-def _find(bench: ToolContext, top: Path, pattern: str, stopped: Callable[[], bool]) -> ToolResult:
-    matches, end = glob(pattern), time.monotonic() + SECONDS
+def _find(context: ToolContext, top: Path, pattern: str, stopped: Callable[[], bool]) -> ToolResult:
+    matches, end = compile_glob(pattern), time.monotonic() + TIMEOUT
     late, seen = False, 0
     newest: list[tuple[int, str]] = []
-    for found in walk(top, bench.root.resolve()):
+    for found in walk_files(top, context.root.resolve()):
         late = time.monotonic() > end
         if late or stopped():
             break
@@ -57,15 +57,15 @@ def _find(bench: ToolContext, top: Path, pattern: str, stopped: Callable[[], boo
             continue
         seen += 1
         entry = (_mtime(found), found.name)
-        (heapq.heappush if len(newest) < CAP else heapq.heappushpop)(newest, entry)
+        (heapq.heappush if len(newest) < MAX_FILES else heapq.heappushpop)(newest, entry)
     if not seen:
         return ToolResult(f"No file matches {pattern}.")
-    base = bench.files.name(top)
+    base = context.files.name(top)
     paths = [name if base == "." else f"{base}/{name}" for _, name in sorted(newest, key=lambda one: (-one[0], one[1]))]
     less = seen > len(paths) or late
     note = f"[the newest {len(paths)} of {seen:,}{' or more' if late else ''}; use a narrower pattern]"
     told = "\n".join([*paths, note] if less else paths)
-    shown, cut = output_budget.head(told, f"[cut; {seen:,} files: use a narrower pattern]")
+    shown, cut = output_budget.keep_head(told, f"[cut; {seen:,} files: use a narrower pattern]")
     return ToolResult(shown, cut=cut or less)
 
 
@@ -79,9 +79,9 @@ def _mtime(found: ProjectFile) -> int:
 TOOL = AgentTool(
     "glob",
     "Find files by a pattern of their path, such as src/**/*.py; the newest first. What .gitignore names is left out.",
-    takes("pattern", pattern=text(), path=text("Folder to look in")),
+    object_schema("pattern", pattern=string(), path=string("Folder to look in")),
     "read",
     run,
-    lambda given: f"Find {given.get('pattern', '')}",
+    lambda arguments: f"Find {arguments.get('pattern', '')}",
     brief="Find files by pattern, as src/**/*.py; newest first.",
 )

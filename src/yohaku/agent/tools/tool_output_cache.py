@@ -10,18 +10,18 @@ from yohaku.agent.toolkit.tool import AgentTool, Arguments, ToolContext, ToolRes
 from yohaku.recall import tools as recall
 
 
-async def opened(bench: ToolContext, name: str, given: Arguments) -> ToolResult:
-    if bench.session is None:
+async def open_saved(context: ToolContext, name: str, arguments: Arguments) -> ToolResult:
+    if context.session is None:
         raise BadArguments("Nothing is kept in this session.")
-    said = await asyncio.to_thread(recall.call, bench.session.store, name, given)
-    shown, cut = output_budget.head(
+    said = await asyncio.to_thread(recall.call, context.session.store, name, arguments)
+    shown, cut = output_budget.keep_head(
         said, "[cut; give a smaller limit, and go on from the line after the last one here]"
     )
     return ToolResult(shown, cut=cut)
 
 
-async def run(bench: ToolContext, given: Arguments) -> ToolResult:
-    return await opened(bench, recall.READ.name, given)
+async def run(context: ToolContext, arguments: Arguments) -> ToolResult:
+    return await open_saved(context, recall.READ.name, arguments)
 
 
 TOOL = AgentTool(
@@ -30,5 +30,5 @@ TOOL = AgentTool(
     recall.READ.parameters,
     "inner",
     run,
-    lambda given: f"Recall {given.get('ref_id', '')}",
+    lambda arguments: f"Recall {arguments.get('ref_id', '')}",
 )

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from yohaku.agent.toolkit.tool import AgentTool, Arguments, ToolContext, ToolResult
-from yohaku.agent.tools.tool_output_cache import opened
+from yohaku.agent.tools.tool_output_cache import open_saved
 from yohaku.recall import tools as recall
 
 
-async def run(bench: ToolContext, given: Arguments) -> ToolResult:
-    return await opened(bench, recall.GREP.name, given)
+async def run(context: ToolContext, arguments: Arguments) -> ToolResult:
+    return await open_saved(context, recall.GREP.name, arguments)
 
 
 TOOL = AgentTool(
@@ -17,5 +17,5 @@ TOOL = AgentTool(
     recall.GREP.parameters,
     "inner",
     run,
-    lambda given: f"Search {given.get('pattern', '')} in {given.get('ref_id', '')}",
+    lambda arguments: f"Search {arguments.get('pattern', '')} in {arguments.get('ref_id', '')}",
 )

@@ -13,34 +13,34 @@ from typing import Any
 from urllib.parse import urljoin, urlsplit
 
 from yohaku.agent.toolkit import output_budget, text_files
-from yohaku.agent.toolkit.arguments import BadArguments, takes, text
-from yohaku.agent.toolkit.edits import EditRefused
-from yohaku.agent.toolkit.page_text import page_text
-from yohaku.agent.toolkit.save_output import keep, size
+from yohaku.agent.toolkit.arguments import BadArguments, object_schema, string
+from yohaku.agent.toolkit.output_budget import format_size, save_output
+from yohaku.agent.toolkit.page_text import html_to_text
+from yohaku.agent.toolkit.permissions import PermissionRefused
 from yohaku.agent.toolkit.secrets import redact
 from yohaku.agent.toolkit.tool import AgentTool, Arguments, PermissionRequest, ToolContext, ToolResult
 from yohaku.messages import say
 
-LARGEST = 5 * 1024 * 1024
-CAP = 60 * 1024
+MAX_BODY_BYTES = 5 * 1024 * 1024
+MAX_TEXT_CHARS = 60 * 1024
 """Characters of the text that are given at most."""
-PATIENCE = 30
-HOPS = 5
+TIMEOUT = 30
+MAX_REDIRECTS = 5
 
 
-async def run(bench: ToolContext, given: Arguments) -> ToolResult:
-    url = given["url"].strip()
+async def run(context: ToolContext, arguments: Arguments) -> ToolResult:
+    url = arguments["url"].strip()
     url = url if "://" in url else f"https://{url}"
-    for _ in range(HOPS + 1):
-        addresses = await _permitted(bench, url)
+    for _ in range(MAX_REDIRECTS + 1):
+        addresses = await _permitted_addresses(context, url)
         status, kind, body, onward = await _fetch(url, addresses)
         if not onward:
-            return await _given(bench, url, status, kind, body)
+            return await _make_result(context, url, status, kind, body)
         url = urljoin(url, onward)
-    raise BadArguments(f"More than {HOPS} redirects.")
+    raise BadArguments(f"More than {MAX_REDIRECTS} redirects.")
 
 
-async def _permitted(bench: ToolContext, url: str) -> list[str]:
+async def _permitted_addresses(context: ToolContext, url: str) -> list[str]:
     """The addresses it may connect to."""
     try:
         parts = urlsplit(url)
@@ -51,19 +51,19 @@ async def _permitted(bench: ToolContext, url: str) -> list[str]:
         raise BadArguments("Only http and https URLs can be fetched.")
     if parts.username or parts.password:
         raise BadArguments("Give a URL without a user name and password.")
-    addresses = await _addresses(host, port or (443 if parts.scheme == "https" else 80))
+    addresses = await _resolve(host, port or (443 if parts.scheme == "https" else 80))
     found = [ipaddress.ip_address(each.partition("%")[0]) for each in addresses]
-    if any(_reserved(each) for each in found):
+    if any(_is_reserved(each) for each in found):
         raise BadArguments(f"{host} leads to an address that no page can be at.")
-    danger = "" if all(_public(each) for each in found) else say("tools_private", bench.lang)
-    always = say("tools_always_host", bench.lang, host=host)
-    ask = PermissionRequest("net", "web_fetch", f"GET {url[:200]}", url, "" if danger else always, danger, (host,))
-    if not await bench.allow(ask):
-        raise EditRefused
+    danger = "" if all(_is_public(each) for each in found) else say("tools_private", context.lang)
+    always = say("tools_always_host", context.lang, host=host)
+    request = PermissionRequest("net", "web_fetch", f"GET {url[:200]}", url, "" if danger else always, danger, (host,))
+    if not await context.allow(request):
+        raise PermissionRefused
     return addresses
 
 
-async def _addresses(host: str, port: int) -> list[str]:
+async def _resolve(host: str, port: int) -> list[str]:
     try:
         found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):
@@ -71,19 +71,21 @@ async def _addresses(host: str, port: int) -> list[str]:
     return list(dict.fromkeys(str(each[4][0]) for each in found))
 
 
-def _plain(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
+def _unwrap_ipv4(
+    address: ipaddress.IPv4Address | ipaddress.IPv6Address,
+) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
     """An IPv4 address that is written as one of IPv6 is that address."""
     inner = getattr(address, "ipv4_mapped", None) or getattr(address, "sixtofour", None)
     return inner or address
 
 
-def _public(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
-    return _plain(address).is_global and not _plain(address).is_multicast
+def _is_public(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
+    return _unwrap_ipv4(address).is_global and not _unwrap_ipv4(address).is_multicast
 
 
-def _reserved(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
+def _is_reserved(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
     """Link-local ones hold the keys of cloud machines; nobody means them."""
-    plain = _plain(address)
+    plain = _unwrap_ipv4(address)
     return plain.is_link_local or plain.is_multicast or plain.is_unspecified
 
 
@@ -93,8 +95,8 @@ async def _fetch(url: str, addresses: list[str]) -> tuple[int, str, bytes, str]:
         import aiohttp
     except ImportError:
         raise BadArguments("Pages cannot be fetched here: the user would have to install yohaku[agent].") from None
-    connector = aiohttp.TCPConnector(resolver=_pinned(addresses), use_dns_cache=False)
-    timeout = aiohttp.ClientTimeout(total=PATIENCE)
+    connector = aiohttp.TCPConnector(resolver=_pinned_resolver(addresses), use_dns_cache=False)
+    timeout = aiohttp.ClientTimeout(total=TIMEOUT)
     headers = {"User-Agent": "yohaku", "Accept": "text/html,text/*;q=0.9,application/json;q=0.9,*/*;q=0.1"}
     try:
         async with (
@@ -102,22 +104,22 @@ async def _fetch(url: str, addresses: list[str]) -> tuple[int, str, bytes, str]:
             client.get(url, allow_redirects=False) as answer,
         ):
             onward = answer.headers.get("Location", "") if answer.status in (301, 302, 303, 307, 308) else ""
-            body = b"" if onward else await _body(answer.content)
+            body = b"" if onward else await _read_body(answer.content)
             return answer.status, answer.headers.get("Content-Type", ""), body, onward
     except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as why:
         raise BadArguments(f"{url[:200]} cannot be fetched: {str(why)[:200] or type(why).__name__}") from None
 
 
-async def _body(content: Any) -> bytes:
+async def _read_body(content: Any) -> bytes:
     body = bytearray()
     async for block in content.iter_chunked(1 << 16):
         body += block
-        if len(body) > LARGEST:
+        if len(body) > MAX_BODY_BYTES:
             break
-    return bytes(body[:LARGEST])
+    return bytes(body[:MAX_BODY_BYTES])
 
 
-def _pinned(addresses: list[str]) -> Any:
+def _pinned_resolver(addresses: list[str]) -> Any:
     from aiohttp.abc import AbstractResolver, ResolveResult
 
     class Pinned(AbstractResolver):
@@ -136,23 +138,23 @@ def _pinned(addresses: list[str]) -> Any:
     return Pinned()
 
 
-async def _given(bench: ToolContext, url: str, status: int, kind: str, body: bytes) -> ToolResult:
-    said = _decoded(body, kind)
+async def _make_result(context: ToolContext, url: str, status: int, kind: str, body: bytes) -> ToolResult:
+    said = _decode(body, kind)
     if said is None:
-        return ToolResult(f"{url} is not text ({kind or 'of no known kind'}, {size(len(body))}).", error=True)
+        return ToolResult(f"{url} is not text ({kind or 'of no known kind'}, {format_size(len(body))}).", error=True)
     if "html" in kind or (not kind and said.lstrip()[:1] == "<"):
-        said = await asyncio.to_thread(page_text, said, url)
+        said = await asyncio.to_thread(html_to_text, said, url)
     head = f"{url}" if status < 400 else f"{url} answered {status}"
-    note = " (only its beginning was read)" if len(body) >= LARGEST else ""
+    note = " (only its beginning was read)" if len(body) >= MAX_BODY_BYTES else ""
     told = f"{head}{note}\n\n{said}"
-    if len(told) <= CAP and output_budget.fits(told):
+    if len(told) <= MAX_TEXT_CHARS and output_budget.fits(told):
         return ToolResult(told, error=status >= 400)
-    note = f"[the rest is left out{await keep(bench, redact(said))}]"
-    shown, _ = output_budget.head(told[:CAP] + "\n" + note, note)
+    note = f"[the rest is left out{await save_output(context, redact(said))}]"
+    shown, _ = output_budget.keep_head(told[:MAX_TEXT_CHARS] + "\n" + note, note)
     return ToolResult(shown, error=status >= 400, cut=True)
 
 
-def _decoded(body: bytes, kind: str) -> str | None:
+def _decode(body: bytes, kind: str) -> str | None:
     charset = kind.lower().partition("charset=")[2].split(";")[0].strip(" \"'")
     if not charset and (told := re.search(rb"charset=[\"']?([\w-]{1,20})", body[:2048])):
         charset = told[1].decode()
@@ -161,15 +163,15 @@ def _decoded(body: bytes, kind: str) -> str | None:
             return body.decode(charset)
     except (LookupError, UnicodeDecodeError):
         pass
-    found = text_files.read(body)
+    found = text_files.decode_file(body)
     return found[0] if found else None
 
 
 TOOL = AgentTool(
     "web_fetch",
     "Fetch a web page or file by its http(s) URL, as text.",
-    takes("url", url=text()),
+    object_schema("url", url=string()),
     "net",
     run,
-    lambda given: f"Fetch {given.get('url', '')}",
+    lambda arguments: f"Fetch {arguments.get('url', '')}",
 )
