@@ -25,7 +25,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from yohaku import recall, stores  # noqa: E402
-from yohaku.core.folds import ref_of  # noqa: E402
+from yohaku.core.originals import ref_of  # noqa: E402
 from yohaku.stores.chunks import zstd  # noqa: E402
 
 CHUNK = 64 * 1024

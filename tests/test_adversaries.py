@@ -16,10 +16,13 @@ from typing import Any
 import pytest
 
 from tests import checkers
-from yohaku.core.engine import Folded, Outcome, Question
+from yohaku.core.engine import Outcome
 from yohaku.core.errors import BadSetting, Unanswered
-from yohaku.core.folds import Gist, ref_of
+from yohaku.core.folds import Gist
 from yohaku.core.model import Text
+from yohaku.core.originals import ref_of
+from yohaku.core.recipe import Question
+from yohaku.core.verdict import Folded
 from yohaku.recipes.auto import recipe_named
 from yohaku.session.session import Session
 from yohaku.stores.memory import MemoryStore

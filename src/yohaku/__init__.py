@@ -7,11 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from yohaku.core.budget import Budget as Budget
-    from yohaku.core.engine import Folded as Folded
-    from yohaku.core.engine import Question as Question
-    from yohaku.core.engine import Recipe as Recipe
-    from yohaku.core.engine import Rung as Rung
-    from yohaku.core.engine import TooBig as TooBig
     from yohaku.core.errors import DoesNotFit as DoesNotFit
     from yohaku.core.errors import Malformed as Malformed
     from yohaku.core.errors import UnknownModel as UnknownModel
@@ -20,20 +15,25 @@ if TYPE_CHECKING:
     from yohaku.core.errors import YohakuError as YohakuError
     from yohaku.core.folds import Gist as Gist
     from yohaku.core.folds import Stub as Stub
-    from yohaku.core.folds import View as View
     from yohaku.core.model import History as History
     from yohaku.core.receipt import Receipt as Receipt
+    from yohaku.core.recipe import Question as Question
+    from yohaku.core.recipe import Recipe as Recipe
+    from yohaku.core.recipe import Rung as Rung
+    from yohaku.core.verdict import Folded as Folded
+    from yohaku.core.verdict import TooBig as TooBig
+    from yohaku.core.view import View as View
     from yohaku.session.session import Session as Session
 
 __version__ = "0.1.0"
 
 _HOME = {
     "Budget": "yohaku.core.budget",
-    "Folded": "yohaku.core.engine",
-    "Question": "yohaku.core.engine",
-    "Recipe": "yohaku.core.engine",
-    "Rung": "yohaku.core.engine",
-    "TooBig": "yohaku.core.engine",
+    "Folded": "yohaku.core.verdict",
+    "Question": "yohaku.core.recipe",
+    "Recipe": "yohaku.core.recipe",
+    "Rung": "yohaku.core.recipe",
+    "TooBig": "yohaku.core.verdict",
     "DoesNotFit": "yohaku.core.errors",
     "Malformed": "yohaku.core.errors",
     "UnknownModel": "yohaku.core.errors",
@@ -42,7 +42,7 @@ _HOME = {
     "YohakuError": "yohaku.core.errors",
     "Gist": "yohaku.core.folds",
     "Stub": "yohaku.core.folds",
-    "View": "yohaku.core.folds",
+    "View": "yohaku.core.view",
     "History": "yohaku.core.model",
     "Receipt": "yohaku.core.receipt",
     "Session": "yohaku.session.session",

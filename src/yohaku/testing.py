@@ -9,11 +9,11 @@ from collections.abc import Iterable
 from random import Random
 from typing import TYPE_CHECKING, Any
 
-from yohaku.core.engine import Question
 from yohaku.core.errors import Unanswered
 from yohaku.core.history_builder import history_of
 from yohaku.core.meter import Overhead
 from yohaku.core.model import Call, History, Opaque, Part, Result, Step, Text, Tool, ToolUse, Turn
+from yohaku.core.recipe import Question
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy

@@ -12,8 +12,8 @@ from yohaku.agent.agent import Agent
 from yohaku.agent.events import Event, TextDelta, ThoughtDelta, TurnEnded, UserNotice
 from yohaku.agent.toolkit.tool import AgentTool, Arguments, ToolContext, ToolKind, ToolResult
 from yohaku.client.endpoint import Endpoint
-from yohaku.core.engine import Question
 from yohaku.core.model import Call, Reply, Text
+from yohaku.core.recipe import Question
 from yohaku.dialects.answer import Answer, Usage
 from yohaku.session.session import Session
 from yohaku.testing import ByteMeter

@@ -10,7 +10,7 @@ import pytest
 
 from tests.agent.scripted import agent, play, says
 from yohaku.agent.hooks import MAX_OUTPUT_CHARS, Hooks
-from yohaku.core.engine import FoldStarting
+from yohaku.core.recipe import FoldStarting
 from yohaku.session.session import Session
 from yohaku.testing import ByteMeter
 

@@ -9,9 +9,11 @@ from yohaku.analysis.retention import (
     find_binding_sentences,
     survey_retention,
 )
-from yohaku.core.folds import Cut, Gist, Slot, Stub, View, ref_of, told
+from yohaku.core.folds import Cut, Gist, Stub
 from yohaku.core.history_builder import history_of
 from yohaku.core.model import Call, History, Result, Step, Text, ToolUse, Turn
+from yohaku.core.originals import Slot, ref_of, render_turns
+from yohaku.core.view import View
 
 LOG = "see docs/late_rows.md\nE   ValueError: row 71234 is late\n3 failed in 2.1s\nexit code: 1"
 
@@ -32,7 +34,7 @@ def history() -> History:
 
 def gist_of(h: History, text: str) -> Gist:
     view = View(h)
-    ref = ref_of(told(view.hidden(Cut(1, 0))))
+    ref = ref_of(render_turns(view.hidden(Cut(1, 0))))
     return Gist(h.turns[1].key, text.format(ref=ref), ref, "what", "why", 100, 10)
 
 

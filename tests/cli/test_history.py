@@ -14,7 +14,7 @@ import pytest
 from tests.cli.test_stores import FIT, UNKNOWN, Shell, a_result, data, session_of, shell  # noqa: F401
 
 from yohaku import Session, stores
-from yohaku.core.folds import ref_of
+from yohaku.core.originals import ref_of
 from yohaku.stores.memory import MemoryStore
 
 KEEP = ["--window", "1000000", "-q"]

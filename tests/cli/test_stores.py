@@ -19,7 +19,7 @@ import pytest
 from yohaku import Session, messages, stores
 from yohaku.cli.main import main
 from yohaku.core.errors import BadSetting, StoreFailed
-from yohaku.core.folds import ref_of
+from yohaku.core.originals import ref_of
 from yohaku.stores.fallback import FallbackStore
 from yohaku.stores.memory import MemoryStore
 from yohaku.stores.sqlite import SQLiteStore

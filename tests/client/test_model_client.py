@@ -34,10 +34,10 @@ from yohaku.client.connection import Timeouts
 from yohaku.client.endpoint import Endpoint
 from yohaku.client.errors import Busy, CutOff, Garbled, RequestFailed, RequestRefused, TooLong, Truncated, Unreachable
 from yohaku.client.model_client import ModelClient, RequestForm
-from yohaku.core.engine import Question
 from yohaku.core.errors import Unanswered
 from yohaku.core.history_builder import history_of
 from yohaku.core.model import Call, Reply, Text, Turn
+from yohaku.core.recipe import Question
 from yohaku.dialects import dialect_named
 from yohaku.dialects.answer import Answer, Usage
 from yohaku.dialects.overflow import Overflow

@@ -17,9 +17,9 @@ from yohaku.client.connection import Timeouts
 from yohaku.client.endpoint import Endpoint
 from yohaku.client.errors import RequestFailed, TooLong
 from yohaku.client.model_client import ModelClient, RequestForm
-from yohaku.core.engine import Question
 from yohaku.core.history_builder import history_of
 from yohaku.core.model import Text, Tool, Turn
+from yohaku.core.recipe import Question
 from yohaku.dialects import dialect_named
 from yohaku.dialects.answer import Answer
 from yohaku.summary.request import SummaryRequest, build_question

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from tests import checkers
 from yohaku import dialects
 from yohaku.client.request import question_body, require_text, summary_body
-from yohaku.core.engine import Question
 from yohaku.core.errors import Unanswered
 from yohaku.core.history_builder import history_of
 from yohaku.core.model import Call, History, Opaque, Reply, Text, Turn
+from yohaku.core.recipe import Question
 from yohaku.summary.request import SummaryRequest, build_question
 from yohaku.testing import histories
 

@@ -15,8 +15,8 @@ from yohaku.cli import main, parser
 from yohaku.config import catalog
 from yohaku.config.resolve import ProviderAddress, ResolvedWindow, endpoint, recipe_for, window_for
 from yohaku.config.settings import KEYS, Notice, Settings, read, told, with_flags
-from yohaku.core.engine import Question
 from yohaku.core.errors import BadSetting, UnknownModel, UnknownRecipe
+from yohaku.core.recipe import Question
 from yohaku.recipes.auto import RECIPES
 from yohaku.session.session import Session
 from yohaku.testing import ByteMeter

@@ -3,9 +3,11 @@ from __future__ import annotations
 import math
 
 from yohaku.core.cache_break_even import CacheBreakEven, CachePrices, break_even
-from yohaku.core.folds import Gist, Slot, Stub, View
+from yohaku.core.folds import Gist, Stub
 from yohaku.core.history_builder import history_of
 from yohaku.core.model import Call, Result, Step, Text, ToolUse, Turn
+from yohaku.core.originals import Slot
+from yohaku.core.view import View
 from yohaku.core.weigh import Weigher
 from yohaku.testing import ByteMeter
 

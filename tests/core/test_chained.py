@@ -16,11 +16,15 @@ from tests.digest.read_gist import read_file_paths
 from yohaku.analysis.file_log import read_file_log
 from yohaku.analysis.rules import find_standing_rules
 from yohaku.core.budget import Budget
-from yohaku.core.engine import Folded, Outcome, PlanOptions, TooBig, plan
-from yohaku.core.folds import Gist, View, ref_of, told
+from yohaku.core.engine import Outcome, plan
+from yohaku.core.folds import Gist
 from yohaku.core.history_builder import history_of
 from yohaku.core.model import Call, Result, Step, Text, ToolUse, Turn
+from yohaku.core.originals import ref_of, render_turns
 from yohaku.core.receipt import Receipt
+from yohaku.core.recipe import PlanOptions
+from yohaku.core.verdict import Folded, TooBig
+from yohaku.core.view import View
 from yohaku.dialects.load import Request, load
 from yohaku.digest.gist import write_gist
 from yohaku.recipes.auto import RECIPES
@@ -165,7 +169,7 @@ def folded(talk: Talk, recipe: str, window: int, model: ScriptedModel | None, wi
 
 
 def shown(outcome: Outcome) -> str:
-    return told(outcome.view.shown.turns)
+    return render_turns(outcome.view.shown.turns)
 
 
 def expected(talk: Talk, turns: list[Turn]) -> set[str]:
@@ -229,7 +233,7 @@ def test_a_gist_with_room_tells_of_every_file(language: str) -> None:
 
 
 def f1(turns: list[Turn], tokens: int) -> float:
-    told_of = read_file_paths(write_gist(turns, ref=ref_of(told(turns)), tokens=tokens, count=METER.count))
+    told_of = read_file_paths(write_gist(turns, ref=ref_of(render_turns(turns)), tokens=tokens, count=METER.count))
     touched = set(read_file_log(turns))
     return 2 * len(told_of & touched) / max(1, len(told_of) + len(touched))
 

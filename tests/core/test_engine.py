@@ -7,29 +7,15 @@ import pytest
 
 from yohaku.core.budget import Budget, Level
 from yohaku.core.cache_break_even import CacheBreakEven
-from yohaku.core.engine import (
-    ROUNDS,
-    TOO_BIG,
-    AskingPass,
-    Fits,
-    Folded,
-    FoldStarting,
-    Inflated,
-    Outcome,
-    Pass,
-    PassContext,
-    PlanOptions,
-    Question,
-    Recipe,
-    Rung,
-    TooBig,
-    plan,
-    too_big,
-)
+from yohaku.core.engine import ROUNDS, Outcome, plan
 from yohaku.core.errors import Unanswered
-from yohaku.core.folds import Fold, Gist, Slot, Stub, View
+from yohaku.core.folds import Fold, Gist, Stub
 from yohaku.core.history_builder import history_of
 from yohaku.core.model import History, Step, Text, Tool, Turn
+from yohaku.core.originals import Slot
+from yohaku.core.recipe import AskingPass, FoldStarting, Pass, PassContext, PlanOptions, Question, Recipe, Rung
+from yohaku.core.verdict import TOO_BIG, Fits, Folded, Inflated, TooBig, too_big
+from yohaku.core.view import View
 from yohaku.core.weigh import weigh
 from yohaku.recipes.auto import RECIPES
 from yohaku.session.driver import EffectHandlers, drive

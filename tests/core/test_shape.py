@@ -1,9 +1,11 @@
 from __future__ import annotations
 
-from yohaku.core.folds import Gist, Slot, Stub, View
+from yohaku.core.folds import Gist, Stub
 from yohaku.core.history_builder import history_of
 from yohaku.core.model import Call, History, Opaque, Reply, Result, Step, Text, Tool, ToolUse, Turn
+from yohaku.core.originals import Slot
 from yohaku.core.shape import WIDTH, shape
+from yohaku.core.view import View
 from yohaku.testing import PNG, ByteMeter
 
 IMAGE = Opaque("image", PNG, "base64", "image/png")

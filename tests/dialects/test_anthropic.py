@@ -19,10 +19,12 @@ from tests.dialects.wire import spare
 from yohaku.core.budget import Budget
 from yohaku.core.engine import Outcome, plan
 from yohaku.core.errors import Malformed, YohakuError
-from yohaku.core.folds import Gist, Slot, Stub, View
+from yohaku.core.folds import Gist, Stub
 from yohaku.core.history_builder import history_of
 from yohaku.core.meter import Overhead
 from yohaku.core.model import Call, History, Opaque, Reply, Result, Step, Text, Tool, ToolUse, Turn
+from yohaku.core.originals import Slot
+from yohaku.core.view import View
 from yohaku.core.weigh import weigh
 from yohaku.dialects.answer import Usage
 from yohaku.dialects.anthropic import MAX_TOKENS, OPENING, Anthropic

@@ -13,8 +13,10 @@ from tests.checkers import openai_responses as checker
 from tests.dialects.wire import METER, PNG, anything, folded, misplaced, near_misses, recorded, sse
 
 from yohaku.core.errors import Malformed, Unreadable, YohakuError
-from yohaku.core.folds import Gist, Slot, Stub, View
+from yohaku.core.folds import Gist, Stub
 from yohaku.core.model import Call, History, Opaque, Reply, Result, Step, Text, Tool, ToolUse, Turn
+from yohaku.core.originals import Slot
+from yohaku.core.view import View
 from yohaku.core.weigh import weigh
 from yohaku.dialects.answer import Usage
 from yohaku.dialects.json_values import dump

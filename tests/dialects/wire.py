@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from yohaku.core.budget import Budget
 from yohaku.core.engine import Outcome, plan
-from yohaku.core.folds import View
 from yohaku.core.meter import Overhead
 from yohaku.core.model import Call, History, Opaque, Part, Text, ToolUse
+from yohaku.core.view import View
 from yohaku.dialects.dialect import Dialect
 from yohaku.dialects.json_values import dig, put
 from yohaku.recipes.auto import RECIPES

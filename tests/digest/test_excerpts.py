@@ -6,9 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yohaku.core.folds import Cut, Gist, Slot, Stub, View
+from yohaku.core.folds import Cut, Gist, Stub
 from yohaku.core.history_builder import history_of
 from yohaku.core.model import Call, History, Opaque, Result, Step, Text, ToolUse, Turn
+from yohaku.core.originals import Slot
+from yohaku.core.view import View
 from yohaku.digest.excerpts import Excerpt, collect_excerpts, find_topic_words, find_visible_names, render_excerpts
 from yohaku.digest.select_lines import Source, choose_spans
 from yohaku.digest.spans import Span

@@ -12,11 +12,15 @@ from tests import checkers
 from tests.laws.thinking import with_thoughts
 from yohaku import dialects
 from yohaku.core.budget import Budget
-from yohaku.core.engine import Fits, Folded, Outcome, Recipe, TooBig, plan
-from yohaku.core.folds import Gist, Stub, View, ref_of
+from yohaku.core.engine import Outcome, plan
+from yohaku.core.folds import Gist, Stub
 from yohaku.core.history_builder import history_of
 from yohaku.core.meter import Meter
 from yohaku.core.model import History, Opaque, Step, Text, Turn
+from yohaku.core.originals import ref_of
+from yohaku.core.recipe import Recipe
+from yohaku.core.verdict import Fits, Folded, TooBig
+from yohaku.core.view import View
 from yohaku.core.weigh import weigh
 from yohaku.dialects.dialect import Dialect
 from yohaku.passes.trim_new_results import ARRIVED

@@ -12,10 +12,12 @@ from tests import checkers
 from tests.laws.laws import SHOWN_REF, dialect
 from tests.laws.thinking import with_thoughts
 from yohaku.core.budget import Budget
-from yohaku.core.engine import Outcome, TooBig, plan
-from yohaku.core.folds import Slot, View, original_at, ref_of
+from yohaku.core.engine import Outcome, plan
 from yohaku.core.model import History, Step, Turn
-from yohaku.core.pins import Pin, PinnedPlaces, find, part_at, places
+from yohaku.core.originals import Slot, original_at, ref_of
+from yohaku.core.pins import Pin, PinnedPlaces, locate_pins, part_at, places
+from yohaku.core.verdict import TooBig
+from yohaku.core.view import View
 from yohaku.core.weigh import weigh
 from yohaku.dialects.json_values import Json
 from yohaku.recipes.auto import RECIPES
@@ -75,7 +77,7 @@ def visible(view: View, pins: PinnedPlaces) -> bool:
 
 
 def fitted(history: History, pins: list[Pin], recipe: str, window: int) -> tuple[PinnedPlaces, Outcome]:
-    found = find(history, pins)
+    found = locate_pins(history, pins)
     return found, drive(plan(View(history, pins=found), Budget.of(window), RECIPES[recipe], ByteMeter()))
 
 

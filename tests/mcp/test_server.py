@@ -17,7 +17,7 @@ import anyio
 import pytest
 
 from yohaku import Session, recall, stores
-from yohaku.core.folds import ref_of
+from yohaku.core.originals import ref_of
 from yohaku.recall import index
 from yohaku.recall.tools import TOOLS
 from yohaku.stores.sqlite import SQLiteStore

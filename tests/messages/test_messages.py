@@ -14,7 +14,6 @@ from yohaku import dialects, messages
 from yohaku.config import settings
 from yohaku.core import errors
 from yohaku.core.budget import Budget
-from yohaku.core.engine import TOO_BIG, TooBig, too_big
 from yohaku.core.errors import (
     BadSetting,
     DoesNotFit,
@@ -29,9 +28,10 @@ from yohaku.core.errors import (
     Unreadable,
     YohakuError,
 )
-from yohaku.core.folds import View
 from yohaku.core.history_builder import history_of
 from yohaku.core.model import Step, Text, Tool, Turn
+from yohaku.core.verdict import TOO_BIG, TooBig, too_big
+from yohaku.core.view import View
 from yohaku.core.weigh import weigh
 from yohaku.messages import AREAS, LANGUAGES, explain, find, notice, say, sentences
 from yohaku.stores.sqlite_file import REASONS

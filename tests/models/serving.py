@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from yohaku.client.request import question_body, require_text
-from yohaku.core.engine import Question
+from yohaku.core.recipe import Question
 from yohaku.dialects import dialect_named
 
 PATHS = {"openai_chat": "/v1/chat/completions", "openai_responses": "/v1/responses", "anthropic": "/v1/messages"}

@@ -19,9 +19,12 @@ from tests.models.serving import Refusal, Served
 from tests.models.sessions import VOICES, Body, TinyMeter, Voice, working
 from tests.models.tiny import SUMMARY
 from yohaku import meters
-from yohaku.core.engine import Folded, Outcome, Question
-from yohaku.core.folds import Gist, ref_of
+from yohaku.core.engine import Outcome
+from yohaku.core.folds import Gist
 from yohaku.core.meter import Meter
+from yohaku.core.originals import ref_of
+from yohaku.core.recipe import Question
+from yohaku.core.verdict import Folded
 from yohaku.recipes.auto import recipe_named
 from yohaku.session.session import Session
 

@@ -10,7 +10,7 @@ from tests.client.test_question_body import OPEN
 from tests.models.serving import Refusal, Served
 from tests.models.tiny import REFUSES, SUMMARY
 from yohaku.client.request import require_text, summary_body
-from yohaku.core.engine import Question
+from yohaku.core.recipe import Question
 from yohaku.dialects import dialect_named
 
 ASKED = Question("summary", "Give a summary of this conversation.", 200)

@@ -5,10 +5,12 @@ import re
 import pytest
 
 from yohaku.core.budget import Budget
-from yohaku.core.engine import PassContext
-from yohaku.core.folds import Stub, View, ref_of
+from yohaku.core.folds import Stub
 from yohaku.core.history_builder import history_of
 from yohaku.core.model import Call, Result, Step, Text, ToolUse, Turn
+from yohaku.core.originals import ref_of
+from yohaku.core.recipe import PassContext
+from yohaku.core.view import View
 from yohaku.core.weigh import Weigher
 from yohaku.passes.cap_results import cap_results, seen
 from yohaku.testing import ByteMeter

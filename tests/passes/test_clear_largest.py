@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 from yohaku.core.budget import Budget
-from yohaku.core.engine import PassContext
-from yohaku.core.folds import Fold, Slot, Stub, View
+from yohaku.core.folds import Fold, Stub
 from yohaku.core.history_builder import history_of
 from yohaku.core.model import Call, Result, Step, Text, ToolUse, Turn
+from yohaku.core.originals import Slot
+from yohaku.core.recipe import PassContext
+from yohaku.core.view import View
 from yohaku.core.weigh import Weigher
 from yohaku.passes.cap_results import cap_results
 from yohaku.passes.clear_largest import clear_largest

@@ -9,11 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from yohaku.core.budget import Budget
-from yohaku.core.engine import PassContext, PlanOptions, Question
 from yohaku.core.errors import Unanswered
-from yohaku.core.folds import Cut, Fold, Gist, Subject, View, ref_of, told
+from yohaku.core.folds import Cut, Fold, Gist, Subject
 from yohaku.core.history_builder import history_of
 from yohaku.core.model import Call, History, Opaque, Result, Step, Text, ToolUse, Turn
+from yohaku.core.originals import ref_of, render_turns
+from yohaku.core.recipe import PassContext, PlanOptions, Question
+from yohaku.core.view import View
 from yohaku.core.weigh import Weigher
 from yohaku.digest.excerpts import collect_excerpts, render_excerpts
 from yohaku.digest.select_lines import Source, choose_spans
@@ -175,7 +177,7 @@ def test_a_second_digest_tells_everything_from_the_beginning() -> None:
     grown = first.grown(history_of([*history(12).turns, Turn((Text("More."),), tuple(step(n) for n in range(12, 24)))]))
     second = grown.with_(proposed(grown, room(grown, 1_500)))
     assert second.cut > first.cut
-    assert dict(second.originals(gist(second)))[gist(second).ref] == told(grown.hidden(second.cut))
+    assert dict(second.originals(gist(second)))[gist(second).ref] == render_turns(grown.hidden(second.cut))
     assert len(second.shown.turns[0].prompt) == 2
     assert total(second) < 1_500
 
@@ -186,7 +188,7 @@ def test_a_second_digest_tells_everything_from_the_beginning() -> None:
 def test_a_gist_is_told_and_goes_on_with_lines_under_their_calls() -> None:
     v = View(history(6, 2, prompt="Never push. Look at some."))
     w = folded(v, 600, recent=0)
-    ref = ref_of(told(v.hidden(w.cut)))
+    ref = ref_of(render_turns(v.hidden(w.cut)))
     head, lines = gist(w).text.split("\n[", 1)
     assert w.cut == Cut(1, 1)
     assert head == (

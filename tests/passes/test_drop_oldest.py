@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 from yohaku.core.budget import Budget
-from yohaku.core.engine import PassContext
-from yohaku.core.folds import Cut, Fold, Gist, Subject, View, ref_of, told
+from yohaku.core.folds import Cut, Fold, Gist, Subject
 from yohaku.core.history_builder import history_of
 from yohaku.core.model import Call, History, Opaque, Result, Step, Text, ToolUse, Turn
+from yohaku.core.originals import ref_of, render_turns
+from yohaku.core.recipe import PassContext
+from yohaku.core.view import View
 from yohaku.core.weigh import Weigher
 from yohaku.passes.drop_oldest import drop_oldest, notice
 from yohaku.testing import ByteMeter
@@ -47,7 +49,7 @@ def cut(h: History | View, limit: int, goal: int, **how: object) -> Cut | None:
 def weight(view: View, end: Cut) -> int:
     """What is left when all before `end` is one text."""
     steps = sum(len(turn.steps) for turn in view.hidden(end))
-    text = f"[Earlier conversation folded: {steps} steps; ref={ref_of(told(view.hidden(end)))}]"
+    text = f"[Earlier conversation folded: {steps} steps; ref={ref_of(render_turns(view.hidden(end)))}]"
     gist = Gist(view.key_at(end), text, "ref", "all", "why", 9, 1)
     return room(view.with_([gist]), 1, 1).ledger.total
 
@@ -72,7 +74,7 @@ def test_the_goal_is_met_with_the_notice_and_what_the_user_asked_in_it() -> None
 def test_a_gist_tells_what_it_weighs_in_place_of_what() -> None:
     view = View(history(2, 2, size=500))
     (gist,) = proposed(view, 2_000, 1_500, asked=0.1)
-    ref = ref_of(told(view.hidden(Cut(1, 0))))
+    ref = ref_of(render_turns(view.hidden(Cut(1, 0))))
     text = f"[Earlier conversation folded: 1 prompt, 2 steps; ref={ref}]\nThe user had asked:\n- Task 0."
     assert gist == Gist(
         view.history.turns[1].key,
@@ -162,7 +164,7 @@ def test_a_second_cut_goes_on_from_the_first_and_its_gist_tells_everything() -> 
     first = view.with_(proposed(view, 4_000, 3_000, asked=0))
     second = first.with_(proposed(first, 3_000, 1_500, asked=0))
     assert first.cut < second.cut and second.gist is not None
-    assert dict(second.originals(second.gist))[second.gist.ref] == told(view.hidden(second.cut))
+    assert dict(second.originals(second.gist))[second.gist.ref] == render_turns(view.hidden(second.cut))
     assert len(second.shown.turns[0].prompt) == 2
     old = room(first, 1, 1).weigher
     gone = old.entries((Text(first.gist.text),)) if first.gist else 0

@@ -7,10 +7,12 @@ import pytest
 from hypothesis import given
 
 from yohaku.core.budget import Budget
-from yohaku.core.engine import PassContext
-from yohaku.core.folds import Slot, Stub, Subject, View, ref_of
+from yohaku.core.folds import Stub, Subject
 from yohaku.core.history_builder import history_of
 from yohaku.core.model import Call, History, Result, Step, Text, ToolUse, Turn
+from yohaku.core.originals import Slot, ref_of
+from yohaku.core.recipe import PassContext
+from yohaku.core.view import View
 from yohaku.core.weigh import Weigher
 from yohaku.passes.clear_largest import clear_largest
 from yohaku.passes.drop_superseded import drop_superseded, file_lines

@@ -12,13 +12,17 @@ from tests import checkers
 from yohaku import dialects
 from yohaku.analysis.retention import survey_retention
 from yohaku.core.budget import Budget
-from yohaku.core.engine import Folded, PassContext, plan
-from yohaku.core.folds import Gist, Slot, Stub, Subject, View, ref_of
+from yohaku.core.engine import plan
+from yohaku.core.folds import Gist, Stub, Subject
 from yohaku.core.history_builder import history_of
 from yohaku.core.meter import Meter, Overhead
 from yohaku.core.model import Call, History, Opaque, Result, Step, Text, ToolUse, Turn
-from yohaku.core.pins import Pin, find
+from yohaku.core.originals import Slot, ref_of
+from yohaku.core.pins import Pin, locate_pins
+from yohaku.core.recipe import PassContext
 from yohaku.core.shape import shape
+from yohaku.core.verdict import Folded
+from yohaku.core.view import View
 from yohaku.core.weigh import Weigher, weigh
 from yohaku.messages import describe
 from yohaku.passes.drop_thoughts import WHY, drop_thoughts
@@ -167,24 +171,24 @@ def test_of_the_newest_step_and_of_turns_with_calls_thoughts_told_in_texts_stay_
 
 def test_a_thought_stays_where_it_or_its_step_is_pinned() -> None:
     for pin in (Pin("key", FIRST.key), Pin("ref", ref_of(HM.data))):
-        view = View(TWO, pins=find(TWO, [pin]))
+        view = View(TWO, pins=locate_pins(TWO, [pin]))
         assert view.with_(proposed(view)).live == ()
         outcome = drive(plan(view, Budget(300, 0), RECIPES["auto"], METER))
         assert outcome.view.dropped == {}
-    assert not find(thinking(Step((Text("8080."),))), [Pin("ref", ref_of(HM.data))])
+    assert not locate_pins(thinking(Step((Text("8080."),))), [Pin("ref", ref_of(HM.data))])
 
 
 def test_what_is_known_of_pins_is_not_taken_for_thoughts_that_a_client_left_out() -> None:
     known: dict[Any, Any] = {}
     pins = [Pin("ref", ref_of(HM.data)), Pin("key", FIRST.key)]
-    assert Slot("thought", 0) in find(TWO, pins, known).whole[FIRST.key]
+    assert Slot("thought", 0) in locate_pins(TWO, pins, known).whole[FIRST.key]
     without = thinking(Step((Text("8080."),)), TWO.steps[1])
-    assert find(without, pins, known).whole == {FIRST.key: {Slot("item", 0): pins[1]}}
+    assert locate_pins(without, pins, known).whole == {FIRST.key: {Slot("item", 0): pins[1]}}
 
 
 def test_a_pinned_thought_that_a_gist_hides_stands_in_the_gist() -> None:
     gist = Gist(TWO.turns[1].key, "[gist]", "b" * 12, "before", "why", 100, 6)
-    view = View(TWO, pins=find(TWO, [Pin("ref", ref_of(HM.data))])).with_([gist])
+    view = View(TWO, pins=locate_pins(TWO, [Pin("ref", ref_of(HM.data))])).with_([gist])
     assert view.gist and view.gist.text.endswith(f"- assistant:\n{HM.data}")
 
 

@@ -8,10 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from yohaku.core.budget import Budget
-from yohaku.core.engine import PassContext
-from yohaku.core.folds import Gist, Slot, Stub, Subject, View, ref_of
+from yohaku.core.folds import Gist, Stub, Subject
 from yohaku.core.history_builder import history_of
 from yohaku.core.model import Call, Opaque, Result, Step, Text, ToolUse, Turn
+from yohaku.core.originals import Slot, ref_of
+from yohaku.core.recipe import PassContext
+from yohaku.core.view import View
 from yohaku.core.weigh import Weigher
 from yohaku.passes.pieces import LINE, SMALL, Piece, clip, fold_part, fold_whole, pieces
 from yohaku.testing import PNG, ByteMeter

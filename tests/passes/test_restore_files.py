@@ -4,10 +4,11 @@ import json
 from collections.abc import Mapping
 
 from yohaku.core.budget import Budget
-from yohaku.core.engine import AskingPass, PassContext, ReadFile
-from yohaku.core.folds import Fold, Gist, View
+from yohaku.core.folds import Fold, Gist
 from yohaku.core.history_builder import history_of
 from yohaku.core.model import Call, Result, Step, Text, ToolUse, Turn
+from yohaku.core.recipe import AskingPass, PassContext, ReadFile
+from yohaku.core.view import View
 from yohaku.core.weigh import Weigher
 from yohaku.passes.drop_oldest import drop_oldest
 from yohaku.passes.restore_files import find_recent, restore_files

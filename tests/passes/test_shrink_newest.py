@@ -1,10 +1,11 @@
 from __future__ import annotations
 
 from yohaku.core.budget import Budget
-from yohaku.core.engine import PassContext
-from yohaku.core.folds import Fold, View
+from yohaku.core.folds import Fold
 from yohaku.core.history_builder import history_of
 from yohaku.core.model import Call, Result, Step, Text, ToolUse, Turn
+from yohaku.core.recipe import PassContext
+from yohaku.core.view import View
 from yohaku.core.weigh import Weigher
 from yohaku.passes.shrink_newest import shrink_newest
 from yohaku.testing import ByteMeter

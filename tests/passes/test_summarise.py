@@ -5,11 +5,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from yohaku.core.budget import Budget
-from yohaku.core.engine import PassContext, PlanOptions, Question
 from yohaku.core.errors import Unanswered
-from yohaku.core.folds import Cut, Fold, Gist, Subject, View, ref_of, told
+from yohaku.core.folds import Cut, Fold, Gist, Subject
 from yohaku.core.history_builder import history_of
 from yohaku.core.model import Call, History, Result, Step, Text, ToolUse, Turn
+from yohaku.core.originals import ref_of, render_turns
+from yohaku.core.recipe import PassContext, PlanOptions, Question
+from yohaku.core.view import View
 from yohaku.core.weigh import Weigher
 from yohaku.passes.summarise import summarise
 from yohaku.testing import ByteMeter, ScriptedModel, histories
@@ -69,7 +71,7 @@ def test_the_gist_is_a_header_the_rules_what_to_retain_and_the_summary() -> None
     view = View(history(3, 3, 3, prompt="Task {}. Never push."))
     model = ScriptedModel(f"<retain>Task 1.</retain><summary>{GOOD}</summary>")
     (gist,) = proposed(view, model, 10_000, 6_000)
-    ref = ref_of(told(view.hidden(Cut(2, 0))))
+    ref = ref_of(render_turns(view.hidden(Cut(2, 0))))
     text = (
         f"[Earlier conversation folded: 2 prompts, 6 steps; ref={ref}]\n"
         "Rules the user set, which still hold:\n- Never push.\n"
@@ -191,7 +193,7 @@ def test_far_more_than_can_be_asked_about_is_told_by_the_gist_before_it() -> Non
     (second,) = proposed(view.with_([first]), model, 5_000, 4_500, MANUAL, keep=1)
     assert "SUMMARY OF WHAT CAME BEFORE:\n[Earlier conversation folded" in model.asked[0].text
     assert "The first tasks were all done." in model.asked[0].text
-    assert isinstance(second, Gist) and second.ref == ref_of(told(view.hidden(Cut(11, 0))))
+    assert isinstance(second, Gist) and second.ref == ref_of(render_turns(view.hidden(Cut(11, 0))))
 
 
 ADVERSARIES = [

@@ -5,10 +5,11 @@ import json
 import pytest
 
 from yohaku.core.budget import Budget
-from yohaku.core.engine import PassContext
-from yohaku.core.folds import Stub, View
+from yohaku.core.folds import Stub
 from yohaku.core.history_builder import history_of
 from yohaku.core.model import Call, Result, Step, Text, ToolUse, Turn
+from yohaku.core.recipe import PassContext
+from yohaku.core.view import View
 from yohaku.core.weigh import Weigher
 from yohaku.passes.trim_new_results import ARRIVED, read_whole, trim_new_results
 from yohaku.testing import ByteMeter

@@ -3,10 +3,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from yohaku.core.budget import Budget
-from yohaku.core.engine import PassContext, PlanOptions
-from yohaku.core.folds import Fold, Gist, View
+from yohaku.core.folds import Fold, Gist
 from yohaku.core.history_builder import history_of
 from yohaku.core.model import History, Step, Text, Turn
+from yohaku.core.recipe import PassContext, PlanOptions
+from yohaku.core.view import View
 from yohaku.core.weigh import Weigher
 from yohaku.passes.use_draft import use_draft
 from yohaku.testing import ByteMeter

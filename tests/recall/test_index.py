@@ -13,7 +13,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from yohaku.core.folds import ref_of
+from yohaku.core.originals import ref_of
 from yohaku.recall import SearchHit, SearchResult, search
 from yohaku.recall import index as indexing
 from yohaku.recall import search_originals as wording

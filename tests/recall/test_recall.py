@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from yohaku import dialects, recall
 from yohaku.core.errors import BadSetting, UnknownRef, YohakuError
-from yohaku.core.folds import ref_of
+from yohaku.core.originals import ref_of
 from yohaku.recall import FoundLine, OpenedLines, SearchHit, SearchResult, grep, read, search
 from yohaku.recall import patterns as seeking
 from yohaku.stores import Original, Store

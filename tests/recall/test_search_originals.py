@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from yohaku.core.folds import ref_of
+from yohaku.core.originals import ref_of
 from yohaku.recall.index import fill
 from yohaku.recall.search_originals import SearchResult, search
 from yohaku.stores.memory import MemoryStore

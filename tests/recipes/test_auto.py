@@ -3,11 +3,13 @@ from __future__ import annotations
 import pytest
 
 from yohaku.core.budget import Budget
-from yohaku.core.engine import Fits, Folded, Outcome, TooBig, plan
+from yohaku.core.engine import Outcome, plan
 from yohaku.core.errors import UnknownRecipe
-from yohaku.core.folds import Gist, Stub, View
+from yohaku.core.folds import Gist, Stub
 from yohaku.core.history_builder import history_of
 from yohaku.core.model import Call, History, Opaque, Result, Step, Text, ToolUse, Turn
+from yohaku.core.verdict import Fits, Folded, TooBig
+from yohaku.core.view import View
 from yohaku.recipes.auto import AUTO, CHAT, HIGH, RECIPES, cut, low, recipe_named
 from yohaku.session.driver import drive
 from yohaku.testing import ByteMeter

@@ -10,23 +10,14 @@ import pytest
 from yohaku import Session
 from yohaku.config.settings import Settings
 from yohaku.core.budget import Budget
-from yohaku.core.engine import (
-    Fits,
-    Folded,
-    FoldStarting,
-    Inflated,
-    Outcome,
-    PassContext,
-    PlanOptions,
-    Recipe,
-    Rung,
-    TooBig,
-    plan,
-)
+from yohaku.core.engine import Outcome, plan
 from yohaku.core.errors import BadSetting, DoesNotFit, UnknownModel
-from yohaku.core.folds import Fold, Gist, View
+from yohaku.core.folds import Fold, Gist
 from yohaku.core.history_builder import history_of
 from yohaku.core.model import Call, History, Reply, Result, Step, Text, ToolUse, Turn
+from yohaku.core.recipe import FoldStarting, PassContext, PlanOptions, Recipe, Rung
+from yohaku.core.verdict import Fits, Folded, Inflated, TooBig
+from yohaku.core.view import View
 from yohaku.core.weigh import Weigher
 from yohaku.passes.limit_tool_output import context_budget
 from yohaku.recipes.builtin import ACK, LAST_RESORT, cache, chat, hardly_fits, layers, local, near_the_limit, snapshot

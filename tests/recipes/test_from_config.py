@@ -7,11 +7,14 @@ from typing import Any
 import pytest
 
 from yohaku.core.budget import Budget
-from yohaku.core.engine import Folded, Pass, PassContext, plan
+from yohaku.core.engine import plan
 from yohaku.core.errors import BadSetting
-from yohaku.core.folds import Fold, View
+from yohaku.core.folds import Fold
 from yohaku.core.history_builder import history_of
 from yohaku.core.model import Call, Result, Step, Text, ToolUse, Turn
+from yohaku.core.recipe import Pass, PassContext
+from yohaku.core.verdict import Folded
+from yohaku.core.view import View
 from yohaku.passes import clear_largest as clear_file
 from yohaku.recipes.builtin import LAST_RESORT, cache
 from yohaku.recipes.from_config import PASSES, recipe_of

@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
-from yohaku.core.engine import Effect, FoldStarting, Question
 from yohaku.core.errors import BadSetting, Unanswered, Unreadable
-from yohaku.core.folds import Gist, ref_of
+from yohaku.core.folds import Gist
+from yohaku.core.originals import ref_of
+from yohaku.core.recipe import Effect, FoldStarting, Question
 from yohaku.session.background import in_turns
 from yohaku.session.session import Session
 from yohaku.stores.memory import MemoryStore

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from yohaku.core.engine import Effect, FoldStarting, Question, ReadFile
 from yohaku.core.errors import BadSetting, Refused, Unanswered
+from yohaku.core.recipe import Effect, FoldStarting, Question, ReadFile
 from yohaku.session.driver import EffectHandlers, Summarise, adrive, drive
 from yohaku.testing import ScriptedModel
 

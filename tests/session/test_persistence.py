@@ -13,9 +13,10 @@ from tests.session.test_session import agent, session
 from tests.stores.conformance import Clock
 
 from yohaku import Session
+from yohaku.core.engine import AGAIN
 from yohaku.core.errors import BadSetting, DoesNotFit, StoreFailed, UnknownRef
-from yohaku.core.folds import Fold, ref_of, told
-from yohaku.core.guard import AGAIN, place_of
+from yohaku.core.folds import Fold, place_of
+from yohaku.core.originals import ref_of, render_turns
 from yohaku.core.pins import Pin
 from yohaku.session.fold_log import FoldLog
 from yohaku.stores import DAY
@@ -370,7 +371,9 @@ def test_originals_of_later_gists_share_what_earlier_ones_hold_and_every_one_ope
         s.fit(agent(steps))
         assert s.receipt
         view = s.receipt.outcome.view
-        originals |= {fold.ref: told(view.hidden(view.cut)) for fold in s.receipt.outcome.folds if fold.kind == "gist"}
+        originals |= {
+            fold.ref: render_turns(view.hidden(view.cut)) for fold in s.receipt.outcome.folds if fold.kind == "gist"
+        }
         steps += 1
     assert {ref: s.recall(ref) for ref in originals} == originals
     clock.now += 40 * DAY

@@ -14,7 +14,7 @@ import pytest
 from tests.session.test_session import agent, session
 from tests.stores.conftest import small_disk  # noqa: F401  (a fixture)
 
-from yohaku.core.engine import FoldStarting
+from yohaku.core.recipe import FoldStarting
 from yohaku.dialects.load import load
 from yohaku.session import transcript
 

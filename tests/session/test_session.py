@@ -17,7 +17,6 @@ from tests.checkers import openai_chat as checker
 
 from yohaku.config.settings import Settings
 from yohaku.core.budget import Budget
-from yohaku.core.engine import AskingPass, Fits, Folded, FoldStarting, PassContext, Question, Recipe, Rung, TooBig
 from yohaku.core.errors import (
     BadSetting,
     DoesNotFit,
@@ -29,10 +28,14 @@ from yohaku.core.errors import (
     UnknownRef,
     Unreadable,
 )
-from yohaku.core.folds import Fold, Gist, View, ref_of
+from yohaku.core.folds import Fold, Gist
 from yohaku.core.history_builder import history_of
 from yohaku.core.model import Text, Turn
+from yohaku.core.originals import ref_of
 from yohaku.core.receipt import Receipt
+from yohaku.core.recipe import AskingPass, FoldStarting, PassContext, Question, Recipe, Rung
+from yohaku.core.verdict import Fits, Folded, TooBig
+from yohaku.core.view import View
 from yohaku.core.weigh import weigh
 from yohaku.dialects import dialect_named
 from yohaku.dialects.answer import Usage

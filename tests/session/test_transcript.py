@@ -21,9 +21,11 @@ from tests.dialects.recordings import told
 
 from yohaku import Session
 from yohaku.core.errors import BadSetting, Malformed, Unreadable
-from yohaku.core.folds import Gist, Slot, Stub, View
+from yohaku.core.folds import Gist, Stub
 from yohaku.core.history_builder import history_of
 from yohaku.core.model import Call, Reply, Step, Text, Turn
+from yohaku.core.originals import Slot
+from yohaku.core.view import View
 from yohaku.dialects import DIALECTS
 from yohaku.dialects.load import load
 from yohaku.dialects.recordings import Recording

@@ -12,7 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from yohaku.core.errors import UnknownRef
-from yohaku.core.folds import Fold, Gist, Slot, Stub, ref_of
+from yohaku.core.folds import Fold, Gist, Stub
+from yohaku.core.originals import Slot, ref_of
 from yohaku.session.session import Session
 from yohaku.stores import DAY, HOUR, Original, Store, StoredBytes, StoredOriginal
 from yohaku.stores.chunks import CHUNK

@@ -16,7 +16,8 @@ import time
 from pathlib import Path
 
 from yohaku import stores
-from yohaku.core.folds import Slot, Stub, ref_of
+from yohaku.core.folds import Stub
+from yohaku.core.originals import Slot, ref_of
 from yohaku.stores.sqlite import SQLiteStore
 
 

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from yohaku.core.errors import UnknownRef
-from yohaku.core.folds import Gist, Slot, Stub, ref_of
+from yohaku.core.folds import Gist, Stub
+from yohaku.core.originals import Slot, ref_of
 from yohaku.session.fold_log import row_of, told
 from yohaku.stores import DAY, HOUR, Store
 from yohaku.stores.collect import GRACE, Collected, collect, mark

@@ -9,7 +9,7 @@ from tests.stores import servers
 from tests.stores.conformance import LONG, Clock, Conformance, put, stub
 
 from yohaku.core.errors import StoreFailed, UnknownRef
-from yohaku.core.folds import ref_of
+from yohaku.core.originals import ref_of
 from yohaku.stores import Store
 from yohaku.stores import open as open_store
 from yohaku.stores.fallback import MOST, FallbackStore

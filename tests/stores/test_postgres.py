@@ -13,7 +13,7 @@ from tests.stores.conformance import LONG, Clock, Conformance, put, stub
 from tests.stores.loads import hammer
 
 from yohaku.core.errors import StoreFailed
-from yohaku.core.folds import ref_of
+from yohaku.core.originals import ref_of
 from yohaku.stores import DAY, Store
 from yohaku.stores import open as open_store
 from yohaku.stores.postgres import PostgresStore

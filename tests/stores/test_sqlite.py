@@ -15,7 +15,7 @@ from tests.stores.conformance import LONG, Clock, Conformance, put, stub
 from tests.stores.loads import hammer, kill_while_writing
 
 from yohaku.core.errors import StoreFailed, UnknownRef
-from yohaku.core.folds import ref_of
+from yohaku.core.originals import ref_of
 from yohaku.stores import DAY, Store
 from yohaku.stores.sqlite import SQLiteStore
 

@@ -8,7 +8,7 @@ import pytest
 
 from yohaku import stores
 from yohaku.core.errors import BadSetting, UnknownRef
-from yohaku.core.folds import ref_of
+from yohaku.core.originals import ref_of
 from yohaku.stores.chunks import CHUNK, Cutter, cut, first_chunk, pack, places, ref_from, unpack
 from yohaku.stores.memory import MemoryStore
 from yohaku.stores.sqlite import SQLiteStore

@@ -5,8 +5,8 @@ from collections.abc import Generator
 
 import pytest
 
-from yohaku.core.engine import Question
 from yohaku.core.errors import Unanswered
+from yohaku.core.recipe import Question
 from yohaku.summary.check import Accepted, Evidence, Rejected
 from yohaku.summary.prompts import MERGE, RETAIN, SNAPSHOT, SUMMARY
 from yohaku.summary.request import SummaryRequest, ask_for_summary, build_question

@@ -12,9 +12,9 @@ from yohaku import meters
 from yohaku.agent.events import Gauge
 from yohaku.client.endpoint import Endpoint
 from yohaku.core.budget import Budget
-from yohaku.core.engine import Recipe
 from yohaku.core.errors import Unreadable
 from yohaku.core.meter import Meter
+from yohaku.core.recipe import Recipe
 from yohaku.messages import say
 
 if TYPE_CHECKING:

@@ -17,8 +17,8 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO
 
-from yohaku.core.engine import FoldStarting
 from yohaku.core.receipt import Receipt
+from yohaku.core.recipe import FoldStarting
 
 HOOK_TIMEOUT = 30.0
 MAX_OUTPUT_CHARS = 8_000

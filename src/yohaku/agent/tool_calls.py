@@ -21,9 +21,9 @@ from yohaku.agent.toolkit.seen_files import SeenFiles
 from yohaku.agent.toolkit.tool import AgentTool, PermissionRequest, ToolContext, ToolResult
 from yohaku.core.budget import Budget
 from yohaku.core.errors import StoreFailed
-from yohaku.core.folds import arguments_of, ref_of
 from yohaku.core.meter import Meter
 from yohaku.core.model import Call, Opaque, Part, Result, Text
+from yohaku.core.originals import arguments_of, ref_of
 from yohaku.core.weigh import Ledger, Weigher
 from yohaku.dialects.json_values import RAW, arguments_object
 from yohaku.session.session import Session

@@ -22,8 +22,10 @@ from yohaku.analysis.rule_patterns import WITHDRAWS
 from yohaku.analysis.rules import find_standing_rules
 from yohaku.analysis.sentences import lower_in_place, split_sentences
 from yohaku.analysis.tool_calls import describe_call
-from yohaku.core.folds import Fold, View, told
+from yohaku.core.folds import Fold
 from yohaku.core.model import Step, Text, ToolUse, Turn
+from yohaku.core.originals import render_turns
+from yohaku.core.view import View
 
 Where: TypeAlias = Literal["kept", "by_ref", "lost"]
 
@@ -170,7 +172,7 @@ def _joins(letter: str) -> bool:
 
 def _shown_text(view: View) -> str:
     system = "\n".join(part.text for part in view.history.system if isinstance(part, Text))
-    return f"{system}\n\n{told(view.shown.turns)}"
+    return f"{system}\n\n{render_turns(view.shown.turns)}"
 
 
 def _recallable_text(view: View) -> str:

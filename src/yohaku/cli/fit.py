@@ -10,9 +10,9 @@ from yohaku import messages
 from yohaku.cli.files import InputError, LoadedInput, load, print_notices, read, to_json, write
 from yohaku.config.settings import Settings
 from yohaku.core.errors import DoesNotFit
-from yohaku.core.folds import View
 from yohaku.core.meter import Meter
 from yohaku.core.receipt import Receipt
+from yohaku.core.view import View
 from yohaku.core.weigh import weigh
 
 

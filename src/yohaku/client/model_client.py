@@ -20,8 +20,8 @@ from yohaku.client.events import TextDelta, ThoughtDelta, UserNotice
 from yohaku.client.faults import Fault
 from yohaku.client.request import Quirks, adapt, limit_reply, prepare, question_body, require_text
 from yohaku.client.stream_parser import OnDelta
-from yohaku.core.engine import Question
 from yohaku.core.errors import YohakuError
+from yohaku.core.recipe import Question
 from yohaku.core.weigh import weigh
 from yohaku.dialects import dialect_named
 from yohaku.dialects.answer import Answer

@@ -14,9 +14,9 @@ from functools import reduce
 
 from yohaku.client.endpoint import Endpoint
 from yohaku.client.errors import RequestRefused
-from yohaku.core.engine import Question
 from yohaku.core.errors import Unanswered
 from yohaku.core.model import Call, History, Opaque, Reply, Step, Text, Turn
+from yohaku.core.recipe import Question
 from yohaku.dialects import dialect_named
 from yohaku.dialects.answer import Answer
 from yohaku.dialects.dialect import Dialect

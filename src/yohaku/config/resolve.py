@@ -14,7 +14,7 @@ from yohaku.core.errors import BadSetting, UnknownModel
 
 if TYPE_CHECKING:
     from yohaku.config import catalog
-    from yohaku.core.engine import Recipe
+    from yohaku.core.recipe import Recipe
 
 SAFE_WINDOW = 4096
 """Tokens that any model of today takes: for when nothing is known."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from yohaku.core.folds import View
+from yohaku.core.view import View
 from yohaku.core.weigh import Weigher
 
 

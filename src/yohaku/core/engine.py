@@ -6,192 +6,19 @@ serves sync, async and tests. It touches nothing outside its arguments.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping
-from dataclasses import dataclass, field, replace
-from typing import TypeAlias
+from collections.abc import Callable, Generator, Iterable
+from dataclasses import dataclass, replace
 
-from yohaku.core.budget import At, Budget
-from yohaku.core.cache_break_even import CacheBreakEven, CachePrices, break_even
+from yohaku.core.budget import Budget
+from yohaku.core.cache_break_even import CacheBreakEven, break_even
 from yohaku.core.errors import Refused, Unanswered
-from yohaku.core.folds import Fold, Gist, View
-from yohaku.core.guard import Guard, Place
+from yohaku.core.folds import Cut, Fold, Gist, Place, Stub
 from yohaku.core.meter import Meter
-from yohaku.core.pins import PinnedWeigher, heaviest
+from yohaku.core.pins import PinnedWeigher, heaviest_pin, title_in
+from yohaku.core.recipe import Effect, FoldStarting, Pass, PassContext, PlanOptions, Question, Recipe, Rung
+from yohaku.core.verdict import TooBig, Verdict, judge, judge_unfolded
+from yohaku.core.view import View
 from yohaku.core.weigh import Ledger, Weigher
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """What a pass asks a model."""
-
-    purpose: str
-    text: str
-    """The whole prompt, complete in itself."""
-    limit: int
-    """Tokens the answer may have."""
-    prefill: str = ""
-    """What the answer may be made to begin with, by a server that can."""
-    stop: tuple[str, ...] = ()
-    schema: str = ""
-    """JSON schema of an answer that is understood as well, for a server that can hold a model to one."""
-    model: str = ""
-    """Which model to ask, where the recipe names one."""
-
-
-@dataclass(frozen=True, slots=True)
-class ReadFile:
-    """What a pass asks the surface: a file as it is now."""
-
-    path: str
-
-
-@dataclass(frozen=True, slots=True)
-class FoldStarting:
-    """Said once before a folding: the surface may add words for it, or refuse it."""
-
-    manual: bool
-    """Asked for by the user, or started by the weight."""
-    weight: int
-    limit: int
-
-
-Effect: TypeAlias = Question | ReadFile | FoldStarting
-"""What a planning yields. It is sent a text: the answer, the file (none: empty), words to add."""
-
-
-@dataclass(frozen=True, slots=True)
-class PlanOptions:
-    """What the surface wants of a planning beyond the recipe."""
-
-    manual: bool = False
-    """Fold now, whatever the weight."""
-    words: str = ""
-    """What the user wants kept, in their words."""
-    drafts: Mapping[str, Gist] = field(default_factory=dict)
-    """Gists prepared earlier, by key: a pass that would ask takes one of these instead."""
-    model: bool = True
-    """Whether somebody is there to answer questions; where nobody is, none need be put together."""
-    ahead: int | None = None
-    """Steps that are expected to follow; as many as there were so far, where nobody knows."""
-    held: frozenset[Place] = frozenset()
-    """Places of folds that were undone: they are left open as long as the conversation fits without them."""
-    prices: CachePrices = field(default_factory=CachePrices)
-
-
-@dataclass(frozen=True, slots=True)
-class PassContext:
-    """What a pass may know beside the view."""
-
-    budget: Budget
-    weigher: Weigher
-    ledger: Ledger
-    """Of the view as it stands."""
-    goal: int
-    """Tokens to come down to."""
-    wish: PlanOptions = field(default_factory=PlanOptions)
-
-    @property
-    def meter(self) -> Meter:
-        return self.weigher.meter
-
-    @property
-    def excess(self) -> int:
-        return self.ledger.total - self.goal
-
-    def newest_is_too_big(self, view: View) -> bool:
-        """Whether it is over the limit whatever is done about what is older."""
-        return self.newest(view) > self.budget.limit
-
-    def newest(self, view: View) -> int:
-        """What the newest prompt and step weigh with all that no folding can touch."""
-        turns = view.stubbed
-        step = next((turn.steps[-1] for turn in reversed(turns) if turn.steps), None)
-        prompt = self.weigher.entries(turns[-1].prompt) if turns else 0
-        return self.ledger.fixed + prompt + (self.weigher.step(step) if step else 0)
-
-
-AskingPass: TypeAlias = Generator[Effect, str, "list[Fold]"]
-Pass: TypeAlias = Callable[[View, PassContext], "list[Fold] | AskingPass"]
-
-
-@dataclass(frozen=True, slots=True)
-class Rung:
-    level: At
-    """Fires when the view weighs this much or more."""
-    propose: Pass
-    goal: At = "warm"
-    """Folds down to this, well below its level, so that nothing changes again for many turns."""
-    pays: bool = False
-    """Only where what it saves is worth the part of the prompt cache it breaks."""
-    last: bool = False
-    """Fires by what the weight is by now, not by what it was when folding began, as all rungs at "over" do."""
-    quiet: bool = False
-    """Upkeep that is done at every turn: it is not announced, and so cannot be refused."""
-    when: Callable[[View, PassContext], bool] | None = None
-    """Fires only where this holds too, unless the user asks."""
-
-
-@dataclass(frozen=True, slots=True)
-class Recipe:
-    name: str
-    rungs: tuple[Rung, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Fits:
-    name = "fits"
-
-
-@dataclass(frozen=True, slots=True)
-class Folded:
-    name = "folded"
-
-
-@dataclass(frozen=True, slots=True)
-class Inflated:
-    """What was proposed would have made it bigger, and was refused."""
-
-    name = "inflated"
-
-
-@dataclass(frozen=True, slots=True)
-class TooBig:
-    what: str
-    """Code, a key of `TOO_BIG`."""
-    needs: int
-    """Tokens, folded as far as can be."""
-    limit: int
-    pin: str = ""
-    """What to unpin, where it is a pin that stands in the way."""
-    origin: str = ""
-    """The call or text that is pinned."""
-    name = "too_big"
-
-    def __str__(self) -> str:
-        what = TOO_BIG.get(self.what, self.what).format(origin=self.origin)
-        return (
-            f"does not fit: {what} would need {self.needs:,} tokens and the limit is {self.limit:,}; "
-            f"{f'unpin {self.pin}' if self.pin else 'shorten it'}, or use a larger window"
-        )
-
-
-TOO_BIG = {
-    "empty_request": "even an empty request",
-    "system_prompt": "the system prompt",
-    "tool_definitions": "the tool definitions",
-    "system_prompt_and_tools": "the system prompt with the tool definitions",
-    "newest_prompt": "the newest prompt",
-    "newest_prompt_beside_system_prompt": "the newest prompt beside the system prompt",
-    "newest_prompt_beside_tools": "the newest prompt beside the tool definitions",
-    "newest_turn": "the newest turn",
-    "newest_turn_beside_system_prompt": "the newest turn beside the system prompt",
-    "newest_turn_beside_tools": "the newest turn beside the tool definitions",
-    "pinned": "what is pinned ({origin})",
-    "unfolded_conversation": "the conversation, which was not to be folded,",
-}
-"""Everything that can be too big, in English for the message of the exception."""
-
-Verdict: TypeAlias = Fits | Folded | Inflated | TooBig
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,7 +59,12 @@ def plan(
     except Refused:
         made = _standing(planning.made, planning.view)
         return Outcome(
-            planning.view, before, planning.after, _unfolded(planning.after, budget, bool(made)), made, planning.asks
+            planning.view,
+            before,
+            planning.after,
+            judge_unfolded(planning.after, budget, bool(made)),
+            made,
+            planning.asks,
         )
     made = _standing(planning.made, planning.view)
     back = break_even(view, planning.view, planning.weigher, wish.prices) if planning.made else None
@@ -247,7 +79,7 @@ class _Planning:
         self.view, self.budget, self.wish = view, budget, wish
         self.weigher = Weigher(meter)
         self._lean = PinnedWeigher(meter, view.history, view.pins) if view.pins else None
-        self.guard = Guard(view, wish.held, meter.count)
+        self.guard = _Guard(view, wish.held, meter.count)
         self.after = self.weigher.ledger(view.shown)
         self.made: list[Fold] = []
         self.asks = 0
@@ -312,10 +144,10 @@ class _Planning:
         if weight > limit and self._lean is not None:
             pins, free = self.view.pins, weight - self.ledger.fixed + self.after.fixed
             blocked = free <= limit or bool(pins.media)  # by its weight, or as no gist can go over it
-            if blocked and (found := heaviest(self.view.history, pins, self.weigher)):
+            if blocked and (found := heaviest_pin(self.view.history, pins, self.weigher)):
                 origin, pin = found
                 return TooBig("pinned", weight, limit, str(pin), origin)
-        return _verdict(self.view, self.after, self.budget, bool(self.made), self._inflated)
+        return judge(self.view, self.after, self.budget, bool(self.made), self._inflated)
 
 
 def _fires(rung: Rung, budget: Budget, start: int, now: int, manual: bool) -> bool:
@@ -362,34 +194,89 @@ def _standing(made: list[Fold], view: View) -> tuple[Fold, ...]:
     return tuple(fold for fold in made if id(fold) in shown)
 
 
-def _verdict(view: View, after: Ledger, budget: Budget, folded: bool, inflated: bool) -> Verdict:
-    if after.total > budget.limit:
-        return too_big(view, after, budget)
-    if folded:
-        return Folded()
-    return Inflated() if inflated else Fits()
+AGAIN = "undone_but_needed"
 
 
-def _unfolded(after: Ledger, budget: Budget, folded: bool) -> Verdict:
-    if after.total <= budget.limit:
-        return Folded() if folded else Fits()
-    return TooBig("unfolded_conversation", after.total, budget.limit)
+class _Guard:
+    """What no pass may fold: what is pinned, and while there is room what the user opened again by undo."""
+
+    def __init__(self, view: View, held: Iterable[Place], count: Callable[[str], int]) -> None:
+        """`held`: places of folds that were undone."""
+        self._view = view
+        self._count = count
+        self._places = frozenset(held)
+        self._cuts = _cuts(view) if self._places or view.pins.media else {}
+        self._keys = self._held_keys()
+        """Of what may not go into a gist: turns by their prompts, and steps."""
+        self._opened = self._opened_keys()
+        """Of what a gist that was undone hid: no piece of it may be folded either."""
+        turns, steps = view.history.turns[-1:], view.history.steps[-1:] if self._places else ()
+        self._newest = {turn.key for turn in turns} | {step.key for step in steps}
+
+    @property
+    def holds(self) -> bool:
+        """Whether anything that can be seen is held open."""
+        return bool(self._keys)
+
+    def let(self, view: View, folds: Iterable[Fold], *, held: bool, newest: bool = False) -> list[Fold]:
+        """Those of the folds that may be made, a passage that is pinned put into them.
+
+        With `held` what is held stays, and with `newest` the newest prompt and step: the user's undo matters less than
+        they do. Without, what was held and is folded all the same says so.
+        """
+        allowed = (self._unpinned(fold) for fold in folds)
+        found = [fold for fold in allowed if fold is not None]
+        if not self._keys:
+            return found
+        if held:
+            spared = self._keys | (self._newest if newest else set())
+            whole = self._opened | (self._newest if newest else set())
+            return [fold for fold in found if not self._touches(view, fold, spared, whole)]
+        again = (self._touches(view, fold, self._keys, self._opened) for fold in found)
+        return [replace(fold, why=AGAIN) if yes else fold for fold, yes in zip(found, again, strict=True)]
+
+    def _unpinned(self, fold: Fold) -> Fold | None:
+        pins = self._view.pins
+        if isinstance(fold, Gist):
+            hidden = _keys_before(self._view, self._cuts.get(fold.key, Cut(0, 0))) if pins.media else set()
+            return None if hidden & pins.media else fold
+        if pins.spares(fold.key, fold.slot, fold.text):
+            return fold
+        if fold.slot.where == "thought" or fold.slot in pins.whole.get(fold.key, ()):
+            return None
+        said = [pin.value for pin in pins.passages[fold.key][fold.slot] if pin.value not in fold.text]
+        text = "\n".join([fold.text, title_in(said[0]), *said])
+        return replace(fold, text=text, after=self._count(text))
+
+    def _touches(self, view: View, fold: Fold, keys: set[str], whole: set[str]) -> bool:
+        """Whether a gist hides any of the keys, or a stub stands on one that is to stay whole, or on what is held."""
+        if isinstance(fold, Stub):
+            return fold.key in whole or (fold.key, fold.slot) in self._places
+        cut = self._cuts.get(fold.key, Cut(0, 0))
+        return cut > view.cut and bool((_keys_before(view, cut) - _keys_before(view, view.cut)) & keys)
+
+    def _held_keys(self) -> set[str]:
+        if not self._places:
+            return set()
+        seen = {key for turn in self._view.visible() for key in (turn.key, *(step.key for step in turn.steps))}
+        return {key for key, slot in self._places if slot and key in seen} | self._opened_keys()
+
+    def _opened_keys(self) -> set[str]:
+        ends = [self._cuts[key] for key, slot in self._places if slot is None and key in self._cuts]
+        end = max(ends, default=Cut(0, 0))
+        if end <= self._view.cut:
+            return set()
+        return _keys_before(self._view, end) - _keys_before(self._view, self._view.cut)
 
 
-def too_big(view: View, after: Ledger, budget: Budget) -> TooBig:
-    """Names what stands in the way, the first of the things that cannot be folded which is over the limit."""
-    limit = budget.limit
-    system, tools = after.request + after.system, after.request + after.tools
-    if after.fixed > limit:
-        if not after.system and not after.tools:
-            return TooBig("empty_request", system, limit)
-        if system > limit or not after.tools:
-            return TooBig("system_prompt", system, limit)
-        if tools > limit:
-            return TooBig("tool_definitions", tools, limit)
-        return TooBig("system_prompt_and_tools", after.fixed, limit)
-    newest = "newest_turn" if view.shown.turns and view.shown.turns[-1].steps else "newest_prompt"
-    if after.turns > limit:
-        return TooBig(newest, after.turns, limit)
-    beside = "tools" if after.tools > after.system else "system_prompt"
-    return TooBig(f"{newest}_beside_{beside}" if after.fixed > after.request else newest, after.total, limit)
+def _cuts(view: View) -> dict[str, Cut]:
+    turns = view.history.turns
+    return {
+        view.key_at(cut): cut for n, turn in enumerate(turns) for cut in (Cut(n, s) for s in range(len(turn.steps) + 1))
+    }
+
+
+def _keys_before(view: View, cut: Cut) -> set[str]:
+    turns = view.history.turns
+    whole = {key for turn in turns[: cut.turn] for key in (turn.key, *(step.key for step in turn.steps))}
+    return whole | {step.key for step in turns[cut.turn].steps[: cut.steps]} if cut.turn < len(turns) else whole

@@ -19,7 +19,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from yohaku.core.engine import TooBig
+    from yohaku.core.verdict import TooBig
 
 
 class YohakuError(Exception):

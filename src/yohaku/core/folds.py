@@ -1,31 +1,16 @@
-"""Folds, and the view they give: what is shown instead of what was said.
+"""Folds: recorded decisions to show something shorter.
 
-Laws: a fold hides, it never deletes, and says so with a ref that opens to the original; the view is a pure function
-of the history and its folds; a fold is found again by the key of the turn or step it stands on, in any process.
+Laws: a fold hides, it never deletes, and its text has the ref that opens the original; a fold is found again by the key
+of the turn or step it stands on, in any process.
 """
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
-from yohaku.core.model import Call, History, Part, Result, Step, Text, ToolUse, Turn
-from yohaku.core.originals import Slot as Slot
-from yohaku.core.originals import argument_text as argument_text
-from yohaku.core.originals import arguments_of as arguments_of
-from yohaku.core.originals import media as media
-from yohaku.core.originals import original_at as original_at
-from yohaku.core.originals import parts_of
-from yohaku.core.originals import ref_of as ref_of
-from yohaku.core.originals import ref_told as ref_told
-from yohaku.core.originals import said as said
-from yohaku.core.originals import stub_argument as stub_argument
-from yohaku.core.originals import told as told
-from yohaku.core.pins import PinnedPlaces
-from yohaku.core.pins import shown as shown_pins
-from yohaku.core.thoughts import over, spare
+from yohaku.core.model import Step, Text, Turn
+from yohaku.core.originals import Slot
 
 
 class Subject(NamedTuple):
@@ -91,239 +76,16 @@ class Gist:
 
 Fold: TypeAlias = Stub | Gist
 
+Place: TypeAlias = tuple[str, Slot | None]
+"""Where a fold stands: the key, and the slot of a stub; a gist has none."""
+
+
+def place_of(fold: Fold) -> Place:
+    return fold.key, fold.slot if isinstance(fold, Stub) else None
+
 
 class Cut(NamedTuple):
     """All turns before `turn` and its first `steps` steps are hidden; the prompt of `turn` is not."""
 
     turn: int
     steps: int
-
-
-@dataclass(frozen=True)
-class View:
-    history: History
-    stubs: Mapping[str, Mapping[Slot, Stub]] = field(default_factory=dict)
-    """By the key of the turn or step they stand on."""
-    gists: Mapping[str, Gist] = field(default_factory=dict)
-    pins: PinnedPlaces = field(default_factory=PinnedPlaces)
-
-    def with_(self, folds: Iterable[Fold]) -> View:
-        stubs = {key: dict(slots) for key, slots in self.stubs.items()}
-        gists = dict(self.gists)
-        for fold in folds:
-            if isinstance(fold, Gist):
-                gists[fold.key] = fold
-            elif self.pins.spares(fold.key, fold.slot, fold.text):
-                stubs.setdefault(fold.key, {})[fold.slot] = fold
-        return View(self.history, stubs, gists, self.pins)
-
-    def grown(self, history: History) -> View:
-        """The same folds on a history that only adds to this one's: the newest gist ends where it did."""
-        view = View(history, self.stubs, self.gists, self.pins)
-        view.__dict__["cut"] = self.cut
-        return view
-
-    @property
-    def folds(self) -> tuple[Fold, ...]:
-        return (*self.gists.values(), *(stub for slots in self.stubs.values() for stub in slots.values()))
-
-    @cached_property
-    def cut(self) -> Cut:
-        """Where the newest gist ends; nothing before it is looked at again."""
-        if self.gists:
-            last = self._reach
-            for number in range(min(len(self.history.turns) - 1, last.turn), -1, -1):
-                turn = self.history.turns[number]
-                for count in range(last.steps if number == last.turn else len(turn.steps), 0, -1):
-                    if turn.steps[count - 1].key in self.gists:
-                        return Cut(number, count)
-                if turn.key in self.gists:
-                    return Cut(number, 0)
-        return Cut(0, 0)
-
-    @property
-    def _reach(self) -> Cut:
-        """Where a gist may end at most: it cannot show an image that is pinned, and so may not hide it."""
-        for number, turn in enumerate(self.history.turns) if self.pins.media else ():
-            for count, step in enumerate(turn.steps):
-                if step.key in self.pins.media:
-                    return Cut(number, count)
-            if turn.key in self.pins.media:
-                return Cut(number, len(turn.steps))
-        return Cut(len(self.history.turns), 0)
-
-    @cached_property
-    def gist(self) -> Gist | None:
-        """The newest, with what is pinned in what it hides."""
-        gist = self.gists.get(self.key_at(self.cut)) if self.gists else None
-        return replace(gist, text=gist.text + self.pinned) if gist and self.pinned else gist
-
-    @cached_property
-    def pinned(self) -> str:
-        """What the newest gist shows of what is pinned."""
-        gist = self.gists.get(self.key_at(self.cut)) if self.gists and self.pins else None
-        return shown_pins(self.hidden(self.cut), self.pins, gist.text.partition("\n")[0]) if gist else ""
-
-    def key_at(self, cut: Cut) -> str:
-        turn = self.history.turns[cut.turn]
-        return turn.steps[cut.steps - 1].key if cut.steps else turn.key
-
-    @cached_property
-    def live(self) -> tuple[Stub, ...]:
-        """The stubs that show: those on what the newest gist does not hide."""
-        keys = (key for turn in self.visible() for key in (turn.key, *(step.key for step in turn.steps)))
-        folded = ((self.stubs[key], self.dropped.get(key, ())) for key in keys if key in self.stubs)
-        return tuple(
-            stub
-            for slots, dropped in folded
-            for slot, stub in sorted(slots.items(), key=_order)
-            if slot.where != "thought" or slot in dropped
-        )
-
-    @cached_property
-    def dropped(self) -> Mapping[str, Mapping[Slot, Stub]]:
-        """The stubs of thoughts that show, by the key of their step.
-
-        Keys leave thoughts out, so a fold made on one may meet another one, or none, or a turn that is the newest
-        again because the client went back to it: then it does not stand.
-        """
-        found: dict[str, dict[Slot, Stub]] = {}
-        if not any(slot.where == "thought" for slots in self.stubs.values() for slot in slots):
-            return found
-        for turn in filter(over, self.history.turns[self.cut.turn : -1]):
-            for step in turn.steps:
-                loose = {Slot("thought", index): thought for index, thought in spare(step)}
-                stubs = self.stubs.get(step.key, {}).items()
-                mine = {slot: stub for slot, stub in stubs if slot in loose and stub.ref == ref_of(said(loose[slot]))}
-                found |= {step.key: mine} if mine else {}
-        return found
-
-    def visible(self) -> Iterator[Turn]:
-        """The turns after the cut, as they were said."""
-        turns = self.history.turns
-        if not turns:
-            return
-        first = turns[self.cut.turn]
-        yield replace(first, steps=first.steps[self.cut.steps :])
-        yield from turns[self.cut.turn + 1 :]
-
-    def hidden(self, cut: Cut) -> tuple[Turn, ...]:
-        """The turns, the last maybe in part and without its prompt, that a gist at `cut` stands for."""
-        whole = self.history.turns[: cut.turn]
-        return (*whole, Turn((), self.history.turns[cut.turn].steps[: cut.steps])) if cut.steps else whole
-
-    @cached_property
-    def stubbed(self) -> tuple[Turn, ...]:
-        """The turns after the cut, as they are shown."""
-        return tuple([self._stubbed_turn(turn) for turn in self.visible()])
-
-    @cached_property
-    def shown(self) -> History:
-        """What will be sent. An open reply never is."""
-        turns, gist = self.stubbed, self.gist
-        if gist and gist.ack:
-            turns = (gist.turn, *turns)
-        elif gist:
-            turns = (replace(turns[0], prompt=(*gist.turn.prompt, *turns[0].prompt)), *turns[1:])
-        return History(self.history.system, self.history.tools, turns, forced=self.history.forced)
-
-    def originals(self, fold: Fold) -> Iterator[tuple[str, str | bytes]]:
-        """What a fold hides, each original with the ref that opens it."""
-        if isinstance(fold, Gist):
-            yield fold.ref, told(self.hidden(self._cuts[fold.key]))
-            yield from self.beside(fold)
-        elif fold.slot.where != "thought" or fold.slot in self.dropped.get(fold.key, ()):
-            yield fold.ref, original_at(self._owners[fold.key], fold.slot)
-
-    def beside(self, gist: Gist) -> Iterator[tuple[str, str | bytes]]:
-        """The images and documents a gist hides, which its original names by their refs."""
-        for part in parts_of(self.hidden(self._cuts[gist.key])):
-            if media(part):
-                yield ref_of(said(part)), said(part)
-
-    def segments(self, gist: Gist) -> list[str]:
-        """The original of a gist in parts that it shares with other gists: joined by blank lines they are it.
-
-        They end where gists do, before a prompt, and behind it, since a gist inside a turn leaves its prompt out.
-        """
-        end = self._cuts[gist.key]
-        cuts = [end, *(self._cuts[key] for key in self.gists if key in self._cuts)]
-        ends = {Cut(turn, place) for turn, steps in cuts for place in (0, 1, 1 + steps)} | {Cut(0, 0)}
-        last = Cut(end.turn, 1 + end.steps) if end.steps else Cut(end.turn, 0)
-        marks = sorted(mark for mark in ends if mark <= last)
-        left_out = Cut(end.turn, 0)
-        starts = (number for number in range(len(marks) - 1) if marks[number] != left_out)
-        runs = (tuple(self._run(marks[number], marks[number + 1])) for number in starts)
-        return [told(run) for run in runs if run]
-
-    def _run(self, first: Cut, last: Cut) -> Iterator[Turn]:
-        """What stands between two places: that of a prompt is 0, those of the steps behind it follow."""
-        for number in range(first.turn, min(last.turn + 1, len(self.history.turns))):
-            turn = self.history.turns[number]
-            start = first.steps if number == first.turn else 0
-            stop = last.steps if number == last.turn else 1 + len(turn.steps)
-            prompt, steps = turn.prompt if start == 0 < stop else (), turn.steps[max(0, start - 1) : max(0, stop - 1)]
-            if prompt or steps:
-                yield Turn(prompt, steps)
-
-    @cached_property
-    def _owners(self) -> dict[str, Turn | Step]:
-        owners: dict[str, Turn | Step] = {turn.key: turn for turn in self.history.turns}
-        owners.update((step.key, step) for step in self.history.steps)
-        return owners
-
-    @cached_property
-    def _cuts(self) -> dict[str, Cut]:
-        cuts = (Cut(n, count) for n, turn in enumerate(self.history.turns) for count in range(len(turn.steps) + 1))
-        return {self.key_at(cut): cut for cut in cuts}
-
-    def _stubbed_turn(self, turn: Turn) -> Turn:
-        stubs = self.stubs
-        prompt = _stubbed_parts(turn.prompt, stubs.get(turn.key))
-        if stubs and any(step.key in stubs for step in turn.steps):
-            steps = tuple(_stubbed(step, stubs.get(step.key), self.dropped.get(step.key, ())) for step in turn.steps)
-            return replace(turn, prompt=prompt, steps=steps)
-        return replace(turn, prompt=prompt) if prompt is not turn.prompt else turn
-
-
-def _order(found: tuple[Slot, Stub]) -> tuple[int, str, str]:
-    """Stubs of one step in the order of their places, however they came about."""
-    return found[0].item, found[0].where, str(found[0].part)
-
-
-def _stubbed_parts(parts: tuple[Part, ...], stubs: Mapping[Slot, Stub] | None) -> tuple[Part, ...]:
-    if not stubs:
-        return parts
-    shown = list(parts)
-    for slot, stub in stubs.items():
-        shown[slot.item] = _standing_in(stub, parts[slot.item])
-    return tuple(shown)
-
-
-def _stubbed(step: Step, stubs: Mapping[Slot, Stub] | None, dropped: Container[Slot]) -> Step:
-    if not stubs:
-        return step
-    solid = list(step.solid)
-    for slot, stub in stubs.items():
-        if slot.where != "thought":
-            item = solid[slot.item]
-            solid[slot.item] = _stubbed_use(item, slot, stub) if isinstance(item, ToolUse) else _standing_in(stub, item)
-    if len(solid) == len(step.items):
-        return Step(tuple(solid), step.key)
-    shown: dict[int, Part | ToolUse] = dict(zip(map(id, step.solid), solid, strict=True))
-    gone = {id(thought) for index, thought in enumerate(step.thoughts) if Slot("thought", index) in dropped}
-    return Step(tuple(shown.get(id(item), item) for item in step.items if id(item) not in gone), step.key)
-
-
-def _stubbed_use(use: ToolUse, slot: Slot, stub: Stub) -> ToolUse:
-    if slot.where == "argument":
-        arguments = stub_argument(use.call.arguments, slot.part, stub.text)
-        return ToolUse(Call(use.call.id, use.call.name, arguments, use.call.at), use.result)
-    parts = list(use.result.parts)
-    parts[int(slot.part)] = _standing_in(stub, parts[int(slot.part)])
-    return ToolUse(use.call, Result(tuple(parts), use.result.error, use.result.at))
-
-
-def _standing_in(stub: Stub, part: Part) -> Text:
-    """A text in the place of a text; for an image it has none, as some dialects must find it a new one."""
-    return Text(stub.text, part.by, part.at) if isinstance(part, Text) else Text(stub.text)

@@ -25,7 +25,7 @@ class Slot(NamedTuple):
     """Index of the result's part, or name of the argument."""
 
 
-def stub_argument(arguments: str, name: int | str, text: str) -> str:
+def replace_argument(arguments: str, name: int | str, text: str) -> str:
     """The arguments with one value replaced, written as compactly as the rest of the wire."""
     values = arguments_of(arguments)
     values[str(name)] = text
@@ -54,18 +54,18 @@ def _finite(number: str) -> float:
 
 def original_at(owner: Turn | Step, slot: Slot) -> str | bytes:
     if isinstance(owner, Turn):
-        return said(owner.prompt[slot.item])
+        return original_of(owner.prompt[slot.item])
     if slot.where == "thought":
-        return said(owner.thoughts[slot.item])
+        return original_of(owner.thoughts[slot.item])
     item = owner.solid[slot.item]
     if not isinstance(item, ToolUse):
-        return said(item)
+        return original_of(item)
     if slot.where == "argument":
         return argument_text(item.call, slot.part)
-    return said(item.result.parts[int(slot.part)])
+    return original_of(item.result.parts[int(slot.part)])
 
 
-def said(part: Part) -> str | bytes:
+def original_of(part: Part) -> str | bytes:
     """The original of one part: its text, the bytes of an image, the JSON of a block we do not read."""
     if isinstance(part, Text):
         return part.text
@@ -77,38 +77,42 @@ def said(part: Part) -> str | bytes:
     return part.data
 
 
-def told(turns: Iterable[Turn]) -> str:
+def render_turns(turns: Iterable[Turn]) -> str:
     """Turns as a transcript to read, every text verbatim; an image or document by its own ref."""
-    return "\n\n".join(_entries(turns))
+    return "\n\n".join(_render_entries(turns))
 
 
-def ref_told(turns: Iterable[Turn]) -> str:
+def ref_of_turns(turns: Iterable[Turn]) -> str:
     """The ref of turns as they are told. One letter of Japanese makes every letter of a joined text twice as wide."""
-    return ref_of(b"\n\n".join([entry.encode("utf-8", "surrogatepass") for entry in _entries(turns)]))
+    return ref_of(b"\n\n".join([entry.encode("utf-8", "surrogatepass") for entry in _render_entries(turns)]))
 
 
-def _entries(turns: Iterable[Turn]) -> Iterator[str]:
+def _render_entries(turns: Iterable[Turn]) -> Iterator[str]:
     for turn in turns:
         for part in turn.prompt:
-            yield f"## {_speaker(part)}\n{_body(part)}"
+            yield f"## {_speaker(part)}\n{_render_part(part)}"
         for step in turn.steps:
             for item in step.items:
                 if isinstance(item, ToolUse):
                     yield f"## call {item.call.name}\n{item.call.arguments}"
                     who = "## error" if item.result.error else "## result"
-                    yield "\n".join([who, *map(_body, item.result.parts)])
+                    yield "\n".join([who, *map(_render_part, item.result.parts)])
                 else:
-                    yield f"## assistant\n{_body(item)}"
+                    yield f"## assistant\n{_render_part(item)}"
 
 
 def _speaker(part: Part) -> str:
     return part.by if isinstance(part, Text) and part.by else "user"
 
 
-def _body(part: Part) -> str:
+def _render_part(part: Part) -> str:
     if isinstance(part, Text):
         return part.text
-    return f"[{part.kind} {part.mime}; ref={ref_of(said(part))}]" if media(part) else f"[{part.kind}]\n{part.data}"
+    return (
+        f"[{part.kind} {part.mime}; ref={ref_of(original_of(part))}]"
+        if is_media(part)
+        else f"[{part.kind}]\n{part.data}"
+    )
 
 
 def parts_of(turns: Iterable[Turn]) -> Iterator[Part]:
@@ -132,6 +136,6 @@ _LETTERS = "abcdefghijklmnopqrstuvwxyz234567"
 _PAIRS = [first + second for first in _LETTERS for second in _LETTERS]
 
 
-def media(part: Part) -> bool:
+def is_media(part: Part) -> bool:
     """What may be shown as a text instead. A signed thought or an unknown block may not: it would be refused."""
     return isinstance(part, Opaque) and part.kind in ("image", "document", "audio", "video")

@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 from yohaku.analysis.tool_calls import describe_call
 from yohaku.core.meter import Meter
 from yohaku.core.model import History, Part, Step, Text, ToolUse, Turn
-from yohaku.core.originals import Slot, argument_text, arguments_of, media, original_at, ref_of
+from yohaku.core.originals import Slot, argument_text, arguments_of, is_media, original_at, ref_of
 from yohaku.core.weigh import Ledger, Weigher
 
 
@@ -57,7 +57,7 @@ Known = dict[tuple[str, Pin], tuple[Slot, ...]]
 """Which slots of a turn or step a pin was found in, so that a history that grows is not looked through again."""
 
 
-def find(history: History, pins: Iterable[Pin], known: Known | None = None) -> PinnedPlaces:
+def locate_pins(history: History, pins: Iterable[Pin], known: Known | None = None) -> PinnedPlaces:
     """A ref is pinned wherever it stands; a passage where it was said first."""
     known = {} if known is None else known
     whole: dict[str, dict[Slot, Pin]] = {}
@@ -67,7 +67,7 @@ def find(history: History, pins: Iterable[Pin], known: Known | None = None) -> P
     for owner in _owners(history.turns) if given else ():
         missing = [pin for pin in given if (owner.key, pin) not in known]
         if missing:
-            known.update(_looked_up(owner, missing))
+            known.update(_look_up(owner, missing))
         for pin in given:
             slots = (*known[owner.key, pin], *_thoughts(owner, pin))
             if pin.kind != "text":
@@ -89,7 +89,7 @@ def _thoughts(owner: Turn | Step, pin: Pin) -> Iterator[Slot]:
         yield from (slot for slot in slots if ref_of(original_at(owner, slot)) == pin.value)
 
 
-def _looked_up(owner: Turn | Step, pins: list[Pin]) -> Iterator[tuple[tuple[str, Pin], tuple[Slot, ...]]]:
+def _look_up(owner: Turn | Step, pins: list[Pin]) -> Iterator[tuple[tuple[str, Pin], tuple[Slot, ...]]]:
     found = list(places(owner))
     refs = {slot: ref_of(original) for slot, original in found} if any(pin.kind == "ref" for pin in pins) else {}
     for pin in pins:
@@ -123,7 +123,7 @@ def _slots(owner: Turn | Step) -> Iterator[Slot]:
 
 
 def _may_be_folded(part: Part) -> bool:
-    return isinstance(part, Text) or media(part)
+    return isinstance(part, Text) or is_media(part)
 
 
 def _owners(turns: Iterable[Turn]) -> Iterator[Turn | Step]:
@@ -134,7 +134,7 @@ def _owners(turns: Iterable[Turn]) -> Iterator[Turn | Step]:
 
 def _is_media(owner: Turn | Step, slot: Slot) -> bool:
     part = part_at(owner, slot)
-    return part is not None and media(part)
+    return part is not None and is_media(part)
 
 
 def part_at(owner: Turn | Step, slot: Slot) -> Part | None:
@@ -156,12 +156,12 @@ TITLE_JA = "ユーザーがピン留めしたもの(原文のまま):"
 _KANA = re.compile(r"[ぁ-ヿ]")
 
 
-def shown(hidden: Iterable[Turn], pins: PinnedPlaces, header: str) -> str:
+def render_pinned(hidden: Iterable[Turn], pins: PinnedPlaces, header: str) -> str:
     """What is pinned in hidden turns, each once and under its call, in the language of the gist's first line."""
     told: dict[str, str] = {}
     for owner in _owners(hidden):
         for slot, text in _pinned(owner, pins):
-            told.setdefault(text, titled(owner, slot))
+            told.setdefault(text, origin_title(owner, slot))
     lines = [f"- {title}:\n{text}" for text, title in told.items()]
     return "\n" + "\n".join([title_in(header), *lines]) if lines else ""
 
@@ -180,7 +180,7 @@ def _pinned(owner: Turn | Step, pins: PinnedPlaces) -> Iterator[tuple[Slot, str]
         yield from ((slot, pin.value) for pin in said)
 
 
-def titled(owner: Turn | Step, slot: Slot) -> str:
+def origin_title(owner: Turn | Step, slot: Slot) -> str:
     """Where a piece comes from, in a few words."""
     if isinstance(owner, Turn):
         return "user"
@@ -230,13 +230,13 @@ class PinnedWeigher(Weigher):
         return replace(lean, system=lean.system + weight.total - lean.total)
 
 
-def heaviest(history: History, pins: PinnedPlaces, weigher: Weigher) -> tuple[str, Pin] | None:
+def heaviest_pin(history: History, pins: PinnedPlaces, weigher: Weigher) -> tuple[str, Pin] | None:
     """Of what is pinned the piece that weighs most, by where it comes from."""
     found: list[tuple[int, str, Pin]] = []
     for owner in _owners(history.turns):
         for slot, pin in pins.whole.get(owner.key, {}).items():
             part = part_at(owner, slot) or Text(str(original_at(owner, slot)))
-            found.append((weigher.part(part), titled(owner, slot), pin))
+            found.append((weigher.part(part), origin_title(owner, slot), pin))
         for slot, said in pins.passages.get(owner.key, {}).items():
-            found += [(weigher.part(Text(pin.value)), titled(owner, slot), pin) for pin in said]
+            found += [(weigher.part(Text(pin.value)), origin_title(owner, slot), pin) for pin in said]
     return max(found, key=lambda one: one[0])[1:] if found else None

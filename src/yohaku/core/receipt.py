@@ -11,9 +11,10 @@ from typing import Any
 from yohaku.analysis.retention import RetentionCounts, count_retained, survey_retention
 from yohaku.analysis.rules import find_standing_rules
 from yohaku.core.cache_break_even import CacheBreakEven
-from yohaku.core.engine import Inflated, Outcome, TooBig, Verdict
+from yohaku.core.engine import Outcome
 from yohaku.core.folds import Fold
 from yohaku.core.model import ToolUse, Turn
+from yohaku.core.verdict import Inflated, TooBig, Verdict
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from unicodedata import east_asian_width
 
-from yohaku.core.folds import Slot, Stub, View, stub_argument
+from yohaku.core.folds import Stub
 from yohaku.core.meter import Meter
 from yohaku.core.model import Call, Part, Result, Step, Text, ToolUse
+from yohaku.core.originals import Slot, replace_argument
+from yohaku.core.view import View
 from yohaku.core.weigh import Weigher
 
 WIDTH = 60
@@ -54,7 +56,7 @@ def _call(call: Call, index: int, stubs: Mapping[Slot, Stub], meter: Meter | Non
     arguments, refs = call.arguments, []
     for slot, stub in stubs.items():
         if slot.item == index and slot.where == "argument":
-            arguments = stub_argument(arguments, slot.part, stub.text)
+            arguments = replace_argument(arguments, slot.part, stub.text)
             refs.append(stub.ref)
     return _line("  call", Text(f"{call.name} {arguments}"), meter, " ".join(refs))
 

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from yohaku.core.errors import Malformed
-from yohaku.core.folds import ref_of
 from yohaku.core.history_builder import HistoryBuilder
 from yohaku.core.model import Call, History, Opaque, Part, Path, Result, Step, Text, Tool, ToolUse
+from yohaku.core.originals import ref_of
 from yohaku.dialects.answer import Answer, StreamReader, Usage
 from yohaku.dialects.dialect import Dialect
 from yohaku.dialects.json_values import Json, arguments_object, arguments_text, count_of, dump, objects, text_at

@@ -27,9 +27,11 @@ from collections.abc import Iterable
 from typing import Any, ClassVar
 
 from yohaku.core.errors import Unreadable
-from yohaku.core.folds import Cut, Gist, Stub, View, stub_argument
+from yohaku.core.folds import Cut, Gist, Stub
 from yohaku.core.history_builder import HistoryBuilder
 from yohaku.core.model import History, Opaque, Path, Step, ToolUse, Turn
+from yohaku.core.originals import replace_argument
+from yohaku.core.view import View
 from yohaku.dialects.answer import Answer, StreamReader, error_in, sse_events
 from yohaku.dialects.json_values import Json, dig, drop, kind_of, put
 from yohaku.dialects.reader import IncrementalReader, SentEntries
@@ -148,7 +150,7 @@ class Dialect(ServerApi, ABC):
         old = dig(entries[index], part.at[1:])
         if stub.slot.where == "argument":
             new = (
-                stub_argument(old, stub.slot.part, stub.text)
+                replace_argument(old, stub.slot.part, stub.text)
                 if isinstance(old, str)
                 else {**old, stub.slot.part: stub.text}
             )

@@ -13,9 +13,10 @@ from functools import cache
 from typing import ClassVar
 
 from yohaku.core.errors import Malformed
-from yohaku.core.folds import View, ref_of
 from yohaku.core.history_builder import HistoryBuilder
 from yohaku.core.model import Call, History, Opaque, Part, Path, Result, Step, Text, Tool, ToolUse
+from yohaku.core.originals import ref_of
+from yohaku.core.view import View
 from yohaku.dialects.answer import Answer, StreamReader, Usage, sse_events
 from yohaku.dialects.dialect import Dialect
 from yohaku.dialects.json_values import Json, arguments_object, arguments_text, dump, kind_of, objects, text_at

@@ -12,9 +12,9 @@ from hashlib import blake2b
 from typing import ClassVar
 
 from yohaku.core.errors import Malformed
-from yohaku.core.folds import View
 from yohaku.core.history_builder import HistoryBuilder
 from yohaku.core.model import Call, History, Opaque, Part, Reply, Result, Step, Text, Tool, ToolUse
+from yohaku.core.view import View
 from yohaku.dialects.answer import Answer, StreamReader, Usage, line_events
 from yohaku.dialects.dialect import Dialect
 from yohaku.dialects.json_values import (

@@ -16,8 +16,9 @@ import msgspec
 
 from yohaku.analysis.entities import extract_names, split_words
 from yohaku.analysis.tool_calls import describe_call, read_arguments
-from yohaku.core.folds import Cut, View
+from yohaku.core.folds import Cut
 from yohaku.core.model import Step, Text, ToolUse
+from yohaku.core.view import View
 from yohaku.digest.gist_text import user_prompts
 from yohaku.digest.spans import Span, render_spans
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 
-from yohaku.core.engine import Pass, PassContext
-from yohaku.core.folds import Fold, Stub, View, ref_of
+from yohaku.core.folds import Fold, Stub
+from yohaku.core.originals import ref_of
+from yohaku.core.recipe import Pass, PassContext
+from yohaku.core.view import View
 from yohaku.passes.pieces import many, pieces
 from yohaku.passes.trim_new_results import ARRIVED
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from yohaku.analysis.retention import find_binding_sentences
-from yohaku.core.engine import Pass, PassContext
-from yohaku.core.folds import Fold, View
+from yohaku.core.folds import Fold
+from yohaku.core.recipe import Pass, PassContext
+from yohaku.core.view import View
 from yohaku.passes.pieces import Piece, fold_whole, pieces
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from yohaku.analysis.tool_calls import split_tool_name
-from yohaku.core.engine import Pass, PassContext
-from yohaku.core.folds import Fold, Stub, View, ref_of
+from yohaku.core.folds import Fold, Stub
+from yohaku.core.originals import ref_of
+from yohaku.core.recipe import Pass, PassContext
+from yohaku.core.view import View
 from yohaku.passes.pieces import Piece, pieces
 
 TOOLS = ("bash", "read", "write", "edit", "glob", "grep", "list_dir", "notebook_edit")

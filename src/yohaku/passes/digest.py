@@ -14,9 +14,11 @@ from functools import cached_property
 from yohaku.analysis.entities import split_words
 from yohaku.analysis.language import is_japanese
 from yohaku.analysis.rules import find_standing_rules
-from yohaku.core.engine import AskingPass, Effect, Pass, PassContext
-from yohaku.core.folds import Cut, Gist, View, ref_told
+from yohaku.core.folds import Cut, Gist
 from yohaku.core.model import Text, Turn
+from yohaku.core.originals import ref_of_turns
+from yohaku.core.recipe import AskingPass, Effect, Pass, PassContext
+from yohaku.core.view import View
 from yohaku.digest.appendix import appendix_tokens, write_appendix
 from yohaku.digest.excerpts import (
     Excerpt,
@@ -226,7 +228,7 @@ class _Draft:
 
     @cached_property
     def ref(self) -> str:
-        return ref_told(self.hidden)
+        return ref_of_turns(self.hidden)
 
     @cached_property
     def rules(self) -> tuple[str, ...]:

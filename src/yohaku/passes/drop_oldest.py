@@ -10,10 +10,12 @@ from dataclasses import replace
 from typing import Literal
 
 from yohaku.analysis.rules import find_standing_rules
-from yohaku.core.engine import Pass, PassContext
-from yohaku.core.folds import Cut, Fold, Gist, Subject, View, ref_told, told
+from yohaku.core.folds import Cut, Fold, Gist, Subject
 from yohaku.core.meter import Meter
 from yohaku.core.model import Opaque, Text, Turn
+from yohaku.core.originals import ref_of_turns, render_turns
+from yohaku.core.recipe import Pass, PassContext
+from yohaku.core.view import View
 from yohaku.passes.pieces import SMALL, clip, many
 
 
@@ -88,7 +90,7 @@ def _with_last_step(gist: Gist, view: View, room: PassContext, cut: Cut) -> Gist
         return gist
     limit, must = room.budget.limit, room.ledger.total - gist.before + gist.after
     free = max(room.goal - must, (limit - must) // 2) - SMALL
-    step, tokens = told([Turn((), (newest,))]), min(free, limit // 4)
+    step, tokens = render_turns([Turn((), (newest,))]), min(free, limit // 4)
     shown = step if room.meter.count(step) <= tokens else clip(step, tokens, room.meter.count, gist.ref, head=0.6)
     if tokens < SMALL or shown is None:
         return gist
@@ -98,7 +100,7 @@ def _with_last_step(gist: Gist, view: View, room: PassContext, cut: Cut) -> Gist
 
 def _gist(view: View, room: PassContext, cut: Cut, removed: int, share: int) -> Gist:
     hidden = view.hidden(cut)
-    ref = ref_told(hidden)
+    ref = ref_of_turns(hidden)
     rules = _within(find_standing_rules(hidden, then=view.history.turns[cut.turn :]), _spare(room, removed), room.meter)
     text = notice(hidden, ref, room.meter, share, rules)
     weight = room.weigher.entries((Text(text),))

@@ -21,9 +21,11 @@ from yohaku.analysis.tool_calls import (
     normalize_name,
     split_tool_name,
 )
-from yohaku.core.engine import Pass, PassContext
-from yohaku.core.folds import Fold, Slot, Stub, Subject, View, arguments_of, original_at, ref_of
+from yohaku.core.folds import Fold, Stub, Subject
 from yohaku.core.model import Step, Text, ToolUse
+from yohaku.core.originals import Slot, arguments_of, original_at, ref_of
+from yohaku.core.recipe import Pass, PassContext
+from yohaku.core.view import View
 from yohaku.passes.pieces import SMALL, many
 
 WHY = "superseded"

@@ -1,7 +1,7 @@
-"""What the model thought before replies of turns that are over: servers do not want it again, so it is not sent.
+"""Drop the model's thoughts in turns that are over: servers do not want them again, so they are not sent.
 
-Law: only what `core/thoughts.py` says may go, and nothing of the newest step. The model is told nothing of a thought
-that is dropped, as there is nothing it could do about it; the receipt tells the user.
+Law: only thoughts that `droppable_thoughts` yields go, and none of the newest step. The model gets no note of a dropped
+thought, since it could do nothing about it; the receipt lists it for the user.
 """
 
 from __future__ import annotations
@@ -9,10 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from yohaku.core.engine import Pass, PassContext
-from yohaku.core.folds import Fold, Slot, Stub, Subject, View, ref_of, said
+from yohaku.core.folds import Fold, Stub, Subject
 from yohaku.core.model import Step, Text
-from yohaku.core.thoughts import over, spare
+from yohaku.core.originals import Slot, original_of, ref_of
+from yohaku.core.recipe import Pass, PassContext
+from yohaku.core.view import View, droppable_thoughts, thoughts_are_spent
 from yohaku.passes.pieces import size_of
 
 WHY = "finished_thought"
@@ -27,7 +28,9 @@ def drop_thoughts() -> Pass:
     def propose(view: View, room: PassContext) -> list[Fold]:
         newest = {step.key for step in view.history.steps[-1:]}
         turns = zip(view.history.turns[view.cut.turn : -1], view.visible(), strict=False)
-        steps = [step for turn, seen in turns if over(turn) for step in seen.steps if step.key not in newest]
+        steps = [
+            step for turn, seen in turns if thoughts_are_spent(turn) for step in seen.steps if step.key not in newest
+        ]
         return [stub for step in steps for stub in (*_dropped(view, room, step), *_told(view, room, step))]
 
     return propose
@@ -36,10 +39,10 @@ def drop_thoughts() -> Pass:
 def _dropped(view: View, room: PassContext, step: Step) -> Iterator[Stub]:
     if room.weigher.frame.forgets:
         return  # the server leaves them out by itself, and they weigh nothing
-    for index, thought in spare(step):
+    for index, thought in droppable_thoughts(step):
         slot, weight = Slot("thought", index), room.weigher.part(thought)
         if weight and slot not in view.dropped.get(step.key, ()):
-            yield Stub(step.key, slot, "", ref_of(said(thought)), Subject("thought"), WHY, weight, 0)
+            yield Stub(step.key, slot, "", ref_of(original_of(thought)), Subject("thought"), WHY, weight, 0)
 
 
 def _told(view: View, room: PassContext, step: Step) -> Iterator[Stub]:

@@ -9,9 +9,11 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from yohaku.core.engine import PassContext
-from yohaku.core.folds import Slot, Stub, Subject, View, argument_text, arguments_of, media, ref_of, said
+from yohaku.core.folds import Stub, Subject
 from yohaku.core.model import Part, Step, Text, ToolUse
+from yohaku.core.originals import Slot, argument_text, arguments_of, is_media, original_of, ref_of
+from yohaku.core.recipe import PassContext
+from yohaku.core.view import View
 
 SMALL = 48
 """Tokens. What is smaller is not worth a stub, which costs about half of that."""
@@ -73,12 +75,12 @@ def _of_step(view: View, room: PassContext, step: Step, where: tuple[str, ...], 
 def _piece(
     view: View, room: PassContext, key: str, slot: Slot, part: Part, what: Subject, tool: str, turn: int, age: int
 ) -> Iterator[Piece]:
-    if not isinstance(part, Text) and not media(part):
+    if not isinstance(part, Text) and not is_media(part):
         return
     stub = view.stubs.get(key, {}).get(slot)
     weight = stub.after if stub else room.weigher.part(part)
     if weight > SMALL:
-        yield Piece(key, slot, said(part), what, tool, weight, turn, age, media=not isinstance(part, Text))
+        yield Piece(key, slot, original_of(part), what, tool, weight, turn, age, media=not isinstance(part, Text))
 
 
 def _arguments(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from yohaku.core.engine import Pass, PassContext
-from yohaku.core.folds import Fold, Stub, View, ref_of
+from yohaku.core.folds import Fold, Stub
+from yohaku.core.originals import ref_of
+from yohaku.core.recipe import Pass, PassContext
+from yohaku.core.view import View
 from yohaku.passes.pieces import Piece, many, pieces
 from yohaku.passes.trim_new_results import ARRIVED
 

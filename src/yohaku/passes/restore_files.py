@@ -10,9 +10,10 @@ from dataclasses import replace
 
 from yohaku.analysis.file_access import LineRange
 from yohaku.analysis.file_log import FileRecord, read_file_log
-from yohaku.core.engine import AskingPass, Effect, Pass, PassContext, ReadFile
-from yohaku.core.folds import Fold, Gist, View
+from yohaku.core.folds import Fold, Gist
 from yohaku.core.model import Text
+from yohaku.core.recipe import AskingPass, Effect, Pass, PassContext, ReadFile
+from yohaku.core.view import View
 from yohaku.passes.pieces import SMALL, many
 
 TITLE = "Files as they are now:"

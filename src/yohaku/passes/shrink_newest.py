@@ -6,8 +6,9 @@ Law: nothing but that step is touched, and only where it could not be sent whole
 from __future__ import annotations
 
 from yohaku.analysis.shorten import find_cap
-from yohaku.core.engine import Pass, PassContext
-from yohaku.core.folds import Fold, View
+from yohaku.core.folds import Fold
+from yohaku.core.recipe import Pass, PassContext
+from yohaku.core.view import View
 from yohaku.passes.pieces import SMALL, fold_part, pieces
 
 

@@ -11,9 +11,11 @@ from dataclasses import dataclass, replace
 
 from yohaku.analysis.language import is_japanese
 from yohaku.analysis.rules import find_standing_rules
-from yohaku.core.engine import AskingPass, Pass, PassContext, Question
-from yohaku.core.folds import Cut, Gist, View, ref_told
+from yohaku.core.folds import Cut, Gist
 from yohaku.core.model import Step, Text, Turn
+from yohaku.core.originals import ref_of_turns
+from yohaku.core.recipe import AskingPass, Pass, PassContext, Question
+from yohaku.core.view import View
 from yohaku.digest.appendix import appendix_tokens, write_appendix
 from yohaku.digest.gist import write_gist
 from yohaku.passes.drop_oldest import NOTICE, RULED, before, cuts, notice
@@ -155,7 +157,7 @@ def _is_worthwhile(saved: int, room: PassContext, least: float) -> bool:
 
 def _write_gist(view: View, room: PassContext, plan: _Plan, window: int, ack: str) -> Generator[Question, str, Gist]:
     hidden, order, count = view.hidden(plan.cut), plan.order, room.meter.count
-    ref = ref_told(hidden)
+    ref = ref_of_turns(hidden)
     found: Accepted | Rejected = Rejected("no_room")
     if not room.wish.model:
         found = Rejected("no_model")

@@ -9,9 +9,11 @@ from yohaku.analysis.outline import render_outline
 from yohaku.analysis.shell import split_commands
 from yohaku.analysis.tool_calls import find_command, split_tool_name
 from yohaku.analysis.window_profile import profile_for
-from yohaku.core.engine import Pass, PassContext
-from yohaku.core.folds import Fold, Stub, View, ref_of
+from yohaku.core.folds import Fold, Stub
 from yohaku.core.model import Step, ToolUse
+from yohaku.core.originals import ref_of
+from yohaku.core.recipe import Pass, PassContext
+from yohaku.core.view import View
 from yohaku.passes.pieces import Piece, fold_part, pieces
 
 READS = frozenset("read cat view open get fetch show load".split())

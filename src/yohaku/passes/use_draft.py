@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from yohaku.core.engine import Pass, PassContext
-from yohaku.core.folds import Fold, Gist, View
+from yohaku.core.folds import Fold, Gist
+from yohaku.core.recipe import Pass, PassContext
+from yohaku.core.view import View
 from yohaku.passes.drop_oldest import cuts
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from yohaku.core.budget import Budget
-from yohaku.core.engine import Recipe, Rung
 from yohaku.core.errors import UnknownRecipe
+from yohaku.core.recipe import Recipe, Rung
 from yohaku.passes.clear_largest import clear_largest
 from yohaku.passes.digest import NARROW_WINDOW, SCARCE_WINDOW, digest
 from yohaku.passes.drop_oldest import drop_oldest

@@ -10,9 +10,9 @@ from collections.abc import Callable
 from typing import Literal
 
 from yohaku.core.budget import Budget
-from yohaku.core.engine import PassContext, Recipe, Rung
 from yohaku.core.errors import BadSetting
-from yohaku.core.folds import View
+from yohaku.core.recipe import PassContext, Recipe, Rung
+from yohaku.core.view import View
 from yohaku.passes.cap_results import cap_results
 from yohaku.passes.clear_largest import clear_largest
 from yohaku.passes.clear_old_results import TOOLS, clear_old_results

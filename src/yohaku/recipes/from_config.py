@@ -11,8 +11,8 @@ from typing import Any, TypeAlias, get_args
 
 from yohaku import plugins
 from yohaku.core.budget import At, Level
-from yohaku.core.engine import Pass, Recipe, Rung
 from yohaku.core.errors import BadSetting
+from yohaku.core.recipe import Pass, Recipe, Rung
 from yohaku.recipes.builtin import DOCUMENTS, LAST_RESORT
 
 Factory: TypeAlias = Callable[..., Pass]

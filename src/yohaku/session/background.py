@@ -14,9 +14,11 @@ from threading import RLock, Thread
 from typing import NamedTuple, TypeVar, get_args
 
 from yohaku.core.budget import Budget, Level
-from yohaku.core.engine import Effect, Outcome, Question
+from yohaku.core.engine import Outcome
 from yohaku.core.errors import Unanswered
-from yohaku.core.folds import Fold, Gist, View
+from yohaku.core.folds import Fold, Gist
+from yohaku.core.recipe import Effect, Question
+from yohaku.core.view import View
 from yohaku.session.driver import EffectHandlers, Summarise, adrive, drive
 from yohaku.summary.request import BY_MODEL
 

@@ -7,8 +7,8 @@ from collections.abc import Awaitable, Callable, Generator
 from dataclasses import dataclass
 from typing import TypeAlias, TypeVar
 
-from yohaku.core.engine import Effect, FoldStarting, Question, ReadFile
 from yohaku.core.errors import BadSetting, Refused, Unanswered
+from yohaku.core.recipe import Effect, FoldStarting, Question, ReadFile
 
 T = TypeVar("T")
 Told: TypeAlias = str | bool | None

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 from yohaku.analysis.file_access import FileAccess, find_accesses
 from yohaku.analysis.file_log import build_file_log
-from yohaku.core.folds import ref_of
 from yohaku.core.model import Step
+from yohaku.core.originals import ref_of
 
 
 class _Known(NamedTuple):

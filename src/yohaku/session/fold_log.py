@@ -13,8 +13,8 @@ from typing import Any
 
 import msgspec
 
-from yohaku.core.folds import Fold, Gist, Slot, Stub, ref_of
-from yohaku.core.guard import Place, place_of
+from yohaku.core.folds import Fold, Gist, Place, Stub, place_of
+from yohaku.core.originals import Slot, ref_of
 from yohaku.core.pins import Pin
 from yohaku.stores import DAY, Store
 

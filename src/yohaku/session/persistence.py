@@ -17,12 +17,13 @@ from yohaku import stores
 from yohaku.config.settings import Notice
 from yohaku.core.engine import Outcome
 from yohaku.core.errors import BadSetting, StoreFailed, UnknownRef
-from yohaku.core.folds import Cut, Fold, Gist, View, ref_of
-from yohaku.core.guard import place_of
+from yohaku.core.folds import Cut, Fold, Gist, place_of
 from yohaku.core.model import History
-from yohaku.core.pins import Known, Pin, find
+from yohaku.core.originals import ref_of
+from yohaku.core.pins import Known, Pin, locate_pins
 from yohaku.core.receipt import Receipt
 from yohaku.core.shape import shape
+from yohaku.core.view import View
 from yohaku.session import fold_log
 from yohaku.session.diff import diff
 from yohaku.session.fold_log import FoldingRecord, FoldLog
@@ -69,9 +70,9 @@ class Persistence:
         if before is None:
             self.past = FoldLog.of(self.store.recorded(self.conversation)) if self.conversation else FoldLog()
             fold_log.touch(self.store, self.conversation, self.past, time.time())
-            view = View(history, pins=find(history, self.past.pins, self._known))
+            view = View(history, pins=locate_pins(history, self.past.pins, self._known))
             return view.with_(self._standing(history, Cut(0, 0)))
-        view = View(history, before.stubs, before.gists, find(history, self.past.pins, self._known))
+        view = View(history, before.stubs, before.gists, locate_pins(history, self.past.pins, self._known))
         found = self._standing(history, settled(before.history))
         return view.with_(found) if found else view
 
@@ -146,7 +147,7 @@ class Persistence:
 
     def pin(self, what: str) -> Pin:
         pin = pin_of(what)
-        if self.conversation and not find(self._history, [pin]):
+        if self.conversation and not locate_pins(self._history, [pin]):
             raise unknown_pin(what)
         if self.conversation:
             fold_log.pin(self.store, self.conversation, pin, time.time())

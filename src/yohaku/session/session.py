@@ -18,13 +18,16 @@ from yohaku.config import settings as setting
 from yohaku.config.settings import Notice, Settings
 from yohaku.core.budget import Budget
 from yohaku.core.cache_break_even import CachePrices
-from yohaku.core.engine import Effect, Fits, FoldStarting, Outcome, PlanOptions, Recipe, TooBig, plan
+from yohaku.core.engine import Outcome, plan
 from yohaku.core.errors import BadSetting, DoesNotFit, Malformed, Unreadable
-from yohaku.core.folds import Cut, Gist, View
+from yohaku.core.folds import Cut, Gist
 from yohaku.core.meter import Meter
 from yohaku.core.model import History
 from yohaku.core.pins import Pin
 from yohaku.core.receipt import Receipt
+from yohaku.core.recipe import Effect, FoldStarting, PlanOptions, Recipe
+from yohaku.core.verdict import Fits, TooBig
+from yohaku.core.view import View
 from yohaku.core.weigh import Weigher
 from yohaku.dialects.answer import Usage, prompt_tokens, total_tokens
 from yohaku.dialects.detect import detect

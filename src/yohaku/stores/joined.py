@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from yohaku.core.errors import UnknownRef
-from yohaku.core.folds import ref_of
+from yohaku.core.originals import ref_of
 from yohaku.stores import OpenedOriginal, Original, StoredBytes
 from yohaku.stores.chunks import cut, encoded, pack, unpack
 

@@ -11,8 +11,8 @@ from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
-from yohaku.core.engine import Question
 from yohaku.core.errors import Unanswered
+from yohaku.core.recipe import Question
 from yohaku.summary.answer_fields import FIELDS
 from yohaku.summary.check import Accepted, Evidence, Rejected, check_answer
 from yohaku.summary.prompts import ANSWER_IN_FORM, FORMS, MERGE, REPAIR, RETAIN, SNAPSHOT, SUMMARY

@@ -15,8 +15,10 @@ from functools import partial
 from typing import NamedTuple
 
 from yohaku.analysis.shorten import find_cap, shorten
-from yohaku.core.folds import Cut, View, arguments_of
+from yohaku.core.folds import Cut
 from yohaku.core.model import Part, Text, ToolUse, Turn
+from yohaku.core.originals import arguments_of
+from yohaku.core.view import View
 
 MIN_RESULT_CHARS = 600
 """Characters a result keeps in a record of one stretch; if that is too many, the record is split."""

@@ -11,7 +11,7 @@ from tests.agent.benches import ABench
 from yohaku import meters
 from yohaku.agent.toolkit import output_budget
 from yohaku.agent.toolkit.tool import ToolResult
-from yohaku.core.folds import ref_of
+from yohaku.core.originals import ref_of
 
 METER = meters.for_model("gpt-4o")
 SOURCE = "import os\n\n" + "\n".join(f"def f{n}(a):\n    x = {n}\n    return x + a\n" for n in range(300))

@@ -5,7 +5,7 @@ from pathlib import Path
 from tests.agent.benches import ABench
 from yohaku import meters
 from yohaku.agent.toolkit import output_budget
-from yohaku.core.folds import ref_of
+from yohaku.core.originals import ref_of
 
 TEXT = "".join(f"line {number}\n" for number in range(1, 2_001))
 

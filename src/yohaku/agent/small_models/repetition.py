@@ -9,8 +9,8 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from yohaku.core.folds import ref_of
 from yohaku.core.model import Call, ToolUse
+from yohaku.core.originals import ref_of
 
 MIN_TEXT_CHARS = 60
 """Shorter texts are repeated by any model ("Let me look.")."""

@@ -13,7 +13,8 @@ from io import BytesIO
 import msgspec
 
 from yohaku.core.errors import Malformed, Unreadable
-from yohaku.core.folds import Fold, Gist, Slot, Stub
+from yohaku.core.folds import Fold, Gist, Stub
+from yohaku.core.originals import Slot
 from yohaku.dialects import CLASSES, DIALECTS
 from yohaku.dialects.dialect import Dialect
 from yohaku.dialects.json_values import Json, kind_of

@@ -9,25 +9,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from yohaku.core.folds import (
-    Cut,
-    Fold,
-    Gist,
-    Slot,
-    Stub,
-    View,
-    argument_text,
-    arguments_of,
-    media,
-    original_at,
-    ref_of,
-    ref_told,
-    said,
-    stub_argument,
-    told,
-)
+from yohaku.core.folds import Cut, Fold, Gist, Stub
 from yohaku.core.history_builder import history_of
 from yohaku.core.model import Call, History, Opaque, Reply, Result, Step, Text, Tool, ToolUse, Turn
+from yohaku.core.originals import (
+    Slot,
+    argument_text,
+    arguments_of,
+    is_media,
+    original_at,
+    original_of,
+    ref_of,
+    ref_of_turns,
+    render_turns,
+    replace_argument,
+)
+from yohaku.core.view import View
 from yohaku.testing import PNG, conversation
 
 IMAGE = Opaque("image", PNG, "base64", "image/png", at=(3, "content", 1))
@@ -201,14 +198,14 @@ def test_a_gist_opens_to_its_transcript_and_to_each_image_in_it() -> None:
     fold = gist(place(h, 0, 0))
     picture = base64.b64decode(PNG)
     view = View(h).with_([fold])
-    assert list(view.originals(fold)) == [(fold.ref, told(view.hidden(Cut(0, 1)))), (ref_of(picture), picture)]
+    assert list(view.originals(fold)) == [(fold.ref, render_turns(view.hidden(Cut(0, 1)))), (ref_of(picture), picture)]
 
 
 def test_an_original_opens_whether_or_not_the_fold_still_shows() -> None:
     h = history()
     older, newer = gist(place(h, 0, 0)), gist(place(h, 1))
     view = View(h).with_([older, newer])
-    assert dict(view.originals(older))[older.ref] == told(view.hidden(Cut(0, 1)))
+    assert dict(view.originals(older))[older.ref] == render_turns(view.hidden(Cut(0, 1)))
 
 
 def test_a_ref_is_the_address_of_what_it_opens() -> None:
@@ -232,7 +229,7 @@ def test_a_lone_surrogate_has_a_ref_too() -> None:
 def test_turns_are_told_verbatim() -> None:
     h = history()
     image = f"[image image/png; ref={ref_of(base64.b64decode(PNG))}]"
-    assert told(h.turns) == "\n\n".join(
+    assert render_turns(h.turns) == "\n\n".join(
         [
             "## user\nfirst",
             f"## user\n{image}",
@@ -252,7 +249,7 @@ def test_what_is_not_text_is_told_by_what_it_says_and_who_said_it() -> None:
         (Text("rules", by="system"), Opaque("document", "https://e.org/a.pdf", "url", "application/pdf")),
         (Step((Opaque("thought", "hm"), Opaque("web_search", '{"q":"x"}'))),),
     )
-    assert told([turn]) == "\n\n".join(
+    assert render_turns([turn]) == "\n\n".join(
         [
             "## system\nrules",
             f"## user\n[document application/pdf; ref={ref_of('https://e.org/a.pdf')}]",
@@ -260,27 +257,27 @@ def test_what_is_not_text_is_told_by_what_it_says_and_who_said_it() -> None:
             '## assistant\n[web_search]\n{"q":"x"}',
         ]
     )
-    assert told([]) == ""
+    assert render_turns([]) == ""
 
 
 @given(st.integers(0, 10_000))
 def test_turns_have_the_ref_of_what_they_are_told_as(seed: int) -> None:
     turns = (*conversation(Random(seed)).turns, Turn((Text("\ud800 折る"),)))
-    assert ref_told(turns) == ref_of(told(turns))
-    assert ref_told(()) == ref_of("")
+    assert ref_of_turns(turns) == ref_of(render_turns(turns))
+    assert ref_of_turns(()) == ref_of("")
 
 
 def test_bytes_are_said_as_bytes_and_what_is_no_base64_as_it_is() -> None:
-    assert said(IMAGE) == base64.b64decode(PNG)
-    assert said(Opaque("image", "not base64!", "base64")) == "not base64!"
-    assert said(Opaque("image", "https://e.org/a.png", "url")) == "https://e.org/a.png"
-    assert said(Text("日本語")) == "日本語"
+    assert original_of(IMAGE) == base64.b64decode(PNG)
+    assert original_of(Opaque("image", "not base64!", "base64")) == "not base64!"
+    assert original_of(Opaque("image", "https://e.org/a.png", "url")) == "https://e.org/a.png"
+    assert original_of(Text("日本語")) == "日本語"
 
 
 def test_only_media_may_be_shown_as_a_text_instead() -> None:
     kinds = ("image", "document", "audio", "video", "thought", "web_search")
-    assert [kind for kind in kinds if media(Opaque(kind, "x"))] == ["image", "document", "audio", "video"]
-    assert not media(Text("image"))
+    assert [kind for kind in kinds if is_media(Opaque(kind, "x"))] == ["image", "document", "audio", "video"]
+    assert not is_media(Text("image"))
 
 
 # Arguments
@@ -288,7 +285,7 @@ def test_only_media_may_be_shown_as_a_text_instead() -> None:
 
 def test_one_argument_is_replaced_and_the_others_stay_in_order() -> None:
     said = '{ "path": "日.py", "content": "long", "n": 3, "flags": {"a": [1, null]} }'
-    assert stub_argument(said, "content", "[folded]") == (
+    assert replace_argument(said, "content", "[folded]") == (
         '{"path":"日.py","content":"[folded]","n":3,"flags":{"a":[1,null]}}'
     )
 
@@ -297,7 +294,7 @@ def test_one_argument_is_replaced_and_the_others_stay_in_order() -> None:
 @settings(max_examples=50)
 def test_a_replaced_argument_is_the_only_thing_that_changes(arguments: dict[str, object]) -> None:
     name = min(arguments)
-    assert json.loads(stub_argument(json.dumps(arguments), name, "s")) == {**arguments, name: "s"}
+    assert json.loads(replace_argument(json.dumps(arguments), name, "s")) == {**arguments, name: "s"}
 
 
 def test_the_original_of_an_argument_is_its_text_or_its_json() -> None:
@@ -359,7 +356,7 @@ def test_the_parts_of_a_gists_original_are_all_of_it(seed: int) -> None:
     view, made = chained(seed)
     for one in made:
         whole = dict(view.originals(one))[one.ref]
-        assert "\n\n".join(view.segments(one)) == whole == told(view.hidden(view._cuts[one.key]))
+        assert "\n\n".join(view.segments(one)) == whole == render_turns(view.hidden(view._cuts[one.key]))
 
 
 def test_the_parts_of_an_earlier_gist_are_parts_of_a_later_one() -> None:

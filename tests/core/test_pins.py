@@ -8,12 +8,15 @@ from random import Random
 import pytest
 
 from yohaku.core.budget import Budget
-from yohaku.core.engine import Fits, Folded, Outcome, PassContext, PlanOptions, Recipe, Rung, TooBig, plan
-from yohaku.core.folds import Cut, Fold, Gist, Slot, Stub, View, ref_of, told
-from yohaku.core.guard import AGAIN, Place, place_of
+from yohaku.core.engine import AGAIN, Outcome, plan
+from yohaku.core.folds import Cut, Fold, Gist, Place, Stub, place_of
 from yohaku.core.history_builder import history_of
 from yohaku.core.model import Call, History, Opaque, Result, Step, Text, ToolUse, Turn
-from yohaku.core.pins import TITLE, TITLE_JA, Pin, find
+from yohaku.core.originals import Slot, ref_of, render_turns
+from yohaku.core.pins import TITLE, TITLE_JA, Pin, locate_pins
+from yohaku.core.recipe import PassContext, PlanOptions, Recipe, Rung
+from yohaku.core.verdict import Fits, Folded, TooBig
+from yohaku.core.view import View
 from yohaku.core.weigh import weigh
 from yohaku.recipes.auto import RECIPES
 from yohaku.session.driver import drive
@@ -114,7 +117,7 @@ def test_undoing_any_folding_leaves_it_open_or_folds_it_again_visibly(recipe: st
 def test_a_recipe_without_a_last_resort_may_fold_what_is_held_too() -> None:
     def hide(view: View, room: PassContext) -> list[Fold]:
         cut = Cut(0, 8)
-        hidden = told(view.hidden(cut))
+        hidden = render_turns(view.hidden(cut))
         return [] if view.gist else [Gist(view.key_at(cut), "[folded]", ref_of(hidden), "all", "full", 9_000, 9)]
 
     recipe = Recipe("mine", (Rung("hot", hide),))
@@ -149,7 +152,7 @@ def test_a_pass_that_folds_what_is_pinned_is_refused() -> None:
     step = history.steps[0]
     original = str(step.uses[0].result.text)
     stub = Stub(step.key, Slot("result", 0, 0), "[gone]", ref_of(original), "result", "mine", 600, 6)
-    pins = find(history, [Pin("ref", ref_of(original))])
+    pins = locate_pins(history, [Pin("ref", ref_of(original))])
     outcome = planned(View(history, pins=pins), rude(stub))
     assert (outcome.folds, outcome.verdict) == ((), Fits())
     assert planned(View(history), rude(stub)).folds == (stub,)
@@ -160,7 +163,7 @@ def test_a_passage_is_put_into_the_stub_that_would_hide_it() -> None:
     history = agent(3)
     step = history.steps[1]
     stub = Stub(step.key, Slot("result", 0, 0), "[gone]", "a" * 12, "result", "mine", 600, 6)
-    pins = find(history, [Pin("text", "1: all is well.")])
+    pins = locate_pins(history, [Pin("text", "1: all is well.")])
     outcome = planned(View(history, pins=pins), rude(stub))
     (made,) = outcome.folds
     assert made.text == f"[gone]\n{TITLE}\n1: all is well." and made.after == len(made.text)
@@ -169,7 +172,7 @@ def test_a_passage_is_put_into_the_stub_that_would_hide_it() -> None:
 def test_in_a_gist_what_is_pinned_stands_word_for_word_under_its_call() -> None:
     history = agent(30)
     original = str(history.steps[2].uses[0].result.text)
-    pins = find(history, [Pin("ref", ref_of(original)), Pin("text", "7: all is well.")])
+    pins = locate_pins(history, [Pin("ref", ref_of(original)), Pin("text", "7: all is well.")])
     outcome = planned(View(history, pins=pins))
     assert outcome.view.gist
     tail = f"\n{TITLE}\n- `cat 2.log`:\n{original}\n- `cat 7.log`:\n7: all is well."
@@ -183,7 +186,7 @@ def test_in_a_gist_what_is_pinned_stands_word_for_word_under_its_call() -> None:
 def test_a_gist_in_japanese_says_so_in_japanese() -> None:
     asked = Turn((Text("ログを読んで、まとめてください。"),), (used(0),))
     history = history_of([asked, Turn((Text("続けてください。"),), tuple(map(used, range(1, 30))))])
-    pins = find(history, [Pin("key", history.steps[0].key)])
+    pins = locate_pins(history, [Pin("key", history.steps[0].key)])
     gist = planned(View(history, pins=pins)).view.gist
     assert gist and f"\n{TITLE_JA}\n- `cat 0.log` command:\ncat 0.log\n- `cat 0.log`:\n0: all" in gist.text
 
@@ -191,7 +194,7 @@ def test_a_gist_in_japanese_says_so_in_japanese() -> None:
 def test_pins_that_alone_do_not_fit_are_named_with_how_to_unpin_them() -> None:
     history = history_of([Turn((Text("Read."),), (used(0), used(1, 9_000), used(2)))])
     ref = ref_of(str(history.steps[1].uses[0].result.text))
-    outcome = planned(View(history, pins=find(history, [Pin("ref", ref), Pin("key", history.steps[0].key)])))
+    outcome = planned(View(history, pins=locate_pins(history, [Pin("ref", ref), Pin("key", history.steps[0].key)])))
     assert outcome.verdict == TooBig("pinned", outcome.before.total, 7_000, f"ref={ref}", "`cat 1.log`")
     assert f"unpin ref={ref}, or use a larger window" in str(outcome.verdict)
     assert planned(View(history)).verdict == Folded()
@@ -203,7 +206,7 @@ def test_a_pinned_image_is_not_hidden_by_a_gist() -> None:
     history = history_of(turns)
     free = planned(View(history))
     assert free.view.cut.turn == 1
-    pins = find(history, [Pin("ref", ref_of(base64.b64decode(PNG)))])
+    pins = locate_pins(history, [Pin("ref", ref_of(base64.b64decode(PNG)))])
     assert pins.media == {history.turns[0].key}
     held = planned(View(history, pins=pins))
     assert held.view.cut.turn == 0 and image in held.view.shown.turns[0].prompt
