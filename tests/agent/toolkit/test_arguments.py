@@ -14,6 +14,7 @@ from yohaku.agent.tools import tool_named
         ("read", {"file_path": "a", "offset": "10", "limit": 5.0}, {"path": "a", "offset": 10, "limit": 5}),
         ("read", '{"path": "a", "limit": null}', {"path": "a"}),
         ("read", "a.py", {"path": "a.py"}),
+        ("read", "{'path': 'a.py', 'limit': 5,}", {"path": "a.py", "limit": 5}),
         ("bash", {"cmd": "ls", "description": "lists"}, {"command": "ls"}),
         ("bash", '{"command": "echo \n"}', {"command": "echo \n"}),
         ("edit", {"path": "a", "old_str": "x", "new_str": "y", "replace_all": "true"},

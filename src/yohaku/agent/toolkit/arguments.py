@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from yohaku.agent.toolkit.lenient_json import NotJson, parse
 from yohaku.agent.toolkit.tool import AgentTool, Arguments
 
 ALIASES = {
@@ -66,8 +67,8 @@ def repair_arguments(tool: AgentTool, given: Arguments | str) -> Arguments:
 
 def _parse(tool: AgentTool, said: str) -> Arguments:
     try:
-        given = json.loads(said or "{}", strict=False)
-    except (ValueError, RecursionError):
+        given = parse(said or "{}")
+    except NotJson:
         given = said
     needed = tool.parameters.get("required", ())
     if isinstance(given, dict):
@@ -114,7 +115,7 @@ def _to_int(value: Any) -> int | None:
 def _to_list(value: Any) -> list[Any] | None:
     if isinstance(value, str):
         try:
-            value = json.loads(value)
-        except (ValueError, RecursionError):
+            value = parse(value)
+        except NotJson:
             return [value] if value.strip() else []
     return value if isinstance(value, list) else [value] if isinstance(value, dict) else None

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yohaku.agent.small_models.lenient_json import NotJson, read_value
+from yohaku.agent.toolkit.lenient_json import NotJson, parse, read_value
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=10)
 leaves = st.none() | st.booleans() | st.integers() | texts | st.floats(-1e50, 1e50, allow_subnormal=False)
@@ -42,6 +42,9 @@ def test_all_json_is_read_as_it_is(value: Any, indent: Any, ascii_only: bool, af
 )
 def test_what_models_make_of_it_is_read_too(text: str, value: Any) -> None:
     assert read_value(text, 0) == (value, len(text))
+    assert parse(f" {text}\n") == value
+    with pytest.raises(NotJson):
+        parse(f"{text} x")
 
 
 @pytest.mark.parametrize(
