@@ -6,7 +6,6 @@ gets one that tells so.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import count
@@ -14,6 +13,7 @@ from typing import Any, NamedTuple
 
 from yohaku.core.model import Call, Opaque, Part, Result, Step, Text, ToolUse
 from yohaku.dialects.json_values import arguments_object
+from yohaku.doctor.claims import Claims
 from yohaku.doctor.notes import Notes
 from yohaku.doctor.reading import UNNAMED, ReadItem
 
@@ -21,13 +21,11 @@ Json = Any
 
 NO_RESULT = "[no result was recorded]"
 ORPHAN = "[this result was recorded without its call{name}]"
-MAX_COMPARED = 50
-"""Calls of one id whose results are compared with one that answers none."""
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Rules:
-    """What a dialect wants of neighbours."""
+    """Demands of a dialect on neighbours."""
 
     unique_ids: bool = False
     """An id may be used once only in the whole conversation."""
@@ -42,6 +40,16 @@ class Rules:
     """Each kind of call has its own kind of result."""
     trimmed: bool = False
     """The last reply cannot end with blanks."""
+
+
+RULES = {
+    "anthropic": Rules(closed_thoughts=True, trimmed=True),
+    "gemini": Rules(needs_ids=False, one_entry=True),
+    "ollama": Rules(needs_ids=False),
+    "openai_responses": Rules(unique_ids=True, closed_thoughts=True, forms=True),
+    "codex": Rules(unique_ids=True, closed_thoughts=True),
+    "trajectory": Rules(unique_ids=True),
+}
 
 
 class OrderedItem(NamedTuple):
@@ -66,103 +74,15 @@ class Pairing:
     def __init__(
         self, items: list[ReadItem], entries: list[Json], places: list[str], notes: Notes, rules: Rules
     ) -> None:
-        self.items, self.entries, self.places, self.notes, self.rules = items, entries, places, notes, rules
+        self.items, self.places, self.notes, self.rules = items, places, notes, rules
+        self.claims = Claims(items, rules.needs_ids)
         self.touched: set[int] = set()
         """Entries that cannot stay as they are."""
-        self.calls: defaultdict[str, list[int]] = defaultdict(list)
-        """Places of the calls of each id."""
-        self.answers: dict[int, int] = {}
-        """The place of the result of each call."""
-        self.owners: dict[int, int] = {}
-        self.left_out: set[int] = set()
-        """Entries that say only what another one says, which stays."""
+        self.left_out = self.claims.doubles(entries)
+        for home in sorted(self.left_out):
+            self._note(home, "twice")
         self.seen: set[str] = set()
         self.numbers = count(1)
-        for place, item in enumerate(items):
-            if isinstance(item.value, Call):
-                self.calls[item.value.id].append(place)
-        self._claim_by_id()
-        self._claim_by_order()
-        self._leave_out_doubles()
-
-    def _claim_by_id(self) -> None:
-        """A result belongs to the nearest call before it that has its id; failing that, to the first one after it."""
-        before: dict[str, int] = {}
-        early: defaultdict[str, list[int]] = defaultdict(list)
-        for place, item in enumerate(self.items):
-            if isinstance(item.value, Call):
-                first = before.get(item.value.id)
-                if first is None or not self._same_entry(first, place):
-                    before[item.value.id] = place
-            elif item.kind == "result" and item.id:
-                if item.id not in before:
-                    early[item.id].append(place)
-                elif (call := self._free(before[item.id], item.id)) is not None:
-                    self._claim(call, place)
-        for call_id, places in early.items():
-            for call in self.calls.get(call_id, ()):
-                if places and call not in self.answers:
-                    self._claim(call, places.pop(0))
-
-    def _same_entry(self, one: int, other: int) -> bool:
-        return self.items[one].home == self.items[other].home
-
-    def _free(self, call: int, call_id: str) -> int | None:
-        """This call, or one of the same id in the same entry, that has no result yet."""
-        same = (place for place in self.calls[call_id] if place >= call and self._same_entry(place, call))
-        return next((place for place in same if place not in self.answers), None)
-
-    def _claim_by_order(self) -> None:
-        """A result whose id is unknown goes to the first open call of its name in the reply before it."""
-        waiting: list[int] = []
-        fresh = False
-        for place, item in enumerate(self.items):
-            if item.kind == "said":
-                if fresh or (item.starts and waiting):
-                    waiting = []
-                fresh = False
-                waiting += [place] if isinstance(item.value, Call) else []
-            elif item.kind == "result":
-                fresh = True
-                if place not in self.owners and (not item.id or item.id not in self.calls):
-                    self._take(item, place, [call for call in waiting if call not in self.answers])
-
-    def _take(self, item: ReadItem, place: int, free: list[int]) -> None:
-        named = [call for call in free if not item.name or self._call(call).name == item.name]
-        if item.id and self.rules.needs_ids:
-            # Its call may be lost: it surely answers the one before it only where no other call waits.
-            between = self.items[free[0] + 1 : place] if len(free) == 1 else []
-            named = named if len(free) == 1 and all(each.kind == "result" for each in between) else []
-        if named:
-            self._claim(named[0], place)
-
-    def _claim(self, call: int, result: int) -> None:
-        self.answers[call], self.owners[result] = result, call
-
-    def _call(self, place: int) -> Call:
-        value = self.items[place].value
-        assert isinstance(value, Call)
-        return value
-
-    def _result(self, place: int) -> Result:
-        value = self.items[place].value
-        assert isinstance(value, Result)
-        return value
-
-    def _leave_out_doubles(self) -> None:
-        """An entry that was written down again has the same calls, and no results of its own."""
-        homes: defaultdict[int, list[int]] = defaultdict(list)
-        for place, item in enumerate(self.items):
-            if isinstance(item.value, Call):
-                homes[item.home].append(place)
-        for home, calls in homes.items():
-            call_id = self._call(calls[0]).id
-            if not call_id or any(call in self.answers for call in calls):
-                continue
-            others = {self.items[place].home for place in self.calls[call_id]} - {home} - self.left_out
-            if any(self.entries[other] == self.entries[home] for other in others):
-                self._note(home, "twice")
-                self.left_out.add(home)
 
     def _note(self, home: int, code: str, name: object = "", why: object = "") -> None:
         self.notes.where = self.places[home]
@@ -192,13 +112,13 @@ class Pairing:
             if item.home in self.left_out and item.kind != "result":
                 continue
             if item.kind == "result":
-                if place not in self.owners:
+                if place not in self.claims.owners:
                     aside += self._orphan(item)
-                elif self.owners[place] not in reply:
+                elif self.claims.owners[place] not in reply:
                     self._note(item.home, "moved")
                 heard = True
                 continue
-            waits = any(self.answers.get(call, -1) > place for call in reply)
+            waits = any(self.claims.answers.get(call, -1) > place for call in reply)
             if item.kind == "system" and waits:
                 aside.append(self._plain(item))
                 continue
@@ -229,8 +149,7 @@ class Pairing:
             yield OrderedItem(None, (item.home,))
             return
         self.touched.add(item.home)
-        same = [self.answers[call] for call in self.calls.get(item.id, ())[:MAX_COMPARED] if call in self.answers]
-        if item.id and any(self._result(place) == item.value for place in same):
+        if self.claims.has_same(item):
             self._note(item.home, "twice")
             return
         name = item.name or item.id
@@ -253,7 +172,7 @@ class Pairing:
                 result, away = self._answered(place, call, end)
                 changed = changed or away or call is not value
                 items.append(ToolUse(call, result))
-                homes += [self.items[self.answers[place]].home] if place in self.answers else []
+                homes += [answer.home] if (answer := self.claims.answer(place)) else []
             elif isinstance(value, Text | Opaque):
                 items.append(value)
         changed = self._apart(reply) or changed
@@ -266,7 +185,7 @@ class Pairing:
         kept: list[int] = []
         for place in reversed(reply):
             item = self.items[place]
-            if not _is_thought(item):
+            if not is_thought(item):
                 kept.append(place)
             elif kept and _is_model(self.items[kept[-1]]):
                 kept.append(place)
@@ -281,26 +200,24 @@ class Pairing:
 
     def _named(self, place: int, used: set[str]) -> Call:
         """The call with an id of its own; a later reply may use one again where the dialect allows it."""
-        item, call = self.items[place], self._call(place)
-        if call.name == UNNAMED and place in self.answers:
-            call = replace(call, name=self.items[self.answers[place]].name or UNNAMED)
+        item, call = self.items[place], self.claims.call(place)
+        answer = self.claims.answer(place)
+        if call.name == UNNAMED and answer:
+            call = replace(call, name=answer.name or UNNAMED)
         if call.id and call.id not in used and not (self.rules.unique_ids and call.id in self.seen):
             return call
-        new = next(new for n in self.numbers if (new := f"{call.id or 'call'}_{n}") not in self.calls)
+        new = next(new for n in self.numbers if (new := f"{call.id or 'call'}_{n}") not in self.claims.calls)
         self._note(item.home, "same_id" if call.id else "no_id", call.id or call.name, new)
-        self.touched.add(item.home)
-        if place in self.answers:
-            self.touched.add(self.items[self.answers[place]].home)
+        self.touched |= {item.home, answer.home} if answer else {item.home}
         return replace(call, id=new)
 
     def _answered(self, place: int, call: Call, end: int) -> tuple[Result, bool]:
         """The result of a call, and whether it was changed or comes from elsewhere."""
-        item = self.items[place]
-        if place not in self.answers:
+        item, answer = self.items[place], self.claims.answer(place)
+        if answer is None:
             self._note(item.home, "no_result", call.name or call.id)
             return Result((Text(NO_RESULT),), error=True), True
-        answer = self.items[self.answers[place]]
-        fits = answer.id == self._call(place).id and answer.name in ("", call.name)
+        fits = answer.id == self.claims.call(place).id and answer.name in ("", call.name)
         if self.rules.forms:
             fits = fits and _form_of_result(item.form) == answer.form
         elif "function" in (item.form, answer.form):
@@ -308,11 +225,11 @@ class Pairing:
         if not fits:
             self._note(answer.home, "fitted", call.name)
             self.touched |= {answer.home, item.home} if self.rules.forms else {answer.home}
-        return self._result(self.answers[place]), not fits or not place < self.answers[place] < end
+        return self.claims.result(self.claims.answers[place]), not fits or not place < self.claims.answers[place] < end
 
     def _apart(self, reply: list[int]) -> bool:
         """True where the results of one reply stand in several entries, and may not."""
-        homes = {self.items[self.answers[place]].home for place in reply if place in self.answers}
+        homes = {answer.home for place in reply if (answer := self.claims.answer(place))}
         if not self.rules.one_entry or len(homes) < 2 or homes & self.touched:
             return False
         self._note(min(homes), "regrouped")
@@ -324,7 +241,7 @@ def _form_of_result(form: str) -> str:
     return "tool_search_output" if form == "tool_search_call" else f"{form}_output"
 
 
-def _is_thought(item: ReadItem) -> bool:
+def is_thought(item: ReadItem) -> bool:
     return isinstance(item.value, Opaque) and item.value.kind == "thought"
 
 

@@ -193,7 +193,7 @@ class LenientReader:
 
     def _role(self, entry: dict[str, Json]) -> str:
         """The role that was meant, in the words of OpenAI chat."""
-        role, known = entry.get("role"), ROLES[self.form]
+        role, known = entry.get("role"), ROLES.get(self.form, ROLES["openai_chat"])
         if self.form == "openai_responses" and entry.get("type") not in (None, "message"):
             return str(role) if role in ("user", "system", "developer") else "assistant"
         if not (isinstance(role, str) and role in known) and not (role is None and self.form == "gemini"):

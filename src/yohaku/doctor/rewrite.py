@@ -17,7 +17,7 @@ from yohaku.dialects import anthropic, gemini
 from yohaku.dialects.dialect import Dialect
 from yohaku.doctor.lawful import is_lawful
 from yohaku.doctor.notes import Notes
-from yohaku.doctor.pairing import OrderedItem, Pairing, Rules, replace_unserved
+from yohaku.doctor.pairing import RULES, OrderedItem, Pairing, Rules, is_thought, replace_unserved
 from yohaku.doctor.reading import LenientReader, ReadItem, text_of
 
 Json = Any
@@ -36,7 +36,9 @@ def repair_entries(
     for index, entry in enumerate(entries):
         notes.where = places[index]
         reader.read(index, entry)
-    rules = _rules(dialect, notes, elsewhere or reader.collector.elsewhere)
+    rules = RULES.get(dialect.name, Rules())
+    elsewhere = elsewhere or reader.collector.elsewhere
+    rules = replace(rules, unique_ids=rules.unique_ids or notes.unique, elsewhere=elsewhere)
     unserved = replace_unserved(reader.items)
     for index in sorted(unserved):
         notes.where = places[index]
@@ -49,19 +51,6 @@ def repair_entries(
     written = [placed for stretch in stretches for placed in _written(dialect, stretch, entries, whole)]
     notes.where = ""
     return _with_opening(dialect, _with_notes_in_place(dialect, written, notes), notes)
-
-
-def _rules(dialect: Dialect, notes: Notes, elsewhere: bool) -> Rules:
-    name = dialect.name
-    return Rules(
-        unique_ids=notes.unique or name in ("openai_responses", "codex", "trajectory"),
-        needs_ids=name not in ("gemini", "ollama"),
-        one_entry=name == "gemini",
-        elsewhere=elsewhere,
-        closed_thoughts=name in ("anthropic", "openai_responses", "codex"),
-        forms=name == "openai_responses",
-        trimmed=name == "anthropic",
-    )
 
 
 def _stretches(ordered: list[OrderedItem]) -> Iterator[list[OrderedItem]]:
@@ -100,11 +89,7 @@ def _said(dialect: Dialect, entry: Json, index: int) -> list[Any]:
     """What an entry says. Calls without ids are named by the index: two that differ keep them apart."""
     reader = LenientReader(dialect, Notes())
     reader.read(index, entry)
-    return [(item.kind, item.value, item.id) for item in reader.items if not _is_thought(item)]
-
-
-def _is_thought(item: ReadItem) -> bool:
-    return isinstance(item.value, Opaque) and item.value.kind == "thought"
+    return [(item.kind, item.value, item.id) for item in reader.items if not is_thought(item)]
 
 
 def _alike(composed: Json, old: Json) -> bool:
