@@ -18,19 +18,19 @@ DATA = Path(catalog.__file__).parent
 
 
 def found(name: str, provider: str | None = None) -> tuple[str, str] | None:
-    model = catalog.find(name, provider)
+    model = catalog.load().find(name, provider)
     return (model.provider, model.id) if model else None
 
 
 def test_a_model_is_known_with_its_window_its_longest_reply_and_its_prices() -> None:
-    assert catalog.find("gpt-4o") == Model("gpt-4o", "openai", 128000, 16384, TokenPrices(2.5, 10, 1.25))
-    assert catalog.find("claude-sonnet-4-5") == Model(
+    assert catalog.load().find("gpt-4o") == Model("gpt-4o", "openai", 128000, 16384, TokenPrices(2.5, 10, 1.25))
+    assert catalog.load().find("claude-sonnet-4-5") == Model(
         "claude-sonnet-4-5", "anthropic", 200000, 64000, TokenPrices(3, 15, 0.3, 3.75)
     )
 
 
 def test_a_price_that_rises_with_the_prompt_says_where() -> None:
-    assert catalog.find("gemini-2.5-pro") == Model(
+    assert catalog.load().find("gemini-2.5-pro") == Model(
         "gemini-2.5-pro",
         "gemini",
         1048576,
@@ -59,7 +59,7 @@ def test_a_price_that_rises_with_the_prompt_says_where() -> None:
     ],
 )
 def test_the_windows_people_rely_on(name: str, window: int) -> None:
-    model = catalog.find(name)
+    model = catalog.load().find(name)
     assert model is not None
     assert model.window == window
 
@@ -107,7 +107,7 @@ def test_who_serves_it_and_how_it_is_spelled_do_not_hide_a_model(name: str, mode
     ],
 )
 def test_an_edition_without_facts_of_its_own_is_the_model_itself(name: str, model: str) -> None:
-    row = catalog.find(name)
+    row = catalog.load().find(name)
     assert row is not None
     assert row.id == model
 
@@ -142,7 +142,7 @@ def test_of_one_name_the_makers_own_model_is_meant_unless_a_provider_is_named() 
 
 
 def test_a_fine_tuned_model_has_the_window_of_its_base_and_no_price() -> None:
-    assert catalog.find("ft:gpt-4o-mini-2024-07-18:acme::abc") == Model("gpt-4o-mini", "openai", 128000, 16384)
+    assert catalog.load().find("ft:gpt-4o-mini-2024-07-18:acme::abc") == Model("gpt-4o-mini", "openai", 128000, 16384)
 
 
 def test_a_family_promises_a_window_for_models_newer_than_the_snapshot() -> None:
@@ -161,7 +161,7 @@ def test_every_row_is_found_under_its_own_name_with_its_own_facts() -> None:
 
 
 def test_every_number_is_sane() -> None:
-    for model in catalog.models():
+    for model in catalog.load().models:
         assert 1_024 <= model.window <= 10_485_760, model
         assert model.output is None or model.output > 0, model
         for prices in (model.prices, model.tier and model.tier.prices):
@@ -189,24 +189,24 @@ def test_a_provider_is_a_row_with_its_dialect_address_key_and_variable() -> None
 
 
 def test_the_documented_variables_belong_to_their_providers() -> None:
-    first = {provider.name: provider.limits[0] for provider in catalog.providers()}
+    first = {provider.name: provider.limits[0] for provider in catalog.load().providers}
     assert {name: first[name] for name in ("openai", "gemini", "anthropic", "ollama")} == {
         "openai": "CHATGPT",
         "gemini": "GEMINI",
         "anthropic": "CLAUDE",
         "ollama": "OLLAMA",
     }
-    every = [prefix for provider in catalog.providers() for prefix in provider.limits]
+    every = [prefix for provider in catalog.load().providers for prefix in provider.limits]
     assert len(every) == len(set(every))
 
 
 def test_what_runs_on_this_machine_is_known_as_such() -> None:
-    local = [provider.name for provider in catalog.providers() if provider.loopback]
+    local = [provider.name for provider in catalog.load().providers if provider.loopback]
     assert local == ["ollama", "llamacpp", "lmstudio", "vllm"]
 
 
 def test_names_and_aliases_of_providers_are_used_once() -> None:
-    every = [name for provider in catalog.providers() for name in (provider.name, *provider.aliases)]
+    every = [name for provider in catalog.load().providers for name in (provider.name, *provider.aliases)]
     assert len(every) == len(set(every))
 
 
@@ -237,11 +237,11 @@ def test_a_users_file_corrects_and_adds(tmp_path: Path) -> None:
             }
         )
     )
-    corrected = catalog.find("openai/gpt-4o-2024-08-06", overrides=file)
+    corrected = catalog.load(file).find("openai/gpt-4o-2024-08-06")
     assert corrected == Model("gpt-4o", "", 64000, 16384, TokenPrices(2.5, 10, 1.25), summary="gpt-4o-mini")
-    assert catalog.find("house/house-model", overrides=file) == Model("house-model", "house", 32000)
-    assert catalog.find("gpt-4o") == Model("gpt-4o", "openai", 128000, 16384, TokenPrices(2.5, 10, 1.25))
-    assert catalog.load(file).summary_for(corrected) == catalog.find("gpt-4o-mini")
+    assert catalog.load(file).find("house/house-model") == Model("house-model", "house", 32000)
+    assert catalog.load().find("gpt-4o") == Model("gpt-4o", "openai", 128000, 16384, TokenPrices(2.5, 10, 1.25))
+    assert catalog.load(file).summary_for(corrected) == catalog.load().find("gpt-4o-mini")
 
 
 @pytest.mark.parametrize(
@@ -311,7 +311,7 @@ def test_a_second_source_agrees() -> None:
     compared, differ = 0, []
     for provider in data.providers:
         for theirs in provider.models if provider.id in THEIRS else ():
-            ours = catalog.find(theirs.id, THEIRS[provider.id])
+            ours = catalog.load().find(theirs.id, THEIRS[provider.id])
             if ours is None or ours.provider != THEIRS[provider.id] or theirs.id in DISPUTED:
                 continue
             compared += 1

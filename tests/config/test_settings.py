@@ -13,8 +13,8 @@ import pytest
 from yohaku import messages
 from yohaku.cli import main, parser
 from yohaku.config import catalog
-from yohaku.config.resolve import ProviderAddress, ResolvedWindow, endpoint, recipe_for, window_for
-from yohaku.config.settings import KEYS, Notice, Settings, read, told, with_flags
+from yohaku.config.resolve import ProviderAddress, ResolvedWindow, provider_address, recipe_for, window_for
+from yohaku.config.settings import KEYS, Notice, Settings, list_settings, read, with_flags
 from yohaku.core.errors import BadSetting, UnknownModel, UnknownRecipe
 from yohaku.core.recipe import Question
 from yohaku.recipes.auto import RECIPES
@@ -99,7 +99,7 @@ def test_a_flag_beats_everything_and_says_so(tmp_path: Path) -> None:
 
 def test_every_setting_is_told_with_where_it_came_from_and_no_password() -> None:
     settings = read(HOME | {"YOHAKU_STORE": "redis://u:hidden@host/1", "CLAUDE_MAX_CONTEXT_LENGTH": "9000"})
-    rows = {name: (value, where) for name, value, where in told(settings)}
+    rows = {name: (value, where) for name, value, where in list_settings(settings)}
     assert set(KEYS) < set(rows)
     assert rows["store"] == ("redis://…@host/1", "YOHAKU_STORE")
     assert rows["CLAUDE_MAX_CONTEXT_LENGTH"] == ("9000", "CLAUDE_MAX_CONTEXT_LENGTH")
@@ -186,7 +186,7 @@ def test_keys_of_providers_are_found_but_never_shown() -> None:
     settings = read(HOME | {"OPENAI_API_KEY": "sk-secret"})
     openai = catalog.load().provider("openai")
     assert openai is not None
-    where = endpoint(openai, settings)
+    where = provider_address(openai, settings)
     assert where == ProviderAddress("https://api.openai.com/v1", "sk-secret")
     assert "sk-secret" not in repr(settings) + repr(where)
 
@@ -205,15 +205,15 @@ def test_keys_of_providers_are_found_but_never_shown() -> None:
 def test_ollama_is_called_where_its_own_variable_says(said: str, url: str) -> None:
     ollama = catalog.load().provider("ollama")
     assert ollama is not None
-    assert endpoint(ollama, read(HOME | {"OLLAMA_HOST": said})) == ProviderAddress(url)
+    assert provider_address(ollama, read(HOME | {"OLLAMA_HOST": said})) == ProviderAddress(url)
 
 
 def test_a_dialect_the_provider_does_not_speak_is_refused() -> None:
     ollama = catalog.load().provider("ollama")
     assert ollama is not None
-    assert endpoint(ollama, read(HOME), "openai_chat") == ProviderAddress("http://127.0.0.1:11434/v1")
-    with pytest.raises(ValueError, match="does not speak gemini: take ollama"):
-        endpoint(ollama, read(HOME), "gemini")
+    assert provider_address(ollama, read(HOME), "openai_chat") == ProviderAddress("http://127.0.0.1:11434/v1")
+    with pytest.raises(ValueError, match="does not speak gemini: use ollama"):
+        provider_address(ollama, read(HOME), "gemini")
 
 
 # C1: the variable of the provider, else the default's, else the catalogue, else 4,096; an explicit window beats all.
@@ -519,4 +519,4 @@ def test_a_recipe_of_the_file_is_known_on_the_command_line(
     assert main.main(["fit", str(given), "--window", "8192", "--recipe", "quick"]) == 2
     assert "cannot be loaded: No module named 'passes_of_hana'" in capsys.readouterr().err
     assert main.main(["fit", str(given), "--window", "8192", "--recipe", "nobody"]) == 2
-    assert "unknown recipe 'nobody': take one of auto, " in capsys.readouterr().err
+    assert "unknown recipe 'nobody': use one of auto, " in capsys.readouterr().err

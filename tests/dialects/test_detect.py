@@ -126,5 +126,5 @@ def test_an_unknown_dialect_is_refused_with_those_there_are() -> None:
     with pytest.raises(BadSetting) as wrong:
         dialect_named("klingon")
     known = "openai_chat, openai_responses, anthropic, gemini, ollama"
-    assert str(wrong.value) == f"unknown dialect 'klingon': take one of {known}"
+    assert str(wrong.value) == f"unknown dialect 'klingon': use one of {known}"
     assert wrong.value.code == "unknown_dialect"

@@ -102,7 +102,7 @@ def test_what_is_wrong_is_the_error_of_the_call_and_the_server_goes_on(tmp_path:
             ("tool_output_cache", {"ref_id": ref, "limit": -1}, "limit is '-1': give a whole number from 1 on"),
             ("tool_output_cache_grep", {"ref_id": ref, "pattern": "("}, "the pattern '(' cannot be used: "),
             ("recall_why", {"ref_id": ref, "x": 1}, "recall_why has no argument 'x': it takes ref_id"),
-            ("rm", {}, "unknown tool 'rm': take one of tool_output_cache, "),
+            ("rm", {}, "unknown tool 'rm': use one of tool_output_cache, "),
         ):
             failed, text = await told(client, name, **arguments)
             assert failed and text.startswith(why) and "\n" not in text and "Traceback" not in text

@@ -93,7 +93,7 @@ SAMPLES: list[tuple[YohakuError, str]] = [
         ),
     ),
     (UnknownModel("gpt-9"), "unknown model 'gpt-9': give its window, or leave strict mode"),
-    (UnknownRecipe("atuo", ("auto", "chat")), "unknown recipe 'atuo': take one of auto, chat"),
+    (UnknownRecipe("atuo", ("auto", "chat")), "unknown recipe 'atuo': use one of auto, chat"),
     (UnknownRef("aaaa"), "unknown ref 'aaaa'"),
     (
         StoreFailed("/data/store.db", "the disk is full", "free some space"),
@@ -119,10 +119,10 @@ SAMPLES: list[tuple[YohakuError, str]] = [
     (raised("bad_reserve"), "a reserve of 200 tokens in a window of 100: give one from 0 to below the window"),
     (BadSetting("no such thing"), "no such thing"),
     (BadSetting("summarise is async here", code="async_summarise"), "summarise is async here"),
-    (raised("unknown_dialect"), f"unknown dialect 'openai': take one of {', '.join(dialects.CLASSES)}"),
+    (raised("unknown_dialect"), f"unknown dialect 'openai': use one of {', '.join(dialects.CLASSES)}"),
     (
         Uncountable("mine", ValueError("no vocabulary")),
-        "the meter 'mine' cannot count this: no vocabulary; nothing was folded, take another meter",
+        "the meter 'mine' cannot count this: no vocabulary; nothing was folded, use another meter",
     ),
     (Refused(), "no folding is wanted now"),
     (Unanswered("nobody is there"), "nobody is there"),

@@ -293,7 +293,7 @@ def test_a_call_searches_in_everything(store: Store) -> None:
         (
             "tool_output",
             {},
-            "unknown tool 'tool_output': take one of tool_output_cache, tool_output_cache_grep, recall_search",
+            "unknown tool 'tool_output': use one of tool_output_cache, tool_output_cache_grep, recall_search",
         ),
         ("tool_output_cache", "{", "the arguments are not JSON: give an object"),
         ("tool_output_cache", "[]", 'the arguments are no object: give one, such as {"ref_id": "…"}'),

@@ -45,7 +45,7 @@ def test_an_unknown_recipe_says_which_there_are() -> None:
     with pytest.raises(UnknownRecipe) as raised:
         recipe_named("atuo")
     known = "auto, local, chat, chat-summary, chat-hybrid, cache, layers, snapshot"
-    assert str(raised.value) == f"unknown recipe 'atuo': take one of {known}"
+    assert str(raised.value) == f"unknown recipe 'atuo': use one of {known}"
     assert raised.value.facts == {"name": "atuo", "known": known}
 
 

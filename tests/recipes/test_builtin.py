@@ -144,7 +144,7 @@ def test_chat_has_three_methods() -> None:  # C7
     ]
     left = [len(outcome.view.shown.turns) for outcome in (sliding, summary, hybrid)]
     assert left[1] == 2 and 6 <= left[2] < left[0]
-    with pytest.raises(BadSetting, match="chat has no method 'none': take one of sliding, summary, hybrid"):
+    with pytest.raises(BadSetting, match="chat has no method 'none': use one of sliding, summary, hybrid"):
         chat("none")  # type: ignore[arg-type]
 
 

@@ -101,8 +101,8 @@ ODD_RATIO = {"like": "cache", "options": {"threshold_ratio": 80}}
         (mine({**CLEARING, "pays": "yes"}), "recipe 'mine', rung 1: pays must be true or false, not 'yes'"),
         (mine(CLEARING, last_resort=1), "recipe 'mine': last_resort must be true or false, not 1"),
         (mine({**CLEARING, "pass": "a.b:c"}), "recipe 'mine', rung 1: there is no pass 'a.b:c'"),
-        ({"like": "cach"}, "recipe 'mine': cannot be like 'cach': take one of local, chat, cache, layers, snapshot"),
-        (ODD_METHOD, "recipe 'mine': chat has no method 'b': take one of sliding, summary, hybrid"),
+        ({"like": "cach"}, "recipe 'mine': cannot be like 'cach': use one of local, chat, cache, layers, snapshot"),
+        (ODD_METHOD, "recipe 'mine': chat has no method 'b': use one of sliding, summary, hybrid"),
         (ODD_RATIO, "recipe 'mine': threshold_ratio is a share, more than 0 and at most 1, not 80"),
     ],
 )
@@ -117,7 +117,7 @@ def test_an_unknown_pass_or_option_says_so() -> None:
         recipe_of("mine", mine({**CLEARING, "pass": "cleer"}))
     known = ", ".join(sorted(PASSES))
     assert str(raised.value) == (
-        f"recipe 'mine', rung 1: unknown pass 'cleer': take one of {known}, or \"package.module:function\""
+        f"recipe 'mine', rung 1: unknown pass 'cleer': use one of {known}, or \"package.module:function\""
     )
     with pytest.raises(BadSetting, match=r"rung 1: .*unexpected keyword argument 'kep'"):
         recipe_of("mine", mine({**CLEARING, "options": {"kep": 1}}))

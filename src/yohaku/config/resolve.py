@@ -1,6 +1,6 @@
-"""What the settings come to: the window of a model, the recipe of a name, the address of a provider.
+"""Resolving settings: the window of a model, the recipe of a name, the address of a provider.
 
-Law: what the user said beats what the catalogue knows, and where nothing is known, something safe is taken and said.
+Law: settings beat the catalogue; where neither knows, a safe value is used, with a notice.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from yohaku.config.settings import MAXIMUM, Notice, Settings, prefix_of
+from yohaku.config.settings import MAXIMUM_SUFFIX, Notice, Settings, variable_prefix
 from yohaku.core.errors import BadSetting, UnknownModel
 
 if TYPE_CHECKING:
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from yohaku.core.recipe import Recipe
 
 SAFE_WINDOW = 4096
-"""Tokens that any model of today takes: for when nothing is known."""
+"""Tokens that any model of today takes, for a model nothing is known of."""
 
 
 @dataclass(frozen=True, slots=True)
 class ResolvedWindow:
     tokens: int
     source: str
-    """Who said so: `argument`, a variable, the config file, `catalogue …`, or `default`."""
+    """`argument`, a variable, the config file, `catalogue …`, or `default`."""
     output_limit: int | None = None
     warnings: tuple[Notice, ...] = ()
 
@@ -43,8 +43,8 @@ def window_for(
     dialect: str | None = None,
     window: int | None = None,
 ) -> ResolvedWindow:
-    """How much the model takes: as the user said, else as the catalogue knows, else little enough for any."""
-    from yohaku.config import catalog  # here, and tomllib below: most starts need neither
+    """Return the window by the user's settings, else by the catalogue, else a safe one."""
+    from yohaku.config import catalog  # loaded only where it is needed
 
     known = catalog.load(settings.catalog)
     row = known.find(model, provider) if model else None
@@ -55,26 +55,26 @@ def window_for(
         return ResolvedWindow(window, "argument", output)
     if settings.window is not None:
         return ResolvedWindow(settings.window, settings.origin.get("window", "argument"), output)
-    place = _place(known, model, row, provider, dialect)
-    prefixes = place.limits if place else (prefix_of(provider),) if provider else ()
+    host = _find_provider(known, model, row, provider, dialect)
+    prefixes = host.limits if host else (variable_prefix(provider),) if provider else ()
     for prefix in (*prefixes, "DEFAULT"):
         if prefix in settings.maxima:
-            source = settings.origin.get(prefix + MAXIMUM, prefix + MAXIMUM)
+            source = settings.origin.get(prefix + MAXIMUM_SUFFIX, prefix + MAXIMUM_SUFFIX)
             return ResolvedWindow(settings.maxima[prefix], source, output)
-    # What a local model was trained for says nothing about the memory its server was started with.
-    local = place is not None and place.loopback
+    # A local server may give a model less than the window it was trained for.
+    local = host is not None and host.loopback
     if row and (not local or row in known.own):
         return ResolvedWindow(row.window, f"catalogue {row.provider}/{row.id}", output)
     if settings.strict:
         raise UnknownModel(model or "")
     family = known.family(model) if model and not local else None
     tokens, source = (family.window, "catalogue family") if family else (SAFE_WINDOW, "default")
-    variable = prefixes[0] + MAXIMUM if prefixes else "DEFAULT" + MAXIMUM
-    return ResolvedWindow(tokens, source, output, (_unknown(model, tokens, variable, local),))
+    variable = prefixes[0] + MAXIMUM_SUFFIX if prefixes else "DEFAULT" + MAXIMUM_SUFFIX
+    return ResolvedWindow(tokens, source, output, (_unknown_window(model, tokens, variable, local),))
 
 
 def recipe_for(name: str, settings: Settings) -> Recipe:
-    """One of ours, or one of the user's own, made now, so that a mistake in it is said to who wants it."""
+    """Return a built-in recipe, or build the user's own: a mistake in it concerns only those who use it."""
     from yohaku.core.errors import UnknownRecipe
     from yohaku.recipes.auto import RECIPES
     from yohaku.recipes.from_config import recipe_of
@@ -83,11 +83,11 @@ def recipe_for(name: str, settings: Settings) -> Recipe:
         return RECIPES[name]
     if name not in settings.recipes:
         raise UnknownRecipe(name, (*RECIPES, *settings.recipes))
-    return recipe_of(name, settings.recipes[name], imported)
+    return recipe_of(name, settings.recipes[name], import_name)
 
 
-def imported(name: str) -> Any:
-    """What "package.module:function" names, wherever Python finds it."""
+def import_name(name: str) -> Any:
+    """Import the object that "package.module:function" names."""
     from importlib import import_module
 
     module, _, path = name.partition(":")
@@ -100,25 +100,27 @@ def imported(name: str) -> Any:
     return found
 
 
-def endpoint(provider: catalog.Provider, settings: Settings, dialect: catalog.Dialect | None = None) -> ProviderAddress:
-    """Where to send, and with which key. An address the user set is taken for the provider's main dialect."""
+def provider_address(
+    provider: catalog.Provider, settings: Settings, dialect: catalog.Dialect | None = None
+) -> ProviderAddress:
+    """Return the URL and key of a provider. A URL from the settings is that of its main dialect."""
     url = provider.url_of(dialect) if dialect else provider.url
-    said = settings.variable(*provider.url_keys)
-    if said and dialect in (None, provider.dialect):
-        url = _address(said, provider.url)
+    given = settings.variable(*provider.url_keys)
+    if given and dialect in (None, provider.dialect):
+        url = _complete_url(given, provider.url)
     if url is None:
-        raise ValueError(f"{provider.name} does not speak {dialect}: take {provider.dialect}")
+        raise ValueError(f"{provider.name} does not speak {dialect}: use {provider.dialect}")
     return ProviderAddress(url, settings.variable(*provider.keys))
 
 
-def _place(
+def _find_provider(
     known: catalog.Catalog, model: str | None, row: catalog.Model | None, provider: str | None, dialect: str | None
 ) -> catalog.Provider | None:
-    """Whose variable counts: the provider named, else the one the model's name leads to, else the dialect's owner."""
+    """Return the named provider, else that of the model's name, else the first that speaks the dialect."""
     if provider:
         return known.provider(provider)
     spoken = [each for each in known.providers if each.dialect == dialect]
-    if spoken and spoken[0].loopback:  # nobody but Ollama speaks its dialect
+    if spoken and spoken[0].loopback:  # only Ollama speaks its dialect
         return spoken[0]
     route = known.provider(model.partition("/")[0]) if model and "/" in model else None
     if route and not route.maker:
@@ -127,7 +129,7 @@ def _place(
     return owner or route or (spoken[0] if spoken else None)
 
 
-def _unknown(model: str | None, tokens: int, variable: str, local: bool) -> Notice:
+def _unknown_window(model: str | None, tokens: int, variable: str, local: bool) -> Notice:
     facts = {"model": model or "", "tokens": str(tokens), "variable": variable}
     remedy = f"taking {tokens:,} tokens; give the window, or set {variable}"
     if local:
@@ -137,9 +139,9 @@ def _unknown(model: str | None, tokens: int, variable: str, local: bool) -> Noti
     return Notice("unknown_model", f"{what}: {remedy}", facts)
 
 
-def _address(said: str, usual: str) -> str:
-    """Ollama's users write `0.0.0.0` or `box:11434`: where it listens, not where to call."""
-    if "://" in said:
-        return said.rstrip("/")
-    host, _, port = said.rpartition(":") if re.search(r":\d+$", said) else (said, "", usual.rpartition(":")[2])
+def _complete_url(given: str, usual: str) -> str:
+    """Return a URL for an address as Ollama's users write it: `0.0.0.0` or `box:11434`, where it listens."""
+    if "://" in given:
+        return given.rstrip("/")
+    host, _, port = given.rpartition(":") if re.search(r":\d+$", given) else (given, "", usual.rpartition(":")[2])
     return f"http://{'127.0.0.1' if host in ('', '0.0.0.0') else host}:{port}"

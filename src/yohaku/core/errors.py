@@ -65,7 +65,7 @@ class UnknownRecipe(YohakuError):
     code = "unknown_recipe"
 
     def __init__(self, name: str, known: tuple[str, ...]) -> None:
-        super().__init__(f"unknown recipe {name!r}: take one of {', '.join(known)}", name=name, known=", ".join(known))
+        super().__init__(f"unknown recipe {name!r}: use one of {', '.join(known)}", name=name, known=", ".join(known))
 
 
 class UnknownRef(YohakuError):
@@ -97,7 +97,7 @@ class Uncountable(YohakuError):
     def __init__(self, meter: str, failed: Exception) -> None:
         why = str(failed) or type(failed).__name__
         super().__init__(
-            f"the meter {meter!r} cannot count this: {why}; nothing was folded, take another meter",
+            f"the meter {meter!r} cannot count this: {why}; nothing was folded, use another meter",
             meter=meter,
             why=why,
         )

@@ -45,5 +45,5 @@ DIALECTS: Mapping[str, Dialect] = _Dialects()
 def dialect_named(name: str) -> Dialect:
     if name not in CLASSES:
         known = ", ".join(CLASSES)
-        raise BadSetting(f"unknown dialect {name!r}: take one of {known}", "unknown_dialect", name=name, known=known)
+        raise BadSetting(f"unknown dialect {name!r}: use one of {known}", "unknown_dialect", name=name, known=known)
     return DIALECTS[name]

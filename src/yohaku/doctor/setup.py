@@ -145,7 +145,7 @@ def _keys(settings: Settings) -> Iterator[Check]:
 def _servers(settings: Settings, patience: float) -> Iterator[Check]:
     for provider in _providers(settings):
         if provider.loopback:
-            url = resolve.endpoint(provider, settings).url
+            url = resolve.provider_address(provider, settings).url
             up = _answers(url, patience)
             facts = {"name": provider.name, "about": stores.redacted(url)}
             yield Check("ok" if up else "--", _say(settings, "server" if up else "no_server", **facts))

@@ -73,7 +73,7 @@ class RecallServer:
     def answer(self, name: str, arguments: Mapping[str, Any]) -> str:
         """A `YohakuError` is for the model to read."""
         if name not in OFFERED:
-            raise BadSetting(f"unknown tool {name!r}: take one of {', '.join(OFFERED)}")
+            raise BadSetting(f"unknown tool {name!r}: use one of {', '.join(OFFERED)}")
         self._calls.append(name)
         try:
             with self._opens() as store:

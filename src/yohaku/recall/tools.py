@@ -93,7 +93,7 @@ def call(
     `refs` and `learn`: of a search.
     """
     if name not in TOOLS:
-        raise BadSetting(f"unknown tool {name!r}: take one of {', '.join(TOOLS)}")
+        raise BadSetting(f"unknown tool {name!r}: use one of {', '.join(TOOLS)}")
     given = given_to(TOOLS[name], arguments)
     if name == SEARCH.name:
         limit = min(MOST_LINES, _number(given, "limit", 20, 1))

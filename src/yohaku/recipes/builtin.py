@@ -66,7 +66,7 @@ def chat(method: Literal["sliding", "summary", "hybrid"] = "sliding", keep: floa
         "hybrid": (Rung("over", summarise(keep=keep, model=model), goal="hot"),),
     }
     if method not in summed:
-        raise BadSetting(f"chat has no method {method!r}: take one of {', '.join(summed)}")
+        raise BadSetting(f"chat has no method {method!r}: use one of {', '.join(summed)}")
     return Recipe(
         "chat" if method == "sliding" else f"chat-{method}",
         (

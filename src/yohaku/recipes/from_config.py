@@ -81,7 +81,7 @@ def _find_pass(name: object, where: str, find: Find | None) -> Factory:
     found = plugins.find("passes", name) if isinstance(name, str) and ":" not in name else None
     if found is None and (not isinstance(name, str) or ":" not in name):
         known = ", ".join(sorted({*PASSES, *plugins.names("passes")}))
-        raise BadSetting(f'{where}: unknown pass {name!r}: take one of {known}, or "package.module:function"')
+        raise BadSetting(f'{where}: unknown pass {name!r}: use one of {known}, or "package.module:function"')
     try:
         found = found or (find(str(name)) if find else None)
     except Exception as failed:  # importing runs another package's code, which can raise anything
@@ -95,7 +95,7 @@ def _find_pass(name: object, where: str, find: Find | None) -> Factory:
 def _document(name: object, where: str) -> Callable[..., Recipe]:
     if isinstance(name, str) and name in DOCUMENTS:
         return DOCUMENTS[name]
-    raise BadSetting(f"{where}: cannot be like {name!r}: take one of {', '.join(DOCUMENTS)}")
+    raise BadSetting(f"{where}: cannot be like {name!r}: use one of {', '.join(DOCUMENTS)}")
 
 
 def _call(function: Callable[..., Any], arguments: tuple[Any, ...], options: object, where: str) -> Any:

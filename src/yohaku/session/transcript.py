@@ -48,13 +48,13 @@ class Transcript:
         self._lock = threading.Lock()
         header = _line({"format": NAME, "dialect": dialect_named(dialect).name, "model": model})
         if not _begun(self.path, header, sync) and not resume:
-            text = f"{self.path}: is there already; resume it, or take another name"
+            text = f"{self.path}: is there already; resume it, or use another name"
             raise BadSetting(text, "taken_name", name=str(self.path))
         data = self.path.read_bytes()
         self.told = transcript.transcribed(data)
         """What the file said when it was opened."""
         if self.told.dialect.name != dialect:
-            raise BadSetting(f"{self.path}: was written in {self.told.dialect.name}, not {dialect}; take that")
+            raise BadSetting(f"{self.path}: was written in {self.told.dialect.name}, not {dialect}; use that")
         self._beside, self._entries = self.told.beside, list(self.told.entries)
         self._file = os.open(self.path, os.O_WRONLY | os.O_APPEND | getattr(os, "O_BINARY", 0))
         self._torn = _unfinished(data)
@@ -204,7 +204,7 @@ def _begun(path: Path, header: bytes, sync: bool) -> bool:
     """Whether the file was made now. It comes into being with its header: there is never one without."""
     with contextlib.suppress(FileNotFoundError):
         if not path.is_file() and path.stat():
-            raise BadSetting(f"{path}: is no file; take another name")  # a device or a folder is nobody's to replace
+            raise BadSetting(f"{path}: is not a file; use another name")  # a device or a folder is nobody's to replace
         if path.stat().st_size:
             return False
         path.unlink()

@@ -41,13 +41,13 @@ def test_a_model_can_be_named_in_many_ways(said: str, expected: ModelSpec) -> No
 
 @pytest.mark.parametrize("name", sorted(DEFAULT_MODELS))
 def test_the_model_taken_for_a_key_is_one_the_catalogue_knows_and_has_room_for_an_agent(name: str) -> None:
-    model = catalog.find(DEFAULT_MODELS[name], name)
+    model = catalog.load().find(DEFAULT_MODELS[name], name)
     assert model and model.window >= 100_000
     assert name == "openrouter" or model.provider == name
 
 
 def test_every_provider_with_a_key_has_a_model_and_every_one_a_name_for_people() -> None:
-    providers = {provider.name: provider for provider in catalog.providers()}
+    providers = {provider.name: provider for provider in catalog.load().providers}
     assert {name for name, provider in providers.items() if not provider.loopback} == set(DEFAULT_MODELS)
     assert set(PROVIDER_TITLES) == set(providers) and set(PREFERRED_PROVIDERS) <= set(providers)
 
@@ -70,5 +70,5 @@ def test_the_page_about_models_shows_every_way_to_name_one() -> None:
         "provider",
     ]
     variables = set(re.findall(r"`([A-Z_]+_(?:KEY|URL|HOST))`", page)) - {"YOHAKU_API_KEY"}
-    known = {name for provider in catalog.providers() for name in (*provider.keys, *provider.url_keys)}
+    known = {name for provider in catalog.load().providers for name in (*provider.keys, *provider.url_keys)}
     assert variables and variables <= known

@@ -96,7 +96,9 @@ def help_text(lang: str) -> str:
 def config_text(settings: setting.Settings, lang: str) -> str:
     """Every setting, its value and where it came from, in columns."""
     rows = [tuple(say("config_head", lang).split(" | "))]
-    rows += [(name, value, where or say("config_default", lang)) for name, value, where in setting.told(settings)]
+    rows += [
+        (name, value, where or say("config_default", lang)) for name, value, where in setting.list_settings(settings)
+    ]
     widths = [max(len(row[column]) for row in rows) + 2 for column in (0, 1)]
     return "\n".join(pad(row[0], widths[0]) + pad(row[1], widths[1]) + row[2] for row in rows)
 

@@ -94,7 +94,7 @@ class _ModelSearch:
         return [found for found in await asyncio.gather(*asked) if found]
 
     async def server(self, provider: Provider, model: str = "") -> Endpoint | None:
-        where = resolve.endpoint(provider, self.settings)
+        where = resolve.provider_address(provider, self.settings)
         place = ServerAddress(where.url, where.key or "", model, lambda: sum(usable_bytes(self.memory)), self.patience)
         return await PROBES[provider.name](place)
 
@@ -106,7 +106,7 @@ class _ModelSearch:
         return [each for each in found if each]
 
     async def api(self, provider: Provider, model: str = "") -> Endpoint | None:
-        where = resolve.endpoint(provider, self.settings)
+        where = resolve.provider_address(provider, self.settings)
         if provider.dialect == "openai_chat" and where.url.rstrip("/") != provider.url:
             model = model or self.settings.variable("OPENAI_MODEL") or ""
             if there := await self.address(where.url, model, where.key or ""):
@@ -180,7 +180,7 @@ class _ModelSearch:
 
     async def missed(self, provider: Provider, model: str) -> Endpoint:
         """Says whether the server is not there, or only the model."""
-        where = f"{PROVIDER_TITLES.get(provider.name, provider.name)} ({resolve.endpoint(provider, self.settings).url})"
+        where = f"{PROVIDER_TITLES.get(provider.name, provider.name)} ({resolve.provider_address(provider, self.settings).url})"
         if other := await self.server(provider):
             raise ModelNotFound("not_there", model=model, where=where, other=other.model)
         raise ModelNotFound("no_server", model=model or provider.name, where=where)
@@ -200,7 +200,7 @@ class _ModelSearch:
     def key_for(self, url: str) -> str:
         """The key of the provider who is at this very address, else the one set for addresses: none goes elsewhere."""
         for provider in self.known.providers:
-            where = resolve.endpoint(provider, self.settings)
+            where = resolve.provider_address(provider, self.settings)
             if where.key and urlsplit(where.url)[:2] == urlsplit(url)[:2]:
                 return where.key
         return self.settings.variable("YOHAKU_API_KEY") or ""

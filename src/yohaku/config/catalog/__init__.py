@@ -1,7 +1,7 @@
-"""Providers and models, as data: what a window holds, what a token costs, where a dialect is spoken.
+"""The catalogue of providers and models: windows, prices, addresses.
 
-Law: facts only, and never a guess on the big side. A name that is not surely a known model is not found.
-Nothing is read before the first question. A local model's window is what it was trained for, not what it runs with.
+Law: a window is never guessed too large, and a name that may mean another model is not found.
+The files are read on first use. The window of a local model is the one it was trained for.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class TokenPrices(msgspec.Struct, frozen=True):
 
 
 class PriceTier(msgspec.Struct, frozen=True):
-    """What the whole request costs once its prompt is longer than `above` tokens."""
+    """Prices of the whole request once its prompt is longer than `above` tokens."""
 
     above: int
     prices: TokenPrices
@@ -38,20 +38,20 @@ class PriceTier(msgspec.Struct, frozen=True):
 
 class Model(msgspec.Struct, frozen=True):
     id: str
-    """As the provider's API wants it."""
+    """As in the provider's API."""
     provider: str
     window: int
-    """Tokens of input the provider takes. For a local model: what it was trained for."""
+    """Tokens of input that the provider takes; for a local model those it was trained for."""
     output: int | None = None
-    """The longest reply, in tokens; none where the provider names no limit."""
+    """Tokens of the longest reply; None without a limit."""
     prices: TokenPrices | None = None
     tier: PriceTier | None = None
     summary: str | None = None
-    """Another model that writes this one's summaries, where the provider's usual one is not wanted."""
+    """Model that writes summaries for this one, in place of the provider's usual one."""
 
 
 class ModelFamily(msgspec.Struct, frozen=True):
-    """What may be assumed of a model too new for the snapshot, by its name."""
+    """Window to assume for a model newer than the snapshot, by a pattern of its name."""
 
     pattern: str
     window: int
@@ -63,19 +63,19 @@ class Provider(msgspec.Struct, frozen=True):
     url: str
     """Everything before the dialect's own path: `…/v1` for OpenAI's, the bare host for Anthropic's and Ollama's."""
     keys: tuple[str, ...] = ()
-    """Variables that may hold its key, the usual one first."""
+    """Variables for its API key, the usual one first."""
     limits: tuple[str, ...] = ()
-    """What stands before `_MAX_CONTEXT_LENGTH`, the documented one first."""
+    """Prefixes of its `…_MAX_CONTEXT_LENGTH` variables, the documented one first."""
     summary: str | None = None
     aliases: tuple[str, ...] = ()
-    """Other names, and those of makers, as they stand before the slash in `google/gemini-2.5-pro`."""
+    """Other names of it or its maker, as before the slash of `google/gemini-2.5-pro`."""
     url_keys: tuple[str, ...] = ()
     also: dict[Dialect, str] = {}
-    """Further dialects it speaks, and their URLs."""
+    """URLs of its other dialects."""
     maker: bool = False
-    """It makes the models it serves, so a bare name is first looked for here."""
+    """Makes the models it serves, so a bare name is looked up here first."""
     path: str = ""
-    """What the API wants before each of its models' names."""
+    """Prefix of model names in its API."""
     family: ModelFamily | None = None
 
     @property
@@ -103,7 +103,7 @@ class _Snapshot(msgspec.Struct, frozen=True):
 
 class _Directory(msgspec.Struct, frozen=True):
     routes: tuple[str, ...]
-    """Words before a slash that say where a request goes, not whose the model is."""
+    """Words before a slash that name a gateway, not the maker of the model."""
     providers: tuple[Provider, ...]
 
 
@@ -113,7 +113,7 @@ class _Overrides(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Catalog:
-    """All that is known. A later row of the same provider and id replaces an earlier one."""
+    """Models and providers. A later row of the same provider and id replaces an earlier one."""
 
     def __init__(
         self,
@@ -123,7 +123,7 @@ class Catalog:
         own: Iterable[Model] = (),
     ) -> None:
         self.own = tuple(own)
-        """Rows of the user: true for local models too."""
+        """Rows of the user, which hold for local models too."""
         self.models = tuple({(model.provider, model.id): model for model in (*models, *self.own)}.values())
         self.providers = tuple({provider.name: provider for provider in providers}.values())
         self._routes = frozenset(routes)
@@ -132,12 +132,14 @@ class Catalog:
         return self._providers.get(name.strip().lower())
 
     def find(self, name: str, provider: str | None = None) -> Model | None:
-        """The model people mean by this name, as `provider` serves it, if that is known."""
-        parts = names.plain(name).split("/")
+        """Return the model that people mean by a name, as served by `provider` where that is known."""
+        parts = names.normalize(name).split("/")
         wanted = [found.name] if provider and (found := self.provider(provider)) else []
         while True:
-            if model := self._called("/".join(parts), wanted):
-                tuned = name.strip().lower().startswith("ft:")  # has its own prices, which nobody lists
+            if model := self._find_tagged("/".join(parts), wanted):
+                tuned = (
+                    name.strip().lower().startswith("ft:")
+                )  # a fine-tuned model has prices of its own, which are not listed
                 return msgspec.structs.replace(model, prices=None, tier=None) if tuned else model
             # An unknown word before the slash may be anything, also a smaller model of the same name.
             if len(parts) == 1 or not (parts[0] in self._providers or parts[0] in self._routes):
@@ -146,25 +148,25 @@ class Catalog:
                 wanted.append(maker.name)
 
     def family(self, name: str) -> ModelFamily | None:
-        """What the name alone promises: for models newer than the snapshot."""
-        stem = list(names.stems(names.plain(name).rpartition("/")[2]))[-1]
+        """Return the family that a name belongs to, for models newer than the snapshot."""
+        stem = list(names.stems(names.normalize(name).rpartition("/")[2]))[-1]
         families = (provider.family for provider in self.providers if provider.family)
         return next((family for family in families if re.fullmatch(family.pattern, stem)), None)
 
     def summary_for(self, model: Model) -> Model | None:
-        """The model that writes its summaries: its own choice, else its provider's usual cheap one."""
+        """Return the model that writes summaries for this one: its own, else the provider's usual one."""
         provider = self.provider(model.provider)
         name = model.summary or (provider.summary if provider else None)
         return self.find(name, model.provider) if name else None
 
-    def _called(self, name: str, wanted: list[str]) -> Model | None:
+    def _find_tagged(self, name: str, wanted: list[str]) -> Model | None:
         name, _, tag = name.partition(":")
         if tag and tag not in names.VARIANTS:
             local = [provider.name for provider in self.providers if provider.loopback]
-            return self._pick(self._by_key.get(names.key(f"{name}:{tag}"), ()), local) or self._stem(name, local)
-        return self._stem(name, wanted)
+            return self._pick(self._by_key.get(names.key(f"{name}:{tag}"), ()), local) or self._find_stem(name, local)
+        return self._find_stem(name, wanted)
 
-    def _stem(self, name: str, wanted: list[str]) -> Model | None:
+    def _find_stem(self, name: str, wanted: list[str]) -> Model | None:
         stems = list(names.stems(name))
         for index in (self._by_key, self._by_stem):
             for stem in stems:
@@ -173,7 +175,7 @@ class Catalog:
         return None
 
     def _pick(self, rows: Iterable[Model], wanted: list[str]) -> Model | None:
-        """Of models with one name: the wanted provider's, else the maker's, else the smallest."""
+        """Pick one of several models with the same name: the wanted provider's, else the maker's, else the smallest."""
         rows = tuple(rows)
         for row in rows:
             if not row.provider:  # a user's own row, for every provider
@@ -193,7 +195,7 @@ class Catalog:
 
     @cached_property
     def _rank(self) -> dict[str, int]:
-        """Makers in the order of the file, then those who serve what others made, then this machine."""
+        """Order of providers: makers as in the file, then hosts of others' models, then this machine."""
         hosts = len(self.providers)
         rank = {
             provider.name: place if provider.maker else hosts + provider.loopback
@@ -211,7 +213,10 @@ class Catalog:
 
     @cached_property
     def _by_stem(self) -> dict[str, list[Model]]:
-        """`gemini-3.1-pro` is known only as its preview. `-latest` does not count: `gemini-pro` was a small one."""
+        """Models by name without `-preview`: `gemini-3.1-pro` exists only as a preview.
+
+        Not without `-latest`: `gemini-pro` was another, smaller model.
+        """
         index: dict[str, list[Model]] = {}
         for name, rows in self._by_key.items():
             if name.endswith("-preview"):
@@ -221,38 +226,26 @@ class Catalog:
 
 @lru_cache(maxsize=8)
 def load(overrides: Path | None = None) -> Catalog:
-    """The snapshot on board, with the user's own rows over it."""
+    """Read the snapshot of the package, with the user's own rows over it."""
     here = Path(__file__)
     directory = msgspec.json.decode(here.with_name("providers.json").read_bytes(), type=_Directory)
     snapshot = msgspec.json.decode(here.with_name("models.json").read_bytes(), type=_Snapshot)
     paths = {provider.name: provider.path for provider in directory.providers}
-    rows = [_model(row, name, paths.get(name, "")) for name, known in snapshot.models.items() for row in known]
+    rows = [_make_model(row, name, paths.get(name, "")) for name, known in snapshot.models.items() for row in known]
     base = Catalog(rows, directory.providers, directory.routes)
     if overrides is None:
         return base
     try:
         own = msgspec.json.decode(overrides.expanduser().read_bytes(), type=_Overrides)
-        rows = [_over(base, row) for row in own.models]
-    except (OSError, msgspec.MsgspecError) as why:
-        raise Unreadable(f"{overrides}: {why}: correct the file, or leave it out", file=str(overrides)) from why
+        rows = [_override(base, row) for row in own.models]
+    except (OSError, msgspec.MsgspecError) as error:
+        raise Unreadable(f"{overrides}: {error}: correct the file, or leave it out", file=str(overrides)) from error
     return Catalog(base.models, [*base.providers, *own.providers], directory.routes, rows)
 
 
-def find(name: str, provider: str | None = None, overrides: Path | None = None) -> Model | None:
-    return load(overrides).find(name, provider)
-
-
-def models(overrides: Path | None = None) -> tuple[Model, ...]:
-    return load(overrides).models
-
-
-def providers(overrides: Path | None = None) -> tuple[Provider, ...]:
-    return load(overrides).providers
-
-
-def _model(row: _Row, provider: str, path: str) -> Model:
-    prices = _prices(row.prices)
-    tier = _prices(row.tier)
+def _make_model(row: _Row, provider: str, path: str) -> Model:
+    prices = _make_prices(row.prices)
+    tier = _make_prices(row.tier)
     return Model(
         id=path + row.id,
         provider=provider,
@@ -263,20 +256,18 @@ def _model(row: _Row, provider: str, path: str) -> Model:
     )
 
 
-def _prices(row: tuple[float | None, ...]) -> TokenPrices | None:
+def _make_prices(row: tuple[float | None, ...]) -> TokenPrices | None:
     fields: Iterator[float | None] = iter((*row, None, None, None, None))
     given, taken, read, write = next(fields), next(fields), next(fields), next(fields)
     return None if given is None or taken is None else TokenPrices(given, taken, read, write)
 
 
-def _over(base: Catalog, row: dict[str, Any]) -> Model:
-    """The user's row, completed by what is known of the model already. No provider: wherever it is served."""
-    whose, known = row.get("provider", ""), None
-    for model in base.models:
-        if model.id == row.get("id") and whose in ("", model.provider):
-            known = model
-            break
-    before = {**msgspec.to_builtins(known), "provider": whose} if known else {"provider": whose}
+def _override(base: Catalog, row: dict[str, Any]) -> Model:
+    """Complete the user's row from the catalogue. A row without a provider holds for every one."""
+    provider = row.get("provider", "")
+    same = (model for model in base.models if model.id == row.get("id") and provider in ("", model.provider))
+    known = next(same, None)
+    before = {**msgspec.to_builtins(known), "provider": provider} if known else {"provider": provider}
     model = msgspec.convert({**before, **row}, Model)
     if model.window < 1:
         raise msgspec.ValidationError(f"the window of {model.id!r} is no positive number")
