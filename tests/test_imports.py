@@ -36,7 +36,6 @@ NOT_YET = {
     "core/pins.py imports yohaku.analysis.tool_calls",
     "core/receipt.py imports yohaku.analysis.retention",
     "core/receipt.py imports yohaku.analysis.rules",
-    "stores/collect.py imports yohaku.session.fold_log",
 }
 
 CORE_MAY_USE = {

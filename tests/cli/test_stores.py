@@ -193,7 +193,7 @@ def test_a_fit_does_not_depend_on_those_before_it(shell: Shell, tmp_path: Path) 
 
 def test_a_fit_leaves_no_folds_for_the_sessions_of_a_program_on_the_same_store(shell: Shell, data: Path) -> None:
     shell.fit()
-    session = Session(1_000_000, model="gpt-4o", store=stores.url_in(data))
+    session = Session(1_000_000, model="gpt-4o", store=stores.default_url(data))
     body = session_of(40)
     assert session.fit(body) is body
     session.store.close()
@@ -354,7 +354,7 @@ def test_collect_keeps_to_a_size_by_removing_the_oldest(shell: Shell, data: Path
 
 
 def test_collect_says_what_must_stay_though_it_is_too_much(shell: Shell, data: Path) -> None:
-    session = Session(4_096, model="gpt-4o", store=stores.url_in(data))
+    session = Session(4_096, model="gpt-4o", store=stores.default_url(data))
     session.fit(session_of(40))
     session.close()
     aged(data, 1)
@@ -366,7 +366,7 @@ def test_collect_says_what_must_stay_though_it_is_too_much(shell: Shell, data: P
 def test_collect_spares_what_was_just_put_and_what_a_program_still_shows(shell: Shell, data: Path) -> None:
     refs = shell.fit()[1]
     assert shell("collect", "--older-than", "0")[1].startswith(b"removed 0 originals")
-    session = Session(4_096, recipe="local", model="gpt-4o", store=stores.url_in(data))
+    session = Session(4_096, recipe="local", model="gpt-4o", store=stores.default_url(data))
     session.fit(session_of(40))
     session.store.close()
     aged(data, 31)

@@ -154,7 +154,7 @@ def test_after_a_search_it_learns_what_is_in_the_store(tmp_path: Path) -> None:
         assert not (tmp_path / "store.db.words").exists()
         assert (await told(client, "recall_search", words="needle"))[1].startswith(f"ref={refs[0]} line 1: ")
         store = SQLiteStore(tmp_path / "store.db")
-        while not (known := index.ask(store, ["needle"])) or known.rest != dict.fromkeys(refs):
+        while not (known := index.look_up(store, ["needle"])) or known.rest != dict.fromkeys(refs):
             await anyio.sleep(0.05)
         store.close()
 
@@ -239,7 +239,7 @@ def test_the_settings_in_the_docs_can_be_read_and_start_the_server() -> None:
         assert Path(each["command"]).name == "yohaku" and each["args"][0] == "mcp"
         url = dict(zip(each["args"][1::2], each["args"][2::2], strict=True)).get("--store")
         for given in (url, each.get("env", {}).get("YOHAKU_STORE")):
-            assert given is None or stores.path_of(given) == Path("/srv/yohaku/store.db")
+            assert given is None or stores.sqlite_path(given) == Path("/srv/yohaku/store.db")
 
 
 def test_every_tool_and_flag_is_in_the_docs() -> None:

@@ -12,7 +12,7 @@ from yohaku.core.folds import Gist, Subject
 from yohaku.messages import describe
 from yohaku.recipes.auto import RECIPES
 from yohaku.session.session import Session
-from yohaku.stores.rows import fold_from, fold_row
+from yohaku.stores.rows import read_fold, write_fold
 from yohaku.testing import ByteMeter, conversation
 
 
@@ -49,9 +49,9 @@ def test_a_record_of_a_store_is_described_like_the_fold() -> None:
 
 def test_a_fold_of_an_older_version_is_read_and_described() -> None:
     row = {"key": "k", "slot": ["result", 0, 0], "text": "[folded]", "ref": "r", "what": "bash result"}
-    old = fold_from('["result",0,0]', json.dumps({**row, "why": "old and big", "before": 9, "after": 1}))
+    old = read_fold('["result",0,0]', json.dumps({**row, "why": "old and big", "before": 9, "after": 1}))
     assert describe(old.what, old.why, "ja") == ("bash result", "old and big")
     gist = Gist("k", "text", "r", Subject("before_step", steps=1_234), "by_model", 9, 1, detail="none")
-    assert fold_from("", fold_row(gist)) == gist
+    assert read_fold("", write_fold(gist)) == gist
     assert describe(gist.what, gist.why, "en")[0] == "the conversation before this step (1,234 steps)"
     assert describe(gist.what, gist.why, "ja")[0] == "このステップより前の会話 (1,234 ステップ)"

@@ -17,7 +17,7 @@ from yohaku.core.originals import ref_of
 from yohaku.recall import SearchHit, SearchResult, search
 from yohaku.recall import index as indexing
 from yohaku.recall import search_originals as wording
-from yohaku.recall.index import ask, fill, place
+from yohaku.recall.index import fill, index_path, look_up
 from yohaku.stores import OpenedOriginal, Store
 from yohaku.stores.fallback import FallbackStore
 from yohaku.stores.memory import MemoryStore
@@ -133,7 +133,7 @@ def test_a_line_too_long_for_a_block_is_looked_through(store: Counting) -> None:
     (ref,) = put(store, text)
     put(store, *map(some, range(20)))
     assert fill(store, 60)
-    known = ask(store, ["needle"])
+    known = look_up(store, ["needle"])
     assert known is not None and known.rest[ref] == 1 and known.blocks == {ref: [0]}
     assert [hit[:2] for hit in found(store, "needle")] == [(ref, 1), (ref, 2), (ref, 3)]
     assert fill(store, 60)
@@ -146,7 +146,7 @@ def test_what_was_collected_is_neither_found_nor_known_any_more(store: Counting)
     store.drop(refs[:15], 1 << 40)
     assert {hit.ref for hit in found(store, "needle")} == set(refs[15:])
     assert fill(store, 60)
-    known = ask(store, ["needle"])
+    known = look_up(store, ["needle"])
     assert known is not None and known.blocks.keys() == set(refs[15:])
     assert known.rest.keys() == {kept.ref for kept in store.kept()}
 
@@ -173,11 +173,11 @@ def test_only_the_newest_are_known_and_the_others_found_all_the_same(
 ) -> None:
     put(store, *(f"needle {number}\n{some(number)}" for number in range(20)))
     kept = list(store.kept())
-    monkeypatch.setattr(indexing, "MOST", sum(each.stored for each in kept[:8]))
+    monkeypatch.setattr(indexing, "MAX_INDEXED_BYTES", sum(each.stored for each in kept[:8]))
     assert fill(store, 60)
-    known = ask(store, ["needle 1"])
+    known = look_up(store, ["needle 1"])
     assert known is None or known.rest.keys() == {each.ref for each in kept[:8]}
-    known = ask(store, ["平穏無事", "nowhere"])
+    known = look_up(store, ["平穏無事", "nowhere"])
     assert known is not None and known.rest.keys() == {each.ref for each in kept[:8]}
     assert len(found(store, "needle")) == 20
 
@@ -190,7 +190,7 @@ def test_a_tenant_is_told_of_its_own_only(store: Counting) -> None:
     for each in (one, other):
         put(each, shared, *map(some, range(1, 9)))
         assert fill(each, 60)
-    known = ask(one, ["needle"])
+    known = look_up(one, ["needle"])
     assert known is not None and known.blocks == {mine: [0]} and theirs not in known.rest
     assert found(one, "needle") == [SearchHit(mine, 1, "needle of one")]
     assert found(other, "needle") == [SearchHit(theirs, 1, "needle of another")]
@@ -208,7 +208,7 @@ def test_a_damaged_index_is_made_anew_and_changes_nothing(store: Counting, tmp_p
     assert len(found(store, "needle")) == 1
     while not fill(store, 60):
         pass
-    assert ask(store, ["needle"]) is not None and len(found(store, "needle")) == 1
+    assert look_up(store, ["needle"]) is not None and len(found(store, "needle")) == 1
 
 
 def test_an_index_of_another_version_is_made_anew(store: Counting, tmp_path: Path) -> None:
@@ -217,8 +217,8 @@ def test_an_index_of_another_version_is_made_anew(store: Counting, tmp_path: Pat
     database = sqlite3.connect(tmp_path / "store.db.words")
     database.execute("PRAGMA user_version = 3")
     database.close()
-    assert ask(store, ["needle"]) is None and len(found(store, "needle")) == 1
-    assert fill(store, 60) and ask(store, ["needle"]) is not None
+    assert look_up(store, ["needle"]) is None and len(found(store, "needle")) == 1
+    assert fill(store, 60) and look_up(store, ["needle"]) is not None
 
 
 @pytest.mark.parametrize("content", [b"notes of somebody\n" * 500, b""])
@@ -252,22 +252,22 @@ def test_a_search_makes_one_only_where_looking_takes_long(
     store: Counting, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     put(store, "needle\n", *map(some, range(5)))
-    monkeypatch.setattr(wording, "WORTH", 60.0)
+    monkeypatch.setattr(wording, "MIN_SECONDS_FOR_INDEX", 60.0)
     search(store, "needle")
     assert not (tmp_path / "store.db.words").exists()
-    monkeypatch.setattr(wording, "WORTH", 0.0)
+    monkeypatch.setattr(wording, "MIN_SECONDS_FOR_INDEX", 0.0)
     for _ in range(100):  # a little each time
         search(store, "needle")
-    known = ask(store, ["needle"])
+    known = look_up(store, ["needle"])
     assert known is not None and set(known.rest.values()) == {None}
 
 
 def test_stores_that_are_no_file_have_none_and_a_sheltered_one_has_that_of_its_store(
     store: Counting, tmp_path: Path
 ) -> None:
-    assert place(MemoryStore()) is None and place(FallbackStore(MemoryStore())) is None
-    assert place(FallbackStore(store)) == place(store) == (tmp_path / "store.db.words", "")
-    assert not fill(MemoryStore(), 60) and ask(MemoryStore(), ["needle"]) is None
+    assert index_path(MemoryStore()) is None and index_path(FallbackStore(MemoryStore())) is None
+    assert index_path(FallbackStore(store)) == index_path(store) == (tmp_path / "store.db.words", "")
+    assert not fill(MemoryStore(), 60) and look_up(MemoryStore(), ["needle"]) is None
 
 
 def _fill(path: Path) -> None:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from yohaku.recall.ref import RefAndLine, place_in
+from yohaku.recall.ref import RefAndLine, parse_ref
 
 
 @pytest.mark.parametrize(
@@ -19,4 +19,4 @@ from yohaku.recall.ref import RefAndLine, place_in
     ],
 )
 def test_a_ref_is_taken_as_it_is_shown(given: str, place: RefAndLine) -> None:
-    assert place_in(given) == place
+    assert parse_ref(given) == place

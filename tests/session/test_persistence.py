@@ -18,9 +18,9 @@ from yohaku.core.errors import BadSetting, DoesNotFit, StoreFailed, UnknownRef
 from yohaku.core.folds import Fold, place_of
 from yohaku.core.originals import ref_of, render_turns
 from yohaku.core.pins import Pin
+from yohaku.session.collect import collect
 from yohaku.session.fold_log import FoldLog
 from yohaku.stores import DAY
-from yohaku.stores.collect import collect
 from yohaku.stores.fallback import FallbackStore
 from yohaku.stores.memory import MemoryStore
 from yohaku.stores.sqlite import SQLiteStore

@@ -16,7 +16,7 @@ from yohaku.core.folds import Fold, Gist, Stub
 from yohaku.core.originals import Slot, ref_of
 from yohaku.session.session import Session
 from yohaku.stores import DAY, HOUR, Original, Store, StoredBytes, StoredOriginal
-from yohaku.stores.chunks import CHUNK
+from yohaku.stores.chunks import CHUNK_BYTES
 
 LONG = "".join(f"line {number} of a long output\n" for number in range(20_000))
 
@@ -111,7 +111,7 @@ class Conformance:
         assert store.get(expected.ref) == original
 
     def test_an_original_in_parts_reads_as_the_whole(self, store: Store, again: Callable[[], Store]) -> None:
-        parts = [LONG + "end", "\n", "日本\n\ud800", "x" * 3 * CHUNK, "", LONG, "last\0line"]
+        parts = [LONG + "end", "\n", "日本\n\ud800", "x" * 3 * CHUNK_BYTES, "", LONG, "last\0line"]
         whole = "\n\n".join(parts)
         ref = ref_of(whole)
         store.put_joined(ref, parts)
@@ -125,10 +125,10 @@ class Conformance:
                 rest = b"".join(piece.data for piece in pieces).decode("utf-8", "surrogatepass")
                 assert whole.endswith(rest) and whole.removesuffix(rest).count("\n") == pieces[0].line <= line
                 assert rest.split("\n")[line - pieces[0].line :] == lines[line:]
-                assert sum(len(text) for text in lines[pieces[0].line : line]) < 4 * CHUNK
+                assert sum(len(text) for text in lines[pieces[0].line : line]) < 4 * CHUNK_BYTES
                 feeds = pieces[0].line
                 for piece in pieces:
-                    assert piece == StoredBytes(feeds, piece.data) and 0 < len(piece.data) <= CHUNK
+                    assert piece == StoredBytes(feeds, piece.data) and 0 < len(piece.data) <= CHUNK_BYTES
                     feeds += piece.data.count(b"\n")
         assert {kept.ref: kept.joined for kept in store.kept()} == {ref: True} | dict.fromkeys(
             map(ref_of, parts), False
@@ -198,19 +198,19 @@ class Conformance:
         assert [store.about(put(store, original)) for original in originals] == list(originals.values())
 
     def test_pieces_are_the_original_in_order_with_the_lines_before_them(self, store: Store) -> None:
-        original = LONG + "x" * 3 * CHUNK + "\n" + LONG
+        original = LONG + "x" * 3 * CHUNK_BYTES + "\n" + LONG
         ref = put(store, original)
         pieces = list(store.open(ref).pieces)
         data = b"".join(piece.data for piece in pieces)
         assert data == original.encode()
         feeds = 0
         for piece in pieces:
-            assert piece == StoredBytes(feeds, piece.data) and 0 < len(piece.data) <= CHUNK
+            assert piece == StoredBytes(feeds, piece.data) and 0 < len(piece.data) <= CHUNK_BYTES
             feeds += piece.data.count(b"\n")
 
     @pytest.mark.parametrize("line", [0, 1, 1234, 19_999, 20_000, 20_001, 25_000, 40_000, 99_999])
     def test_pieces_from_a_line_begin_where_that_line_does(self, store: Store, line: int) -> None:
-        original = LONG + "x" * 3 * CHUNK + "\n" + LONG
+        original = LONG + "x" * 3 * CHUNK_BYTES + "\n" + LONG
         ref = put(store, original)
         pieces = list(store.open(ref, line).pieces)
         rest = b"".join(piece.data for piece in pieces)
@@ -219,7 +219,7 @@ class Conformance:
         if line <= original.count("\n"):
             assert original.encode().split(b"\n")[line:] == rest.split(b"\n")[line - pieces[0].line :]
             # and no more than a piece too much was opened
-            assert len(rest) - len(b"\n".join(original.encode().split(b"\n")[line:])) < CHUNK
+            assert len(rest) - len(b"\n".join(original.encode().split(b"\n")[line:])) < CHUNK_BYTES
 
     @pytest.mark.parametrize(
         "ref",

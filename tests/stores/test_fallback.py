@@ -12,7 +12,7 @@ from yohaku.core.errors import StoreFailed, UnknownRef
 from yohaku.core.originals import ref_of
 from yohaku.stores import Store
 from yohaku.stores import open as open_store
-from yohaku.stores.fallback import MOST, FallbackStore
+from yohaku.stores.fallback import MAX_BUFFERED_BYTES, FallbackStore
 from yohaku.stores.memory import MemoryStore
 from yohaku.stores.sqlite import SQLiteStore
 
@@ -96,7 +96,7 @@ def test_a_stream_is_held_in_memory_as_far_as_that_is_small(small_disk: Path) ->
             yield bytes([number]) + block
 
     with pytest.raises(StoreFailed, match="the disk is full"):
-        store.put_stream(_then_much(MOST), binary=True)
+        store.put_stream(_then_much(MAX_BUFFERED_BYTES), binary=True)
     found = store.put_stream(blocks(5), binary=True)
     assert store.get(found.ref) == b"".join(blocks(5))
 

@@ -231,7 +231,7 @@ def test_a_read_only_disk_is_said_and_can_still_be_read(version: int, small_disk
 
 
 def test_a_locked_file_is_said_after_some_patience(path: Path) -> None:
-    store = SQLiteStore(path, patience=0.2)
+    store = SQLiteStore(path, timeout=0.2)
     ref = put(store, "before")
     other = sqlite3.connect(path, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")

@@ -9,7 +9,7 @@ import pytest
 from yohaku import stores
 from yohaku.core.errors import BadSetting, UnknownRef
 from yohaku.core.originals import ref_of
-from yohaku.stores.chunks import CHUNK, Cutter, cut, first_chunk, pack, places, ref_from, unpack
+from yohaku.stores.chunks import CHUNK_BYTES, Cutter, cut, first_chunk, pack, read_marks, ref_from, unpack
 from yohaku.stores.memory import MemoryStore
 from yohaku.stores.sqlite import SQLiteStore
 
@@ -28,7 +28,7 @@ from yohaku.stores.sqlite import SQLiteStore
     ],
 )
 def test_a_url_names_a_file(url: str, path: str) -> None:
-    assert stores.path_of(url) == Path(path)
+    assert stores.sqlite_path(url) == Path(path)
 
 
 @pytest.mark.parametrize("url", ["sqlite:", "sqlite://", "sqlite:///", "sqlite:////"])
@@ -61,8 +61,8 @@ def test_a_url_opens_its_store(tmp_path: Path) -> None:
 
 def test_who_chose_none_has_one_in_the_data_folder(tmp_path: Path) -> None:
     folder = tmp_path / "my data %20"
-    url = stores.url_in(folder)
-    assert stores.path_of(url) == folder / "store.db"
+    url = stores.default_url(folder)
+    assert stores.sqlite_path(url) == folder / "store.db"
 
 
 def test_a_password_is_never_shown() -> None:
@@ -71,7 +71,7 @@ def test_a_password_is_never_shown() -> None:
         "postgresql://me:secret@host/db?x=secret2": "postgresql://me:…@host/db?x=secret2",
         "redis://host/0": "redis://host/0",
     }
-    assert {url: stores.redacted(url) for url in shown} == shown
+    assert {url: stores.redact(url) for url in shown} == shown
 
 
 @pytest.mark.parametrize("original", ["", "a", "日本語" * 1000, "\ud800"])
@@ -83,21 +83,21 @@ def test_a_stream_has_the_ref_of_what_it_held(original: str) -> None:
 
 def test_any_digest_gives_a_lawful_ref() -> None:
     assert [ref_from(bytes(32)), ref_from(b"\xff" * 32)] == ["a" * 12, "7" * 12]
-    assert stores.address(ref_from(b"\xff" * 32)) == "7" * 12
+    assert stores.check_ref(ref_from(b"\xff" * 32)) == "7" * 12
 
 
 def test_chunks_end_with_lines_wherever_lines_end() -> None:
-    text = (b"x" * 999 + b"\n") * 1000 + b"y" * (3 * CHUNK) + b"\n" + b"z\n" * 10
+    text = (b"x" * 999 + b"\n") * 1000 + b"y" * (3 * CHUNK_BYTES) + b"\n" + b"z\n" * 10
     chunks = list(cut([text[at : at + 100_001] for at in range(0, len(text), 100_001)]))
     assert b"".join(chunks) == text
     assert all(chunk.endswith(b"\n") or b"\n" not in chunk for chunk in chunks)
-    assert all(0 < len(chunk) <= CHUNK for chunk in chunks)
+    assert all(0 < len(chunk) <= CHUNK_BYTES for chunk in chunks)
 
 
 def test_a_line_is_found_by_the_marks() -> None:
     cutter = Cutter([(b"x" * 999 + b"\n") * 1000])
     chunks = list(cutter)
-    marks = places(cutter.marks, "here")
+    marks = read_marks(cutter.marks, "here")
     assert marks[0] == 0 and len(marks) == len(chunks)
     for line in (0, 1, 64, 65, 66, 500, 999):
         start = first_chunk(marks, line)

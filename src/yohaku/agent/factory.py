@@ -18,7 +18,7 @@ from yohaku.config.settings import Settings
 from yohaku.core.budget import Budget
 from yohaku.core.meter import Meter
 from yohaku.session.session import Session
-from yohaku.stores import url_in
+from yohaku.stores import default_url
 
 if TYPE_CHECKING:
     from yohaku.client.model_client import ModelClient
@@ -94,4 +94,4 @@ def remember(endpoint: Endpoint, window: int, settings: Settings) -> None:
 
 
 def _store(settings: Settings) -> str | None:
-    return url_in(settings.data) if settings.data != Path() else None
+    return default_url(settings.data) if settings.data != Path() else None

@@ -15,7 +15,7 @@ from yohaku.cli.stores import open_store
 from yohaku.config.settings import Settings
 from yohaku.core.errors import BadSetting
 from yohaku.core.pins import Pin
-from yohaku.recall.ref import place_in
+from yohaku.recall.ref import parse_ref
 from yohaku.session import fold_log
 from yohaku.session.diff import coloured
 from yohaku.session.diff import diff as diff_foldings
@@ -111,7 +111,7 @@ def _read_pin(arguments: argparse.Namespace) -> Pin:
         if not arguments.text.strip():
             raise unknown_pin(arguments.text)
         return Pin("text", arguments.text)
-    found = pin_of(place_in(arguments.ref)[0])
+    found = pin_of(parse_ref(arguments.ref)[0])
     if found.kind == "text":
         raise unknown_pin(arguments.ref)
     return found

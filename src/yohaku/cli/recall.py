@@ -15,9 +15,9 @@ from yohaku.cli.stores import open_store, url_of
 from yohaku.config.settings import Settings
 from yohaku.core.errors import YohakuError
 from yohaku.core.folds import Fold
-from yohaku.recall.ref import place_in
+from yohaku.recall.ref import parse_ref
 from yohaku.session.fold_log import FoldingRecord, all_foldings, find_fold
-from yohaku.stores import DAY, Store, redacted
+from yohaku.stores import DAY, Store, redact
 
 
 def recall(arguments: argparse.Namespace, settings: Settings) -> int:
@@ -29,7 +29,7 @@ def recall(arguments: argparse.Namespace, settings: Settings) -> int:
         if arguments.search is not None:
             print(_search(store, arguments.search, arguments.limit, settings.lang))
             return 0
-        ref, line = place_in(arguments.ref)
+        ref, line = parse_ref(arguments.ref)
         if arguments.raw:
             sys.stdout.buffer.writelines(piece.data for piece in store.open(ref).pieces)
             sys.stdout.buffer.flush()
@@ -40,9 +40,9 @@ def recall(arguments: argparse.Namespace, settings: Settings) -> int:
 
 def _read_lines(store: Store, ref: str, offset: int, limit: int | None, pattern: str | None) -> str:
     from yohaku import recall
-    from yohaku.recall.lines import ROOM
+    from yohaku.recall.lines import MAX_SHOWN_BYTES
 
-    room = ROOM if limit is None else 1 << 40  # an explicit number of lines is given whole
+    room = MAX_SHOWN_BYTES if limit is None else 1 << 40  # an explicit number of lines is given whole
     if pattern is not None:
         return str(recall.grep(store, ref, pattern, limit=limit or 50, offset=offset, room=room))
     return str(recall.read(store, ref, offset, limit or 200, room=room))
@@ -63,7 +63,7 @@ def receipts(arguments: argparse.Namespace, settings: Settings) -> int:
     with open_store(arguments.store, settings) as store:
         newest = all_foldings(store)[-arguments.limit :]
     lines = [_format_receipt(done, conversation, lang) for conversation, done in newest]
-    name = redacted(url_of(arguments.store, settings))
+    name = redact(url_of(arguments.store, settings))
     print("\n".join(lines) or messages.say("receipts_none", lang, name=name))
     return 0
 
@@ -82,7 +82,7 @@ def _format_receipt(done: FoldingRecord, conversation: str, lang: str) -> str:
 
 
 def why(arguments: argparse.Namespace, settings: Settings) -> int:
-    ref, _ = place_in(arguments.ref)
+    ref, _ = parse_ref(arguments.ref)
     with open_store(arguments.store, settings) as store:
         found = find_fold(store, ref)
     if found is None:
@@ -92,7 +92,7 @@ def why(arguments: argparse.Namespace, settings: Settings) -> int:
 
 
 def collect(arguments: argparse.Namespace, settings: Settings) -> int:
-    from yohaku.stores.collect import collect
+    from yohaku.session.collect import collect
 
     live = _folds_in_transcripts(settings.data / "transcripts")
     with open_store(arguments.store, settings) as store:

@@ -67,7 +67,7 @@ class _LazyStore:
                 self._opened = stores.open(self._url)
             except (BadSetting, ValueError) as error:
                 remedy = "set YOHAKU_STORE or use --store"
-                raise StoreFailed(stores.redacted(self._url), str(error), remedy) from error
+                raise StoreFailed(stores.redact(self._url), str(error), remedy) from error
         return getattr(self._opened, name)
 
     def recorded(self, conversation: str) -> list[str]:
@@ -90,7 +90,7 @@ def open_for_fit(url: str | None, settings: Settings, tell: Callable[[StoreFaile
 
 
 def url_of(url: str | None, settings: Settings) -> str:
-    return url or settings.store or stores.url_in(settings.data)
+    return url or settings.store or stores.default_url(settings.data)
 
 
 @contextmanager
@@ -105,6 +105,6 @@ def open_store(url: str | None, settings: Settings) -> Iterator[Store]:
 
 def _is_missing(url: str) -> bool:
     try:
-        return url.lower().startswith("sqlite:") and not stores.path_of(url).exists()
+        return url.lower().startswith("sqlite:") and not stores.sqlite_path(url).exists()
     except (OSError, BadSetting):
         return False  # opening it will raise the right error

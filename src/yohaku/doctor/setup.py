@@ -96,10 +96,10 @@ def _data(settings: Settings) -> Iterator[Check]:
 
 def _store(settings: Settings) -> Iterator[Check]:
     """A store that is not there yet is made by who first needs it, not by a look."""
-    url = settings.store or stores.url_in(settings.data)
-    shown = stores.redacted(url)
+    url = settings.store or stores.default_url(settings.data)
+    shown = stores.redact(url)
     try:
-        if url.startswith("sqlite:") and not stores.path_of(url).exists():
+        if url.startswith("sqlite:") and not stores.sqlite_path(url).exists():
             yield Check("--", _say(settings, "store_new", name=shown))
             return
         store = stores.open(url)
@@ -147,7 +147,7 @@ def _servers(settings: Settings, patience: float) -> Iterator[Check]:
         if provider.loopback:
             url = resolve.provider_address(provider, settings).url
             up = _answers(url, patience)
-            facts = {"name": provider.name, "about": stores.redacted(url)}
+            facts = {"name": provider.name, "about": stores.redact(url)}
             yield Check("ok" if up else "--", _say(settings, "server" if up else "no_server", **facts))
 
 

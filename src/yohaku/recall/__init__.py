@@ -1,4 +1,4 @@
-"""Opening what was folded, by programs, by people and by the model itself."""
+"""Recall: open and search what was folded, for programs, people and the model itself."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The bytes of an original as blocks of whole lines, and what is found in them.
+"""Blocks of whole lines made of an original's bytes, and the search for matching lines in them.
 
-Law: a block holds a line to its end, or so much of it that nobody searches for more at once; memory stays flat.
+Law: a block ends with a line, or holds MAX_LINE_BYTES of a longer one; memory stays flat.
 """
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ import time
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from yohaku.recall.patterns import Seek
+from yohaku.recall.patterns import Finder
 from yohaku.stores import StoredBytes
 
-LONGEST = 1 << 20
-"""Bytes of one line that are searched in one go; of a longer one this many, over and over."""
-OVERLAP = 1 << 14
+MAX_LINE_BYTES = 1 << 20
+"""Bytes of a line that are searched at once. A longer line is searched in overlapping parts."""
+OVERLAP_BYTES = 1 << 14
 
 
 class FoundLine(NamedTuple):
@@ -22,11 +22,11 @@ class FoundLine(NamedTuple):
     """Counted from 1."""
     text: str
     hit: bool = True
-    """False for what only stands around what was searched for."""
+    """False for a line of context."""
 
 
 def blocks(pieces: Iterable[StoredBytes]) -> Iterator[tuple[int, bytes]]:
-    """The pieces joined so that lines are whole, with the number of the first; a very long line in several."""
+    """Join pieces until lines are whole. Yield each block with the number of its first line."""
     number, held = 0, b""
     for piece in pieces:
         number = number if held else piece.line
@@ -34,23 +34,25 @@ def blocks(pieces: Iterable[StoredBytes]) -> Iterator[tuple[int, bytes]]:
         if block.endswith(b"\n"):
             yield number, block
             held = b""
-        elif len(block) > LONGEST:
+        elif len(block) > MAX_LINE_BYTES:
             yield number, block
-            held = block[-OVERLAP:]
+            held = block[-OVERLAP_BYTES:]
         else:
             held = block
     if held:
         yield number, held
 
 
-def hits(given: Iterable[tuple[int, bytes]], found: Seek, line: int, width: int, end: float) -> Iterator[FoundLine]:
-    """Every line that matches; and where time ran out, one that is no hit, to go on from."""
+def find_lines(
+    given: Iterable[tuple[int, bytes]], find: Finder, line: int, width: int, end: float
+) -> Iterator[FoundLine]:
+    """Yield every line that matches, from `line` on. At time `end`, yield a line with hit=False to go on from."""
     last = -1
     for number, block in given:
         counted = at = 0
-        while at < len(block) and (match := found(block, at)) is not None:
+        while at < len(block) and (match := find(block, at)) is not None:
             if match == len(block) and block.endswith(b"\n"):
-                break  # nothing, after the last line feed: no line
+                break  # an empty match behind the last line feed is not on a line
             begin = block.rfind(b"\n", 0, match) + 1
             stop = block.find(b"\n", match)
             stop = len(block) if stop < 0 else stop
@@ -68,13 +70,13 @@ def hits(given: Iterable[tuple[int, bytes]], found: Seek, line: int, width: int,
 
 
 def excerpt(data: bytes, match: int, width: int) -> str:
-    """The line, or of a long one what stands around the match."""
+    """Return the line, or the part of a long one around the match."""
     if len(data) <= width:
         return data.decode("utf-8", "replace").removesuffix("\r")
     start = max(0, match - width // 4)
     text = data[start : start + 4 * width].decode("utf-8", "replace").strip("\ufffd")[:width]
-    return f"{'…' if start else ''}{text}{'…' if start + size(text) < len(data) else ''}"
+    return f"{'…' if start else ''}{text}{'…' if start + utf8_size(text) < len(data) else ''}"
 
 
-def size(text: str) -> int:
+def utf8_size(text: str) -> int:
     return len(text.encode("utf-8", "replace"))

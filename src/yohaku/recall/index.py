@@ -1,8 +1,8 @@
-"""Which blocks of an original may hold a word: an index beside a store in SQLite, filled by those who search.
+"""Trigram index beside a SQLite store, filled by searches: the blocks of an original that may hold a word.
 
-Law: it only ever spares a look. What it does not know is looked through, and what it tells is checked: without it, or
-with one that is damaged, the same lines are found. It holds no text, only which three letters in a row occur in a
-block; only its owner can read it, and a tenant is told of its own blocks only.
+Law: it changes the speed of a search, never its result. Originals it does not know are searched in full, and blocks it
+returns are searched again; so the same lines are found without an index or with a damaged one. It holds no text, only
+the trigrams of each block. Only its owner can read the file, and a tenant finds its own blocks only.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from pathlib import Path
 from typing import NamedTuple
 
 from yohaku.core.errors import StoreFailed, UnknownRef
-from yohaku.recall.blocks import LONGEST, blocks
+from yohaku.recall.blocks import MAX_LINE_BYTES, blocks
 from yohaku.stores import Store, StoredOriginal
-from yohaku.stores.chunks import CHUNK
+from yohaku.stores.chunks import CHUNK_BYTES
 from yohaku.stores.memory import MemoryStore
 
-MOST = 512 << 20
-"""Bytes, as stored, of the originals that are known: the newest. The index takes about a third of that."""
-CLAUSES = 60
-"""Of a question at most: more leave nothing else out."""
-ENDINGS = 400
-"""Ways to go on from one letter or two, of a question at most: with more of them nearly every block has one."""
-BATCH = 1.0
-"""Seconds of filling between two commits."""
+MAX_INDEXED_BYTES = 512 << 20
+"""Stored bytes of the originals that are indexed, the newest first. The index takes about a third of that."""
+MAX_CLAUSES = 60
+"""In one query; more would exclude nothing else."""
+MAX_ENDINGS = 400
+"""Trigrams that begin with a word of one letter or two; with more of them nearly every block has one."""
+SECONDS_PER_COMMIT = 1.0
+
 
 SCHEMA = """
 CREATE TABLE originals (
@@ -40,10 +40,10 @@ CREATE VIRTUAL TABLE words USING fts5 (
     letters, content='', columnsize=0, detail=none, tokenize='trigram case_sensitive 1');
 CREATE VIRTUAL TABLE terms USING fts5vocab (words, 'row');
 """
-VERSION = 1 << 24 | CHUNK
-"""With the size of a chunk: blocks are made of those in the store."""
-MARK = int.from_bytes(b"yhkw", "big")
-"""That a file is an index of ours; nothing else is ever removed."""
+VERSION = 1 << 24 | CHUNK_BYTES
+"""Includes the size of a chunk, because blocks are made of chunks."""
+APPLICATION_ID = int.from_bytes(b"yhkw", "big")
+"""Marks a file as our index; no other file is ever removed."""
 
 FIND = """
 SELECT originals.ref, blocks.line FROM words JOIN blocks ON blocks.id = words.rowid
@@ -53,83 +53,83 @@ _LETTERS = bytes(byte if byte > 127 or chr(byte).isalnum() or byte == 0x5F else 
 
 
 class IndexedBlocks(NamedTuple):
-    """What an index knows of some words."""
+    """Answer of the index for some words."""
 
     rest: dict[str, int | None]
-    """The line from which on an original must be looked through; none where all of it is known. By ref."""
+    """By ref: the line from which an original must be searched; None if all of it is indexed."""
     blocks: dict[str, list[int]]
-    """The first lines of the known blocks that may hold the words. By ref."""
+    """By ref: the first lines of the indexed blocks that may hold the words."""
 
 
-def ask(store: Store, words: Iterable[str]) -> IndexedBlocks | None:
-    """None where there is no index, or it cannot tell anything of these words."""
+def look_up(store: Store, words: Iterable[str]) -> IndexedBlocks | None:
+    """Return None if there is no index or it cannot narrow down these words."""
     try:
-        with _opened(store, make=False) as (db, tenant):
-            rows = _find(db, tenant, list(_wanted(db, words))[:CLAUSES])
+        with _open(store, make=False) as (db, tenant):
+            rows = _find(db, tenant, list(_clauses(db, words))[:MAX_CLAUSES])
             if rows is None:
                 return None
             found: dict[str, list[int]] = {}
             for ref, line in rows:
                 found.setdefault(ref, []).append(line)
             return IndexedBlocks(dict(db.execute("SELECT ref, line FROM originals WHERE tenant = ?", (tenant,))), found)
-    except (_NoIndex, sqlite3.Error, OSError):
+    except (_IndexUnavailable, sqlite3.Error, OSError):
         return None
 
 
 def fill(store: Store, seconds: float, stop: Callable[[], bool] = lambda: False) -> bool:
-    """Learn what was put since, the newest first; whether all is known now. Where it cannot be kept, nothing is."""
+    """Index what was put since, the newest first. Return True if everything is indexed now."""
     end = time.monotonic() + seconds
     try:
-        with _opened(store, make=True) as (db, tenant):
+        with _open(store, make=True) as (db, tenant):
             wanted = list(_newest(store.kept()))
-            _forget(db, tenant, set(wanted))
+            _forget_removed(db, tenant, set(wanted))
             rows = db.execute("SELECT ref FROM originals WHERE tenant = ? AND NOT open", (tenant,))
             known = {ref for (ref,) in rows}
             missing = (ref for ref in wanted if ref not in known)
-            return _Filling(db, tenant, store, lambda: time.monotonic() > end or stop()).go(missing)
-    except (_NoIndex, sqlite3.Error, OSError, StoreFailed):
+            return _Filler(db, tenant, store, lambda: time.monotonic() > end or stop()).index_all(missing)
+    except (_IndexUnavailable, sqlite3.Error, OSError, StoreFailed):
         return False
 
 
-class _NoIndex(Exception):
-    """There is none, and none can be made."""
+class _IndexUnavailable(Exception):
+    """There is no index and none can be made."""
 
 
-class _Filling:
+class _Filler:
     def __init__(self, db: sqlite3.Connection, tenant: str, store: Store, late: Callable[[], bool]) -> None:
         self._db, self._tenant, self._store, self._late = db, tenant, store, late
 
-    def go(self, refs: Iterator[str]) -> bool:
-        """As far as there is time, in short transactions."""
+    def index_all(self, refs: Iterator[str]) -> bool:
+        """Index until time runs out, in short transactions. Return True if all refs are done."""
         ref = next(refs, None)
         while ref is not None and not self._late():
-            end = time.monotonic() + BATCH
+            end = time.monotonic() + SECONDS_PER_COMMIT
             with _writing(self._db):
                 while ref is not None and time.monotonic() < end and not self._late():
-                    ref = next(refs, None) if self._learn(ref, end) else ref
+                    ref = next(refs, None) if self._index_one(ref, end) else ref
         return ref is None
 
-    def _learn(self, ref: str, end: float) -> bool:
-        """Whether it is done with: known to its end, or to where a line is too long for a block."""
+    def _index_one(self, ref: str, end: float) -> bool:
+        """Index one original. Return True at its end, or at a line too long for a block."""
         number, line = self._begun(ref)
         if line is None:
             return True
         try:
             original, pieces = self._store.open(ref, line)
             for first, block in () if original.binary else blocks(pieces):
-                if len(block) > LONGEST and not block.endswith(b"\n"):
+                if len(block) > MAX_LINE_BYTES and not block.endswith(b"\n"):
                     return self._note(number, first, done=True)
                 self._add(number, first, block)
                 line = first + block.count(b"\n")
                 last = line >= original.lines or not block.endswith(b"\n")
                 if not last and (time.monotonic() > end or self._late()):
                     return self._note(number, line, done=False)
-        except (UnknownRef, StoreFailed):  # collected in the meantime, or damaged: who looks through it is told
+        except (UnknownRef, StoreFailed):  # removed meanwhile, or damaged: the search itself reports that
             return self._note(number, line, done=True)
         return self._note(number, None, done=True)
 
     def _begun(self, ref: str) -> tuple[int, int | None]:
-        """Its number, and where to go on; another process may have been here since."""
+        """Return its number and the line to go on from; another process may have indexed it meanwhile."""
         values = (self._tenant, ref)
         self._db.execute("INSERT OR IGNORE INTO originals (tenant, ref, line, open) VALUES (?, ?, 0, 1)", values)
         query = "SELECT id, CASE WHEN open THEN line END FROM originals WHERE tenant = ? AND ref = ?"
@@ -148,16 +148,16 @@ class _Filling:
 def _newest(kept: Iterable[StoredOriginal]) -> Iterator[str]:
     size = 0
     for each in kept:
-        if each.joined:  # what it is made of is there by itself
+        if each.joined:  # its parts are indexed on their own
             continue
         size += each.stored
-        if size > MOST:
+        if size > MAX_INDEXED_BYTES:
             return
         yield each.ref
 
 
-def _forget(db: sqlite3.Connection, tenant: str, wanted: set[str]) -> None:
-    """What was collected or is too old. Its letters go when they are more than those of others: all begins anew."""
+def _forget_removed(db: sqlite3.Connection, tenant: str, wanted: set[str]) -> None:
+    """Remove originals that are gone or too old. Their trigrams stay until they are most; then all is cleared."""
     rows = db.execute("SELECT ref, id FROM originals WHERE tenant = ?", (tenant,)).fetchall()
     gone = [(number,) for ref, number in rows if ref not in wanted]
     if not gone:
@@ -174,20 +174,20 @@ def _forget(db: sqlite3.Connection, tenant: str, wanted: set[str]) -> None:
 
 
 def _letters(block: bytes) -> str:
-    """Its words, each once, since no question reaches across a blank or a sign of ASCII.
+    """Return the distinct words of a block: no query reaches across a blank or ASCII punctuation.
 
-    Two blanks at the end: so three letters in a row begin with each one or two.
+    The two blanks at the end make a trigram for every word of one letter or two.
     """
-    return _folded(b" ".join(set(block.translate(_LETTERS).split())) + b"  ")
+    return _casefold(b" ".join(set(block.translate(_LETTERS).split())) + b"  ")
 
 
-def _folded(data: bytes) -> str:
-    """At least all that differs in case only, by whatever engine, is the same here."""
+def _casefold(data: bytes) -> str:
+    """Fold case at least as far as either regex engine does."""
     return data.decode("utf-8", "replace").casefold()
 
 
 def _find(db: sqlite3.Connection, tenant: str, wanted: list[list[str]]) -> list[tuple[str, int]] | None:
-    """None where that is most of what there is: who goes through all of it has enough as soon."""
+    """Return None if more than half of all blocks match: then a full search is as fast."""
     if not wanted or not all(wanted):
         return [] if wanted else None
     most = db.execute("SELECT count(*) FROM blocks").fetchone()[0] // 2 + 1
@@ -196,24 +196,24 @@ def _find(db: sqlite3.Connection, tenant: str, wanted: list[list[str]]) -> list[
     return rows if len(rows) < most else None
 
 
-def _wanted(db: sqlite3.Connection, words: Iterable[str]) -> Iterator[list[str]]:
-    """What a block with all the words has: of each of these one."""
-    for word in words:
-        for part in word.encode("utf-8", "surrogatepass").translate(_LETTERS).split():
-            said = _folded(part)
-            if len(said) > 2:
-                yield from ([f'"{said[at : at + 3]}"'] for at in range(len(said) - 2))
-            elif len(endings := _endings(db, said)) <= ENDINGS:
+def _clauses(db: sqlite3.Connection, words: Iterable[str]) -> Iterator[list[str]]:
+    """Yield the clauses of the query: a block with all the words has a trigram of each."""
+    for given in words:
+        for part in given.encode("utf-8", "surrogatepass").translate(_LETTERS).split():
+            word = _casefold(part)
+            if len(word) > 2:
+                yield from ([f'"{word[at : at + 3]}"'] for at in range(len(word) - 2))
+            elif len(endings := _endings(db, word)) <= MAX_ENDINGS:
                 yield endings
 
 
 def _endings(db: sqlite3.Connection, start: str) -> list[str]:
     query = "SELECT term FROM terms WHERE term >= ? AND term < ? LIMIT ?"
-    return [f'"{term}"' for (term,) in db.execute(query, (start, start + "\U0010ffff", ENDINGS + 1))]
+    return [f'"{term}"' for (term,) in db.execute(query, (start, start + "\U0010ffff", MAX_ENDINGS + 1))]
 
 
-def place(store: Store) -> tuple[Path, str] | None:
-    """The file of the index, and the tenant; none for a store that is no file."""
+def index_path(store: Store) -> tuple[Path, str] | None:
+    """Return the file of the index and the tenant; None unless the store is a SQLite file."""
     if isinstance(store, MemoryStore):
         return None
     from yohaku.stores.fallback import FallbackStore
@@ -228,10 +228,10 @@ def place(store: Store) -> tuple[Path, str] | None:
 
 
 @contextmanager
-def _opened(store: Store, *, make: bool) -> Iterator[tuple[sqlite3.Connection, str]]:
-    found = place(store)
+def _open(store: Store, *, make: bool) -> Iterator[tuple[sqlite3.Connection, str]]:
+    found = index_path(store)
     if found is None or not (make or found[0].exists()):
-        raise _NoIndex
+        raise _IndexUnavailable
     path, tenant = found
     with suppress(FileExistsError):
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
@@ -254,7 +254,7 @@ def _prepare(db: sqlite3.Connection, path: Path) -> None:
         return
     if version or db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
         _remove(path)
-        raise _NoIndex  # the next one makes it anew
+        raise _IndexUnavailable  # the next search makes a new one
     db.execute("PRAGMA auto_vacuum = FULL")
     db.execute("PRAGMA journal_mode = WAL")
     with _writing(db):
@@ -262,15 +262,15 @@ def _prepare(db: sqlite3.Connection, path: Path) -> None:
             return
         for statement in SCHEMA.split(";"):
             db.execute(statement)
-        db.execute(f"PRAGMA application_id = {MARK}")
+        db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         db.execute(f"PRAGMA user_version = {VERSION}")
 
 
 def _remove(path: Path) -> None:
-    """If it is one of ours, by what stands at the beginning of the file."""
+    """Remove the file if its header marks it as ours."""
     with suppress(OSError):
         with path.open("rb") as file:
-            ours = file.read(72)[68:] == MARK.to_bytes(4, "big")
+            ours = file.read(72)[68:] == APPLICATION_ID.to_bytes(4, "big")
         for name in (path.name, f"{path.name}-wal", f"{path.name}-shm") if ours else ():
             path.with_name(name).unlink(missing_ok=True)
 

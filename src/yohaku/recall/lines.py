@@ -1,7 +1,7 @@
-"""Opening what was folded: lines of an original, and a search in one.
+"""Read lines of an original, or grep in one.
 
-Law: it costs what it shows, not what the original holds; and a pattern, which a model wrote, can neither stall nor
-fill the context it is asked from.
+Law: the cost grows with what is shown, not with the size of the original. A pattern, which may come from a model, can
+neither stall the program nor fill the context.
 """
 
 from __future__ import annotations
@@ -10,27 +10,27 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from yohaku.recall.blocks import FoundLine, blocks, hits, size
-from yohaku.recall.patterns import seek
+from yohaku.recall.blocks import FoundLine, blocks, find_lines, utf8_size
+from yohaku.recall.patterns import compile_pattern
 from yohaku.stores import Original, Store, StoredBytes
 
-WIDTH = 2000
-"""Characters of a line that are shown."""
-ROOM = 50_000
-"""Bytes shown at once."""
-CUT = "… [cut; search for the rest]"
-LONG = 4
-"""Times what is shown of a line, and its end is not read."""
+MAX_LINE_CHARS = 2000
+
+MAX_SHOWN_BYTES = 50_000
+
+CUT_MARK = "… [cut; search for the rest]"
+OVERLONG_FACTOR = 4
+"""A line longer than this many times its shown width is not read to the end."""
 
 
 @dataclass(frozen=True, slots=True)
 class OpenedLines:
-    """Some lines of an original. As a string: what a model is shown."""
+    """Some lines of an original. `str()` gives the text shown to a model."""
 
     original: Original
     lines: tuple[FoundLine, ...]
     more: int | None = None
-    """The line to go on from, where there is more."""
+    """Line to go on from, if there is more."""
     pattern: str | None = None
 
     def __str__(self) -> str:
@@ -44,20 +44,26 @@ class OpenedLines:
             head = f"[ref={ref}: lines {self.lines[0].number:,}-{self.lines[-1].number:,} of {count:,}]"
         else:
             head = f"[ref={ref}: {count:,} lines, none here]"
-        told = [head]
+        shown = [head]
         before = None
         for line in self.lines:
             if before is not None and line.number != before + 1 and self.pattern is not None:
-                told.append("--")
+                shown.append("--")
             before = line.number
-            told.append(f"{line.number:>6}{':' if line.hit else '-'} {line.text}")
-        return "\n".join([*told, f"[more from offset={self.more}]"] if self.more else told)
+            shown.append(f"{line.number:>6}{':' if line.hit else '-'} {line.text}")
+        return "\n".join([*shown, f"[more from offset={self.more}]"] if self.more else shown)
 
 
 def read(
-    store: Store, ref: str, offset: int = 1, limit: int = 200, *, width: int = WIDTH, room: int = ROOM
+    store: Store,
+    ref: str,
+    offset: int = 1,
+    limit: int = 200,
+    *,
+    width: int = MAX_LINE_CHARS,
+    room: int = MAX_SHOWN_BYTES,
 ) -> OpenedLines:
-    """`limit` lines from line `offset` on, as far as there is room for them; at least one."""
+    """Read `limit` lines from line `offset` on, as far as they fit into `room` bytes; at least one."""
     first, limit = max(1, offset), max(0, limit)
     original, pieces = store.open(ref, first - 1)
     if original.binary:
@@ -65,14 +71,14 @@ def read(
     found: list[FoundLine] = []
     number, batches = first, _batches(pieces, first - 1, limit, width)
     while len(found) < limit and (batch := next(batches, None)):
-        texts = _shown(batch[: limit - len(found)], width)
-        fitting = _fitting(texts, room, least=not found)
+        texts = _decode_lines(batch[: limit - len(found)], width)
+        fitting = _count_fitting(texts, room, least=not found)
         found += map(FoundLine, range(number, number + fitting), texts)
         number += fitting
-        room -= size("\n".join(texts[:fitting])) + 1
+        room -= utf8_size("\n".join(texts[:fitting])) + 1
         if fitting < len(texts):
             break
-        if len(batch[-1]) > LONG * width:
+        if len(batch[-1]) > OVERLONG_FACTOR * width:
             batches = _batches(store.open(ref, number - 1).pieces, number - 1, limit, width)
     return OpenedLines(original, tuple(found), number if number <= original.lines else None)
 
@@ -85,32 +91,32 @@ def grep(
     limit: int = 50,
     *,
     offset: int = 1,
-    width: int = WIDTH,
-    room: int = ROOM,
+    width: int = MAX_LINE_CHARS,
+    room: int = MAX_SHOWN_BYTES,
     seconds: float = 10.0,
 ) -> OpenedLines:
-    """The lines that match a regular expression, each with `context` lines around it. `BadSetting` for a bad one."""
+    """Find lines that match a regular expression, each with `context` lines around it. `BadSetting` for a bad one."""
     end = time.monotonic() + seconds
-    find = seek(pattern)
+    find = compile_pattern(pattern)
     line = max(0, offset - 1)
     original, pieces = store.open(ref, line)
     if original.binary:
         return OpenedLines(original, (), pattern=pattern)
     found: list[FoundLine] = []
     more = None
-    for hit in hits(blocks(pieces), find, line, width, end):
-        room -= size(hit.text) + 1
+    for hit in find_lines(blocks(pieces), find, line, width, end):
+        room -= utf8_size(hit.text) + 1
         if not hit.hit or len(found) >= limit or (room < 0 and found):
             more = hit.number
             break
         found.append(hit)
     around = min(max(0, context), 100)
-    lines = _around(store, ref, found, around, width, room) if around and found else tuple(found)
+    lines = _with_context(store, ref, found, around, width, room) if around and found else tuple(found)
     return OpenedLines(original, lines, more, pattern)
 
 
 def _batches(pieces: Iterator[StoredBytes], line: int, most: int, width: int) -> Iterator[list[bytes]]:
-    """So many lines from one on, if not more, some at a time; they end with one too long to be worth reading whole."""
+    """Yield at least `most` lines from `line` on, in batches; stop at a line too long to read whole."""
     held, skip = b"", -1
     for piece in pieces:
         if skip < 0:
@@ -129,46 +135,46 @@ def _batches(pieces: Iterator[StoredBytes], line: int, most: int, width: int) ->
             held = b""
             yield lines
         held += rest
-        if len(held) > LONG * width:
+        if len(held) > OVERLONG_FACTOR * width:
             yield [held]
             return
     if held:
         yield [held]
 
 
-def _fitting(texts: list[str], room: int, *, least: bool) -> int:
-    """How many of the texts there is room for, in bytes; of the first ones at least one."""
+def _count_fitting(texts: list[str], room: int, *, least: bool) -> int:
+    """Count the texts that fit into `room` bytes; with `least`, at least one."""
     if 4 * sum(map(len, texts)) + len(texts) <= room:
         return len(texts)
     for number, text in enumerate(texts):
-        room -= size(text) + 1
+        room -= utf8_size(text) + 1
         if room < 0:
             return max(number, int(least))
     return len(texts)
 
 
-def _around(
+def _with_context(
     store: Store, ref: str, found: list[FoundLine], context: int, width: int, room: int
 ) -> tuple[FoundLine, ...]:
-    """The hits and the lines around them, as far as there is room; a hit is never left out for a neighbour."""
+    """Add the lines around the hits as far as they fit; no hit is dropped for a neighbour."""
     shown = {hit.number: hit for hit in found}
     for hit in found:
         for line in read(store, ref, hit.number - context, 2 * context + min(0, hit.number - context - 1) + 1).lines:
             if line.number in shown:
                 continue
             text = line.text[:width]
-            room -= size(text) + 1
+            room -= utf8_size(text) + 1
             if room < 0:
                 break
             shown[line.number] = FoundLine(line.number, text, hit=False)
     return tuple(shown[number] for number in sorted(shown))
 
 
-def _shown(lines: list[bytes], width: int) -> list[str]:
-    said = b"\n".join(lines).decode("utf-8", "replace")
-    texts = said.split("\n")
-    if "\r" in said:
-        texts = [text.removesuffix("\r") for text in texts]
-    if len(said) > width and max(map(len, texts)) > width:
-        return [text if len(text) <= width else text[:width] + CUT for text in texts]
+def _decode_lines(lines: list[bytes], width: int) -> list[str]:
+    text = b"\n".join(lines).decode("utf-8", "replace")
+    texts = text.split("\n")
+    if "\r" in text:
+        texts = [line.removesuffix("\r") for line in texts]
+    if len(text) > width and max(map(len, texts)) > width:
+        return [line if len(line) <= width else line[:width] + CUT_MARK for line in texts]
     return texts

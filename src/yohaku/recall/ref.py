@@ -1,12 +1,12 @@
-"""A ref as it was copied from where it is shown, maybe with the line to open it at: `[ref=abcdefgh2345:12]`."""
+"""Parser for a ref as it was copied from a text, maybe with a line: `[ref=abcdefgh2345:12]`."""
 
 from __future__ import annotations
 
 import re
 from typing import NamedTuple
 
-_SAID = re.compile(r"ref[=:]\s*")
-_SHOWN = re.compile(r"([a-z2-7]{12}):([1-9][0-9]{0,8}):?")
+_PREFIX = re.compile(r"ref[=:]\s*")
+_REF_AND_LINE = re.compile(r"([a-z2-7]{12}):([1-9][0-9]{0,8}):?")
 
 
 class RefAndLine(NamedTuple):
@@ -14,9 +14,9 @@ class RefAndLine(NamedTuple):
     line: int | None = None
 
 
-def place_in(given: str) -> RefAndLine:
+def parse_ref(given: str) -> RefAndLine:
     given = given.strip().strip("[]'\"`")
-    said = _SAID.match(given)
-    bare = given[said.end() :] if said else given
-    shown = _SHOWN.fullmatch(bare)
-    return RefAndLine(shown[1], int(shown[2])) if shown else RefAndLine(bare)
+    prefix = _PREFIX.match(given)
+    bare = given[prefix.end() :] if prefix else given
+    found = _REF_AND_LINE.fullmatch(bare)
+    return RefAndLine(found[1], int(found[2])) if found else RefAndLine(bare)

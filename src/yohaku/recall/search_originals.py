@@ -1,7 +1,7 @@
-"""A search in everything that is kept.
+"""Search for words in every original of a store.
 
-Law: within its time, and it says when that ran out. What an index knows is not looked through again; what no index
-knows is, so two letters of Japanese are found as well, in every store.
+Law: it ends in time, and reports when time ran out. Indexed blocks without the words are skipped; everything else is
+searched, so that two letters of Japanese are found as well, in every store.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from yohaku.core.errors import UnknownRef
-from yohaku.recall.blocks import LONGEST, blocks, hits
-from yohaku.recall.index import IndexedBlocks, ask, fill
-from yohaku.recall.patterns import literal
+from yohaku.recall.blocks import MAX_LINE_BYTES, blocks, find_lines
+from yohaku.recall.index import IndexedBlocks, fill, look_up
+from yohaku.recall.patterns import compile_literal
 from yohaku.stores import Store, StoredOriginal
 
-WORTH = 0.1
-"""Seconds. What takes less needs no index."""
-SHARE = 5.0
-"""Seconds a search may spend on the index at most, and never more than on searching."""
+MIN_SECONDS_FOR_INDEX = 0.1
+"""A search that takes less makes no index."""
+MAX_INDEX_SECONDS = 5.0
+"""Spent on the index after a search, and never more than the search took."""
 
 
 class SearchHit(NamedTuple):
@@ -32,21 +32,21 @@ class SearchHit(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """Lines of any original. As a string: what a model is shown."""
+    """Lines found. `str()` gives the text shown to a model."""
 
     hits: tuple[SearchHit, ...]
     complete: bool
-    """Whether there is nothing else: neither the limit nor the time ran out."""
+    """False if the limit was reached or time ran out."""
     late: bool = False
-    """Whether the time ran out: then there may be lines in what was not looked through."""
+    """True if time ran out: some originals were not searched."""
 
     def __str__(self) -> str:
-        told = [f"ref={hit.ref} line {hit.number:,}: {hit.text}" for hit in self.hits]
+        shown = [f"ref={hit.ref} line {hit.number:,}: {hit.text}" for hit in self.hits]
         if self.late:
-            told.append("[the time ran out before everything was looked through: search again, or for longer words]")
+            shown.append("[the time ran out before everything was looked through: search again, or for longer words]")
         elif not self.complete:
-            told.append("[there may be more: raise the limit, or give more words]")
-        return "\n".join(told or ["[no line that is kept holds all of these words]"])
+            shown.append("[there may be more: raise the limit, or give more words]")
+        return "\n".join(shown or ["[no line that is kept holds all of these words]"])
 
 
 def search(
@@ -58,30 +58,30 @@ def search(
     refs: Container[str] | None = None,
     learn: bool = True,
 ) -> SearchResult:
-    """Lines of any original that hold all the words, in whatever case; what was put last comes first.
+    """Find lines that hold all the words, ignoring case, in the originals put last first.
 
-    `refs`: only in these. `learn`: spend on the index beside the store at most the time this search took.
+    `refs`: search only these. `learn`: extend the index beside the store for at most as long as this search took.
     """
     began = time.monotonic()
     wanted = sorted(set(words.split()), key=len, reverse=True)
     if not wanted:
         return SearchResult((), complete=True)
-    known = ask(store, wanted)
+    known = look_up(store, wanted)
     kept: Iterable[StoredOriginal] = list(store.kept()) if known or refs is not None else store.kept()
-    found = _search(store, wanted, limit, began + seconds, known, _among(store, kept, refs))
+    found = _search(store, wanted, limit, began + seconds, known, _refs_to_search(store, kept, refs))
     took = time.monotonic() - began
-    if learn and (_behind(known, kept) if known else took > WORTH):
-        fill(store, min(took, SHARE))
+    if learn and (_is_behind(known, kept) if known else took > MIN_SECONDS_FOR_INDEX):
+        fill(store, min(took, MAX_INDEX_SECONDS))
     return found
 
 
-def _behind(known: IndexedBlocks, kept: Iterable[StoredOriginal]) -> bool:
+def _is_behind(known: IndexedBlocks, kept: Iterable[StoredOriginal]) -> bool:
     wanted = {each.ref for each in kept if not each.joined}
     return known.rest.keys() != wanted or any(line is not None for line in known.rest.values())
 
 
-def _among(store: Store, kept: Iterable[StoredOriginal], refs: Container[str] | None) -> Iterator[str]:
-    """What is joined of others is looked through in them, once."""
+def _refs_to_search(store: Store, kept: Iterable[StoredOriginal], refs: Container[str] | None) -> Iterator[str]:
+    """Yield the refs to search. Joined originals are searched in their parts, each once."""
     inside: set[str] = set()
     if refs is not None:
         inside.update(*(store.parts(each.ref) for each in kept if each.joined and each.ref in refs))
@@ -93,13 +93,13 @@ def _among(store: Store, kept: Iterable[StoredOriginal], refs: Container[str] | 
 def _search(
     store: Store, wanted: list[str], limit: int, end: float, known: IndexedBlocks | None, refs: Iterable[str]
 ) -> SearchResult:
-    find, others = literal(wanted[0]), [word.lower() for word in wanted[1:]]
+    find, others = compile_literal(wanted[0]), [word.lower() for word in wanted[1:]]
     found: list[SearchHit] = []
     for ref in refs:
         if known and ref not in known.blocks and known.rest.get(ref, 0) is None:
             continue
         try:
-            for hit in hits(_open(store, ref, known), find, 0, LONGEST, end):
+            for hit in find_lines(_open(store, ref, known), find, 0, MAX_LINE_BYTES, end):
                 if not hit.hit:
                     return SearchResult(tuple(found), complete=False, late=True)
                 if not all(word in hit.text.lower() for word in others):
@@ -108,25 +108,25 @@ def _search(
                     return SearchResult(tuple(found), complete=False)
                 found.append(SearchHit(ref, hit.number, _clip(hit.text, wanted[0])))
         except UnknownRef:
-            continue  # collected in the meantime
+            continue  # removed meanwhile
         if time.monotonic() > end:
             return SearchResult(tuple(found), complete=False, late=True)
     return SearchResult(tuple(found), complete=True)
 
 
 def _open(store: Store, ref: str, known: IndexedBlocks | None) -> Iterator[tuple[int, bytes]]:
-    """The blocks that may hold the words: of what is known those the index tells, and all of the rest."""
+    """Yield the blocks that may hold the words: those the index returned, and all that is not indexed."""
     rest: int | None = 0
     if known:
         rest = known.rest.get(ref, 0)
         for line in sorted(known.blocks.get(ref, ())):
-            yield from _block(store, ref, line)
+            yield from _read_block(store, ref, line)
     if rest is not None:
         original, pieces = store.open(ref, rest)
         yield from () if original.binary else blocks(pieces)
 
 
-def _block(store: Store, ref: str, line: int) -> Iterator[tuple[int, bytes]]:
+def _read_block(store: Store, ref: str, line: int) -> Iterator[tuple[int, bytes]]:
     for number, block in blocks(store.open(ref, line).pieces):
         if number == line:
             yield number, block

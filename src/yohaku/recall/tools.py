@@ -13,7 +13,7 @@ from yohaku.core.errors import BadSetting
 from yohaku.dialects import dialect_named
 from yohaku.dialects.server_api import Signature
 from yohaku.recall.lines import grep, read
-from yohaku.recall.ref import place_in
+from yohaku.recall.ref import parse_ref
 from yohaku.recall.search_originals import search
 from yohaku.stores import Store
 
@@ -98,7 +98,7 @@ def call(
     if name == SEARCH.name:
         limit = min(MOST_LINES, _number(given, "limit", 20, 1))
         return str(search(store, _text(given, "words"), limit, refs=refs, learn=learn))
-    ref, line = place_in(_text(given, "ref_id"))
+    ref, line = parse_ref(_text(given, "ref_id"))
     offset = _number(given, "offset", line or 1, 1)
     if name == READ.name:
         return str(read(store, ref, offset, min(MOST_LINES, _number(given, "limit", 200, 1))))
@@ -118,7 +118,7 @@ def given_to(tool: Signature, arguments: str | Mapping[str, Any]) -> dict[str, A
 
 def ref_in(given: Mapping[str, Any]) -> str:
     """The ref, however a model copied it from where it is shown."""
-    return place_in(_text(given, "ref_id")).ref
+    return parse_ref(_text(given, "ref_id")).ref
 
 
 def _given(arguments: str | Mapping[str, Any]) -> dict[str, Any]:

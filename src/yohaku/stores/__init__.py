@@ -1,6 +1,6 @@
-"""Where originals, folds and receipts are kept. One small protocol; one store a file.
+"""Stores for originals, folds and receipts: one protocol, one store a file.
 
-Law: what was acknowledged is there, in every process and whatever dies next; what cannot be kept is said
+Law: a call that returned has stored its data for every process, whatever crashes next; a failure is raised
 (`StoreFailed`), never swallowed. A ref opens within its own tenant only.
 """
 
@@ -23,21 +23,21 @@ Source: TypeAlias = Iterable[bytes] | Iterable[str] | IO[bytes]
 
 
 class Original(NamedTuple):
-    """What is known of an original without opening it."""
+    """Facts about an original that need no opening."""
 
     ref: str
     size: int
     """Bytes, of a text in UTF-8."""
     lines: int
-    """Parted by line feeds; the last may have none."""
+    """Separated by line feeds; the last may have none."""
     binary: bool = False
 
 
 class StoredBytes(NamedTuple):
-    """Some of an original's bytes. One that holds a line feed ends with one, unless it is the last."""
+    """A run of an original's bytes. One that holds a line feed ends with one, unless it is the last."""
 
     line: int
-    """How many lines end before it."""
+    """Number of lines that end before it."""
     data: bytes
 
 
@@ -49,93 +49,93 @@ class OpenedOriginal(NamedTuple):
 class StoredOriginal(NamedTuple):
     ref: str
     stored: int
-    """Bytes it takes where it is kept."""
+    """Bytes it takes in the store."""
     at: int
-    """When it was put last, in seconds since 1970; to within an hour."""
+    """Time it was put last, in seconds since 1970; precise to an hour."""
     joined: bool = False
-    """Whether it is others, one after the other: all that stands in it stands in them."""
+    """True if it is made of other originals, one after the other."""
 
 
 class Store(Protocol):
     @property
     def version(self) -> int:
-        """Changes whenever folds were kept or forgotten, by whomever. Cheap."""
+        """Number that changes whenever any process keeps or forgets folds. Cheap."""
         ...
 
     def put(self, ref: str, original: str | bytes) -> None:
-        """Keep an original under its ref. Putting the same again is free."""
+        """Store an original under its ref. Putting the same one again is free."""
         ...
 
     def put_all(self, originals: Iterable[tuple[str, str | bytes]]) -> None:
-        """The same for many, at the price of one."""
+        """Put many at the price of one."""
         ...
 
     def put_joined(self, ref: str, parts: Sequence[str]) -> None:
-        """Keep an original given in parts, which it is with a blank line between them; each part is kept once."""
+        """Store an original given in parts (joined by a blank line); a part that others share is stored once."""
         ...
 
     def parts(self, ref: str) -> tuple[str, ...]:
-        """The refs of the parts an original was put in; none for others."""
+        """Return the refs of the parts an original was put in, or ()."""
         ...
 
     def put_stream(self, source: Source, *, binary: bool = False) -> Original:
-        """Keep what an open file or any iterable gives, without ever holding it whole. Its ref is known at the end."""
+        """Store the content of a file or iterable without holding all of it; the ref is known at the end."""
         ...
 
     def get(self, ref: str) -> str | bytes:
-        """The original, or `UnknownRef`."""
+        """Return the original, or raise `UnknownRef`."""
         ...
 
     def about(self, ref: str) -> Original: ...
 
     def open(self, ref: str, line: int = 0) -> OpenedOriginal:
-        """The original's bytes piece by piece, from the one in which a line (counted from 0) begins."""
+        """Open an original at the piece in which a line (counted from 0) begins."""
         ...
 
     def keep(self, folds: Iterable[Fold]) -> None: ...
 
     def forget(self, folds: Iterable[Fold]) -> None:
-        """Undo folds: what they hid is shown again. Their originals stay."""
+        """Remove folds, so that what they hid is shown again. Their originals stay."""
         ...
 
     def folds(self, keys: Iterable[str]) -> list[Fold]:
-        """The folds that stand on any of these keys, in the order of the keys."""
+        """Return the folds on any of these keys, in the order of the keys."""
         ...
 
     def record(self, conversation: str, row: str) -> None:
-        """Append a row, such as a receipt in JSON, to what is recorded of a conversation."""
+        """Append a row, such as a receipt in JSON, to the records of a conversation."""
         ...
 
     def recorded(self, conversation: str) -> list[str]:
-        """Its rows, in the order they were recorded."""
+        """Return its rows, in the order they were recorded."""
         ...
 
     def conversations(self) -> list[str]:
-        """Those of which something is recorded."""
+        """List the conversations with records."""
         ...
 
     def erase(self, conversation: str, rows: Iterable[str]) -> None:
-        """Remove these rows, each once, and no other that is recorded meanwhile. For `yohaku.stores.collect`."""
+        """Remove these rows, each once, and none that is recorded meanwhile. For garbage collection."""
         ...
 
     def kept(self) -> Iterator[StoredOriginal]:
-        """Every original, the one put last first."""
+        """Yield every original, the one put last first."""
         ...
 
     def standing(self, since: int) -> Iterator[Fold]:
-        """The folds that were kept or found since then (seconds since 1970; noted once a day)."""
+        """Yield the folds that were kept or found since then (seconds since 1970; noted once a day)."""
         ...
 
     def expire(self, before: int) -> int:
-        """Forget the folds not kept or found since then; how many."""
+        """Forget the folds not kept or found since then; return their number."""
         ...
 
     def drop(self, refs: Iterable[str], before: int) -> int:
-        """Remove the originals among these that were not put again since then; return how many."""
+        """Remove those of these originals that were not put again since then; return their number."""
         ...
 
     def of(self, tenant: str) -> Store:
-        """The same store for another tenant: nothing of one is seen by the other."""
+        """Return the same store for another tenant, which shares nothing with this one."""
         ...
 
     def close(self) -> None: ...
@@ -170,7 +170,7 @@ def open(url: str, tenant: str = "") -> Store:  # noqa: A001  (stores.open, as i
     if kind is None:
         others = "".join(f", {name}:" for name in plugins.names("stores"))
         known = f"memory:, sqlite:///path, redis://host, postgresql://host/name{others}"
-        raise BadSetting(f"unknown store {redacted(url)!r}: give {known}", "unknown_store", known=known)
+        raise BadSetting(f"unknown store {redact(url)!r}: give {known}", "unknown_store", known=known)
     store = kind.at(url)
     return store.of(tenant) if tenant else store
 
@@ -183,24 +183,24 @@ def _class_of(scheme: str) -> type[StoreClass] | None:
     return found
 
 
-def url_in(folder: Path) -> str:
-    """The store of a user who chose none: a file in the data folder of their settings."""
+def default_url(folder: Path) -> str:
+    """Return the URL of the default store: a file in the data folder of the settings."""
     return "sqlite://" + quote((folder.expanduser().absolute() / "store.db").as_posix())
 
 
-def path_of(url: str) -> Path:
-    """The file an `sqlite:` URL names: `sqlite:///var/store.db`, or `sqlite:store.db` from where we are."""
+def sqlite_path(url: str) -> Path:
+    """Return the file of an `sqlite:` URL: `sqlite:///var/store.db`, or `sqlite:store.db` in the current folder."""
     path = unquote(url.partition(":")[2])
     path = path[2:] if path.startswith("//") else path
-    if re.match(r"/+(~|[A-Za-z]:)", path):  # a home folder or a drive, which no slash stands before
+    if re.match(r"/+(~|[A-Za-z]:)", path):  # a home folder or a drive has no slash before it
         path = path.lstrip("/")
     if not path.strip("/"):
         raise BadSetting("a store in SQLite needs a file: give sqlite:///path", "no_store_file")
     return Path(re.sub("^/+", "/", path)).expanduser()
 
 
-def redacted(url: str) -> str:
-    """The URL without its password, to be shown."""
+def redact(url: str) -> str:
+    """Return the URL without its password."""
     try:
         secret = urlsplit(url).password
     except ValueError:
@@ -208,8 +208,8 @@ def redacted(url: str) -> str:
     return url.replace(f":{secret}@", ":…@", 1) if secret else url
 
 
-def address(ref: str) -> str:
-    """The ref, if it can be one: nothing else ever reaches a path, a key or a query."""
+def check_ref(ref: str) -> str:
+    """Return a well-formed ref, or raise `UnknownRef`: nothing else may reach a path, a key or a query."""
     if not (isinstance(ref, str) and _REF.fullmatch(ref)):
         raise UnknownRef(str(ref)[:80])
     return ref

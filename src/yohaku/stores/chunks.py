@@ -1,7 +1,7 @@
-"""Originals cut into packed chunks that can be opened one by one.
+"""Originals cut into compressed chunks that can be read one by one.
 
-Law: chunks are cut after a line feed wherever there is one within reach, so lines from the middle of a gigabyte cost
-what they hold; and cutting holds a few chunks at a time, so memory stays flat.
+Law: a chunk ends with a line feed if it holds one, so reading lines from the middle of a gigabyte costs no more than
+those lines; and cutting holds a few chunks at a time, so memory stays flat.
 """
 
 from __future__ import annotations
@@ -22,12 +22,11 @@ if TYPE_CHECKING or sys.version_info < (3, 14):
 else:
     from compression import zstd
 
-CHUNK = 64 * 1024
-BATCH = 128
-"""Chunks written at once: 8 MB, so that nobody waits long behind a gigabyte."""
-SOME = 16
-"""Chunks read at once."""
-_GATHER = 4 * CHUNK
+CHUNK_BYTES = 64 * 1024
+CHUNKS_PER_WRITE = 128
+"""8 MB, so that no other writer waits long behind a gigabyte."""
+MAX_CHUNKS_PER_READ = 16
+BLOCK_BYTES = 4 * CHUNK_BYTES
 _PACK: dict[int, int] = {zstd.CompressionParameter.compression_level: 1, zstd.CompressionParameter.checksum_flag: 1}
 
 
@@ -42,13 +41,13 @@ def unpack(data: bytes, where: str) -> bytes:
         raise StoreFailed(where, f"a stored chunk is damaged ({why})", "restore the store from a backup") from None
 
 
-def encoded(original: str | bytes) -> bytes:
-    """The bytes a ref is the address of."""
+def encode(original: str | bytes) -> bytes:
+    """Return the bytes that the ref is a hash of."""
     return original.encode("utf-8", "surrogatepass") if isinstance(original, str) else bytes(original)
 
 
-def decoded(data: bytes, binary: bool) -> str | bytes:
-    """The original again. What was streamed in as text and is none stays bytes, rather than be changed."""
+def decode(data: bytes, binary: bool) -> str | bytes:
+    """Return the original. A stream put as text that is not UTF-8 stays bytes, so that nothing changes."""
     try:
         return data if binary else data.decode("utf-8", "surrogatepass")
     except UnicodeDecodeError:
@@ -60,10 +59,10 @@ def count_lines(data: bytes) -> int:
 
 
 class Cutter:
-    """Cuts a source into chunks; once they are all taken it knows what the original is."""
+    """Cuts a source into chunks, and has the facts of the original once all are taken."""
 
     def __init__(self, source: Source, *, binary: bool = False, ref: str | None = None) -> None:
-        """`ref`, where it is known before."""
+        """`ref`: if it is known already."""
         self._blocks = blocks(source)
         self._ref = ref
         self._hash = sha256()
@@ -89,18 +88,18 @@ class Cutter:
 
     @property
     def marks(self) -> bytes:
-        """How many lines end before each chunk, packed; what `places` reads."""
-        return pack(_little(self._marks).tobytes())
+        """Number of lines that end before each chunk, compressed; see `read_marks`."""
+        return pack(_as_little_endian(self._marks).tobytes())
 
 
-def places(marks: bytes, where: str) -> array[int]:
+def read_marks(marks: bytes, where: str) -> array[int]:
     found = array("Q")
     found.frombytes(unpack(marks, where))
-    return _little(found)
+    return _as_little_endian(found)
 
 
 def first_chunk(marks: Sequence[int], line: int) -> int:
-    """The chunk a line begins in. Since a chunk with a line feed ends with one, the first with that mark starts it."""
+    """Return the chunk a line begins in: the first with that mark, since a chunk with a line feed ends with one."""
     number = bisect_left(marks, line)
     return number if number < len(marks) and marks[number] == line else max(0, number - 1)
 
@@ -109,8 +108,8 @@ def cut(source: Iterable[bytes]) -> Iterator[bytes]:
     rest = b""
     for block in source:
         rest, start = rest + block, 0
-        while len(rest) - start > CHUNK:
-            end = rest.rfind(b"\n", start, start + CHUNK) + 1 or start + CHUNK
+        while len(rest) - start > CHUNK_BYTES:
+            end = rest.rfind(b"\n", start, start + CHUNK_BYTES) + 1 or start + CHUNK_BYTES
             yield rest[start:end]
             start = end
         rest = rest[start:]
@@ -119,19 +118,19 @@ def cut(source: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def blocks(source: Source) -> Iterator[bytes]:
-    """The bytes of a source in handy blocks, however small or large its own are."""
+    """Yield the bytes of a source in blocks of a few chunks, however small or large its own are."""
     if hasattr(source, "read"):
         file = cast("IO[bytes]", source)
-        while block := file.read(_GATHER):
+        while block := file.read(BLOCK_BYTES):
             yield block
         return
     gathered: list[bytes] = []
     size = 0
     for given in cast("Iterable[bytes | str]", source):
-        for start in range(0, len(given), _GATHER):  # one huge block, without a second copy of it
-            gathered.append(encoded(given[start : start + _GATHER]))
+        for start in range(0, len(given), BLOCK_BYTES):  # one huge block, without a second copy of it
+            gathered.append(encode(given[start : start + BLOCK_BYTES]))
             size += len(gathered[-1])
-            if size >= _GATHER:
+            if size >= BLOCK_BYTES:
                 yield b"".join(gathered)
                 gathered, size = [], 0
     if gathered:
@@ -139,13 +138,13 @@ def blocks(source: Source) -> Iterator[bytes]:
 
 
 def ref_from(digest: bytes) -> str:
-    """What `ref_of` gives for an original with this SHA-256: the lower 60 of the first 64 bits."""
+    """Return the ref of an original with this SHA-256, as `ref_of` does: the lower 60 of the first 64 bits."""
     number = int.from_bytes(digest[:8], "big") & (1 << 60) - 1
     return b32encode((number << 20).to_bytes(10, "big"))[:12].decode().lower()
 
 
-def _little(numbers: array[int]) -> array[int]:
-    """The same on every machine: written where one writes big ends first, it is read where another does not."""
+def _as_little_endian(numbers: array[int]) -> array[int]:
+    """Swap bytes on a big-endian machine, so that a store can be read on every machine."""
     if sys.byteorder == "big":
         numbers.byteswap()
     return numbers

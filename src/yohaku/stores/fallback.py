@@ -1,7 +1,7 @@
-"""A store that does not let a conversation fail with it.
+"""Store that falls back to memory, so that a conversation goes on when its store fails.
 
-Law: while the store beneath cannot be used, what is new is kept in memory, and that is said once; when it can be used
-again, what was kept in memory is brought to it.
+Law: while the store below fails, new data is kept in memory and one warning is given; when it works again, that data is
+moved to it.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from yohaku.stores.chunks import blocks
 from yohaku.stores.memory import MemoryStore
 
 T = TypeVar("T")
-MOST = 16_000_000
-"""Bytes of one original that are held in memory for the case that the store fails."""
+MAX_BUFFERED_BYTES = 16_000_000
+"""Bytes of a stream held in memory until the store has acknowledged it."""
 
 
 class FallbackStore:
@@ -33,9 +33,9 @@ class FallbackStore:
         rest: float = 30.0,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`tell` hears of a failure once until the store works again; `rest`: seconds until it is tried again."""
+        """`tell`: called at the first failure; `rest`: seconds until the store is tried again."""
         self.warning: StoreFailed | None = None
-        """Why what is new is kept in memory only, while it is."""
+        """The failure, while new data is kept in memory only."""
         self._store = store
         self._memory = MemoryStore()
         self._tell = tell
@@ -47,7 +47,7 @@ class FallbackStore:
 
     @property
     def version(self) -> int:
-        self._version = self._ask(lambda: self._store.version, self._version)
+        self._version = self._read(lambda: self._store.version, self._version)
         return self._version + self._memory.version
 
     def put(self, ref: str, original: str | bytes) -> None:
@@ -64,17 +64,17 @@ class FallbackStore:
         return self._memory.parts(ref) or self._store.parts(ref)
 
     def put_stream(self, source: Source, *, binary: bool = False) -> Original:
-        """What a source gave cannot be read again: a store that fails after `MOST` bytes of it fails the call."""
+        """Fail if the store does so after MAX_BUFFERED_BYTES: a source cannot be read again."""
         given = blocks(source)
-        remembering = _Remembering(given)
+        buffered = _BufferedBlocks(given)
         if self._clock() >= self._writes_from:
             try:
-                return self._store.put_stream(remembering, binary=binary)
+                return self._store.put_stream(buffered, binary=binary)
             except StoreFailed as why:
-                self._failed(why)
-                if remembering.seen is None:
+                self._note_failure(why)
+                if buffered.seen is None:
                     raise
-        return self._memory.put_stream(chain(remembering.seen or (), given), binary=binary)
+        return self._memory.put_stream(chain(buffered.seen or (), given), binary=binary)
 
     def get(self, ref: str) -> str | bytes:
         return self._open(ref, lambda store: store.get(ref))
@@ -95,25 +95,25 @@ class FallbackStore:
 
     def folds(self, keys: Iterable[str]) -> list[Fold]:
         wanted = list(keys)
-        found: list[Fold] = self._ask(lambda: self._store.folds(wanted), [])
-        return [*found, *self._memory.folds(wanted)]  # what is newer last: it takes the place of what was there
+        found: list[Fold] = self._read(lambda: self._store.folds(wanted), [])
+        return [*found, *self._memory.folds(wanted)]  # the newer ones last: they replace the others
 
     def record(self, conversation: str, row: str) -> None:
         self._do(lambda store: store.record(conversation, row))
 
     def recorded(self, conversation: str) -> list[str]:
-        found: list[str] = self._ask(lambda: self._store.recorded(conversation), [])
+        found: list[str] = self._read(lambda: self._store.recorded(conversation), [])
         return [*found, *self._memory.recorded(conversation)]
 
     def conversations(self) -> list[str]:
-        found: list[str] = self._ask(lambda: self._store.conversations(), [])
+        found: list[str] = self._read(lambda: self._store.conversations(), [])
         return sorted({*found, *self._memory.conversations()})
 
     def erase(self, conversation: str, rows: Iterable[str]) -> None:
         self._store.erase(conversation, rows)
 
     def kept(self) -> Iterator[StoredOriginal]:
-        return chain(self._memory.kept(), self._ask(self._store.kept, iter(())))
+        return chain(self._memory.kept(), self._read(self._store.kept, iter(())))
 
     def standing(self, since: int) -> Iterator[Fold]:
         return chain(self._store.standing(since), self._memory.standing(since))
@@ -128,9 +128,9 @@ class FallbackStore:
         return FallbackStore(self._store.of(tenant), self._tell, rest=self._rest, clock=self._clock)
 
     def settle(self) -> None:
-        """Bring what is kept in memory to the store, if it can be used."""
-        with suppress(StoreFailed), self._lock:  # said before
-            self._bring()
+        """Move what is in memory to the store, if it works."""
+        with suppress(StoreFailed), self._lock:  # reported before
+            self._move_to_store()
 
     def close(self) -> None:
         self.settle()
@@ -140,37 +140,37 @@ class FallbackStore:
         with self._lock:
             if self._clock() >= self._writes_from:
                 try:
-                    self._bring()
+                    self._move_to_store()
                     act(self._store)
                     return
                 except StoreFailed as why:
-                    self._failed(why)
+                    self._note_failure(why)
             act(self._memory)
 
-    def _ask(self, ask: Callable[[], T], otherwise: T) -> T:
+    def _read(self, read: Callable[[], T], otherwise: T) -> T:
         if self._clock() >= self._reads_from:
             try:
-                return ask()
+                return read()
             except StoreFailed as why:
                 self._reads_from = self._clock() + self._rest  # a full disk can still be read, a lost server cannot
-                self._failed(why)
+                self._note_failure(why)
         return otherwise
 
-    def _open(self, ref: str, ask: Callable[[Store], T]) -> T:
-        """From memory, else from the store. A store that fails says so: the original may well be in it."""
+    def _open(self, ref: str, read: Callable[[Store], T]) -> T:
+        """Look in memory, then in the store. Its failure is raised: the original may well be in it."""
         try:
-            return ask(self._memory)
+            return read(self._memory)
         except UnknownRef:
-            return ask(self._store)
+            return read(self._store)
 
-    def _failed(self, why: StoreFailed) -> None:
+    def _note_failure(self, why: StoreFailed) -> None:
         self._writes_from = self._clock() + self._rest
         if self.warning is None and self._tell:
             self._tell(why)
         self.warning = why
 
-    def _bring(self) -> None:
-        """To a store that failed before, what was kept in memory since."""
+    def _move_to_store(self) -> None:
+        """Move what was kept in memory to a store that failed before."""
         if self.warning is None:
             return
         memory = self._memory
@@ -183,14 +183,14 @@ class FallbackStore:
         for conversation in memory.conversations():
             for row in memory.recorded(conversation):
                 self._store.record(conversation, row)
-        # Its version counts on: a session that saw it must not see the same number for other folds.
+        # The version goes on: a session must not see the same number for other folds.
         self._memory = MemoryStore()
         self._memory.version = memory.version + 1
         self.warning = None
 
 
-class _Remembering:
-    """The same blocks, remembered while they are few enough."""
+class _BufferedBlocks:
+    """Yields the blocks given, and buffers them up to MAX_BUFFERED_BYTES."""
 
     def __init__(self, given: Iterator[bytes]) -> None:
         self.seen: list[bytes] | None = []
@@ -200,7 +200,7 @@ class _Remembering:
     def __iter__(self) -> Iterator[bytes]:
         for block in self._given:
             self._size += len(block)
-            if self._size > MOST:
+            if self._size > MAX_BUFFERED_BYTES:
                 self.seen = None
             if self.seen is not None:
                 self.seen.append(block)

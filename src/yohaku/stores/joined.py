@@ -1,6 +1,6 @@
-"""Originals given in parts, with a blank line between them: what they share with others is kept once.
+"""Originals put in parts, joined by a blank line; parts that they share are stored once.
 
-Law: what is read is the whole, piece by piece as any original is; a line in the middle costs what it holds.
+Law: they read like any other original, piece by piece, and a line in the middle costs no more than its piece.
 """
 
 from __future__ import annotations
@@ -12,18 +12,18 @@ from typing import TYPE_CHECKING, NamedTuple
 from yohaku.core.errors import UnknownRef
 from yohaku.core.originals import ref_of
 from yohaku.stores import OpenedOriginal, Original, StoredBytes
-from yohaku.stores.chunks import cut, encoded, pack, unpack
+from yohaku.stores.chunks import cut, encode, pack, unpack
 
 if TYPE_CHECKING:
     from yohaku.stores import Store
 
-BETWEEN = "\n\n"
+SEPARATOR = "\n\n"
 JOINED = 2
-"""What stores keep in place of whether an original is binary."""
+"""Value of the column `binary` for a joined original."""
 
 
-class Share(NamedTuple):
-    """One of the parts."""
+class PartFacts(NamedTuple):
+    """Facts about one part."""
 
     ref: str
     size: int
@@ -33,14 +33,14 @@ class Share(NamedTuple):
 
 
 class Manifest(NamedTuple):
-    """All that is kept of the whole."""
+    """All that is stored of a joined original."""
 
     original: Original
     packed: bytes
 
 
-def flat(store: Store, parts: Iterable[str]) -> list[tuple[str, str]]:
-    """The parts, each with its ref, and of one that is kept in parts itself those: nothing joined is joined again."""
+def flatten_parts(store: Store, parts: Iterable[str]) -> list[tuple[str, str]]:
+    """Return the parts with their refs. A part that is joined itself is replaced by its own parts."""
     found: list[tuple[str, str]] = []
     for part in parts:
         ref = ref_of(part)
@@ -51,27 +51,27 @@ def flat(store: Store, parts: Iterable[str]) -> list[tuple[str, str]]:
     return found
 
 
-def manifest(ref: str, parts: Sequence[tuple[str, str]]) -> Manifest:
-    shares = [Share(name, len(encoded(part)), part.count("\n")) for name, part in parts]
-    between = len(BETWEEN) * (len(parts) - 1)
-    feeds = sum(share.feeds for share in shares) + between
-    size = sum(share.size for share in shares) + between
+def make_manifest(ref: str, parts: Sequence[tuple[str, str]]) -> Manifest:
+    read_shares = [PartFacts(name, len(encode(part)), part.count("\n")) for name, part in parts]
+    between = len(SEPARATOR) * (len(parts) - 1)
+    feeds = sum(share.feeds for share in read_shares) + between
+    size = sum(share.size for share in read_shares) + between
     ends = next((part[-1] for _, part in reversed(parts) if part), "") == "\n"
-    return Manifest(Original(ref, size, feeds + (not ends)), pack(json.dumps(shares).encode()))
+    return Manifest(Original(ref, size, feeds + (not ends)), pack(json.dumps(read_shares).encode()))
 
 
-def shares(packed: bytes, where: str) -> list[Share]:
-    return [Share(*share) for share in json.loads(unpack(packed, where))]
+def read_shares(packed: bytes, where: str) -> list[PartFacts]:
+    return [PartFacts(*share) for share in json.loads(unpack(packed, where))]
 
 
-def opened(store: Store, original: Original, found: Sequence[Share], line: int) -> OpenedOriginal:
+def open_joined(store: Store, original: Original, found: Sequence[PartFacts], line: int) -> OpenedOriginal:
     return OpenedOriginal(original, _pieces(store, found, line))
 
 
-def _pieces(store: Store, found: Sequence[Share], line: int) -> Iterator[StoredBytes]:
+def _pieces(store: Store, found: Sequence[PartFacts], line: int) -> Iterator[StoredBytes]:
     before = first = 0
-    while first < len(found) - 1 and before + found[first].feeds + len(BETWEEN) <= line:
-        before += found[first].feeds + len(BETWEEN)
+    while first < len(found) - 1 and before + found[first].feeds + len(SEPARATOR) <= line:
+        before += found[first].feeds + len(SEPARATOR)
         first += 1
     beginning = store.open(found[first].ref, max(0, line - before)).pieces
     piece = next(beginning, StoredBytes(0, b""))
@@ -81,9 +81,11 @@ def _pieces(store: Store, found: Sequence[Share], line: int) -> Iterator[StoredB
         feeds += chunk.count(b"\n")
 
 
-def _blocks(store: Store, piece: StoredBytes, rest: Iterable[StoredBytes], later: Sequence[Share]) -> Iterator[bytes]:
+def _blocks(
+    store: Store, piece: StoredBytes, rest: Iterable[StoredBytes], later: Sequence[PartFacts]
+) -> Iterator[bytes]:
     yield piece.data
     yield from (each.data for each in rest)
     for share in later:
-        yield BETWEEN.encode()
+        yield SEPARATOR.encode()
         yield from (each.data for each in store.open(share.ref).pieces)

@@ -1,4 +1,4 @@
-"""A store that lives as long as its process."""
+"""Store in memory, for as long as the process runs."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from yohaku.core.errors import UnknownRef
 from yohaku.core.folds import Fold, Gist
 from yohaku.stores import OpenedOriginal, Original, Source, StoredBytes, StoredOriginal
-from yohaku.stores.chunks import Cutter, count_lines, cut, decoded, encoded, first_chunk
-from yohaku.stores.joined import BETWEEN, flat
+from yohaku.stores.chunks import Cutter, count_lines, cut, decode, encode, first_chunk
+from yohaku.stores.joined import SEPARATOR, flatten_parts
 
 
 class MemoryStore:
@@ -39,7 +39,7 @@ class MemoryStore:
             self.put(ref, original)
 
     def put_joined(self, ref: str, parts: Sequence[str]) -> None:
-        pairs = flat(self, parts)
+        pairs = flatten_parts(self, parts)
         self.put_all(pairs)
         if ref not in self._originals:
             self._joined[ref] = tuple(inner for inner, _ in pairs)
@@ -51,24 +51,24 @@ class MemoryStore:
     def put_stream(self, source: Source, *, binary: bool = False) -> Original:
         cutter = Cutter(source, binary=binary)
         data = b"".join(cutter)
-        self.put(cutter.original.ref, decoded(data, binary))
+        self.put(cutter.original.ref, decode(data, binary))
         return cutter.original
 
     def get(self, ref: str) -> str | bytes:
         try:
             if ref in self._joined:
-                return BETWEEN.join(str(self._originals[part]) for part in self._joined[ref])
+                return SEPARATOR.join(str(self._originals[part]) for part in self._joined[ref])
             return self._originals[ref]
         except KeyError:
             raise UnknownRef(ref) from None
 
     def about(self, ref: str) -> Original:
         original = self.get(ref)
-        data = encoded(original)
+        data = encode(original)
         return Original(ref, len(data), count_lines(data), isinstance(original, bytes))
 
     def open(self, ref: str, line: int = 0) -> OpenedOriginal:
-        chunks = list(cut([encoded(self.get(ref))]))
+        chunks = list(cut([encode(self.get(ref))]))
         marks, feeds = array("Q"), 0
         for chunk in chunks:
             marks.append(feeds)
@@ -118,7 +118,7 @@ class MemoryStore:
     def kept(self) -> Iterator[StoredOriginal]:
         for ref, at in sorted(self._put_at.items(), key=lambda put: put[1], reverse=True):
             joined = self._joined.get(ref, ())
-            yield StoredOriginal(ref, 12 * len(joined) or len(encoded(self._originals[ref])), at, bool(joined))
+            yield StoredOriginal(ref, 12 * len(joined) or len(encode(self._originals[ref])), at, bool(joined))
 
     def standing(self, since: int) -> Iterator[Fold]:
         for key, slots in list(self._folds.items()):

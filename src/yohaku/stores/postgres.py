@@ -1,7 +1,7 @@
-"""A store in a PostgreSQL database, for many machines.
+"""Store in a PostgreSQL database, for many machines.
 
-Law: what belongs together is one transaction, and whatever is done can be done again, so that a connection which
-broke is replaced once without a word. Its tables are made on first use; their names begin with `yohaku_`.
+Law: what belongs together is one transaction, and every transaction can be repeated, so a broken connection is replaced
+once, silently. Tables are created on first use; their names begin with `yohaku_`.
 """
 
 from __future__ import annotations
@@ -26,24 +26,24 @@ from yohaku.stores import (
     Source,
     StoredBytes,
     StoredOriginal,
-    address,
+    check_ref,
     joined,
-    redacted,
+    redact,
 )
 from yohaku.stores.chunks import (
-    BATCH,
-    CHUNK,
-    SOME,
+    CHUNK_BYTES,
+    CHUNKS_PER_WRITE,
+    MAX_CHUNKS_PER_READ,
     Cutter,
     count_lines,
-    decoded,
-    encoded,
+    decode,
+    encode,
     first_chunk,
     pack,
-    places,
+    read_marks,
     unpack,
 )
-from yohaku.stores.rows import fold_from, fold_row, slot_of, spelled, unspelled
+from yohaku.stores.rows import escape_name, read_fold, slot_of, unescape_name, write_fold
 
 try:
     import psycopg
@@ -74,8 +74,8 @@ ALTER TABLE yohaku_originals ALTER head SET STORAGE EXTERNAL;
 ALTER TABLE yohaku_chunks ALTER data SET STORAGE EXTERNAL;
 """
 COLUMN = "SELECT 1 FROM pg_attribute WHERE attrelid = to_regclass('yohaku_originals') AND attname = 'joined'"
-"""Made by the first version without it."""
-# An original has no ref while it arrives. Its first chunk lies beside it, so that most cost one row.
+"""Missing in tables that the first version made."""
+# An original has no ref until all of it arrived. Its first chunk is in the same row, so that most need one row.
 
 PUT = """
 INSERT INTO yohaku_originals (tenant, ref, at, size, lines, is_binary, stored, head)
@@ -124,7 +124,7 @@ class PostgresStore:
 
     def of(self, tenant: str) -> PostgresStore:
         other = PostgresStore.__new__(PostgresStore)
-        other._server, other._clock, other._tenant = self._server, self._clock, spelled(tenant)
+        other._server, other._clock, other._tenant = self._server, self._clock, escape_name(tenant)
         return other
 
     def close(self) -> None:
@@ -136,30 +136,30 @@ class PostgresStore:
         return int(rows[0][0]) if rows else 0
 
     def put(self, ref: str, original: str | bytes) -> None:
-        data = encoded(original)
-        if len(data) > CHUNK:
+        data = encode(original)
+        if len(data) > CHUNK_BYTES:
             self.put_all([(ref, original)])
             return
-        # To ask before would cost as much as to put; and one statement needs no transaction around it.
-        row = self._row(address(ref), data, isinstance(original, bytes), int(self._clock()))
+        # A lookup before would cost as much as the put; and one statement needs no transaction.
+        row = self._row(check_ref(ref), data, isinstance(original, bytes), int(self._clock()))
         self._server.write(lambda db: db.execute(PUT, row), alone=True)
 
     def put_all(self, originals: Iterable[tuple[str, str | bytes]]) -> None:
         now = int(self._clock())
-        given = [(address(ref), original) for ref, original in originals]
+        given = [(check_ref(ref), original) for ref, original in originals]
         query = "SELECT ref, at FROM yohaku_originals WHERE tenant = %s AND ref = ANY(%s)"
         known = dict(self._server.rows(query, (self._tenant, [ref for ref, _ in given])))
         small: dict[str, tuple[Any, ...]] = {}
         for ref, original in given:
             if known.get(ref, 0) >= now - HOUR:
                 continue
-            data = encoded(original)
-            if len(data) > CHUNK:
+            data = encode(original)
+            if len(data) > CHUNK_BYTES:
                 self._take(Cutter([data], binary=isinstance(original, bytes), ref=ref))
             elif ref not in small:
                 small[ref] = self._row(ref, data, isinstance(original, bytes), now)
         if small:
-            rows = [small[ref] for ref in sorted(small)]  # all writers in one order, so that none waits in a circle
+            rows = [small[ref] for ref in sorted(small)]  # one order for all writers, so that there is no deadlock
             self._server.write(lambda db: db.executemany(PUT, rows))
 
     def _row(self, ref: str, data: bytes, binary: bool, now: int) -> tuple[Any, ...]:
@@ -167,15 +167,15 @@ class PostgresStore:
         return (self._tenant, ref, now, len(data), count_lines(data), binary, len(packed), packed)
 
     def put_joined(self, ref: str, parts: Sequence[str]) -> None:
-        pairs = joined.flat(self, parts)
+        pairs = joined.flatten_parts(self, parts)
         self.put_all(pairs)
-        found, packed = joined.manifest(address(ref), pairs)
+        found, packed = joined.make_manifest(check_ref(ref), pairs)
         row = (self._tenant, ref, int(self._clock()), found.size, found.lines, len(packed), packed)
         self._server.write(lambda db: db.execute(JOIN, row), alone=True)
 
     def parts(self, ref: str) -> tuple[str, ...]:
         rows = self._server.rows(PARTS, (self._tenant, ref))
-        return tuple(share.ref for (head,) in rows for share in joined.shares(head, self._server.where))
+        return tuple(share.ref for (head,) in rows for share in joined.read_shares(head, self._server.where))
 
     def put_stream(self, source: Source, *, binary: bool = False) -> Original:
         return self._take(Cutter(source, binary=binary))
@@ -188,7 +188,7 @@ class PostgresStore:
         number = int(self._server.write(lambda db: db.execute(query, row).fetchall())[0][0])
         stored, at = len(head), 1
         try:
-            while batch := list(islice(chunks, BATCH)):
+            while batch := list(islice(chunks, CHUNKS_PER_WRITE)):
                 self._server.write(partial(_copy, number, at, batch))
                 stored, at = stored + sum(map(len, batch)), at + len(batch)
         except BaseException:
@@ -210,29 +210,29 @@ class PostgresStore:
                     db.execute(query, facts)
                     return
             except psycopg.errors.UniqueViolation:
-                continue  # another came first, just now
+                continue  # another process published it just now
         db.execute(REMOVE, (number,))
 
     def get(self, ref: str) -> str | bytes:
         original, pieces = self.open(ref)
-        return decoded(b"".join(piece.data for piece in pieces), original.binary)
+        return decode(b"".join(piece.data for piece in pieces), original.binary)
 
     def about(self, ref: str) -> Original:
         return self.open(ref, 1).original
 
     def open(self, ref: str, line: int = 0) -> OpenedOriginal:
-        rows = self._server.rows(OPEN, (line, self._tenant, address(ref)))
+        rows = self._server.rows(OPEN, (line, self._tenant, check_ref(ref)))
         if not rows:
             raise UnknownRef(ref)
         number, size, lines, binary, marks, head, joins = rows[0]
         found = Original(ref, size, lines, binary)
         if joins:
-            return joined.opened(self, found, joined.shares(head, self._server.where), line)
+            return joined.open_joined(self, found, joined.read_shares(head, self._server.where), line)
         return OpenedOriginal(found, self._pieces(number, marks, head, line))
 
     def _pieces(self, number: int, marks: bytes | None, head: bytes | None, line: int) -> Iterator[StoredBytes]:
         where = self._server.where
-        lines = places(marks, where) if marks else [0]
+        lines = read_marks(marks, where) if marks else [0]
         start = first_chunk(lines, line) if marks else 0
         if start == 0:
             if head is None:
@@ -247,14 +247,14 @@ class PostgresStore:
                 raise StoreFailed(where, "the original was removed while it was being read", "fold anew")
             for chunk, (data,) in enumerate(rows, start):
                 yield StoredBytes(lines[chunk], unpack(data, where))
-            start, few = stop, min(2 * few, SOME)
+            start, few = stop, min(2 * few, MAX_CHUNKS_PER_READ)
 
     def keep(self, folds: Iterable[Fold]) -> None:
         now = int(self._clock())
-        rows = [(self._tenant, fold.key, slot_of(fold), fold_row(fold), now) for fold in folds]
+        rows = [(self._tenant, fold.key, slot_of(fold), write_fold(fold), now) for fold in folds]
 
         def work(db: Cursor) -> None:
-            db.execute(NEWER, (self._tenant,))  # first, as it makes writers of a tenant take turns
+            db.execute(NEWER, (self._tenant,))  # first: this lock makes the writers of a tenant take turns
             db.executemany(KEEP, rows)
 
         self._server.write(work)
@@ -274,23 +274,23 @@ class PostgresStore:
         if stale := sorted({key for _, _, seen, key in rows if seen < now - DAY}):
             query = "UPDATE yohaku_folds SET seen = %s WHERE tenant = %s AND key = ANY(%s)"
             self._server.write(lambda db: db.execute(query, (now, self._tenant, stale)))
-        return [fold_from(slot, fold) for slot, fold, *_ in rows]
+        return [read_fold(slot, fold) for slot, fold, *_ in rows]
 
     def record(self, conversation: str, row: str) -> None:
         query = "INSERT INTO yohaku_records (tenant, conversation, written) VALUES (%s, %s, %s)"
-        values = (self._tenant, spelled(conversation), json.dumps(row))
+        values = (self._tenant, escape_name(conversation), json.dumps(row))
         self._server.write(lambda db: db.execute(query, values))
 
     def recorded(self, conversation: str) -> list[str]:
         query = "SELECT written FROM yohaku_records WHERE tenant = %s AND conversation = %s ORDER BY id"
-        return [json.loads(row) for (row,) in self._server.rows(query, (self._tenant, spelled(conversation)))]
+        return [json.loads(row) for (row,) in self._server.rows(query, (self._tenant, escape_name(conversation)))]
 
     def conversations(self) -> list[str]:
         query = "SELECT DISTINCT conversation FROM yohaku_records WHERE tenant = %s"
-        return sorted(unspelled(name) for (name,) in self._server.rows(query, (self._tenant,)))
+        return sorted(unescape_name(name) for (name,) in self._server.rows(query, (self._tenant,)))
 
     def erase(self, conversation: str, rows: Iterable[str]) -> None:
-        values = [(self._tenant, spelled(conversation), json.dumps(row)) for row in rows]
+        values = [(self._tenant, escape_name(conversation), json.dumps(row)) for row in rows]
         self._server.write(lambda db: db.executemany(ERASE, values))
 
     def kept(self) -> Iterator[StoredOriginal]:
@@ -300,7 +300,7 @@ class PostgresStore:
 
     def standing(self, since: int) -> Iterator[Fold]:
         query = "SELECT slot, fold FROM yohaku_folds WHERE tenant = %s AND seen >= %s ORDER BY id"
-        return (fold_from(slot, fold) for slot, fold in self._server.rows(query, (self._tenant, since)))
+        return (read_fold(slot, fold) for slot, fold in self._server.rows(query, (self._tenant, since)))
 
     def expire(self, before: int) -> int:
         def work(db: Cursor) -> int:
@@ -314,12 +314,12 @@ class PostgresStore:
         return self._server.write(work)
 
     def drop(self, refs: Iterable[str], before: int) -> int:
-        """Also what never arrived: streams that broke off more than a day ago."""
+        """Remove also streams that broke off more than a day ago."""
         late = (self._tenant, int(self._clock()) - DAY)
         query = "DELETE FROM yohaku_originals WHERE tenant = %s AND ref IS NULL AND at < %s"
         self._server.write(lambda db: db.execute(query, late))
         query = "DELETE FROM yohaku_originals WHERE tenant = %s AND ref = ANY(%s) AND at < %s"
-        wanted = (self._tenant, sorted(map(address, refs)), before)
+        wanted = (self._tenant, sorted(map(check_ref, refs)), before)
         return self._server.write(lambda db: db.execute(query, wanted).rowcount)
 
 
@@ -331,10 +331,10 @@ def _copy(number: int, at: int, batch: list[bytes], db: Cursor) -> None:
 
 
 class _Server:
-    """One connection a process, shared by its threads, and its errors in our words."""
+    """One connection a process, shared by its threads; its errors become `StoreFailed`."""
 
     def __init__(self, url: str) -> None:
-        self.where = redacted(url)
+        self.where = redact(url)
         self._url = url
         self._lock = threading.RLock()
         self._process = -1
@@ -344,7 +344,7 @@ class _Server:
         return self._do(lambda db: db.cursor(binary=True).execute(query, values).fetchall())
 
     def write(self, work: Callable[[Cursor], T], *, alone: bool = False) -> T:
-        """A transaction; `alone` for a single statement, which is one by itself."""
+        """Run a transaction; `alone` for a single statement, which needs none."""
 
         def transaction(db: psycopg.Connection[tuple[Any, ...]]) -> T:
             if alone:
@@ -365,7 +365,7 @@ class _Server:
                 except psycopg.OperationalError:
                     if fresh or self._db is None or not self._db.closed:
                         raise
-                    return work(self._connection())  # the server was started anew, or a connection at rest was cut
+                    return work(self._connection())  # the server was restarted, or an idle connection was cut
             except psycopg.Error as why:
                 said = (str(why).strip() or type(why).__name__).splitlines()[0]
                 remedy = "see that the server runs and has room left, or choose another store"
@@ -381,7 +381,9 @@ class _Server:
         if self._db is None or self._db.closed or self._process != os.getpid():
             db = psycopg.connect(self._url, autocommit=True, connect_timeout=5)
             with db.transaction():
-                db.execute("SELECT pg_advisory_xact_lock(hashtext('yohaku'))")  # two may make the tables at once
+                db.execute(
+                    "SELECT pg_advisory_xact_lock(hashtext('yohaku'))"
+                )  # against a second creator
                 if db.execute("SELECT to_regclass('yohaku_records')").fetchall() == [(None,)]:
                     db.execute(SCHEMA)
                 elif not db.execute(COLUMN).fetchall():

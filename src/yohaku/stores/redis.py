@@ -1,7 +1,7 @@
-"""A store on a Redis server, for many machines.
+"""Store on a Redis server, for many machines. Needs Redis 6.2 or later.
 
-Law: what belongs together is written in one transaction. How long it lasts is the server's matter: give it
-`appendonly yes` and no eviction. Needs Redis 6.2 or later.
+Law: what belongs together is written in one transaction. Durability depends on the server: set `appendonly yes` and no
+eviction.
 """
 
 from __future__ import annotations
@@ -25,25 +25,25 @@ from yohaku.stores import (
     Source,
     StoredBytes,
     StoredOriginal,
-    address,
+    check_ref,
     joined,
-    redacted,
+    redact,
 )
 from yohaku.stores.chunks import (
-    BATCH,
-    CHUNK,
-    SOME,
+    CHUNK_BYTES,
+    CHUNKS_PER_WRITE,
+    MAX_CHUNKS_PER_READ,
     Cutter,
     count_lines,
-    decoded,
-    encoded,
+    decode,
+    encode,
     first_chunk,
     pack,
-    places,
+    read_marks,
     unpack,
 )
 from yohaku.stores.joined import JOINED
-from yohaku.stores.rows import fold_from, fold_row, slot_of, spelled, unspelled
+from yohaku.stores.rows import escape_name, read_fold, slot_of, unescape_name, write_fold
 
 try:
     import redis
@@ -63,7 +63,7 @@ redis.call('RENAME', KEYS[1], KEYS[2])
 redis.call('ZADD', KEYS[3], ARGV[2], ARGV[1])
 return 1
 """
-# A script, since the client asks again when an answer was lost: what was renamed must not be made anew from nothing.
+# A script, since the client repeats a request whose answer was lost: what was renamed must not be made again, empty.
 JOIN = """
 if redis.call('EXISTS', KEYS[1]) == 0 then
     redis.call('HSET', KEYS[1], unpack(ARGV, 3))
@@ -105,11 +105,11 @@ class RedisStore:
 
     @classmethod
     def at(cls, url: str) -> RedisStore:
-        return cls(redis.Redis.from_url(url, socket_connect_timeout=5, socket_timeout=30), redacted(url))
+        return cls(redis.Redis.from_url(url, socket_connect_timeout=5, socket_timeout=30), redact(url))
 
     def of(self, tenant: str) -> RedisStore:
         other = RedisStore(self._client, self._where, self._clock)
-        other._tenant = spelled(tenant)
+        other._tenant = escape_name(tenant)
         return other
 
     def close(self) -> None:
@@ -119,7 +119,7 @@ class RedisStore:
         return ":".join(("yohaku", f"{{{self._tenant}}}", *names))
 
     @contextmanager
-    def _asking(self) -> Iterator[Any]:
+    def _client_errors(self) -> Iterator[Any]:
         try:
             yield self._client
         except redis.RedisError as why:
@@ -128,15 +128,14 @@ class RedisStore:
             raise StoreFailed(self._where, said, remedy) from why
 
     @contextmanager
-    def _together(self) -> Iterator[Any]:
-        """A transaction: all of it or nothing."""
-        with self._asking() as client, client.pipeline(transaction=True) as pipe:
+    def _transaction(self) -> Iterator[Any]:
+        with self._client_errors() as client, client.pipeline(transaction=True) as pipe:
             yield pipe
             pipe.execute()
 
     @property
     def version(self) -> int:
-        with self._asking() as client:
+        with self._client_errors() as client:
             return int(client.get(self._key("version")) or 0)
 
     def put(self, ref: str, original: str | bytes) -> None:
@@ -147,61 +146,61 @@ class RedisStore:
         first: dict[str, bytes] = {}
         binary = set()
         for ref, original in originals:
-            if address(ref) not in first:
-                first[ref] = encoded(original)
+            if check_ref(ref) not in first:
+                first[ref] = encode(original)
                 binary |= {ref} if isinstance(original, bytes) else set()
-        large = [ref for ref, data in first.items() if len(data) > CHUNK]
+        large = [ref for ref, data in first.items() if len(data) > CHUNK_BYTES]
         for ref in self._unknown(large, now):
             self._take(Cutter([first[ref]], binary=ref in binary, ref=ref))
         small = [ref for ref in first if ref not in set(large)]
-        for start in range(0, len(small), BATCH):  # to ask before would cost as much as to put
-            with self._together() as pipe:
-                for ref in small[start : start + BATCH]:
+        for start in range(0, len(small), CHUNKS_PER_WRITE):  # a lookup before would cost as much as the put
+            with self._transaction() as pipe:
+                for ref in small[start : start + CHUNKS_PER_WRITE]:
                     data = first[ref]
                     facts = {"size": len(data), "lines": count_lines(data), "binary": int(ref in binary)}
                     pipe.hset(self._key("o", ref), mapping={**facts, "0": pack(data)})
                     pipe.zadd(self._key("refs"), {ref: now})
 
     def _unknown(self, refs: list[str], now: int) -> list[str]:
-        with self._asking() as client:
+        with self._client_errors() as client:
             put_at = client.zmscore(self._key("refs"), refs) if refs else []
         return [ref for ref, at in zip(refs, put_at, strict=True) if at is None or at < now - HOUR]
 
     def put_joined(self, ref: str, parts: Sequence[str]) -> None:
-        pairs = joined.flat(self, parts)
+        pairs = joined.flatten_parts(self, parts)
         self.put_all(pairs)
-        found, packed = joined.manifest(address(ref), pairs)
-        with self._asking() as client:
+        found, packed = joined.make_manifest(check_ref(ref), pairs)
+        with self._client_errors() as client:
             keys = [self._key("o", ref), self._key("refs")]
             facts = ["size", found.size, "lines", found.lines, "binary", JOINED, "0", packed]
             client.register_script(JOIN)(keys, [ref, int(self._clock()), *facts])
 
     def parts(self, ref: str) -> tuple[str, ...]:
-        with self._asking() as client:
-            binary, head = client.hmget(self._key("o", address(ref)), ("binary", "0"))
-        return tuple(share.ref for share in joined.shares(head, self._where)) if _joins(binary) else ()
+        with self._client_errors() as client:
+            binary, head = client.hmget(self._key("o", check_ref(ref)), ("binary", "0"))
+        return tuple(share.ref for share in joined.read_shares(head, self._where)) if _joins(binary) else ()
 
     def put_stream(self, source: Source, *, binary: bool = False) -> Original:
         return self._take(Cutter(source, binary=binary))
 
     def _take(self, cutter: Cutter) -> Original:
-        """Chunks are gathered under a name of their own, which a crash leaves to expire, and renamed in the end."""
+        """Write chunks under a temporary key, which expires after a crash, and rename it at the end."""
         arriving = self._key("t", token_hex(16))
         chunks, numbers = map(pack, cutter), itertools.count(1)
         batch = {"0": next(chunks, pack(b""))}
         try:
             while batch:
-                with self._together() as pipe:
+                with self._transaction() as pipe:
                     pipe.hset(arriving, mapping=batch)
                     pipe.expire(arriving, DAY)
-                batch = {str(next(numbers)): chunk for chunk in itertools.islice(chunks, BATCH)}
+                batch = {str(next(numbers)): chunk for chunk in itertools.islice(chunks, CHUNKS_PER_WRITE)}
         except BaseException:
-            with suppress(StoreFailed), self._asking() as client:
+            with suppress(StoreFailed), self._client_errors() as client:
                 client.unlink(arriving)
             raise
         found = cutter.original
         facts = (found.size, found.lines, int(found.binary), cutter.marks)
-        with self._asking() as client:
+        with self._client_errors() as client:
             keys = [arriving, self._key("o", found.ref), self._key("refs")]
             given = [found.ref, int(self._clock()), *itertools.chain(*zip(FACTS, facts, strict=True))]
             if not client.register_script(PUBLISH)(keys, given):
@@ -210,24 +209,24 @@ class RedisStore:
 
     def get(self, ref: str) -> str | bytes:
         original, pieces = self.open(ref)
-        return decoded(b"".join(piece.data for piece in pieces), original.binary)
+        return decode(b"".join(piece.data for piece in pieces), original.binary)
 
     def about(self, ref: str) -> Original:
         return self.open(ref, 1).original
 
     def open(self, ref: str, line: int = 0) -> OpenedOriginal:
-        """From a later line the first chunk is rarely needed."""
-        with self._asking() as client:
+        """Fetch the first chunk with the facts only for line 0: later lines rarely need it."""
+        with self._client_errors() as client:
             fields = FACTS if line else (*FACTS, "0")
-            size, lines, binary, marks, *head = client.hmget(self._key("o", address(ref)), fields)
+            size, lines, binary, marks, *head = client.hmget(self._key("o", check_ref(ref)), fields)
         if size is None:
             raise UnknownRef(ref)
-        places_of = places(marks, self._where) if marks else array("Q", [0])
+        places_of = read_marks(marks, self._where) if marks else array("Q", [0])
         found = Original(ref, int(size), int(lines), binary == b"1")
         if _joins(binary):
-            with self._asking() as client:
+            with self._client_errors() as client:
                 packed = head[0] if head else client.hget(self._key("o", ref), "0")
-            return joined.opened(self, found, joined.shares(packed, self._where), line)
+            return joined.open_joined(self, found, joined.read_shares(packed, self._where), line)
         return OpenedOriginal(found, self._pieces(ref, places_of, head[0] if head else b"", line))
 
     def _pieces(self, ref: str, marks: array[int], head: bytes, line: int) -> Iterator[StoredBytes]:
@@ -238,24 +237,24 @@ class RedisStore:
         few = 1
         while start < len(marks):
             wanted = range(start, min(start + few, len(marks)))
-            with self._asking() as client:
+            with self._client_errors() as client:
                 chunks = client.hmget(self._key("o", ref), list(wanted))
             for number, chunk in zip(wanted, chunks, strict=True):
                 if chunk is None:
                     raise StoreFailed(self._where, "the original was removed while it was being read", "fold anew")
                 yield StoredBytes(marks[number], unpack(chunk, self._where))
-            start, few = wanted[-1] + 1, min(2 * few, SOME)
+            start, few = wanted[-1] + 1, min(2 * few, MAX_CHUNKS_PER_READ)
 
     def keep(self, folds: Iterable[Fold]) -> None:
         now = int(self._clock())
-        with self._together() as pipe:
+        with self._transaction() as pipe:
             for fold in folds:
-                pipe.hset(self._key("f", fold.key), slot_of(fold), fold_row(fold))
+                pipe.hset(self._key("f", fold.key), slot_of(fold), write_fold(fold))
                 pipe.zadd(self._key("folds"), {fold.key: now})
             pipe.incr(self._key("version"))
 
     def forget(self, folds: Iterable[Fold]) -> None:
-        with self._together() as pipe:
+        with self._transaction() as pipe:
             for fold in folds:
                 pipe.hdel(self._key("f", fold.key), slot_of(fold))
             pipe.incr(self._key("version"))
@@ -265,7 +264,7 @@ class RedisStore:
         if not wanted:
             return []
         now = int(self._clock())
-        with self._asking() as client:
+        with self._client_errors() as client:
             seen = client.zmscore(self._key("folds"), wanted)
             there = [key for key, at in zip(wanted, seen, strict=True) if at is not None]
             stale = [key for key, at in zip(wanted, seen, strict=True) if at is not None and at < now - DAY]
@@ -280,29 +279,29 @@ class RedisStore:
                     pipe.hgetall(self._key("f", key))
                 for slots in pipe.execute():
                     for slot in sorted(slots):
-                        yield fold_from(slot, slots[slot])
+                        yield read_fold(slot, slots[slot])
 
     def record(self, conversation: str, row: str) -> None:
-        with self._together() as pipe:
-            pipe.rpush(self._key("r", spelled(conversation)), json.dumps(row))
-            pipe.sadd(self._key("conversations"), spelled(conversation))
+        with self._transaction() as pipe:
+            pipe.rpush(self._key("r", escape_name(conversation)), json.dumps(row))
+            pipe.sadd(self._key("conversations"), escape_name(conversation))
 
     def recorded(self, conversation: str) -> list[str]:
-        with self._asking() as client:
-            return [json.loads(row) for row in client.lrange(self._key("r", spelled(conversation)), 0, -1)]
+        with self._client_errors() as client:
+            return [json.loads(row) for row in client.lrange(self._key("r", escape_name(conversation)), 0, -1)]
 
     def conversations(self) -> list[str]:
-        with self._asking() as client:
-            return sorted(unspelled(name.decode()) for name in client.smembers(self._key("conversations")))
+        with self._client_errors() as client:
+            return sorted(unescape_name(name.decode()) for name in client.smembers(self._key("conversations")))
 
     def erase(self, conversation: str, rows: Iterable[str]) -> None:
-        name = spelled(conversation)
-        with self._asking() as client:
+        name = escape_name(conversation)
+        with self._client_errors() as client:
             keys = [self._key("r", name), self._key("conversations")]
             client.register_script(ERASE)(keys, [name, *map(json.dumps, rows)])
 
     def kept(self) -> Iterator[StoredOriginal]:
-        with self._asking() as client:
+        with self._client_errors() as client:
             rows = client.zrevrange(self._key("refs"), 0, -1, withscores=True)
             for start in range(0, len(rows), 1000):
                 some = rows[start : start + 1000]
@@ -315,12 +314,12 @@ class RedisStore:
                     yield StoredOriginal(ref.decode(), stored or 0, int(at), _joins(binary))
 
     def standing(self, since: int) -> Iterator[Fold]:
-        with self._asking() as client:
+        with self._client_errors() as client:
             keys = [key.decode() for key in client.zrangebyscore(self._key("folds"), since, "+inf")]
             yield from self._standing_on(client, keys)
 
     def expire(self, before: int) -> int:
-        with self._asking() as client:
+        with self._client_errors() as client:
             script = client.register_script(EXPIRE)
             folds = self._key("folds")
             keys = [key.decode() for key in client.zrangebyscore(folds, "-inf", f"({before}")]
@@ -330,9 +329,9 @@ class RedisStore:
             return int(gone)
 
     def drop(self, refs: Iterable[str], before: int) -> int:
-        with self._asking() as client:
+        with self._client_errors() as client:
             script = client.register_script(DROP)
-            wanted = [address(ref) for ref in refs]
+            wanted = [check_ref(ref) for ref in refs]
             return sum(script([self._key("refs"), self._key("o", ref)], [ref, before]) for ref in wanted)
 
 

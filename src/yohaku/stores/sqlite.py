@@ -1,7 +1,7 @@
-"""A store in one file, for one machine: every process and thread of it may use the file at once.
+"""Store in one SQLite file, for all processes and threads of one machine.
 
-Law: a call returns when what it was given is on the disk. Writers take turns and hold the file for milliseconds: what
-is long is packed before, and written in batches that become visible with the last.
+Law: a call returns when its data is on the disk. Writers take turns and lock the file for milliseconds: long originals
+are compressed before, and written in batches that become visible with the last one.
 """
 
 from __future__ import annotations
@@ -25,29 +25,29 @@ from yohaku.stores import (
     Source,
     StoredBytes,
     StoredOriginal,
-    address,
+    check_ref,
     joined,
-    path_of,
+    sqlite_path,
 )
 from yohaku.stores.chunks import (
-    BATCH,
-    CHUNK,
-    SOME,
+    CHUNK_BYTES,
+    CHUNKS_PER_WRITE,
+    MAX_CHUNKS_PER_READ,
     Cutter,
     count_lines,
-    decoded,
-    encoded,
+    decode,
+    encode,
     first_chunk,
     pack,
-    places,
+    read_marks,
     unpack,
 )
 from yohaku.stores.joined import JOINED
-from yohaku.stores.rows import fold_from, fold_row, slot_of, spelled, unspelled
+from yohaku.stores.rows import escape_name, read_fold, slot_of, unescape_name, write_fold
 from yohaku.stores.sqlite_file import SQLiteFile
 
-# An original has no ref while it arrives. Its first chunk lies beside it, so that most cost one row; the further ones
-# have ids that count on from `id << SHIFT`.
+# An original has no ref until all of it arrived. Its first chunk is in the same row, so that most need one row; the
+# ids of the others count up from `id << SHIFT`.
 SHIFT = 24
 
 PUT = """
@@ -81,19 +81,19 @@ ON folds.tenant = ? AND folds.key = wanted.value ORDER BY wanted.key, folds.id
 
 
 class SQLiteStore:
-    def __init__(self, path: Path | str, *, patience: float = 30.0, clock: Callable[[], float] = time.time) -> None:
-        """`patience`: seconds to wait for another program that holds the file."""
-        self._file = SQLiteFile(Path(path), patience)
+    def __init__(self, path: Path | str, *, timeout: float = 30.0, clock: Callable[[], float] = time.time) -> None:
+        """`timeout`: seconds to wait for another program that locks the file."""
+        self._file = SQLiteFile(Path(path), timeout)
         self._clock = clock
         self._tenant = ""
 
     @classmethod
     def at(cls, url: str) -> SQLiteStore:
-        return cls(path_of(url))
+        return cls(sqlite_path(url))
 
     def of(self, tenant: str) -> SQLiteStore:
         other = SQLiteStore.__new__(SQLiteStore)
-        other._file, other._clock, other._tenant = self._file, self._clock, spelled(tenant)
+        other._file, other._clock, other._tenant = self._file, self._clock, escape_name(tenant)
         return other
 
     def close(self) -> None:
@@ -112,10 +112,10 @@ class SQLiteStore:
         small: list[tuple[object, ...]] = []
         now = int(self._clock())
         for ref, original in originals:
-            if self._known(address(ref), now):
+            if self._known(check_ref(ref), now):
                 continue
-            data = encoded(original)
-            if len(data) > CHUNK:
+            data = encode(original)
+            if len(data) > CHUNK_BYTES:
                 self._take(Cutter([data], binary=isinstance(original, bytes), ref=ref))
                 continue
             packed = pack(data)
@@ -126,16 +126,16 @@ class SQLiteStore:
                 db.executemany(PUT, small)
 
     def put_joined(self, ref: str, parts: Sequence[str]) -> None:
-        pairs = joined.flat(self, parts)
+        pairs = joined.flatten_parts(self, parts)
         self.put_all(pairs)
-        found, packed = joined.manifest(address(ref), pairs)
+        found, packed = joined.make_manifest(check_ref(ref), pairs)
         row = (self._tenant, ref, int(self._clock()), found.size, found.lines, JOINED, len(packed), packed)
         with self._file.writing(alone=True) as db:
             db.execute(PUT, row)
 
     def parts(self, ref: str) -> tuple[str, ...]:
         rows = self._rows(PARTS, (self._tenant, ref, JOINED))
-        return tuple(share.ref for (head,) in rows for share in joined.shares(head, self._file.name))
+        return tuple(share.ref for (head,) in rows for share in joined.read_shares(head, self._file.name))
 
     def put_stream(self, source: Source, *, binary: bool = False) -> Original:
         return self._take(Cutter(source, binary=binary))
@@ -156,14 +156,14 @@ class SQLiteStore:
         arriving: list[tuple[int]] = []
         try:
             while True:
-                batch = list(islice(chunks, BATCH))
+                batch = list(islice(chunks, CHUNKS_PER_WRITE))
                 stored += sum(map(len, batch))
                 with self._file.writing() as db:
                     arriving = arriving or self._begin(db, head)
                     ((number,),) = arriving
                     rows = ((number << SHIFT | next(numbers), chunk) for chunk in batch)
                     db.executemany("INSERT INTO chunks VALUES (?, ?)", rows)
-                    if len(batch) < BATCH:
+                    if len(batch) < CHUNKS_PER_WRITE:
                         return self._publish(db, number, cutter, stored)
         except BaseException:
             with suppress(StoreFailed), self._file.writing() as db:
@@ -176,7 +176,7 @@ class SQLiteStore:
 
     def _publish(self, db: sqlite3.Connection, number: int, cutter: Cutter, stored: int) -> Original:
         now, found = int(self._clock()), cutter.original
-        if db.execute(PUT_AGAIN, (now, self._tenant, found.ref)).rowcount:  # it was there all the time
+        if db.execute(PUT_AGAIN, (now, self._tenant, found.ref)).rowcount:  # it was there already
             _remove(db, [(number,)])
         else:
             facts = (found.ref, now, found.size, found.lines, found.binary, stored, cutter.marks, number)
@@ -185,32 +185,32 @@ class SQLiteStore:
 
     def get(self, ref: str) -> str | bytes:
         original, pieces = self.open(ref)
-        return decoded(b"".join(piece.data for piece in pieces), original.binary)
+        return decode(b"".join(piece.data for piece in pieces), original.binary)
 
     def about(self, ref: str) -> Original:
         return self.open(ref, 1).original
 
     def open(self, ref: str, line: int = 0) -> OpenedOriginal:
         with self._file.reading() as db:
-            row = db.execute(OPEN, (line, self._tenant, address(ref))).fetchone()
+            row = db.execute(OPEN, (line, self._tenant, check_ref(ref))).fetchone()
         if row is None:
             raise UnknownRef(ref)
         number, size, lines, binary, marks, head = row
         found = Original(ref, size, lines, binary == 1)
         if binary == JOINED:
-            return joined.opened(self, found, joined.shares(head, self._file.name), line)
+            return joined.open_joined(self, found, joined.read_shares(head, self._file.name), line)
         return OpenedOriginal(found, self._pieces(number, marks, head, line))
 
     def _pieces(self, number: int, marks: bytes | None, head: bytes | None, line: int) -> Iterator[StoredBytes]:
         where = self._file.name
-        lines = places(marks, where) if marks else [0]
+        lines = read_marks(marks, where) if marks else [0]
         start = first_chunk(lines, line) if marks else 0
         if start == 0:
             if head is None:
                 ((head,),) = self._rows("SELECT head FROM originals WHERE id = ?", (number,)) or self._removed()
             yield StoredBytes(0, unpack(head, where))
             start = 1
-        few = 1  # a reader of some lines rarely needs more, and a reader of all soon takes many
+        few = 1  # enough for a reader of some lines; doubled for a reader of all
         while start < len(lines):
             stop = min(start + few, len(lines))
             rows = self._rows(CHUNKS, (number << SHIFT | start, number << SHIFT | stop))
@@ -218,7 +218,7 @@ class SQLiteStore:
                 self._removed()
             for chunk, (data,) in enumerate(rows, start):
                 yield StoredBytes(lines[chunk], unpack(data, where))
-            start, few = stop, min(2 * few, SOME)
+            start, few = stop, min(2 * few, MAX_CHUNKS_PER_READ)
 
     def _rows(self, query: str, values: tuple[object, ...]) -> list[tuple[bytes]]:
         with self._file.reading() as db:
@@ -229,7 +229,7 @@ class SQLiteStore:
 
     def keep(self, folds: Iterable[Fold]) -> None:
         now = int(self._clock())
-        rows = [(self._tenant, fold.key, slot_of(fold), fold_row(fold), now) for fold in folds]
+        rows = [(self._tenant, fold.key, slot_of(fold), write_fold(fold), now) for fold in folds]
         with self._file.writing() as db:
             db.executemany(KEEP, rows)
             db.execute(NEWER, (self._tenant,))
@@ -249,25 +249,25 @@ class SQLiteStore:
             with self._file.writing() as db:
                 seen_now = ((now, self._tenant, key) for key in stale)
                 db.executemany("UPDATE folds SET seen = ? WHERE tenant = ? AND key = ?", seen_now)
-        return [fold_from(slot, fold) for slot, fold, *_ in rows]
+        return [read_fold(slot, fold) for slot, fold, *_ in rows]
 
     def record(self, conversation: str, row: str) -> None:
         with self._file.writing(alone=True) as db:
-            values = (self._tenant, spelled(conversation), json.dumps(row))
+            values = (self._tenant, escape_name(conversation), json.dumps(row))
             db.execute("INSERT INTO records (tenant, conversation, row) VALUES (?, ?, ?)", values)
 
     def recorded(self, conversation: str) -> list[str]:
         query = "SELECT row FROM records WHERE tenant = ? AND conversation = ? ORDER BY id"
         with self._file.reading() as db:
-            return [json.loads(row) for (row,) in db.execute(query, (self._tenant, spelled(conversation)))]
+            return [json.loads(row) for (row,) in db.execute(query, (self._tenant, escape_name(conversation)))]
 
     def conversations(self) -> list[str]:
         query = "SELECT DISTINCT conversation FROM records WHERE tenant = ?"
         with self._file.reading() as db:
-            return sorted(unspelled(name) for (name,) in db.execute(query, (self._tenant,)))
+            return sorted(unescape_name(name) for (name,) in db.execute(query, (self._tenant,)))
 
     def erase(self, conversation: str, rows: Iterable[str]) -> None:
-        values = [(self._tenant, spelled(conversation), json.dumps(row)) for row in rows]
+        values = [(self._tenant, escape_name(conversation), json.dumps(row)) for row in rows]
         with self._file.writing() as db:
             db.executemany(ERASE, values)
 
@@ -281,7 +281,7 @@ class SQLiteStore:
         with self._file.reading() as db:
             query = "SELECT slot, fold FROM folds WHERE tenant = ? AND seen >= ? ORDER BY id"
             rows = db.execute(query, (self._tenant, since)).fetchall()
-        return (fold_from(slot, fold) for slot, fold in rows)
+        return (read_fold(slot, fold) for slot, fold in rows)
 
     def expire(self, before: int) -> int:
         with self._file.writing() as db:
@@ -291,8 +291,8 @@ class SQLiteStore:
         return gone
 
     def drop(self, refs: Iterable[str], before: int) -> int:
-        """Also what never arrived: streams that broke off more than a day ago."""
-        wanted = [address(ref) for ref in refs]
+        """Remove also streams that broke off more than a day ago."""
+        wanted = [check_ref(ref) for ref in refs]
         query = "SELECT id FROM originals WHERE tenant = ? AND at < ? AND ref"
         gone = 0
         with self._file.writing() as db:
@@ -306,7 +306,7 @@ class SQLiteStore:
         return gone
 
     def _shrink(self) -> None:
-        """Give free pages back to the disk, some at a time, as others may want to write."""
+        """Give free pages back to the disk, some at a time, so that others can write in between."""
         before = -1
         while True:
             with self._file.reading() as db:

@@ -1,4 +1,4 @@
-"""The file of a store in SQLite: how it is made, opened, locked, and what its errors mean.
+"""The file of a SQLite store: creation, connections, transactions, and its errors as `StoreFailed`.
 
 Law: only its owner can read it, a connection never crosses a fork, and every error is one of ours.
 """
@@ -29,19 +29,19 @@ CREATE TABLE records (id INTEGER PRIMARY KEY AUTOINCREMENT, tenant TEXT NOT NULL
 CREATE INDEX records_of ON records (tenant, conversation);
 """
 VERSION = 2
-"""1 had no joined originals (`binary` 2), and nothing else differs."""
+"""Version 1 had no joined originals (`binary` 2)."""
 
-INHERITED: list[sqlite3.Connection] = []
-"""Connections of the process we were forked from: to close them here would be to meddle with its locks."""
+INHERITED_CONNECTIONS: list[sqlite3.Connection] = []
+"""Connections of the parent process, kept open after a fork: closing them here would release its locks."""
 
 
 class SQLiteFile:
-    """One connection a process, shared by its threads, and its errors in our words."""
+    """One connection a process, shared by its threads."""
 
-    def __init__(self, path: Path, patience: float) -> None:
+    def __init__(self, path: Path, timeout: float) -> None:
         self.name = str(path)
         self._path = path
-        self._patience = patience
+        self._timeout = timeout
         self._lock = threading.RLock()
         self._process = -1
         self._db: sqlite3.Connection | None = None
@@ -52,11 +52,11 @@ class SQLiteFile:
             try:
                 yield self._connection()
             except sqlite3.Error as why:
-                raise _failed(self.name, why) from why
+                raise _as_store_failed(self.name, why) from why
 
     @contextmanager
     def writing(self, *, alone: bool = False) -> Iterator[sqlite3.Connection]:
-        """A transaction; `alone` for a single statement, which is one by itself."""
+        """Open a transaction; `alone` for a single statement, which needs none."""
         with self.reading() as db:
             if alone:
                 yield db
@@ -79,7 +79,7 @@ class SQLiteFile:
     def _connection(self) -> sqlite3.Connection:
         if self._db is None or self._process != os.getpid():
             if self._db is not None:
-                INHERITED.append(self._db)
+                INHERITED_CONNECTIONS.append(self._db)
             self._db, self._process = self._connect(), os.getpid()
         return self._db
 
@@ -88,18 +88,18 @@ class SQLiteFile:
             _create(self._path)
         except OSError as why:
             raise StoreFailed(self.name, why.strerror or str(why), REMEDY) from why
-        db = self._opened(self._path.absolute().as_uri())
-        end = time.monotonic() + self._patience
+        db = self._open(self._path.absolute().as_uri())
+        end = time.monotonic() + self._timeout
         while True:
             try:
                 _prepare(db, self.name)
                 return db
             except sqlite3.OperationalError as why:
                 code = why.sqlite_errorcode & 0xFF
-                if code == sqlite3.SQLITE_CANTOPEN and _resting(self._path):
+                if code == sqlite3.SQLITE_CANTOPEN and _is_at_rest(self._path):
                     db.close()
-                    return self._opened(self._path.absolute().as_uri() + "?immutable=1")
-                # Two processes that open a new file at once may be told that it is locked without any wait.
+                    return self._open(self._path.absolute().as_uri() + "?immutable=1")
+                # For two processes that open a new file at once, SQLite may report it locked without waiting.
                 if code != sqlite3.SQLITE_BUSY or time.monotonic() > end:
                     db.close()
                     raise
@@ -108,12 +108,12 @@ class SQLiteFile:
                 db.close()
                 raise
 
-    def _opened(self, uri: str) -> sqlite3.Connection:
-        return sqlite3.connect(uri, timeout=self._patience, isolation_level=None, check_same_thread=False, uri=True)
+    def _open(self, uri: str) -> sqlite3.Connection:
+        return sqlite3.connect(uri, timeout=self._timeout, isolation_level=None, check_same_thread=False, uri=True)
 
 
 def _create(path: Path) -> None:
-    """An empty file that only its owner can read. One that is there is not touched: closing it would drop its locks."""
+    """Make an empty file that only its owner can read. An existing one stays closed: closing it drops its locks."""
     missing = [folder for folder in path.parents if not folder.exists()]
     for folder in reversed(missing):
         folder.mkdir(mode=0o700, exist_ok=True)
@@ -123,8 +123,8 @@ def _create(path: Path) -> None:
         pass
 
 
-def _resting(path: Path) -> bool:
-    """Whether nobody can write to the file, and all that was written is in it: then it is read as it is."""
+def _is_at_rest(path: Path) -> bool:
+    """Test for a read-only folder without a pending log: then the file can be read as it is."""
     log = path.with_name(path.name + "-wal")
     return path.is_file() and not os.access(path.parent, os.W_OK) and not (log.exists() and log.stat().st_size)
 
@@ -148,7 +148,7 @@ def _prepare(db: sqlite3.Connection, where: str) -> None:
                 db.execute("ROLLBACK")
             raise
     if 0 < version < VERSION:
-        with suppress(sqlite3.OperationalError):  # read-only, or another is at it: then it is as good as it is
+        with suppress(sqlite3.OperationalError):  # read-only or locked: an older version can be used as it is
             db.execute(f"PRAGMA user_version = {VERSION}")
     db.execute("PRAGMA synchronous = FULL")
 
@@ -166,7 +166,7 @@ REASONS = {
 }
 
 
-def _failed(where: str, why: sqlite3.Error) -> StoreFailed:
+def _as_store_failed(where: str, why: sqlite3.Error) -> StoreFailed:
     code = getattr(why, "sqlite_errorcode", 0) & 0xFF
     reason, text, remedy = REASONS.get(code, ("", str(why), REMEDY))
     return StoreFailed(where, text, remedy, reason)

@@ -13,10 +13,10 @@ from typing import Any
 
 from yohaku.core.errors import UnknownRef
 from yohaku.core.folds import Fold
-from yohaku.stores import OpenedOriginal, Original, Source, StoredBytes, StoredOriginal, address
-from yohaku.stores.chunks import Cutter, count_lines, cut, decoded, encoded, first_chunk
-from yohaku.stores.joined import BETWEEN, flat
-from yohaku.stores.rows import fold_from, fold_row, slot_of, spelled
+from yohaku.stores import OpenedOriginal, Original, Source, StoredBytes, StoredOriginal, check_ref
+from yohaku.stores.chunks import Cutter, count_lines, cut, decode, encode, first_chunk
+from yohaku.stores.joined import SEPARATOR, flatten_parts
+from yohaku.stores.rows import escape_name, read_fold, slot_of, write_fold
 
 LOCK = threading.RLock()
 EMPTY = {"version": 0, "put": {}, "binary": [], "joined": {}, "folds": {}, "seen": {}, "rows": {}}
@@ -58,12 +58,12 @@ class FolderStore:
     def _put(self, state: dict[str, Any], ref: str, original: str | bytes) -> None:
         if ref not in state["put"]:
             self._folder.mkdir(parents=True, exist_ok=True)
-            (self._folder / address(ref)).write_bytes(encoded(original))
+            (self._folder / check_ref(ref)).write_bytes(encode(original))
             state["binary"] += [ref] if isinstance(original, bytes) else []
         state["put"][ref] = int(self._clock())
 
     def put_joined(self, ref: str, parts: Sequence[str]) -> None:
-        pairs = flat(self, parts)
+        pairs = flatten_parts(self, parts)
         self.put_all(pairs)
         with self._state(write=True) as state:
             if ref not in state["put"]:
@@ -77,7 +77,7 @@ class FolderStore:
     def put_stream(self, source: Source, *, binary: bool = False) -> Original:
         cutter = Cutter(source, binary=binary)
         data = b"".join(cutter)
-        self.put(cutter.original.ref, decoded(data, binary))
+        self.put(cutter.original.ref, decode(data, binary))
         return cutter.original
 
     def get(self, ref: str) -> str | bytes:
@@ -85,16 +85,16 @@ class FolderStore:
             if ref not in state["put"]:
                 raise UnknownRef(ref)
             if joined := state["joined"].get(ref):
-                return BETWEEN.join(str(self.get(part)) for part in joined)
-            return decoded((self._folder / ref).read_bytes(), ref in state["binary"])
+                return SEPARATOR.join(str(self.get(part)) for part in joined)
+            return decode((self._folder / ref).read_bytes(), ref in state["binary"])
 
     def about(self, ref: str) -> Original:
         original = self.get(ref)
-        data = encoded(original)
+        data = encode(original)
         return Original(ref, len(data), count_lines(data), isinstance(original, bytes))
 
     def open(self, ref: str, line: int = 0) -> OpenedOriginal:
-        chunks = list(cut([encoded(self.get(ref))]))
+        chunks = list(cut([encode(self.get(ref))]))
         marks = array("Q", [0])
         for chunk in chunks[:-1]:
             marks.append(marks[-1] + chunk.count(b"\n"))
@@ -105,7 +105,7 @@ class FolderStore:
         with self._state(write=True) as state:
             state["version"] += 1
             for fold in folds:
-                state["folds"].setdefault(fold.key, {})[slot_of(fold)] = fold_row(fold)
+                state["folds"].setdefault(fold.key, {})[slot_of(fold)] = write_fold(fold)
                 state["seen"][fold.key] = int(self._clock())
 
     def forget(self, folds: Iterable[Fold]) -> None:
@@ -118,7 +118,7 @@ class FolderStore:
         with self._state(write=True) as state:
             found = [key for key in keys if key in state["folds"]]
             state["seen"].update(dict.fromkeys(found, int(self._clock())))
-            return [fold_from(slot, row) for key in found for slot, row in state["folds"][key].items()]
+            return [read_fold(slot, row) for key in found for slot, row in state["folds"][key].items()]
 
     def record(self, conversation: str, row: str) -> None:
         with self._state(write=True) as state:
@@ -150,7 +150,7 @@ class FolderStore:
         with self._state() as state:
             for key, slots in state["folds"].items():
                 if state["seen"][key] >= since:
-                    yield from (fold_from(slot, row) for slot, row in slots.items())
+                    yield from (read_fold(slot, row) for slot, row in slots.items())
 
     def expire(self, before: int) -> int:
         with self._state(write=True) as state:
@@ -169,7 +169,7 @@ class FolderStore:
             return len(gone)
 
     def of(self, tenant: str) -> FolderStore:
-        return FolderStore(self._folder / f"tenant-{spelled(tenant)}", self._clock) if tenant else self
+        return FolderStore(self._folder / f"tenant-{escape_name(tenant)}", self._clock) if tenant else self
 
     def close(self) -> None:
         pass

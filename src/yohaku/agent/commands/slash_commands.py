@@ -156,11 +156,11 @@ def _describe_fold(fold: Fold, lang: str) -> str:
 
 async def _recall(context: CommandContext, asked: str) -> CommandResult:
     from yohaku import recall
-    from yohaku.recall.ref import place_in
+    from yohaku.recall.ref import parse_ref
 
     store = _agent_of(context).session.store
     shown, _, offset = asked.partition(" ")
-    ref, line = place_in(shown)
+    ref, line = parse_ref(shown)
     if ref != shown or (ref.isalnum() and len(ref) == 12):
         return CommandResult(str(recall.read(store, ref, _parse_number(offset, line or 1), 200)))
     found = recall.search(store, asked, 20)

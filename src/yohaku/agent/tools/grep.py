@@ -17,7 +17,7 @@ from yohaku.agent.toolkit.permissions import REFUSED, read_request, resolve_path
 from yohaku.agent.toolkit.project_files import walk_files
 from yohaku.agent.toolkit.secrets import holds_secrets
 from yohaku.agent.toolkit.tool import AgentTool, Arguments, ToolContext, ToolResult
-from yohaku.recall.patterns import Seek, seek
+from yohaku.recall.patterns import Finder, compile_pattern
 
 MAX_HITS = 500
 """Hits."""
@@ -34,7 +34,7 @@ class Hit(NamedTuple):
 
 
 class _FileSearch(NamedTuple):
-    find: Seek
+    find: Finder
     wanted: PathMatcher
     end: float
     stopped: Callable[[], bool]
@@ -53,7 +53,10 @@ async def run(context: ToolContext, arguments: Arguments) -> ToolResult:
         raise BadArguments(describe_missing(context, top))
     stop = threading.Event()
     search = _FileSearch(
-        seek(arguments["pattern"]), compile_glob(arguments.get("glob", "*")), time.monotonic() + TIMEOUT, stop.is_set
+        compile_pattern(arguments["pattern"]),
+        compile_glob(arguments.get("glob", "*")),
+        time.monotonic() + TIMEOUT,
+        stop.is_set,
     )
     try:
         return await asyncio.to_thread(_grep, context, top, arguments["pattern"], search)

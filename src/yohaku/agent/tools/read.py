@@ -58,9 +58,9 @@ def _is_ref(context: ToolContext, said: str) -> bool:
     """Whether what was folded is meant; by a bare ref only where something is kept under it."""
     if REF_PHRASE.fullmatch(said):
         return True
-    from yohaku.recall.ref import place_in
+    from yohaku.recall.ref import parse_ref
 
-    ref = place_in(said).ref
+    ref = parse_ref(said).ref
     try:
         return bool(context.session and BARE_REF.fullmatch(ref) and context.session.store.about(ref))
     except UnknownRef:

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from yohaku.core.errors import UnknownRef
 from yohaku.core.folds import Gist, Stub
 from yohaku.core.originals import Slot, ref_of
+from yohaku.session.collect import GRACE_SECONDS, Collected, collect, reachable_refs
 from yohaku.session.fold_log import row_of, told
 from yohaku.stores import DAY, HOUR, Store
-from yohaku.stores.collect import GRACE, Collected, collect, mark
 from yohaku.stores.memory import MemoryStore
 from yohaku.stores.sqlite import SQLiteStore
 
@@ -109,7 +109,7 @@ def test_what_was_just_put_stays_even_with_no_age_at_all(store: Store, clock: Cl
     clock.now += HOUR
     assert collect(store, age=0, size=0, clock=clock).refs == ()
     store.keep([stub("a", ref)])
-    clock.now += GRACE + 1
+    clock.now += GRACE_SECONDS + 1
     assert store.get(ref) and collect(store, age=DAY, size=0, clock=clock).refs == ()
 
 
@@ -118,9 +118,9 @@ def test_a_ref_is_reached_through_texts_and_transcripts(store: Store, clock: Clo
     told += f"[image image/png; ref={ref_of(chr(0) + 'image')}]\n" * 20_000
     transcript = put(store, told)
     gist = Gist("k", f"[Earlier conversation folded; ref={transcript}]\n- log ref={named}", transcript, "w", "y", 9, 1)
-    assert mark(store, [gist]) == {transcript, named, image}
-    assert mark(store, [stub("a", named, f"[ref={named}]")]) == {named}
-    assert mark(store, [Gist("k", "", "zzzzzzzzzzzz", "w", "y", 9, 1)]) == {"zzzzzzzzzzzz"}
+    assert reachable_refs(store, [gist]) == {transcript, named, image}
+    assert reachable_refs(store, [stub("a", named, f"[ref={named}]")]) == {named}
+    assert reachable_refs(store, [Gist("k", "", "zzzzzzzzzzzz", "w", "y", 9, 1)]) == {"zzzzzzzzzzzz"}
     store.keep([gist])
     clock.now += 60 * DAY
     store.folds(["k"])
@@ -139,7 +139,7 @@ def test_no_live_ref_is_ever_removed(data: st.DataObject) -> None:
             store.keep([stub(f"{number}", ref)])
     age = data.draw(st.sampled_from([0, DAY, 30 * DAY]))
     size = data.draw(st.none() | st.integers(0, 200))
-    cutoff = min(int(clock.now) - age, int(clock.now) - GRACE)
+    cutoff = min(int(clock.now) - age, int(clock.now) - GRACE_SECONDS)
     live = {fold.ref for fold in store.standing(cutoff)}
     planned = collect(store, age=age, size=size, dry_run=True, clock=clock)
     before = refs(store)
