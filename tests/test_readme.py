@@ -103,9 +103,9 @@ def test_what_is_linked_or_named_as_a_file_is_there(text: str) -> None:
 
 
 def test_what_is_said_about_recipes_and_dialects_is_true() -> None:
-    from yohaku.dialects import CLASSES
+    from yohaku.dialects import BUILT_IN
     from yohaku.recipes.auto import RECIPES
 
     assert all(f"`{name}`" in README for name in RECIPES)
     names = {"openai_chat": "OpenAI chat", "openai_responses": "OpenAI Responses", "anthropic": "Anthropic Messages"}
-    assert all(names.get(name, name.capitalize()) in README for name in CLASSES)
+    assert all(names.get(name, name.capitalize()) in README for name in BUILT_IN)

@@ -47,7 +47,7 @@ QUICK = Timeouts(5.0, 5.0, tries=3, pause=0.001)
 IMPATIENT = Timeouts(0.05, 0.05, tries=3, pause=0.001)
 ASKED = Question("summary", "Sum it up.", 300, "<summary>\n", ("</summary>",), '{"type": "object"}')
 
-every_dialect = pytest.mark.parametrize("dialect", dialects.CLASSES)
+every_dialect = pytest.mark.parametrize("dialect", dialects.BUILT_IN)
 
 
 def body(dialect: str, text: str = "Hello") -> dict[str, Any]:

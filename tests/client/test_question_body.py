@@ -22,7 +22,7 @@ ASKED = Question("summary", "Sum it up.", 300, "<summary>\n", ("</summary>",), j
 USER = {"role": "user", "content": "Sum it up."}
 BEGUN = {"role": "assistant", "content": "<summary>"}
 
-every_dialect = pytest.mark.parametrize("dialect", dialects.CLASSES)
+every_dialect = pytest.mark.parametrize("dialect", dialects.BUILT_IN)
 
 
 @pytest.mark.parametrize(
@@ -205,7 +205,7 @@ def test_a_reply_with_nothing_but_open_calls_goes_altogether(dialect: str, besid
     assert said.turns == history_of([Turn((Text("Fix app.py."), Text("Sum it up.")))]).turns
 
 
-@given(history=histories(), dialect=st.sampled_from(tuple(dialects.CLASSES)))
+@given(history=histories(), dialect=st.sampled_from(tuple(dialects.BUILT_IN)))
 def test_any_conversation_can_be_asked_about_without_its_tools(history: History, dialect: str) -> None:  # K5
     body = summary_body(dialect, history, ASKED, "m")
     assert checkers.DIALECTS[dialect].problems(body) == []

@@ -19,7 +19,7 @@ from yohaku.client.stream_parser import StreamParser
 from yohaku.dialects import dialect_named
 from yohaku.dialects.answer import error_in
 
-every_dialect = pytest.mark.parametrize("dialect", dialects.CLASSES)
+every_dialect = pytest.mark.parametrize("dialect", dialects.BUILT_IN)
 
 
 def listened(dialect: str, chunks: list[bytes]) -> tuple[str, str, StreamParser]:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from yohaku.core.errors import BadSetting, Unreadable
-from yohaku.dialects import CLASSES, DIALECTS, dialect_named
+from yohaku.dialects import BUILT_IN, DIALECTS, dialect_named
 from yohaku.dialects.detect import detect
 
 HI = {"role": "user", "content": "Hi"}
@@ -117,7 +117,7 @@ def test_every_recorded_request_is_detected_as_what_it_was_sent_as(shared: Path)
 
 
 def test_a_dialect_is_made_once_when_it_is_asked_for() -> None:
-    assert list(DIALECTS) == list(CLASSES)
+    assert list(DIALECTS) == list(BUILT_IN)
     assert dialect_named("openai_chat") is DIALECTS["openai_chat"]
     assert dialect_named("openai_chat").name == "openai_chat"
 

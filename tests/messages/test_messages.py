@@ -119,7 +119,7 @@ SAMPLES: list[tuple[YohakuError, str]] = [
     (raised("bad_reserve"), "a reserve of 200 tokens in a window of 100: give one from 0 to below the window"),
     (BadSetting("no such thing"), "no such thing"),
     (BadSetting("summarise is async here", code="async_summarise"), "summarise is async here"),
-    (raised("unknown_dialect"), f"unknown dialect 'openai': use one of {', '.join(dialects.CLASSES)}"),
+    (raised("unknown_dialect"), f"unknown dialect 'openai': use one of {', '.join(dialects.BUILT_IN)}"),
     (
         Uncountable("mine", ValueError("no vocabulary")),
         "the meter 'mine' cannot count this: no vocabulary; nothing was folded, use another meter",

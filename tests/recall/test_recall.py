@@ -324,7 +324,7 @@ def test_what_a_model_got_wrong_is_told_in_a_sentence(name: str, arguments: Any,
     assert str(raised.value) == why
 
 
-@pytest.mark.parametrize("name", dialects.CLASSES)
+@pytest.mark.parametrize("name", dialects.BUILT_IN)
 def test_the_tools_are_defined_in_every_dialect(name: str) -> None:
     dialect = dialects.dialect_named(name)
     body: dict[str, Any] = {"tools": recall.definitions(name)}

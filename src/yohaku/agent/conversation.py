@@ -90,7 +90,7 @@ class Conversation:
     def _compose(self, turns: tuple[Turn, ...]) -> None:
         body = self.dialect.compose(History(self._system, (), turns), self.model)
         self._entries: list[Json] = body.pop(self.dialect.entries)
-        self._other_fields = {**body, "tools": self._tools} if self._tools else body
+        self._other_fields = {**body, self.dialect.tools_field: self._tools} if self._tools else body
         self._fixed = len(self.dialect.compose(History(self._system))[self.dialect.entries])
         """Entries before the conversation: some dialects put the system prompt there."""
 

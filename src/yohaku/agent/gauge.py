@@ -33,7 +33,7 @@ def meter_for(endpoint: Endpoint) -> Meter:
             return _from_metadata(endpoint)
     except (Unreadable, OSError):
         pass  # a file on another machine, or a vocabulary of an unknown kind
-    return meters.for_model(endpoint.model, endpoint.dialect)
+    return meters.for_model(endpoint.model, endpoint.dialect, endpoint.provider)
 
 
 def _from_metadata(endpoint: Endpoint) -> Meter:

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import argparse
 import re
+from collections import ChainMap
 from typing import Any, NoReturn
 
 from yohaku import __version__
 from yohaku.config.settings import KEYS
+from yohaku.dialects import DIALECTS
 
 RECIPES = ("auto", "local", "chat", "chat-summary", "chat-hybrid", "cache", "layers", "snapshot")
 """Those of yohaku.recipes, which is too much to load for a help page."""
@@ -176,7 +178,8 @@ def _add_doctor(commands: Any) -> None:
     ]
     command = _add_command(commands, "export", "write a session in any dialect, or as our transcript", examples)
     command.add_argument("file", metavar="FILE", help="a recorded session, transcript or request body")
-    names = ["openai_chat", "openai_responses", "anthropic", "gemini", "ollama", "transcript"]
+    dialects: Any = DIALECTS  # a list would leave out the dialects of plugins, which are found by name
+    names = ChainMap({"transcript": None}, dialects)
     command.add_argument("--to", choices=names, default="openai_chat", metavar="D", help=", ".join(names))
     command.add_argument("--out", metavar="FILE", help="write here instead of standard output")
 
@@ -288,8 +291,8 @@ def _add_conversation(command: Any) -> None:
     command.add_argument(
         "--model", metavar="NAME", help="whose tokens are counted (default: the one named in the file)"
     )
-    names = ["openai_chat", "openai_responses", "anthropic", "gemini", "ollama"]
-    command.add_argument("--dialect", choices=names, metavar="D", help=f"the format to write: {', '.join(names)}")
+    about = f"the format to write: {', '.join(DIALECTS)}"
+    command.add_argument("--dialect", choices=DIALECTS, metavar="D", help=about)
 
 
 def _add_folding(command: Any) -> None:

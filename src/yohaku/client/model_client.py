@@ -194,7 +194,7 @@ def count_tokens(body: dict[str, Json], endpoint: Endpoint) -> int:
     """Return the tokens of a body by our meter, or an estimate where it cannot be read."""
     try:
         history = dialect_named(endpoint.dialect).read(body).history()
-        return weigh(history, meters.for_model(endpoint.model, endpoint.dialect)).total
+        return weigh(history, meters.for_model(endpoint.model, endpoint.dialect, endpoint.provider)).total
     except YohakuError:
         return len(json.dumps(body)) // 4
 

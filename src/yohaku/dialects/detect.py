@@ -1,14 +1,16 @@
-"""Which dialect a decoded JSON value is in, by the signs each wire format leaves.
+"""Find the dialect of a decoded JSON value, by the signs each wire format leaves.
 
-Law: a sign inside the conversation outweighs a field beside it, and a field outweighs the name of the model. What
-carries no sign at all reads the same in every dialect that has `messages`, and counts as OpenAI chat.
+Law: a sign inside the conversation outweighs a field beside it, and a field outweighs the name of the model. A value
+without any sign reads the same in every dialect that has `messages`, and counts as OpenAI chat.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from yohaku import plugins
 from yohaku.core.errors import Unreadable
+from yohaku.dialects import dialect_named
 from yohaku.dialects.json_values import Json, kind_of
 
 BLOCKS = {
@@ -16,7 +18,7 @@ BLOCKS = {
     **dict.fromkeys(("input_text", "output_text", "input_image", "input_file"), "openai_responses"),
     **dict.fromkeys(("tool_use", "tool_result", "redacted_thinking", "server_tool_use", "search_result"), "anthropic"),
 }
-"""Kinds of content blocks only one dialect has."""
+"""Types of content blocks that only one dialect has."""
 
 FIELDS = {
     **dict.fromkeys(("options", "keep_alive", "think"), "ollama"),
@@ -27,10 +29,21 @@ FIELDS = {
         "openai_chat",
     ),
 }  # fmt: skip
-"""Fields beside `messages` only one dialect has."""
+"""Fields beside `messages` that only one dialect has."""
 
 
 def detect(value: Json) -> str:
+    """Return the name of the dialect; those of plugins are tried where no built-in one fits."""
+    try:
+        return _detect_built_in(value)
+    except Unreadable:
+        for name in plugins.names("dialects"):
+            if dialect_named(name).recognise(value):
+                return name
+        raise
+
+
+def _detect_built_in(value: Json) -> str:
     match value:
         case {"contents": _}:
             return "gemini"
@@ -56,7 +69,7 @@ def _is_entry(item: dict[str, Json]) -> bool:
 
 
 def _is_response_item(item: dict[str, Json]) -> bool:
-    """An item of the Responses API: a message says so there, and calls stand beside the messages."""
+    """Tell whether this is an item of the Responses API, where messages have a type and calls are their own items."""
     kind = item.get("type")
     return isinstance(kind, str) and kind.endswith(("message", "_call", "_output", "reasoning", "item_reference"))
 
@@ -71,7 +84,7 @@ def _by_items(items: list[Json]) -> str:
 
 
 def _by_messages(messages: list[Json]) -> str:
-    """The first sign in the conversation itself."""
+    """Find the first sign in the conversation itself."""
     for message in messages:
         if isinstance(message, dict) and (found := _by_calls(message) or _by_blocks(message)):
             return found
@@ -120,7 +133,7 @@ def _by_tools(body: dict[str, Json]) -> str:
 
 
 def _by_fields(body: dict[str, Json]) -> str:
-    """Anthropic knows system messages too, but not as the first."""
+    """Find a field of one dialect. Anthropic has system messages, too, but not as the first."""
     system = body["messages"][:1] and _role(body["messages"][0]) == "system"
     for field, dialect in FIELDS.items():
         if field in body and not (system and dialect == "anthropic"):
@@ -133,7 +146,7 @@ def _role(message: Json) -> Json:
 
 
 def _by_model(body: dict[str, Json]) -> str:
-    """A plain conversation with Claude. Routers that speak OpenAI chat name it `anthropic/claude-…`."""
+    """Recognise a plain conversation with Claude. Routers that use OpenAI chat name it `anthropic/claude-…`."""
     model = body.get("model")
     named = isinstance(model, str) and "claude" in model.lower() and "/" not in model
     return "anthropic" if named and "max_tokens" in body else ""

@@ -41,6 +41,8 @@ class ServerApi:
     loaded_models_path: ClassVar[str] = ""
     """Follows the endpoint's URL: lists the loaded models with their windows."""
 
+    tools_field: ClassVar[str] = "tools"
+    """The field of a body that holds the tool definitions."""
     names_model: ClassVar[bool] = True
     """Whether a body names its model."""
     stream_fields: ClassVar[Mapping[str, Json]] = {"stream": True}
@@ -106,12 +108,12 @@ class ServerApi:
         return {"name": name, "description": about, "parameters": schema}
 
     def tool_definitions(self, tools: Iterable[Signature]) -> list[Json]:
-        """Write the `tools` of a request."""
+        """Write the tool definitions of a request."""
         return [self.tool_definition(tool.name, tool.description, tool.parameters) for tool in tools]
 
     def without_tool_calls(self, body: dict[str, Json]) -> dict[str, Json]:
         """Make the model answer in words; the tools stay where the format allows, for the sake of the prompt cache."""
-        return {name: value for name, value in body.items() if name != "tools"}
+        return {name: value for name, value in body.items() if name != self.tools_field}
 
     def mark_cache(self, body: dict[str, Json]) -> dict[str, Json]:
         """Return a copy of `body` with the marks that tell the server what to keep in its prompt cache."""

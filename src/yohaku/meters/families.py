@@ -34,6 +34,11 @@ class MeterFamily:
     sure: bool = True
     """Whether the model is known to belong here."""
 
+    @property
+    def known(self) -> bool:
+        """Whether a row of the table is meant for this model."""
+        return self.sure and self.name != "unknown"
+
 
 def family_of(model: str | None = None, dialect: str | None = None) -> MeterFamily:
     """The family of a model; for a name nobody knows, that of the dialect, marked as a guess."""

@@ -381,9 +381,7 @@ class _Server:
         if self._db is None or self._db.closed or self._process != os.getpid():
             db = psycopg.connect(self._url, autocommit=True, connect_timeout=5)
             with db.transaction():
-                db.execute(
-                    "SELECT pg_advisory_xact_lock(hashtext('yohaku'))"
-                )  # against a second creator
+                db.execute("SELECT pg_advisory_xact_lock(hashtext('yohaku'))")  # against a second creator
                 if db.execute("SELECT to_regclass('yohaku_records')").fetchall() == [(None,)]:
                     db.execute(SCHEMA)
                 elif not db.execute(COLUMN).fetchall():

@@ -15,7 +15,7 @@ import msgspec
 from yohaku.core.errors import Malformed, Unreadable
 from yohaku.core.folds import Fold, Gist, Stub
 from yohaku.core.originals import Slot
-from yohaku.dialects import CLASSES, DIALECTS
+from yohaku.dialects import DIALECTS
 from yohaku.dialects.dialect import Dialect
 from yohaku.dialects.json_values import Json, kind_of
 from yohaku.dialects.recordings import Recording, Retelling
@@ -62,7 +62,7 @@ def transcribed(data: bytes) -> Transcribed:
     _, header = next(rows, (0, {}))
     if not recognise([header]):
         raise Unreadable(f"this is not a {NAME} file: its first line is no header")
-    if header.get("dialect") not in tuple(CLASSES):
+    if header.get("dialect") not in DIALECTS:
         raise Malformed(f"unknown dialect {header.get('dialect')!r}", "line 1")
     model = header.get("model")
     beside: dict[str, Json] = {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from yohaku.core.errors import YohakuError
-from yohaku.dialects import CLASSES
+from yohaku.dialects import BUILT_IN
 from yohaku.dialects.detect import detect
 from yohaku.dialects.recordings.transcript import NAME, recognise, transcribed
 from yohaku.doctor.bodies import lower_to_rules, repair_fields
@@ -42,7 +42,7 @@ def repair(rows: list[Row], notes: Notes) -> list[Row]:
 
 
 def _header(header: Row | None, rest: list[Row], notes: Notes) -> Row:
-    if header and header.value.get("dialect") in tuple(CLASSES):
+    if header and header.value.get("dialect") in tuple(BUILT_IN):
         return header
     notes.where = ""
     notes.add("header")
@@ -52,7 +52,7 @@ def _header(header: Row | None, rest: list[Row], notes: Notes) -> Row:
         otherwise = detect(entries)
     except YohakuError:
         otherwise = "openai_chat"
-    return Row(0, {**said, "dialect": nearest(said.get("dialect"), CLASSES) or otherwise})
+    return Row(0, {**said, "dialect": nearest(said.get("dialect"), BUILT_IN) or otherwise})
 
 
 def _is_row(value: dict[str, Json]) -> bool:
