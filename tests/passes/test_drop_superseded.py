@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 
+from yohaku.analysis.file_showings import file_lines
 from yohaku.core.budget import Budget
 from yohaku.core.folds import Stub, Subject
 from yohaku.core.history_builder import history_of
@@ -15,7 +16,7 @@ from yohaku.core.recipe import PassContext
 from yohaku.core.view import View
 from yohaku.core.weigh import Weigher
 from yohaku.passes.clear_largest import clear_largest
-from yohaku.passes.drop_superseded import drop_superseded, file_lines
+from yohaku.passes.drop_superseded import drop_superseded
 from yohaku.testing import ByteMeter, histories
 
 METER = ByteMeter()

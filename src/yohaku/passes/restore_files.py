@@ -1,6 +1,6 @@
-"""After a folding the files that were read last come back, as they are now: the model need not read them again.
+"""Show the files that were read last again after a folding, as they are now, so that the model need not read them.
 
-Law: what comes back never undoes the folding; it takes only room that is free below the goal.
+Law: this never undoes the folding. It takes only tokens that are free below the goal.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from yohaku.analysis.file_access import LineRange
 from yohaku.analysis.file_log import FileRecord, read_file_log
+from yohaku.analysis.shorten import shorten
 from yohaku.core.folds import Fold, Gist
 from yohaku.core.model import Text
 from yohaku.core.recipe import AskingPass, Effect, Pass, PassContext, ReadFile
@@ -20,40 +21,38 @@ TITLE = "Files as they are now:"
 
 
 def restore_files(inner: Pass, most: int = 5, each: int = 5_000, together: int = 50_000) -> Pass:
-    """What `inner` folds, and behind its gist at most so many files, of so many tokens each and together.
+    """Make a pass that folds as `inner` does and adds up to `most` files to its gist.
 
-    Those numbers are for big windows: one file takes at most 1/16 of the limit, all of them a quarter.
+    One file takes at most `each` tokens and 1/16 of the limit, all of them `together` tokens and a quarter of it.
     """
 
-    def propose(view: View, room: PassContext) -> AskingPass:
-        proposed = inner(view, room)
+    def propose(view: View, context: PassContext) -> AskingPass:
+        proposed = inner(view, context)
         folds = proposed if isinstance(proposed, list) else (yield from proposed)
         gist = next((fold for fold in folds if isinstance(fold, Gist)), None)
         if gist is None:
             return folds
-        limit = room.budget.limit
-        free = room.goal - (room.ledger.total - gist.before + gist.after)
-        left = min(together, limit // 4, free) - room.meter.count(TITLE)
-        text = yield from _read_files(
-            find_recent(view.with_([gist]), most), room.meter.count, min(each, limit // 16), left
-        )
-        return [_append_text(gist, text, room) if fold is gist and text else fold for fold in folds]
+        limit, count = context.budget.limit, context.meter.count
+        free = context.goal - (context.ledger.total - gist.before + gist.after)
+        left = min(together, limit // 4, free) - count(TITLE)
+        text = yield from _read_files(find_recent(view.with_([gist]), most), count, min(each, limit // 16), left)
+        return [_append_text(gist, text, context) if fold is gist and text else fold for fold in folds]
 
     return propose
 
 
 def find_recent(view: View, most: int) -> list[FileRecord]:
-    """The files that were read in what is hidden, the last one first, without those that can still be seen."""
-    seen = read_file_log(view.visible())
-    found = [file for file in read_file_log(view.hidden(view.cut)).values() if file.ranges and file.state != "deleted"]
-    return [file for file in reversed(found) if file.path not in seen][:most]
+    """Return the files that were read in the hidden part, the last first, without those still visible."""
+    visible = read_file_log(view.visible())
+    hidden = [file for file in read_file_log(view.hidden(view.cut)).values() if file.ranges and file.state != "deleted"]
+    return [file for file in reversed(hidden) if file.path not in visible][:most]
 
 
 def _read_files(
-    found: list[FileRecord], count: Callable[[str], int], each: int, left: int
+    files: list[FileRecord], count: Callable[[str], int], each: int, left: int
 ) -> Generator[Effect, str, str]:
     parts: list[str] = []
-    for file in found:
+    for file in files:
         tokens = min(each, left)
         if tokens < SMALL:
             break
@@ -65,29 +64,27 @@ def _read_files(
 
 
 def _render_file(file: FileRecord, content: str, count: Callable[[str], int], tokens: int) -> str:
-    """A file, or those of its lines that were read, under its name and within so many tokens."""
+    """Return a file, or those of its lines that were read, under its path, within `tokens`."""
     lines = content.splitlines()
-    whole = file.ranges[0] == (1, -1) or sum(1 for _ in _choose_lines(lines, file.ranges)) >= len(lines)
-    shown = lines if whole else list(_choose_lines(lines, file.ranges))
-    spans = ", ".join(f"{first}-{last if last > 0 else len(lines)}" for first, last in file.ranges)
-    title = f"### {file.path}" + ("" if whole else f" (lines {spans} of {len(lines)})")
-    keep = len(shown)
-    while keep:
+    read = list(_lines_of_ranges(lines, file.ranges))
+    whole = file.ranges[0] == (1, -1) or len(read) >= len(lines)
+    shown = lines if whole else read
+    ranges = ", ".join(f"{first}-{last if last > 0 else len(lines)}" for first, last in file.ranges)
+    title = f"### {file.path}" + ("" if whole else f" (lines {ranges} of {len(lines)})")
+
+    def render(keep: int) -> str:
         rest = [f"[… {many(len(shown) - keep, 'more line')}: read the file]"] if keep < len(shown) else []
-        text = "\n".join([title, *shown[:keep], *rest])
-        weight = count(text)
-        if weight <= tokens:
-            return text
-        keep = int(keep * min(0.9, 0.95 * tokens / weight))
-    return ""
+        return "\n".join([title, *shown[:keep], *rest])
+
+    return shorten(render, len(shown), tokens, count)
 
 
-def _choose_lines(lines: list[str], ranges: tuple[LineRange, ...]) -> Iterator[str]:
+def _lines_of_ranges(lines: list[str], ranges: tuple[LineRange, ...]) -> Iterator[str]:
     for first, last in ranges:
         yield from lines[max(0, first - 1) : last if last > 0 else len(lines)]
 
 
-def _append_text(gist: Gist, text: str, room: PassContext) -> Fold:
-    added = f"{gist.text}\n\n{text}"
-    entries = room.weigher.entries
-    return replace(gist, text=added, after=gist.after + entries((Text(added),)) - entries((Text(gist.text),)))
+def _append_text(gist: Gist, text: str, context: PassContext) -> Fold:
+    longer = f"{gist.text}\n\n{text}"
+    weigh = context.weigher.entries
+    return replace(gist, text=longer, after=gist.after + weigh((Text(longer),)) - weigh((Text(gist.text),)))

@@ -1,7 +1,7 @@
-"""A summary by a model in place of the older part of the conversation, and a gist without one where that fails.
+"""Summary by a model in place of the older part of the conversation; a gist without a model if that fails.
 
-Law: the newest prompt and step stay as they are. No answer is used before it is checked, and what the user laid down
-as a rule stands in the gist word for word, whatever the model says.
+Law: the newest prompt and step stay as they are. No answer is used before it is checked, and the user's rules stand in
+the gist word for word, whatever the model answers.
 """
 
 from __future__ import annotations
@@ -27,11 +27,16 @@ from yohaku.summary.request import BY_MODEL, SummaryKind, SummaryRequest, ask_fo
 from yohaku.summary.transcript_text import prefer_earlier_gist, read_utterances
 
 RULES_SHARE, MAX_RULES_SHARE = 0.05, 0.25
-"""Share of the limit that is set aside for the user's rules, and that they may take."""
+"""Shares of the limit: set aside for the user's rules when a cut is chosen, and taken by them at most."""
 MAX_SUMMARY_TOKENS = 8_000
-"""Tokens. In the largest windows a share would be a book, longer than models write."""
+"""In the largest windows a share of the limit would be longer than models write."""
 MANUAL_SHARE = 0.7
-"""Share of what could go that goes when the user asks and no prompt is a good place to cut."""
+"""Share of what could be hidden that a manual folding hides, if no prompt is a good place to cut."""
+QUESTION_SHARE = 0.95
+"""Share of the window that a question to a model may take, with its answer."""
+
+SUMMED = "Summary of it, to go on from (not a new request):"
+SUMMED_JA = "その要約(続きのためのもので、新しい依頼ではない):"
 
 
 def summarise(
@@ -48,53 +53,55 @@ def summarise(
     window: int = 0,
     ack: str = "",
 ) -> Pass:
-    """Everything but what is kept becomes one text of at most a `share` of the limit.
+    """Make a pass that replaces everything but what is kept by one text of at most `share` of the limit.
 
-    `keep` from 1 up is a number of newest turns, below 1 a share of the characters, and 0 only what must stay. More
-    goes, by steps, where the goal asks for it. `window` is that of the model that is asked, if it is another.
+    `keep` from 1 up is a number of newest turns, below 1 a share of the characters, and 0 the least possible. Fewer
+    steps are kept if the goal needs it. `window` is that of the summarising model, if it is another. Nothing is done
+    that saves less than `least` of the limit, unless the view is over it or the folding is manual.
     """
 
-    def propose(view: View, room: PassContext) -> AskingPass:
-        place = _choose_place(view, room, keep, share)
+    def propose(view: View, context: PassContext) -> AskingPass:
+        place = _choose_place(view, context, keep, share)
         if place is None:
             return []
-        order = SummaryRequest(kind, 0, prompt, directives, retain, retain_directives, room.wish.words, model=model)
-        plan = _plan(view, room, place, order, share, ack)
-        if plan is None or not _is_worthwhile(plan.removed - plan.fixed - plan.order.limit, room, least):
+        words = context.wish.words
+        request = SummaryRequest(kind, 0, prompt, directives, retain, retain_directives, words, model=model)
+        plan = _plan(view, context, place, request, share, ack)
+        if plan is None or not _is_worthwhile(plan.removed - plan.fixed - plan.request.limit, context, least):
             return []
-        fold = draft(view, room) or (yield from _write_gist(view, room, plan, window, ack))
-        return [fold] if _is_worthwhile(fold.before - fold.after, room, least) else []
+        fold = draft(view, context) or (yield from _fold(view, context, plan, window, ack))
+        return [fold] if _is_worthwhile(fold.before - fold.after, context, least) else []
 
     return propose
 
 
-@dataclass(frozen=True, slots=True)
-class _Plan:
-    cut: Cut
-    removed: int
-    """Tokens that go."""
-    fixed: int
-    """Tokens of the gist beside the model's words."""
-    order: SummaryRequest
+def _is_worthwhile(saved: int, context: PassContext, least: float) -> bool:
+    total, limit = context.ledger.total, context.budget.limit
+    if total > limit:
+        return total - saved <= limit
+    return saved > 0 and (context.wish.manual or saved >= limit * least)
 
 
-def _choose_place(view: View, room: PassContext, keep: float, share: float) -> tuple[Cut, int] | None:
-    """Where to cut, with the tokens that go: where `keep` says, or as far behind it as the goal needs."""
-    places = list(cuts(view, room, "steps", newest=False))
+# Where to cut
+
+
+def _choose_place(view: View, context: PassContext, keep: float, share: float) -> tuple[Cut, int] | None:
+    """Return the cut that `keep` asks for, or a later one if the goal needs it, with the tokens it hides."""
+    places = list(cuts(view, context, "steps", newest=False))
     if not places:
         return None
     found = _place_that_keeps(places, view, keep)
-    if room.wish.manual:
+    if context.wish.manual:
         enough = int(places[-1][1] * MANUAL_SHARE)
         return found or next(place for place in places if place[1] >= enough)
-    enough = room.excess + int(room.budget.limit * (share + RULES_SHARE)) + NOTICE
+    enough = context.excess + int(context.budget.limit * (share + RULES_SHARE)) + NOTICE
     if found and found[1] >= enough:
         return found
     return next((place for place in places if place[1] >= enough), places[-1])
 
 
 def _place_that_keeps(places: list[tuple[Cut, int]], view: View, keep: float) -> tuple[Cut, int] | None:
-    """The place at a prompt that leaves what is to be kept, or a little more."""
+    """Return the last cut at a prompt that keeps enough."""
     if keep == 0:
         return places[-1]
     prompts = [place for place in places if place[0].steps == 0]
@@ -110,97 +117,110 @@ def _place_that_keeps(places: list[tuple[Cut, int]], view: View, keep: float) ->
 
 
 def _count_chars(turn: Turn) -> int:
-    return sum(len(saying.text) for saying in read_utterances([turn]))
+    return sum(len(utterance.text) for utterance in read_utterances([turn]))
+
+
+# How long the answer may be
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    cut: Cut
+    removed: int
+    """Tokens that are hidden."""
+    fixed: int
+    """Tokens of the gist beside the model's answer."""
+    request: SummaryRequest
 
 
 def _plan(
-    view: View, room: PassContext, place: tuple[Cut, int], order: SummaryRequest, share: float, ack: str
+    view: View, context: PassContext, place: tuple[Cut, int], request: SummaryRequest, share: float, ack: str
 ) -> _Plan | None:
-    """How many tokens the answer may have: few enough for the goal, or at least for the limit."""
+    """Return the request with its limit: short enough for the goal, or at least for the limit.
+
+    None if the view would be over the limit in any case: then hiding history would not help.
+    """
     cut, removed = place
-    limit, count = room.budget.limit, room.meter.count
-    hidden = view.hidden(cut)
-    rules = _keep_newest(
-        find_standing_rules(hidden, then=view.history.turns[cut.turn :]), int(limit * MAX_RULES_SHARE), room
-    )
-    lines = "".join(map(_rule_line, rules))
-    acknowledged = room.weigher.step(Step((Text(ack),))) if ack else 0
-    fixed = NOTICE + room.weigher.frame.message + acknowledged + (count(RULED + lines) if rules else 0)
-    left = room.ledger.total - removed + fixed
-    goal = room.goal if left + SMALL < room.goal else limit
-    most = min(int(limit * share), goal - left, removed // 2, room.budget.reserve or limit, MAX_SUMMARY_TOKENS)
+    limit, count = context.budget.limit, context.meter.count
+    standing = find_standing_rules(view.hidden(cut), then=view.history.turns[cut.turn :])
+    rules = _keep_newest(standing, int(limit * MAX_RULES_SHARE), context)
+    rule_tokens = count(RULED + "".join(map(_rule_line, rules))) if rules else 0
+    ack_tokens = context.weigher.step(Step((Text(ack),))) if ack else 0
+    fixed = NOTICE + context.weigher.frame.message + ack_tokens + rule_tokens
+    left = context.ledger.total - removed + fixed
     if left > limit:
-        return None  # something else is too big, and history would be hidden for nothing
-    typed = [part.text for turn in hidden for part in turn.prompt if isinstance(part, Text) and not part.by]
-    japanese = is_japanese(
-        typed or [part.text for part in view.history.turns[cut.turn].prompt if isinstance(part, Text)]
-    )
-    return _Plan(cut, removed, fixed, replace(order, limit=max(0, most), rules=rules, japanese=japanese))
+        return None
+    goal = context.goal if left + SMALL < context.goal else limit
+    tokens = min(int(limit * share), goal - left, removed // 2, context.budget.reserve or limit, MAX_SUMMARY_TOKENS)
+    japanese = _is_japanese(view, cut)
+    return _Plan(cut, removed, fixed, replace(request, limit=max(0, tokens), rules=rules, japanese=japanese))
 
 
-def _keep_newest(rules: tuple[str, ...], tokens: int, room: PassContext) -> tuple[str, ...]:
+def _is_japanese(view: View, cut: Cut) -> bool:
+    """Decide by what the user typed in the hidden part, or else by the first prompt that stays."""
+    prompts = (part for turn in view.hidden(cut) for part in turn.prompt)
+    typed = [part.text for part in prompts if isinstance(part, Text) and not part.by]
+    return is_japanese(typed or [part.text for part in view.history.turns[cut.turn].prompt if isinstance(part, Text)])
+
+
+def _keep_newest(rules: tuple[str, ...], tokens: int, context: PassContext) -> tuple[str, ...]:
     kept: list[str] = []
     for rule in reversed(rules):
-        tokens -= room.meter.count(_rule_line(rule))
+        tokens -= context.meter.count(_rule_line(rule))
         if tokens < 0:
             break
         kept.append(rule)
     return tuple(reversed(kept))
 
 
-def _is_worthwhile(saved: int, room: PassContext, least: float) -> bool:
-    total, limit = room.ledger.total, room.budget.limit
-    if total > limit:
-        return total - saved <= limit
-    return saved > 0 and (room.wish.manual or saved >= limit * least)
-
-
-def _write_gist(view: View, room: PassContext, plan: _Plan, window: int, ack: str) -> Generator[Question, str, Gist]:
-    hidden, order, count = view.hidden(plan.cut), plan.order, room.meter.count
-    ref = ref_of_turns(hidden)
-    found: Accepted | Rejected = Rejected("no_room")
-    if not room.wish.model:
-        found = Rejected("no_model")
-    elif order.limit >= 2 * SMALL:
-        tokens = int((window or room.budget.window) * 0.95) - order.limit
-        said = list(read_utterances(hidden))
-        evidence = Evidence.of(said, room.wish.words, *_system_texts(view))
-        found = yield from ask_for_summary(
-            order, prefer_earlier_gist(said, view, plan.cut, tokens, count), evidence, tokens, count
-        )
-    if isinstance(found, Accepted):
-        rules = f"\n{RULED}{''.join(map(_rule_line, order.rules))}" if order.rules else ""
-        summed = SUMMED_JA if order.japanese else SUMMED
-        text = f"{notice(hidden, ref, room.meter, 0)}{rules}\n{summed}\n{found.whole}"
-        text = "\n".join([text, *write_appendix(hidden, text, _appendix_tokens(text, room, plan), count)])
-        why, detail = BY_MODEL, ""
-    else:
-        text = _gist_without_model(hidden, ref, plan, room)
-        why, detail = f"without_model.{found.code}", found.detail
-    what = before(plan.cut, hidden)
-    fold = Gist(view.key_at(plan.cut), text, ref, what, why, plan.removed, 0, ack=ack, detail=detail)
-    return replace(fold, after=room.weigher.turn(fold.turn))
-
-
-def _appendix_tokens(text: str, room: PassContext, plan: _Plan) -> int:
-    """Tokens for what the model left out: as many as the goal, or else the limit, leaves of what is allowed for it."""
-    left = room.ledger.total - plan.removed + plan.fixed + room.meter.count(text)
-    return min(appendix_tokens(room.budget.limit), (room.goal if left < room.goal else room.budget.limit) - left)
-
-
-SUMMED = "Summary of it, to go on from (not a new request):"
-SUMMED_JA = "その要約(続きのためのもので、新しい依頼ではない):"
-
-
 def _rule_line(rule: str) -> str:
     return f"\n- {rule}"
 
 
-def _gist_without_model(hidden: tuple[Turn, ...], ref: str, plan: _Plan, room: PassContext) -> str:
-    tokens, rules = plan.order.limit + plan.fixed, plan.order.rules
-    text = write_gist(hidden, ref=ref, tokens=tokens, count=room.meter.count, rules=rules)
-    return text or notice(hidden, ref, room.meter, 0)
+# The gist
 
 
-def _system_texts(view: View) -> list[str]:
-    return [part.text for part in view.history.system if isinstance(part, Text)]
+def _fold(view: View, context: PassContext, plan: _Plan, window: int, ack: str) -> Generator[Question, str, Gist]:
+    """Write the gist, by a model if there is one and its answer is accepted."""
+    hidden, request, count = view.hidden(plan.cut), plan.request, context.meter.count
+    ref = ref_of_turns(hidden)
+    found: Accepted | Rejected = Rejected("no_room")
+    if not context.wish.model:
+        found = Rejected("no_model")
+    elif request.limit >= 2 * SMALL:
+        found = yield from _ask(view, context, plan, window)
+    if isinstance(found, Accepted):
+        rules = f"\n{RULED}{''.join(map(_rule_line, request.rules))}" if request.rules else ""
+        summed = SUMMED_JA if request.japanese else SUMMED
+        text = f"{notice(hidden, ref, context.meter, 0)}{rules}\n{summed}\n{found.whole}"
+        text = "\n".join([text, *write_appendix(hidden, text, _appendix_tokens(text, context, plan), count)])
+        why, detail = BY_MODEL, ""
+    else:
+        text = _write_without_model(hidden, ref, plan, context)
+        why, detail = f"without_model.{found.code}", found.detail
+    what = before(plan.cut, hidden)
+    fold = Gist(view.key_at(plan.cut), text, ref, what, why, plan.removed, 0, ack=ack, detail=detail)
+    return replace(fold, after=context.weigher.turn(fold.turn))
+
+
+def _ask(view: View, context: PassContext, plan: _Plan, window: int) -> Generator[Question, str, Accepted | Rejected]:
+    count = context.meter.count
+    tokens = int((window or context.budget.window) * QUESTION_SHARE) - plan.request.limit
+    utterances = list(read_utterances(view.hidden(plan.cut)))
+    system = [part.text for part in view.history.system if isinstance(part, Text)]
+    evidence = Evidence.of(utterances, context.wish.words, *system)
+    record = prefer_earlier_gist(utterances, view, plan.cut, tokens, count)
+    return (yield from ask_for_summary(plan.request, record, evidence, tokens, count))
+
+
+def _appendix_tokens(text: str, context: PassContext, plan: _Plan) -> int:
+    """Return the tokens for what the summary left out, as far as the goal, or else the limit, allows them."""
+    left = context.ledger.total - plan.removed + plan.fixed + context.meter.count(text)
+    bound = context.goal if left < context.goal else context.budget.limit
+    return min(appendix_tokens(context.budget.limit), bound - left)
+
+
+def _write_without_model(hidden: tuple[Turn, ...], ref: str, plan: _Plan, context: PassContext) -> str:
+    tokens, rules = plan.request.limit + plan.fixed, plan.request.rules
+    text = write_gist(hidden, ref=ref, tokens=tokens, count=context.meter.count, rules=rules)
+    return text or notice(hidden, ref, context.meter, 0)
