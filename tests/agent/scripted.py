@@ -98,7 +98,7 @@ def play(one: Agent, *prompts: str, on: Callable[[Event], None] = lambda event: 
 
 
 def sent(one: Agent) -> list[Any]:
-    client: Any = one.client
+    client: Any = one.context.client
     found: list[Any] = client.sent
     return found
 

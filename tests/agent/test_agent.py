@@ -213,7 +213,7 @@ def test_a_reply_that_was_cut_off_is_asked_for_again_with_more_room(tmp_path: Pa
     events = play(one, "Tell me.")
     assert ended(events) == TurnEnded("done", "This is whole.")
     assert [turn.steps[0].items for turn in one.conversation.history.turns] == [(Text("This is whole."),)]
-    assert one.client.reserve == one.session.budget.reserve
+    assert one.context.client.reserve == one.session.budget.reserve
 
 
 def test_one_that_is_cut_off_twice_is_kept_as_it_is(tmp_path: Path) -> None:
@@ -432,10 +432,10 @@ def test_folding_by_hand(tmp_path: Path) -> None:
 def test_a_window_it_cannot_work_in_is_refused_and_changes_nothing(tmp_path: Path) -> None:
     one = agent(tmp_path, says("Hello."), says("Fine."))
     play(one, "Hi.")
-    before = one.endpoint, one.client, one.session, one.window
+    before = one.endpoint, one.context.client, one.session, one.window
     with pytest.raises(DoesNotFit):
         asyncio.run(one.switch(one.endpoint, 100))
-    assert (one.endpoint, one.client, one.session, one.window) == before
+    assert (one.endpoint, one.context.client, one.session, one.window) == before
     assert ended(play(one, "Go on.")) == TurnEnded("done", "Fine.")
 
 

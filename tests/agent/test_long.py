@@ -188,7 +188,7 @@ def test_one_prompt_of_many_steps_stays_within_the_window(tmp_path: Path, window
     limit, count = session.budget.limit, SOAK or 100
     lines = [says("I look.", calls("read_file", number, path=f"src/{number}.py")) for number in range(count)]
     tools = (reading(Random(1)),)
-    one = agent(tmp_path, *lines, says("はい。"), window=window, session=session, tools=tools, steps=999)
+    one = agent(tmp_path, *lines, says("はい。"), window=window, session=session, tools=tools, max_steps=999)
     events = play(one, "Read them all. 必ず日本語で答えること。")
     assert [event.why for event in events if isinstance(event, TurnEnded)] == ["done"]
     assert len(sent(one)) == count + 1

@@ -154,7 +154,7 @@ def test_another_model_goes_on_with_the_same_conversation(tmp_path: Path, dialec
     play(one, *(f"Question {number}?\n" * 99 for number in range(9)))
     talk: Any = ScriptedClient(says("Fine."))
     monkeypatch.setattr("yohaku.agent.factory.open_client", lambda *given: talk)
-    old: Any = one.client
+    old: Any = one.context.client
     folded = asyncio.run(one.switch(of(dialect, local=True), 6_000))
     assert folded and folded.receipt.after <= 6_000 and old.closed
     events: list[Event] = play(one, "Go on.")

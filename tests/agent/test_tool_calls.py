@@ -77,7 +77,7 @@ def test_stopped_at_any_moment_the_conversation_can_go_on(tmp_path: Path, dialec
         one = scripted(tmp_path, dialect)
         why = asyncio.run(stopped_after(one, ticks)).why
         endings.add(why)
-        one.client.lines[:] = [says("Fine.")]  # type: ignore[attr-defined]
+        one.context.client.lines[:] = [says("Fine.")]  # type: ignore[attr-defined]
         assert ended(play(one, "Go on.")).why == "done"
         if found := checkers.DIALECTS[dialect].problems(sent(one)[-1]):
             problems[ticks] = found

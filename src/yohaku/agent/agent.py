@@ -12,14 +12,12 @@ from contextlib import aclosing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from yohaku.agent import factory
 from yohaku.agent.context import Context, Mark
 from yohaku.agent.conversation import Conversation
 from yohaku.agent.equipment import Tier
 from yohaku.agent.event_queue import EndlessReply, EventQueue, Stopped
 from yohaku.agent.events import ConversationFolded, Event, Gauge, TurnEnded, UserNotice
 from yohaku.agent.hooks import Hooks
-from yohaku.agent.overflow import enlarge_reserve, shrink_budget
 from yohaku.agent.reply import (
     Nudge,
     build_request,
@@ -42,7 +40,6 @@ from yohaku.agent.tool_calls import (
     run_tool_calls,
 )
 from yohaku.agent.toolkit.permissions import Permissions
-from yohaku.agent.toolkit.secrets import register_secret
 from yohaku.agent.toolkit.seen_files import SeenFiles
 from yohaku.agent.toolkit.tool import AgentTool, PermissionRequest
 from yohaku.client.endpoint import Endpoint
@@ -94,7 +91,6 @@ class Agent:
         """`tools`: None for those that suit the window. `session`: None for one that is kept in the data folder."""
         self.root, self.lang = root.resolve(), lang
         self.allow, self.question = allow, question
-        self.hooks = hooks or Hooks(root=self.root)
         self.permissions = permissions or Permissions()
         self.files = SeenFiles(self.root)
         self.todo: list[tuple[str, str]] = []
@@ -105,14 +101,18 @@ class Agent:
         self._prompts: list[str] = []
         """Typed while a turn runs, and not yet added."""
         self._assistance: Assistance | None = None
-        self._settings = settings or (Settings() if session else setting.read())
-        self._opened: list[Session] = []
         self._events = EventQueue(lang)
-        self.client = client or self._open_client(endpoint, window)
-        session = session or self._open_session(endpoint, window)
-        register_secret("key", endpoint.key)
         self.context = Context(
-            endpoint, session, self._events, root=self.root, tools=tools, hooks=self.hooks, lang=lang
+            endpoint,
+            window,
+            self._events,
+            root=self.root,
+            tools=tools,
+            lang=lang,
+            hooks=hooks or Hooks(root=self.root),
+            settings=settings or (Settings() if session else setting.read()),
+            client=client,
+            session=session,
         )
 
     # -- The loop
@@ -146,14 +146,15 @@ class Agent:
     async def _request(self, nudge: Nudge | None) -> Reply:
         """Fit and send; once more when the request was too long or the reply was cut off."""
         for last_try in (False, True):
-            body = await self._fit()
+            body = await self.context.fit_to_send()
             weight = self.gauge.used
             try:
                 answer = await self._send(body, weight, nudge)
             except (TooLong, Truncated) as error:
                 if last_try:
                     raise
-                self._shrink_window(error, weight)
+                self.context.shrink(error, weight)
+                self._assistance = self._assistance and follow_tier(self._assistance)
                 continue
             except CutOff as error:
                 answer, needs_room = error.answer, False
@@ -164,17 +165,10 @@ class Agent:
             if not last_try:
                 self._events.notify("loop_cut_off", "warning")
                 if needs_room:
-                    await self._make_room()
-        self.client.reserve = self.session.budget.reserve
+                    await self.context.make_room()
+        self.context.reset_reserve()
         self._events.notify("loop_still_cut", "warning")
         return self._accept(drop_torn_calls(answer))
-
-    async def _fit(self, *, fold: bool = False) -> Json:
-        """Return the body to send, folded where it must be."""
-        if folded := await self._events.run_cancellable(self.context.fit(fold=fold)):
-            self._events.emit(folded)
-        self._events.emit(self.gauge)
-        return self.context.body
 
     async def _send(self, body: Json, weight: int, nudge: Nudge | None) -> Answer:
         context, local = self.context, self.endpoint.local
@@ -183,14 +177,14 @@ class Agent:
             begin = nudge.begin if self.can_begin_replies else ""
             nudge = nudge._replace(begin=begin, previous=nudge.previous if fits else "")
         answer = await request_reply(
-            self.client,
+            context.client,
             build_request(body, self.conversation.dialect, nudge, local=local, small=self.tier == "small"),
             self._events,
             weight=weight,
             begin=nudge.begin if nudge else "",
             end_at_call_of=self.tools if local else (),
         )
-        self.client.reserve = context.budget.reserve
+        context.reset_reserve()
         if not nudge:
             context.calibrate(answer.usage, weight)
         return answer
@@ -282,19 +276,7 @@ class Agent:
 
     async def switch(self, endpoint: Endpoint, window: int) -> ConversationFolded | None:
         """Go on with another model; what does not fit its window is folded at once."""
-        old, client, session = self.endpoint, self.client, self.session
-        register_secret("key", endpoint.key)
-        self.client = self._open_client(endpoint, window)
-        try:
-            self.context.attach(endpoint, self._open_session(endpoint, window, session))
-            folded = await self.context.fit() if self.conversation.began else None
-        except YohakuError:  # it cannot go on there, so it stays where it is
-            failed, self.client = self.client, client
-            self.context.attach(old, session, len(session.warnings))
-            await failed.close()
-            raise
-        await client.close()
-        return folded
+        return await self.context.switch(endpoint, window)
 
     def resume(self, path: Path | str) -> None:
         """Go on from a transcript of ours, or from the session of another tool."""
@@ -306,9 +288,7 @@ class Agent:
     async def close(self) -> None:
         """End what runs, and close what was opened here."""
         self._events.stop()
-        await self.client.close()
-        while self._opened:  # the last first: the first may hold the store of all
-            self._opened.pop().close()
+        await self.context.close()
         if bash := sys.modules.get("yohaku.agent.tools.bash"):
             bash.stop_background()
 
@@ -328,7 +308,7 @@ class Agent:
 
     @property
     def can_begin_replies(self) -> bool:
-        return self.client.begins
+        return self.context.client.begins
 
     def tool(self, name: str) -> AgentTool | None:
         return next((tool for tool in self.tools if tool.name == name), None)
@@ -390,7 +370,7 @@ class Agent:
         """
         if self.conversation.began and (ended.why == "done" or not self.context.will_fold):
             with suppress(YohakuError, Stopped):
-                await (self._fit() if ended.why == "done" else self.context.fit())
+                await (self.context.fit_to_send() if ended.why == "done" else self.context.fit())
 
     # -- Steps of the loop
 
@@ -411,28 +391,6 @@ class Agent:
         self._call_ids |= {call.id for call in reply.calls}
         return reply
 
-    def _shrink_window(self, error: TooLong | Truncated, sent: int) -> None:
-        """Make the next request smaller by what the provider reports, and every one after it."""
-        if isinstance(error, TooLong):
-            named = error.overflow.limit
-            budget = shrink_budget(self.context.budget, sent, named, error.overflow.needs)
-            self._events.notify("loop_window_learned", "warning", window=budget.window)
-        else:
-            named = error.window or error.told
-            budget = shrink_budget(self.context.budget, sent, named)
-            self._events.notify("loop_truncated", "warning", told=error.told, sent=error.sent)
-        if budget.window == named:  # no guess
-            factory.remember(self.endpoint, budget.window, self._settings)
-        self.client.window, self.client.reserve = budget.window, budget.reserve
-        self.context.resize(budget)
-        self._assistance = self._assistance and follow_tier(self._assistance)
-
-    async def _make_room(self) -> None:
-        """Give a longer reply room: by folding, unless there is enough that was only not requested."""
-        if enlarge_reserve(self.context.budget, self.gauge.used) < 2 * self.context.budget.reserve:
-            await self._fit(fold=True)
-        self.client.reserve = enlarge_reserve(self.context.budget, self.gauge.used)
-
     def _tool_context(self, call: str) -> AgentToolContext:
         return AgentToolContext(
             call=call,
@@ -451,18 +409,7 @@ class Agent:
     async def _delegate(self, task: str, show: Callable[[str], None]) -> str:
         from yohaku.agent.sub_agent import delegate  # which makes an agent of its own
 
-        session = factory.open_session(
-            self.endpoint, self.window, self.root, self.client, self.hooks, self._settings, self.session, self.meter
-        )
-        with session:
+        with self.context.open_sibling() as session:
             answer, foldings = await delegate(self, session, task, show)
         self.context.foldings += foldings
         return answer
-
-    def _open_client(self, endpoint: Endpoint, window: int) -> ModelClient:
-        return factory.open_client(endpoint, window, self.lang, self._events.emit, self._settings)
-
-    def _open_session(self, endpoint: Endpoint, window: int, old: Session | None = None) -> Session:
-        session = factory.open_session(endpoint, window, self.root, self.client, self.hooks, self._settings, old)
-        self._opened.append(session)
-        return session

@@ -1,4 +1,4 @@
-"""The conversation of an agent with the session that folds it, and its size in tokens.
+"""The conversation of an agent with the model it is held with, the session that folds it, and its size in tokens.
 
 Law: prompt and tools always suit the window, and the size shown includes what came after the last fitting.
 """
@@ -7,19 +7,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
+from yohaku.agent import factory
 from yohaku.agent.conversation import Conversation, load_history
 from yohaku.agent.equipment import Equipment, choose_equipment
 from yohaku.agent.event_queue import EventQueue
 from yohaku.agent.events import ConversationFolded, Gauge, UserNotice
 from yohaku.agent.gauge import fold_threshold, make_gauge
 from yohaku.agent.hooks import Hooks
+from yohaku.agent.overflow import enlarge_reserve, shrink_budget
+from yohaku.agent.toolkit.secrets import register_secret
 from yohaku.agent.toolkit.tool import AgentTool
 from yohaku.analysis.window_profile import profile_for
 from yohaku.client.endpoint import Endpoint
+from yohaku.client.errors import TooLong, Truncated
 from yohaku.client.http_json import count_on_server
+from yohaku.config.settings import Settings
 from yohaku.core.budget import Budget
+from yohaku.core.errors import YohakuError
 from yohaku.core.model import History, Reply, Result
 from yohaku.core.receipt import Receipt
 from yohaku.core.weigh import Ledger, Weigher, weigh
@@ -27,6 +33,9 @@ from yohaku.dialects.answer import Usage
 from yohaku.dialects.json_values import Json
 from yohaku.messages import notice
 from yohaku.session.session import Session
+
+if TYPE_CHECKING:
+    from yohaku.client.model_client import ModelClient
 
 MAX_FITS = 3
 """Foldings of one request when the server counts more tokens than we do."""
@@ -60,36 +69,117 @@ class Context:
     def __init__(
         self,
         endpoint: Endpoint,
-        session: Session,
+        window: int,
         events: EventQueue,
         *,
         root: Path,
         tools: tuple[AgentTool, ...] | None,
-        hooks: Hooks,
         lang: str,
+        hooks: Hooks,
+        settings: Settings,
+        client: ModelClient | None,
+        session: Session | None,
     ) -> None:
-        """`tools`: None for those that suit the window."""
+        """`tools`: None for those that suit the window. `client`, `session`: None for new ones."""
         self.conversation = Conversation(endpoint.dialect, endpoint.model)
         self.foldings = self.cuts = 0
-        self._events, self._root, self._tools, self._hooks, self._lang = events, root, tools, hooks, lang
-        self.attach(endpoint, session)
+        self._events, self._root, self._tools, self._lang = events, root, tools, lang
+        self._hooks, self._settings = hooks, settings
+        self._opened: list[Session] = []
+        register_secret("key", endpoint.key)
+        self.client = client or self._open_client(endpoint, window)
+        self._attach(endpoint, session or self._open_session(endpoint, window))
 
-    def attach(self, endpoint: Endpoint, session: Session, warnings_shown: int = 0) -> None:
-        """Go on with this model and this session."""
+    # -- The model
+
+    async def switch(self, endpoint: Endpoint, window: int) -> ConversationFolded | None:
+        """Go on with another model; what does not fit its window is folded at once."""
+        before, client, session = self.endpoint, self.client, self.session
+        register_secret("key", endpoint.key)
+        self.client = self._open_client(endpoint, window)
+        try:
+            self._attach(endpoint, self._open_session(endpoint, window, session))
+            folded = await self.fit() if self.conversation.began else None
+        except YohakuError:  # it cannot go on there, so it stays where it is
+            failed, self.client = self.client, client
+            self._attach(before, session, len(session.warnings))
+            await failed.close()
+            raise
+        await client.close()
+        return folded
+
+    def shrink(self, error: TooLong | Truncated, sent: int) -> None:
+        """Make the next request smaller by what the provider reports, and every one after it."""
+        if isinstance(error, TooLong):
+            named = error.overflow.limit
+            budget = shrink_budget(self.budget, sent, named, error.overflow.needs)
+            self._events.notify("loop_window_learned", "warning", window=budget.window)
+        else:
+            named = error.window or error.told
+            budget = shrink_budget(self.budget, sent, named)
+            self._events.notify("loop_truncated", "warning", told=error.told, sent=error.sent)
+        if budget.window == named:  # not a guess
+            factory.remember(self.endpoint, budget.window, self._settings)
+        self.session.budget = budget
+        self.client.window = budget.window
+        self.reset_reserve()
+        self._equip()
+
+    async def make_room(self) -> None:
+        """Give a longer reply room: by folding, unless there is enough that was only not requested."""
+        if enlarge_reserve(self.budget, self.gauge.used) < 2 * self.budget.reserve:
+            await self.fit_to_send(fold=True)
+        self.client.reserve = enlarge_reserve(self.budget, self.gauge.used)
+
+    def reset_reserve(self) -> None:
+        """Request replies of the usual length again."""
+        self.client.reserve = self.budget.reserve
+
+    def open_sibling(self) -> Session:
+        """Open another session by the same rules, for a conversation of its own."""
+        return factory.open_session(
+            self.endpoint,
+            self.budget.window,
+            self._root,
+            self.client,
+            self._hooks,
+            self._settings,
+            self.session,
+            self.meter,
+        )
+
+    async def close(self) -> None:
+        await self.client.close()
+        while self._opened:  # the last first: the first may hold the store of all
+            self._opened.pop().close()
+
+    def _open_client(self, endpoint: Endpoint, window: int) -> ModelClient:
+        return factory.open_client(endpoint, window, self._lang, self._events.emit, self._settings)
+
+    def _open_session(self, endpoint: Endpoint, window: int, old: Session | None = None) -> Session:
+        session = factory.open_session(endpoint, window, self._root, self.client, self._hooks, self._settings, old)
+        self._opened.append(session)
+        return session
+
+    def _attach(self, endpoint: Endpoint, session: Session, warnings_shown: int = 0) -> None:
         self.endpoint, self.session = endpoint, session
         self._warnings_shown, self._server_counts = warnings_shown, True
         self._equip()
 
-    def resize(self, budget: Budget) -> None:
-        self.session.budget = budget
-        self._equip()
-
-    def resume(self, path: Path | str) -> History:
-        """Go on from a transcript of ours, or from the session of another tool."""
-        history = load_history(path)
-        self.conversation.resume(history)
+    def _equip(self) -> None:
+        endpoint = self.endpoint
+        self.meter = self.session.meter_for(endpoint.dialect)
+        self.weigher = Weigher(self.meter)
+        self.equipment = choose_equipment(
+            endpoint.dialect, self.budget.window, self._root, self.meter, self._lang, self._tools
+        )
+        prompt = self.equipment.prompt
+        self.conversation.switch(endpoint.dialect, endpoint.model, prompt.text, self.equipment.definitions)
+        if prompt.cut:
+            self._events.notify("loop_instructions_cut", name=prompt.cut)
         self._weigh()
-        return history
+
+    # -- The conversation and its size
 
     @property
     def budget(self) -> Budget:
@@ -113,6 +203,13 @@ class Context:
         """True when the next fitting folds something."""
         return self.gauge.used >= fold_threshold(self.session.recipe, self.budget)
 
+    async def fit_to_send(self, *, fold: bool = False) -> Json:
+        """Return the body to send, folded where it must be, and show that; the user can stop it."""
+        if folded := await self._events.run_cancellable(self.fit(fold=fold)):
+            self._events.emit(folded)
+        self._events.emit(self.gauge)
+        return self.body
+
     async def fit(self, *, fold: bool = False, words: str = "") -> ConversationFolded | None:
         """Fold what does not fit, or with `fold` all that can be; `words`: what the user wants kept."""
         manual, folded = fold, None
@@ -131,6 +228,13 @@ class Context:
         self.foldings += 1
         await self._hooks.run_after(folded, manual)
         return ConversationFolded(folded, manual)
+
+    def resume(self, path: Path | str) -> History:
+        """Go on from a transcript of ours, or from the session of another tool."""
+        history = load_history(path)
+        self.conversation.resume(history)
+        self._weigh()
+        return history
 
     def add_prompt(self, prompt: str, note: str = "") -> None:
         """Add what the user wrote, with a note of ours."""
@@ -165,19 +269,6 @@ class Context:
         self.ledger, self._added = mark.ledger, mark.added
         if self.budget.window != mark.window:
             self._weigh()
-
-    def _equip(self) -> None:
-        endpoint = self.endpoint
-        self.meter = self.session.meter_for(endpoint.dialect)
-        self.weigher = Weigher(self.meter)
-        self.equipment = choose_equipment(
-            endpoint.dialect, self.budget.window, self._root, self.meter, self._lang, self._tools
-        )
-        prompt = self.equipment.prompt
-        self.conversation.switch(endpoint.dialect, endpoint.model, prompt.text, self.equipment.definitions)
-        if prompt.cut:
-            self._events.notify("loop_instructions_cut", name=prompt.cut)
-        self._weigh()
 
     def _weigh(self) -> None:
         self.ledger = weigh(self.conversation.history, self.meter)

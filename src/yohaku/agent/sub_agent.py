@@ -53,7 +53,7 @@ async def delegate(parent: Agent, session: Session, task: str, show: Callable[[s
         permissions=parent.permissions,
         lang=parent.lang,
         allow=parent.allow,
-        client=parent.client,
+        client=parent.context.client,
         max_steps=MAX_STEPS,
     )
     async with aclosing(agent.work(TASK.format(task=task))) as events:

@@ -158,7 +158,7 @@ def test_where_the_server_lets_it_the_definition_is_begun_for_it(
     project: Path, said: str, begin: str, goes_on: str
 ) -> None:
     one = agent(project, says(said), says(goes_on), says("Done."), tools=SMALL, allow=yes)
-    one.client.begins = True  # type: ignore[misc]
+    one.context.client.begins = True  # type: ignore[misc]
     events = play(one, ASKED)
     assert [(entry["role"], entry["content"]) for entry in sent(one)[1]["messages"][-2:]] == [
         ("user", WRITE_IT["en"]), ("assistant", begin),
@@ -170,7 +170,7 @@ def test_where_the_server_lets_it_the_definition_is_begun_for_it(
 
 def test_a_model_that_says_nothing_begins_with_what_was_named(project: Path) -> None:
     one = agent(project, says(), says("    return value * 2\n```"), says("Done."), tools=SMALL, allow=yes)
-    one.client.begins = True  # type: ignore[misc]
+    one.context.client.begins = True  # type: ignore[misc]
     play(one, "Fix the function doubled in till.py.")
     assert sent(one)[1]["messages"][-1] == {"role": "assistant", "content": "```\ndef doubled(value):\n"}
     assert (project / "till.py").read_text() == SOURCE.replace("value + 2", "value * 2")
