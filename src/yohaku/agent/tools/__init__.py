@@ -1,6 +1,9 @@
-"""The tools of the agent, one a file: which there are in which tier, how a model is told of them, how one is used.
+"""Registry of the agent's tools, one a file, and `run_tool`, which runs one.
 
-Law: what a model got wrong, and what the outside refused, is told to it; a call never brings the agent down.
+To add a tool: a file here with `run` and `TOOL`, and its name in a tier below. A tool of another package is an
+`AgentTool` registered with `yohaku.plugins.register("tools", name, tool)`, or an entry point in the group
+"yohaku.tools"; it is offered in both tiers.
+Law: bad arguments and errors of the system are results the model can read; a call never brings the agent down.
 """
 
 from __future__ import annotations
@@ -10,13 +13,14 @@ from functools import cache
 from importlib import import_module
 from typing import Any, Literal
 
+from yohaku import plugins
 from yohaku.agent.toolkit import output_budget
 from yohaku.agent.toolkit.arguments import BadArguments, repair_arguments
 from yohaku.agent.toolkit.permissions import REFUSED, PermissionRefused
 from yohaku.agent.toolkit.secrets import redact
 from yohaku.agent.toolkit.seen_files import StaleFile
 from yohaku.agent.toolkit.tool import AgentTool, Arguments, ToolContext, ToolResult
-from yohaku.core.errors import YohakuError
+from yohaku.core.errors import BadSetting, YohakuError
 from yohaku.core.model import Call, Result, Text, ToolUse
 from yohaku.dialects import dialect_named
 from yohaku.dialects.server_api import Signature
@@ -38,17 +42,29 @@ FULL_TIER = (
 
 
 def tools_for(tier: Literal["small", "full"]) -> tuple[AgentTool, ...]:
-    return tuple(map(tool_named, SMALL_TIER if tier == "small" else FULL_TIER))
+    """Return the built-in tools of a tier and all registered ones. A built-in tool cannot be replaced."""
+    names = SMALL_TIER if tier == "small" else FULL_TIER
+    registered = (name for name in plugins.names("tools") if name not in FULL_TIER)
+    return tuple(map(tool_named, (*names, *registered)))
+
+
+def tool_named(name: str) -> AgentTool:
+    if name in FULL_TIER:
+        return _load_builtin(name)
+    tool = plugins.find("tools", name)
+    if not isinstance(tool, AgentTool):
+        raise BadSetting(f"the tool {name!r} is not registered, or is not an AgentTool")
+    return tool
 
 
 @cache
-def tool_named(name: str) -> AgentTool:
+def _load_builtin(name: str) -> AgentTool:
     tool: AgentTool = import_module(f"yohaku.agent.tools.{name}").TOOL
     return tool
 
 
 def tool_definitions(tools: tuple[AgentTool, ...], dialect: str, brief: bool = False) -> list[dict[str, Any]]:
-    """The `tools` of a request in this dialect. Brief ones say what a small window has room for."""
+    """Return the `tools` field of a request. `brief`: short descriptions, for a small window."""
     described = (
         Signature(tool.name, tool.brief or tool.about if brief else tool.about, _schema(tool, brief)) for tool in tools
     )
@@ -58,15 +74,15 @@ def tool_definitions(tools: tuple[AgentTool, ...], dialect: str, brief: bool = F
 def _schema(tool: AgentTool, brief: bool) -> dict[str, Any]:
     if not brief:
         return tool.parameters
-    said = {
+    properties = {
         name: {key: value for key, value in each.items() if key != "description"}
         for name, each in tool.parameters["properties"].items()
     }
-    return {**tool.parameters, "properties": said}
+    return {**tool.parameters, "properties": properties}
 
 
 async def run_tool(tool: AgentTool, context: ToolContext, arguments: Arguments | str) -> ToolResult:
-    """Runs a tool on what a model gave it. What is told is free of secrets, and taken from the room."""
+    """Run a tool with a model's arguments. The result holds no secret, and its text is taken from the output budget."""
     try:
         result = await tool.run(context, repair_arguments(tool, arguments))
     except PermissionRefused:
@@ -83,6 +99,6 @@ async def run_tool(tool: AgentTool, context: ToolContext, arguments: Arguments |
 
 
 def summarize_call(name: str, arguments: Arguments | str, text: str, error: bool = False) -> str:
-    """What a call did, in one line: `Read: main.go (500 lines, Go)`."""
-    said = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
-    return line(ToolUse(Call("", name, said), Result((Text(text),), error)), text)
+    """Return one line about a finished call: `Read: main.go (500 lines, Go)`."""
+    call = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
+    return line(ToolUse(Call("", name, call), Result((Text(text),), error)), text)
