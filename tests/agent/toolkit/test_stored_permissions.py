@@ -191,4 +191,4 @@ def test_any_letters_are_kept_and_the_oldest_go(project: Path, data: Path) -> No
     ],
 )
 def test_it_is_said_as_it_was_asked(row: StoredPermission, english: str, japanese: str) -> None:
-    assert (row.said("en"), row.said("ja")) == (english, japanese)
+    assert (row.describe("en"), row.describe("ja")) == (english, japanese)

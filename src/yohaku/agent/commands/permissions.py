@@ -14,7 +14,7 @@ def list_permissions(kept: StoredPermissions, mode: str, lang: str) -> str:
     rows = kept.rows()
     if not rows:
         return say("permissions_none", lang)
-    lines = [f"{number:>3}  {row.said(lang)}" for number, row in enumerate(rows, 1)]
+    lines = [f"{number:>3}  {row.describe(lang)}" for number, row in enumerate(rows, 1)]
     idle = [] if mode == "ask" else [say("permissions_idle", lang, mode=mode)]
     return "\n".join([say("permissions_head", lang), *lines, *idle, say("permissions_how", lang)])
 
@@ -25,7 +25,7 @@ def forget_permissions(kept: StoredPermissions, asked: str, lang: str) -> str | 
     if not chosen:
         return None
     kept.forget(chosen)
-    return say("permissions_gone", lang, what=", ".join(row.said(lang) for row in chosen))
+    return say("permissions_gone", lang, what=", ".join(row.describe(lang) for row in chosen))
 
 
 def complete_permissions(typed: str, data: Path, root: Path) -> list[str]:

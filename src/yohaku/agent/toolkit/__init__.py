@@ -1,1 +1,1 @@
-"""What tools work with: files, texts, patterns, permissions, and the room there is for what they give."""
+"""Everything tools share: files, texts, patterns, permissions, and the budget of their output."""

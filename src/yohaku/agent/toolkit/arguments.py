@@ -1,6 +1,6 @@
-"""Arguments of a call, as models really give them: numbers in quotes, other tools' names, lists as JSON text.
+"""Arguments of a call, repaired: models send numbers in quotes, names from other agents' tools, lists as JSON text.
 
-Law: what can only be meant in one way is understood; the rest is `BadArguments`, and says what to give instead.
+Law: an argument with only one possible meaning is accepted; any other raises `BadArguments` with what to give instead.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ ALIASES = {
     "items": ("todos", "tasks", "list"),
     "ref_id": ("ref", "id", "cache_id"),
 }
-"""Other names for an argument, as other agents' tools have it."""
+"""Names other agents use for the same argument."""
 
 
 class BadArguments(Exception):
-    """What the model is told; it may try again."""
+    """Raised with a sentence for the model, which may try again."""
 
 
 def object_schema(required: str = "", **properties: dict[str, Any]) -> dict[str, Any]:
-    """A JSON schema of an object."""
+    """Return the JSON schema of an object; `required` lists names, separated by spaces."""
     return {"type": "object", "properties": properties, "required": required.split()}
 
 
@@ -53,7 +53,7 @@ def boolean(about: str = "") -> dict[str, Any]:
 
 
 def repair_arguments(tool: AgentTool, given: Arguments | str) -> Arguments:
-    """The arguments as the tool's schema wants them."""
+    """Return the arguments as the tool's schema wants them."""
     if isinstance(given, str):
         given = _parse(tool, given)
     properties = tool.parameters["properties"]
@@ -65,11 +65,11 @@ def repair_arguments(tool: AgentTool, given: Arguments | str) -> Arguments:
     return {name: _convert(tool, name, value, properties[name]) for name, value in named.items() if name in properties}
 
 
-def _parse(tool: AgentTool, said: str) -> Arguments:
+def _parse(tool: AgentTool, text: str) -> Arguments:
     try:
-        given = parse(said or "{}")
+        given = parse(text or "{}")
     except NotJson:
-        given = said
+        given = text
     needed = tool.parameters.get("required", ())
     if isinstance(given, dict):
         return given

@@ -1,7 +1,7 @@
-"""What a shell command may do that cannot be undone.
+"""Detection of shell commands that cannot be undone.
 
-Law: it is looked for also where it hides: behind sudo, in quotes, substitutions, heredocs, and what runs another
-command. What cannot be seen through is said to be hidden.
+Law: the search also covers commands behind sudo, in quotes, substitutions and heredocs, and those another program
+starts. A command that cannot be resolved is reported as hidden.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from yohaku.agent.toolkit.secrets import holds_secrets
 from yohaku.analysis.shell import SHELLS, ShellCommand, split_commands, strip_heredocs
 
 MAX_EXAMINED_CHARS = 10_000
-"""Characters of a command, without its heredocs, in which danger is looked for; in a longer one it is assumed."""
+"""Length of a command, without its heredocs, that is searched; a longer one counts as dangerous."""
 
 
 class Danger(NamedTuple):
     why: str
-    """The name of a sentence in `words/tools.py`."""
+    """Code of the sentence that explains it."""
     grave: bool = False
-    """Asked even of who wants no questions."""
+    """Ask even in the mode that asks nothing."""
 
 
 MAX_EXAMINED_WORDS = 64
-"""Words of a command that runs another, in which that one is looked for."""
+"""Words of a launcher (`env`, `xargs` …) that are searched for the command it starts."""
 
 RUNNERS = frozenset("python python2 python3 node deno bun ruby perl php lua".split()) | SHELLS
 LAUNCHERS = frozenset(
@@ -71,11 +71,11 @@ _HOME = re.compile(
     r"(?:~\w*|\$HOME|\$\{HOME[^}]*\})[/.]*\**$|/[/.]*\**$|/[^/\s]+/?\**$|\.\.(?:/\.\.)*/?\**$"
     r"|/(?:home|Users)/[^/]+/?\**$"
 )
-"""A home folder, the root, what lies directly under it, or what lies above the project."""
+"""A home folder, the root, a folder directly under the root, or one above the project."""
 
 
 def find_danger(command: str) -> Danger | None:
-    """The worst a command may do, as far as it can be seen; None for everyday things."""
+    """Return the worst danger found in a command; None for an everyday one."""
     found = [each for each in _find_dangers(command, 3) if each]
     return next((each for each in found if each.grave), found[0] if found else None)
 
@@ -133,7 +133,7 @@ def _find_in_command(one: ShellCommand, depth: int) -> Iterator[Danger | None]:
 
 
 def _nested_commands(name: str, words: tuple[str, ...]) -> Iterator[str]:
-    """Commands that a program is given to run, as one of its words."""
+    """Yield commands passed to a program as one of its words."""
     for at, word in enumerate(words[1:], 1):
         before, _, value = word.partition("=")
         if name in SHELLS and re.fullmatch(r"-\w{0,3}c", words[at - 1]):

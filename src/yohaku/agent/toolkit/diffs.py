@@ -1,6 +1,6 @@
-"""What changed in a text, as a unified diff.
+"""Unified diffs of two texts.
 
-Law: it costs what changed, not what the file holds; a rewrite too large to compare is told as one.
+Law: the cost grows with the changed lines, not with the file; a rewrite too large to compare is one hunk.
 """
 
 from __future__ import annotations
@@ -9,11 +9,10 @@ from difflib import SequenceMatcher
 from typing import TypeAlias
 
 CONTEXT_LINES = 3
-"""Lines of context."""
+"""Unchanged lines around a change."""
 MAX_COMPARED_LINES = 1000
-"""Changed lines that are compared one with another; more are told as taken out and put in."""
+"""Changed lines that are compared with each other; more become one removal and one insertion."""
 MAX_DIFF_CHARS = 100_000
-"""Characters of a diff."""
 
 
 def unified_diff(old: str, new: str, path: str) -> str:
@@ -31,13 +30,13 @@ def unified_diff(old: str, new: str, path: str) -> str:
 
 
 def count_changed_lines(old: str, new: str) -> tuple[int, int]:
-    """Lines put in and taken out."""
+    """Return the number of lines added and removed."""
     lines = unified_diff(old, new, "").splitlines()[2:]
     return sum(line.startswith("+") for line in lines), sum(line.startswith("-") for line in lines)
 
 
 def _common_ends(a: list[str], b: list[str]) -> tuple[int, int]:
-    """How many lines are the same at the beginning and at the end."""
+    """Return the number of equal lines at the beginning and at the end."""
     most = min(len(a), len(b))
     head = next((at for at in range(most) if a[at] != b[at]), most)
     most -= head
@@ -46,11 +45,11 @@ def _common_ends(a: list[str], b: list[str]) -> tuple[int, int]:
 
 
 ChangedLines: TypeAlias = tuple[int, int, int, int]
-"""From which line to which in the old text, and in the new one."""
+"""First and last line in the old text, then in the new one."""
 
 
 def _group_changes(a: list[str], b: list[str]) -> list[list[ChangedLines]]:
-    """What changed, in groups that share their context."""
+    """Return changes in groups whose context overlaps."""
     if len(a) > MAX_COMPARED_LINES or len(b) > MAX_COMPARED_LINES:
         return [[(0, len(a), 0, len(b))]]
     found: list[list[ChangedLines]] = []

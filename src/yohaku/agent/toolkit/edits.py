@@ -1,7 +1,7 @@
-"""Changing a file: what is there, what shall be there, and the user's word for it.
+"""Edits of a file: open it, replace text, ask the user, write.
 
-Law: a file is written whole or not at all, in its own encoding and line ends, and only if it still is what it was when
-the change was made up; the user sees the difference before.
+Law: a file is written whole or not at all, in its own encoding and line ends, and only if it has not changed since it
+was opened; the user sees the diff first.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ class EditableFile:
     path: Path
     name: str
     data: bytes | None
-    """None where there is no file yet."""
+    """None for a new file."""
     text: str
     form: TextFormat
 
 
-def open_for_edit(context: ToolContext, said: str, *, new: bool = False) -> EditableFile:
-    """The file as it is. With `new` it need not exist."""
-    path = resolve_path(context, said)
+def open_for_edit(context: ToolContext, name: str, *, new: bool = False) -> EditableFile:
+    """Read a file that is to be edited. `new`: it need not exist."""
+    path = resolve_path(context, name)
     name = context.files.name(path)
     closed = not context.files.knows(path) and read_request(context, "edit", path) is not None
-    if closed and not (new and not path.exists()):  # what is told of a failed edit would show what is in it
+    if closed and not (new and not path.exists()):  # the message of a failed edit would show its content
         raise BadArguments(f"{name} has not been read, and may not be without asking: read it first.")
     if path.is_dir():
         raise BadArguments(f"{name} is a folder: give a file.")
@@ -54,50 +54,50 @@ def open_for_edit(context: ToolContext, said: str, *, new: bool = False) -> Edit
     return EditableFile(path, name, data, *found)
 
 
-async def save_edit(context: ToolContext, tool: str, was: EditableFile, text: str) -> str:
-    """The difference, once it is written."""
+async def save_edit(context: ToolContext, tool: str, file: EditableFile, text: str) -> str:
+    """Ask the user, write the file and return the diff."""
     try:
-        data = was.form.encode(text)
+        data = file.form.encode(text)
     except UnicodeEncodeError as why:
         letter = text[why.start : why.start + 1]
-        raise BadArguments(f"{was.name} is in {was.form.name}, which has no {letter!r}: leave it out.") from None
-    told = unified_diff(was.text, text, was.name) if was.data is not None else unified_diff("", text, was.name)
-    if not await context.allow(write_request(context, tool, was.path, told)):
+        raise BadArguments(f"{file.name} is in {file.form.name}, which has no {letter!r}: leave it out.") from None
+    diff = unified_diff(file.text, text, file.name) if file.data is not None else unified_diff("", text, file.name)
+    if not await context.allow(write_request(context, tool, file.path, diff)):
         raise PermissionRefused
-    if was.path.resolve() != was.path:
-        raise BadArguments(f"{was.name} leads elsewhere by now: nothing was written.")
-    now = was.path.read_bytes() if was.path.exists() else None
-    if now != was.data:  # the user took their time, and something else wrote
-        context.files.forget(was.path)
-        raise BadArguments(f"{was.name} has changed just now. Read it again, then edit.")
-    seen_files.write_atomically(was.path, data)
-    context.files.saw(was.path, data)
-    return told
+    if file.path.resolve() != file.path:
+        raise BadArguments(f"{file.name} leads elsewhere by now: nothing was written.")
+    now = file.path.read_bytes() if file.path.exists() else None
+    if now != file.data:  # the user took their time, and something else wrote
+        context.files.forget(file.path)
+        raise BadArguments(f"{file.name} has changed just now. Read it again, then edit.")
+    seen_files.write_atomically(file.path, data)
+    context.files.saw(file.path, data)
+    return diff
 
 
-def replace_text(was: EditableFile, text: str, old: str, new: str, everywhere: bool = False) -> str:
-    """The text with one piece of it exchanged; `BadArguments` where it is not there, or there more than once."""
+def replace_text(file: EditableFile, text: str, old: str, new: str, everywhere: bool = False) -> str:
+    """Return the text with `old` replaced; `BadArguments` where it is missing, or ambiguous."""
     if old == new:
         raise BadArguments("old_string and new_string are the same: nothing to change.")
     if not old:
         if text:
-            raise BadArguments(f"old_string is empty, but {was.name} is not: give the lines to replace.")
+            raise BadArguments(f"old_string is empty, but {file.name} is not: give the lines to replace.")
         return new
-    for ours, theirs in _variants(old, new, was.form.newline):
+    for ours, theirs in _variants(old, new, file.form.newline):
         count = text.count(ours)
         if count == 1 or (count and everywhere):
             return text.replace(ours, theirs)
         if count:
             lines = _lines_with(text, ours)
             raise BadArguments(
-                f"old_string stands {count} times in {was.name}, at lines {lines}. Give more lines around it so that "
+                f"old_string stands {count} times in {file.name}, at lines {lines}. Give more lines around it so that "
                 "it is unique, or set replace_all."
             )
-    raise BadArguments(f"old_string is not in {was.name}. {_describe_nearest(text, old)}")
+    raise BadArguments(f"old_string is not in {file.name}. {_describe_nearest(text, old)}")
 
 
 def _variants(old: str, new: str, newline: str) -> list[tuple[str, str]]:
-    """As given; with the file's line ends; without the line numbers that reading shows."""
+    """Return the pairs to try: as given, with the file's line ends, without the line numbers that `read` adds."""
     pairs = [(old, new)]
     lines = old.splitlines()
     if lines and all(_LINE_NUMBER.match(line) for line in lines if line.strip()):
@@ -113,7 +113,7 @@ def _set_newlines(text: str, newline: str) -> str:
 
 
 def match_newlines(text: str, form: TextFormat) -> str:
-    """A text a model wrote, with the line ends of the file it goes into."""
+    """Return a text with the line ends of the file it goes into."""
     return _set_newlines(text, form.newline) if form.newline != "\n" else text
 
 
@@ -130,7 +130,7 @@ def _lines_with(text: str, piece: str, most: int = 8) -> str:
 
 
 def _describe_nearest(text: str, old: str) -> str:
-    """The lines that are most like what was looked for."""
+    """Return a sentence with the lines most like `old`."""
     wanted = [line.strip() for line in old.splitlines() if line.strip()][:50]
     lines = text.splitlines()[:100_000]
     if not wanted or not lines:
@@ -145,7 +145,7 @@ def _describe_nearest(text: str, old: str) -> str:
 
 
 def _find_similar(lines: list[str], wanted: list[str]) -> int | None:
-    """Where most of the wanted lines stand together; else where the first of them nearly does."""
+    """Return the line where most of the wanted lines stand together, else the line most like the longest of them."""
     where: dict[str, int] = {}
     for number, line in enumerate(wanted):
         where.setdefault(line, number)
@@ -162,13 +162,13 @@ def _find_similar(lines: list[str], wanted: list[str]) -> int | None:
 
 
 def _similarity(line: str, words: set[str]) -> float:
-    """How much of two lines' words is the same."""
+    """Return the share of words two lines have in common."""
     others = set(re.findall(r"\w+", line[:400]))
     return len(words & others) / len(words | others) if words and others else 0.0
 
 
 def describe_missing(context: ToolContext, path: Path) -> str:
-    """That a file is not there, and which one may be meant."""
+    """Return a sentence that a file does not exist, with similar names in its folder."""
     from difflib import get_close_matches
 
     name = context.files.name(path)

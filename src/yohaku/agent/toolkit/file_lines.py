@@ -1,6 +1,6 @@
-"""Lines of a file, from one on, whatever its size and encoding.
+"""A range of lines of a file, whatever its size and encoding.
 
-Law: it reads what it gives; of a gigabyte not more than is shown is ever held.
+Law: memory grows with the lines returned, not with the file.
 """
 
 from __future__ import annotations
@@ -13,34 +13,33 @@ from yohaku.agent.toolkit import text_files
 from yohaku.agent.toolkit.text_files import TextFormat
 
 MAX_WHOLE_BYTES = 8 * 1024 * 1024
-"""Bytes of a file that is read in one go."""
+"""Size up to which a file is read in one go."""
 MAX_COUNTED_BYTES = 512 * 1024 * 1024
-"""Bytes of a file whose lines are counted."""
+"""Size up to which all lines of a file are counted."""
 MAX_LINE_CHARS = 2000
-"""Characters of a line that are shown."""
 BLOCK_BYTES = 1 << 20
 
 
 class FileLines(NamedTuple):
     lines: list[str]
     first: int
-    """The number of the first one, from 1."""
+    """Number of the first line, from 1."""
     total: int | None
-    """Lines of the file; None where that would take long to know."""
+    """Lines of the whole file; None where counting takes too long."""
     form: TextFormat
     data: bytes | None = None
-    """All of it, where it was read in one go."""
+    """Content of the whole file, if it was read in one go."""
     text: str = ""
 
     @property
     def more(self) -> int | None:
-        """The line to go on from."""
+        """The number of the next line, if there is one."""
         after = self.first + len(self.lines)
         return after if self.total is None or after <= self.total else None
 
 
 def read_lines(path: Path, first: int, most: int, size: int) -> FileLines | None:
-    """`most` lines from `first` on, in `size` bytes or so; None for what is no text."""
+    """Read at most `most` lines from `first` on, about `size` bytes; None if the file is not text."""
     length = path.stat().st_size
     with path.open("rb") as file:
         sample = file.read(text_files.SAMPLE_BYTES)
@@ -79,7 +78,7 @@ def _read_blocks(path: Path, form: TextFormat, first: int, most: int, size: int,
 
 
 def _iterate_lines(path: Path, skip: int) -> Iterator[bytes]:
-    """Each line from a number (from 0) on; of one longer than a block, its beginning."""
+    """Yield lines after the first `skip`; a line longer than a block is cut."""
     number, held, long = 0, b"", False
     with path.open("rb") as file:
         while block := file.read(BLOCK_BYTES):
@@ -108,7 +107,7 @@ def _count_lines(path: Path) -> int:
 
 
 def split_lines(text: str, newline: str = "\n") -> list[str]:
-    """Lines as editors count them."""
+    """Split a text into lines as editors count them."""
     lines = text.split("\r" if newline == "\r" else "\n")
     if lines and not lines[-1]:
         lines.pop()

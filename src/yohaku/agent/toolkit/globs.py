@@ -1,6 +1,6 @@
-"""Patterns of paths: `*`, `?`, `[…]`, `{a,b}`, and `**` for any folders, as shells and .gitignore write them.
+"""Path patterns as in shells and .gitignore: `*`, `?`, `[…]`, `{a,b}`, and `**` for any folders.
 
-Law: a pattern, whoever wrote it, is matched segment by segment, in time that grows with it and not beyond.
+Law: a pattern is matched segment by segment, in time linear in its length.
 """
 
 from __future__ import annotations
@@ -12,15 +12,14 @@ from functools import lru_cache
 from typing import NamedTuple, TypeAlias
 
 PathMatcher: TypeAlias = Callable[[Sequence[str]], bool]
-"""Of a path, as its segments."""
+"""Tests a path, given as its segments."""
 
 MAX_BRACE_EXPANSIONS = 64
-"""Ways a pattern with braces can be read."""
 
 
 @lru_cache(256)
 def compile_glob(pattern: str) -> PathMatcher:
-    """A pattern without a slash is looked for in every folder."""
+    """Compile a pattern; one without a slash matches in every folder."""
     ways = [_compile_one(way) for way in _expand_braces(pattern)]
     return ways[0] if len(ways) == 1 else lambda path: any(way(path) for way in ways)
 
@@ -37,7 +36,7 @@ def _compile_one(pattern: str) -> PathMatcher:
 
 
 def _match_segments(segments: Sequence[Callable[[str], object] | None], path: Sequence[str]) -> bool:
-    """Where in the path each segment of the pattern can end, one after the other."""
+    """Follow the set of positions each segment of the pattern can reach."""
     reach = {0}
     for segment in segments:
         if segment is None:
@@ -70,12 +69,12 @@ class IgnoreRule(NamedTuple):
 
     matches: PathMatcher
     keeps: bool
-    """Begins with `!`: what it names is not ignored after all."""
+    """Whether it begins with `!` and takes files back."""
     folders: bool
 
 
 def parse_gitignore(text: str) -> list[IgnoreRule]:
-    """The last one first: it decides."""
+    """Return the rules of a .gitignore, the last first: it decides."""
     found: list[IgnoreRule] = []
     for line in text.splitlines()[:5_000]:
         said = line.rstrip() if not line.endswith("\\ ") else line

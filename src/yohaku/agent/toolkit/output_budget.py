@@ -1,6 +1,7 @@
-"""How much a tool may still give: a context variable, so that no tool's signature knows of it.
+"""Tokens the tools of a step may still return, and a way to save what does not fit.
 
-Law: what does not fit is not built first and thrown away then; without a room the tools' own caps hold.
+The budget is a context variable, so that no tool has to pass it on; without one the tools' own limits hold.
+Law: a ref is shown only after its content is in the store.
 """
 
 from __future__ import annotations
@@ -17,9 +18,9 @@ from yohaku.core.errors import StoreFailed
 from yohaku.core.meter import Meter
 
 MAX_BYTES_PER_TOKEN = 8
-"""Bytes a token holds at most, as far as it pays to read on: vocabularies have 3 to 5 in English and code."""
+"""Upper estimate; vocabularies have 3 to 5 in English and code."""
 MIN_TOKENS = 64
-"""Tokens a tool may always give: enough to say that there is no budget."""
+"""Tokens a tool may always return: enough for a note that the budget is spent."""
 
 
 @dataclass(slots=True)
@@ -27,7 +28,7 @@ class OutputBudget:
     tokens: int
     meter: Meter
     spent: int = 0
-    """By the calls of this step that have come back; calls that run at once share one budget."""
+    """Tokens of the results of this step; calls that run at the same time share one budget."""
 
     @property
     def tokens_left(self) -> int:
@@ -39,7 +40,7 @@ _BUDGET: ContextVar[OutputBudget | None] = ContextVar("output_budget", default=N
 
 @contextmanager
 def limit_output(tokens: int, meter: Meter) -> Iterator[OutputBudget]:
-    """Within it, tools give at most so many tokens, all together."""
+    """Limit what the tools run inside return, all together."""
     budget = OutputBudget(tokens, meter)
     before = _BUDGET.set(budget)
     try:
@@ -55,13 +56,13 @@ def tokens_left() -> int | None:
 
 
 def max_bytes(cap: int) -> int:
-    """Bytes worth reading: the cap, or less where so many could not be given."""
+    """Return how many bytes are worth reading: the cap, or less where the budget is smaller."""
     budget = _BUDGET.get()
     return min(cap, budget.tokens_left * MAX_BYTES_PER_TOKEN) if budget else cap
 
 
 def fits(text: str) -> bool:
-    """Whether there is room for a text. Long ones are refused without being counted."""
+    """Return whether a text fits the budget. A very long one is refused without being counted."""
     budget = _BUDGET.get()
     return budget is None or (
         len(text) <= budget.tokens_left * MAX_BYTES_PER_TOKEN and budget.meter.count(text) <= budget.tokens_left
@@ -69,7 +70,7 @@ def fits(text: str) -> bool:
 
 
 def spend(text: str) -> None:
-    """What was given is no longer left."""
+    """Take the tokens of a result from the budget."""
     budget = _BUDGET.get()
     if budget:
         budget.spent += budget.meter.count(text)
@@ -88,7 +89,7 @@ def keep_ends(text: str, note: str, share: float = 0.5) -> tuple[str, bool]:
 
 
 def _cut(text: str, note: str, share: float) -> str | None:
-    """None where all of it fits."""
+    """Return the shortened text; None if all of it fits."""
     budget = _BUDGET.get()
     if budget is None or fits(text):
         return None
@@ -109,7 +110,7 @@ def _cut(text: str, note: str, share: float) -> str | None:
 
 
 def _drop_middle(text: str, most: int, share: float) -> str:
-    """What of a long text could be shown at all, so that it is not counted whole."""
+    """Shorten a very long text to what could be shown at all, so that it need not be counted whole."""
     most = max(1, most)
     if len(text) <= 2 * most:
         return text
@@ -117,14 +118,14 @@ def _drop_middle(text: str, most: int, share: float) -> str:
 
 
 def _drop_partial_line(side: str, *, end: bool) -> str:
-    """Without the part of a line where it was cut, unless that is most of it."""
+    """Drop the part of a line at the cut, unless that is most of the text."""
     if end:
         return side[side.index("\n") + 1 :] if "\n" in side[: len(side) // 2] else side
     return side[: side.rindex("\n")] if "\n" in side[len(side) // 2 :] else side
 
 
 async def save_output(context: ToolContext, original: str | IO[bytes]) -> str:
-    """`; ref=…`, to be put into a note; nothing where there is no store."""
+    """Store the whole output and return `; ref=…` for a note; empty where there is no store."""
     session = context.session
     if session is None:
         return ""
@@ -137,7 +138,7 @@ async def save_output(context: ToolContext, original: str | IO[bytes]) -> str:
 
 
 def format_size(count: int) -> str:
-    """For people and models: `4.8 MB`."""
+    """Return a size as `4.8 MB`."""
     for unit, name in ((1 << 30, "GB"), (1 << 20, "MB"), (1 << 10, "KB")):
         if count >= unit:
             return f"{count / unit:.1f} {name}"

@@ -1,6 +1,6 @@
-"""What a command prints, held within bounds: its beginning, its end, and in a file on disk all of it.
+"""Output of a command within bounds: its beginning and end in memory, all of it in a temporary file.
 
-Law: memory stays flat, whether it prints ten bytes or five gigabytes.
+Law: memory stays flat, whether a command prints ten bytes or five gigabytes.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import threading
 from typing import IO
 
 MAX_SPILLED_BYTES = 64 * 1024 * 1024
-"""Bytes that are kept on disk at most."""
+"""Bytes kept on disk."""
 
 
 class OutputBuffer:
@@ -29,7 +29,7 @@ class OutputBuffer:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """The end of what is kept on disk."""
+        """Delete what is kept on disk."""
         self.close()
         if self._spill:
             self._spill.close()
@@ -44,7 +44,7 @@ class OutputBuffer:
                 self._feed(data)
 
     def close(self) -> None:
-        """What comes later is not wanted."""
+        """Ignore what is fed from now on."""
         with self._feeding:
             self._closed = True
 
@@ -54,24 +54,24 @@ class OutputBuffer:
         self.lines += data.count(b"\n")
         if self.full:
             self._keep(data, before)
-        room = self._half - len(self._head)
-        if room > 0:
-            self._head += data[:room]
-            data = data[room:]
+        free = self._half - len(self._head)
+        if free > 0:
+            self._head += data[:free]
+            data = data[free:]
         self._tail += data[-self._half :]
         if len(self._tail) > 2 * self._half:
             del self._tail[: -self._half]
 
     def ends(self) -> tuple[bytes, bytes]:
-        """The beginning and the end; all of it, where that is not too much."""
+        """Return the beginning and the end."""
         return bytes(self._head), bytes(self._tail[-self._half :])
 
     def whole(self) -> bytes:
-        """Where it is not too much."""
+        """Return everything, unless the buffer is full."""
         return bytes(self._head + self._tail)
 
     def spilled(self) -> IO[bytes] | None:
-        """All of it, or its first `MAX_SPILLED_BYTES` bytes; None where it was never too much."""
+        """Return the file of all output, up to `MAX_SPILLED_BYTES`; None if the buffer was never full."""
         if self._spill:
             self._spill.seek(0)
         return self._spill

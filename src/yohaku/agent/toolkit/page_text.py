@@ -1,6 +1,6 @@
-"""A web page as text: headings, paragraphs, lists, code and where links lead; nothing of what only browsers need.
+"""Text of a web page: headings, paragraphs, lists, code and link targets.
 
-Law: linear, whatever the page is: the parser of the standard library is not, and pages are written by anybody.
+Law: time is linear in the page, which anybody may have written; the parser of the standard library is not.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from html import unescape
 from urllib.parse import urljoin
 
 SKIPPED_TAGS = frozenset("script style noscript template svg iframe object textarea".split())
-"""What is left out up to its end tag, without being looked at."""
+"""Skipped up to the end tag without parsing the content."""
 HIDDEN_TAGS = frozenset("nav footer form button select".split())
 BLOCK_TAGS = frozenset(
     "p div section article main header ul ol table blockquote dl dt dd figure figcaption aside hr details".split()
@@ -31,7 +31,7 @@ class _TextWriter:
         self._pre = False
         self._links: list[str] = []
 
-    def opened(self, tag: str, attributes: str) -> None:
+    def open_tag(self, tag: str, attributes: str) -> None:
         self._in_title = tag == "title"
         if tag in HIDDEN_TAGS:
             self._silent.append(tag)
@@ -48,7 +48,7 @@ class _TextWriter:
         else:
             self.out.append({"li": "\n- ", "br": "\n", "tr": "\n", "td": " | ", "th": " | "}.get(tag, ""))
 
-    def closed(self, tag: str) -> None:
+    def close_tag(self, tag: str) -> None:
         self._in_title = False
         if tag in self._silent:
             del self._silent[self._silent.index(tag) :]
@@ -56,18 +56,18 @@ class _TextWriter:
             self._pre = False
             self.out.append(f"\n{FENCE}\n")
         elif tag == "a" and self._links:
-            self._lead(self._links.pop())
+            self._add_link(self._links.pop())
         elif tag in BLOCK_TAGS or re.fullmatch("h[1-6]", tag):
             self.out.append("\n")
 
-    def said(self, text: str) -> None:
+    def add_text(self, text: str) -> None:
         text = unescape(text)
         if self._in_title:
             self.title += text
         elif not self._silent:
             self.out.append(text if self._pre else re.sub(r"\s+", " ", text))
 
-    def _lead(self, link: str) -> None:
+    def _add_link(self, link: str) -> None:
         if not link or self._silent or link.startswith(("#", "javascript:", "mailto:", "data:")):
             return
         try:
@@ -80,11 +80,11 @@ def html_to_text(html: str, base: str) -> str:
     writer = _TextWriter(base)
     for kind, what, attributes in _tokenize(html):
         if kind == "text":
-            writer.said(what)
+            writer.add_text(what)
         elif kind == "end":
-            writer.closed(what)
+            writer.close_tag(what)
         else:
-            writer.opened(what, attributes)
+            writer.open_tag(what, attributes)
     return _tidy(writer)
 
 
@@ -109,13 +109,13 @@ def _tokenize(html: str) -> Iterator[tuple[str, str, str]]:
 
 
 def _tidy(writer: _TextWriter) -> str:
-    """One empty line between blocks, and code as it stands."""
-    told: list[str] = []
+    """Leave one empty line between blocks, and code as it is."""
+    lines: list[str] = []
     code = False
     for line in "".join(writer.out).split("\n"):
         code ^= line == FENCE
         kept = line.rstrip() if code else " ".join(line.split())
-        if kept or code or (told and told[-1]):
-            told.append(kept)
+        if kept or code or (lines and lines[-1]):
+            lines.append(kept)
     title = " ".join(writer.title.split())
-    return "\n".join([f"# {title}", ""] * bool(title) + told).strip()
+    return "\n".join([f"# {title}", ""] * bool(title) + lines).strip()

@@ -1,7 +1,7 @@
-"""Which commands a user's "always" covers.
+"""Keys of a shell command, by which a user's "always" is remembered.
 
-Law: a command is known by its first words only where nothing in it can hide another one or lead out of the project,
-and only of programs known to do no harm with other words; of all others the very command. When in doubt it is asked.
+Law: the key is the first words only where nothing in the command can hide another one or lead out of the project, and
+only for programs that are harmless with any arguments; else it is the exact command. When in doubt there is none.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from pathlib import Path
 from yohaku.agent.toolkit.secrets import holds_secrets
 
 MAX_COMMAND_CHARS = 2_000
-"""Characters of a command that can be remembered."""
 
 _WORD = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:@+-]*$")
 _DISCARDED_OUTPUT = re.compile(r"(?:^|(?<=\s))(?:[12&]?>[ ]?/dev/null|2>&1)(?=[\s;|]|$)")
@@ -29,7 +28,7 @@ CHECK_PROGRAMS = frozenset(
     "pytest mypy pyright ruff black isort flake8 yamllint shellcheck tsc eslint prettier jest vitest mocha rspec "
     "phpunit".split()
 )
-"""What runs no code but the project's own, whatever words follow."""
+"""Programs that run no code but the project's own, whatever the arguments."""
 _VERBS = {
     name: frozenset(verbs.split())
     for names, verbs in (
@@ -50,7 +49,7 @@ _VERBS = {
     for name in names.split()
 }
 _NESTED_VERBS = frozenset("run run-script stash remote pip pr mr issue repo release workflow".split())
-"""What is known by the word after it too: `npm run build`, `gh pr list`."""
+"""Verbs whose key includes the next word: `npm run build`, `gh pr list`."""
 _UNSAFE_OPTIONS = (
     "--output", "--exec", "--upload-pack", "--receive-pack", "--pre", "--to-command", "--use-compress", "--rsh",
     "--ext-diff", "--open-files", "--checkpoint", "--config", "-exec", "-c=", "-toolexec", "--toolexec", "-vettool",
@@ -62,7 +61,7 @@ _PYTHON = re.compile(r"python(?:3(?:\.\d+)?)?$")
 
 
 def permission_keys(command: str, root: Path) -> tuple[str, ...]:
-    """What must have been allowed for good for this command to need no question; nothing where that cannot be told."""
+    """Return the keys that must all be allowed for this command to need no question; empty where it must be asked."""
     bare = _DISCARDED_OUTPUT.sub(" ", command.strip())
     if len(bare) > MAX_COMMAND_CHARS or _MAY_HIDE.search(bare):
         return ()
@@ -75,7 +74,7 @@ def permission_keys(command: str, root: Path) -> tuple[str, ...]:
         return ()
     found: list[str] = []
     places = [root]
-    """Where a part may run: whether a `cd` before it was done at all is not known."""
+    """Folders a part may run in: a `cd` before it may have failed."""
     for part in _split_commands(words):
         key = _key(part, root, places)
         if not key:
@@ -117,7 +116,7 @@ def _key(words: list[str], root: Path, places: list[Path]) -> str:
 
 
 def _leaves_project(word: str, root: Path, here: Path) -> bool:
-    """Whether a word names something outside the project, or a file of secrets, also through a link or a wildcard."""
+    """Return whether a word names something outside the project, or secrets, also through a link or a wildcard."""
     for path in {word, word.rpartition("=")[2], *re.findall(r"^-\w(.+)", word)}:
         if path.startswith("~") or "$" in path or "**" in path:
             return True
@@ -132,5 +131,5 @@ def _leaves_project(word: str, root: Path, here: Path) -> bool:
 def _expand_wildcard(here: Path, pattern: str) -> list[Path]:
     try:
         return [here / pattern, *islice(here.glob(pattern), 1_000)]
-    except (ValueError, NotImplementedError, OSError, IndexError):  # no pattern of a path: a regular expression
+    except (ValueError, NotImplementedError, OSError, IndexError):  # not a path pattern: a regular expression
         return [here / pattern]

@@ -1,6 +1,6 @@
-"""Who may do what: reading inside the project is free, everything else is asked for, once or for good.
+"""Permissions: reading inside the project is free, everything else is asked, once or for good.
 
-Law: a path is judged by where it really leads; what is dangerous is never allowed by what was allowed before.
+Law: a path is judged after links are resolved; a dangerous request is asked again whatever was allowed before.
 """
 
 from __future__ import annotations
@@ -35,18 +35,18 @@ class Permissions:
         self,
         mode: Mode = "ask",
         kept: StoredPermissions | None = None,
-        tell: Callable[[str, bool], None] = lambda what, kept: None,
+        on_remember: Callable[[str, bool], None] = lambda what, kept: None,
     ) -> None:
-        """`tell` hears what was allowed for good, and whether that is kept for the next time."""
+        """`on_remember` is called with what was allowed for good, and whether it is stored for the next run."""
         self.mode: Mode = mode
         self._kept = kept if mode == "ask" else None
-        self._tell = tell
+        self._on_remember = on_remember
         self._always: set[StoredPermission] = set()
-        """For this run only: what could not be kept."""
+        """Allowed for this run only, because it could not be stored."""
         self._asking = asyncio.Lock()
 
     def verdict(self, request: PermissionRequest) -> bool | None:
-        """None where the user is to be asked."""
+        """Decide without asking; None where the user must be asked."""
         if request.kind == "inner":
             return True
         if self.mode == "read-only" and request.kind in ("write", "run"):
@@ -58,16 +58,16 @@ class Permissions:
         allowed = self._always.union(self._kept.rows() if self._kept else ())
         return True if allowed.issuperset(_permissions_of(request)) else None
 
-    async def decide(self, request: PermissionRequest, surface: AskUser | None = None) -> bool:
-        """One question at a time: what is answered for good may settle the next one too. Nobody there: no."""
+    async def decide(self, request: PermissionRequest, ask_user: AskUser | None = None) -> bool:
+        """Ask one question at a time: an "always" may decide the next one too. No user: no."""
         verdict = self.verdict(request)
         if verdict is not None:
             return verdict
         async with self._asking:
             verdict = self.verdict(request)
-            if verdict is not None or surface is None:
+            if verdict is not None or ask_user is None:
                 return bool(verdict)
-            answer = await surface(request)
+            answer = await ask_user(request)
             if answer == "always" and request.remember and not request.danger and not request.grave:
                 self._remember(request)
             return answer in ("once", "always")
@@ -76,16 +76,16 @@ class Permissions:
         kept = self._kept is not None and self._kept.add(_permissions_of(request))
         if not kept:
             self._always.update(_permissions_of(request))
-        self._tell(request.remember, kept)
+        self._on_remember(request.remember, kept)
 
 
 def _permissions_of(request: PermissionRequest) -> tuple[StoredPermission, ...]:
     return tuple(StoredPermission(request.kind, key) for key in request.keys)
 
 
-def resolve_path(context: ToolContext, said: str) -> Path:
-    """Where a path really leads. `ValueError` for what cannot be one."""
-    text = said.strip().removeprefix("file://")
+def resolve_path(context: ToolContext, name: str) -> Path:
+    """Return the absolute path with links resolved. `ValueError` if it cannot be a path."""
+    text = name.strip().removeprefix("file://")
     if not text or "\0" in text:
         raise ValueError("the path is empty: give one" if not text else "a path cannot hold a NUL character")
     try:
@@ -97,7 +97,7 @@ def resolve_path(context: ToolContext, said: str) -> Path:
 
 
 def _find_same_name(path: Path) -> Path:
-    """The file whose name is the same to a reader: accents and kana may be written in one character or two."""
+    """Return the file with the same name in another Unicode form: accents and kana may be one character or two."""
     try:
         wanted = unicodedata.normalize("NFC", path.name)
         same = (other for other in path.parent.iterdir() if unicodedata.normalize("NFC", other.name) == wanted)
@@ -107,7 +107,7 @@ def _find_same_name(path: Path) -> Path:
 
 
 def read_request(context: ToolContext, tool: str, path: Path) -> PermissionRequest | None:
-    """None where nobody needs to be asked."""
+    """Return the request to read a path; None where it is free."""
     if holds_secrets(str(path)):
         why = say("tools_secret", context.lang)
         return PermissionRequest("read", tool, f"{tool} {context.files.name(path)}", str(path), danger=why)

@@ -1,6 +1,6 @@
-"""The files of a project, folder by folder, without what nobody looks for: .git, what .gitignore names, environments.
+"""Files of a project, without .git, ignored files and virtual environments.
 
-Law: it never leaves the folder it was given, neither through a link nor through a name.
+Law: the walk never leaves its folder, neither through a link nor through a name.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ SKIPPED_NAMES = frozenset(
 
 class ProjectFile(NamedTuple):
     parts: tuple[str, ...]
-    """From where the walk began."""
+    """Path from the start of the walk."""
     entry: os.DirEntry[str]
 
     @property
@@ -31,11 +31,11 @@ class _Folder(NamedTuple):
     path: Path
     parts: tuple[str, ...]
     rules: tuple[tuple[int, list[IgnoreRule]], ...]
-    """Each with how many of the parts stand above its .gitignore, the nearest first. Negative where it lies above."""
+    """Rules of each .gitignore, the nearest first, with its depth below the start of the walk; negative above it."""
 
 
 def walk_files(top: Path, root: Path) -> Iterator[ProjectFile]:
-    """Files below `top`, folder by folder, sorted; links to files are among them, links to folders are not entered."""
+    """Yield files below `top`, folder by folder, sorted. Links to files are included, links to folders not entered."""
     above, base = _read_rules_above(top, root)
     waiting = [_Folder(top, (), above)]
     while waiting:
@@ -44,7 +44,7 @@ def walk_files(top: Path, root: Path) -> Iterator[ProjectFile]:
         try:
             with os.scandir(folder.path) as scanned:
                 entries = sorted(scanned, key=lambda entry: entry.name)
-        except OSError:  # gone, or not for us
+        except OSError:  # deleted, or not readable
             continue
         names = {entry.name for entry in entries}
         if "pyvenv.cfg" in names and folder.parts:
@@ -67,12 +67,12 @@ def walk_files(top: Path, root: Path) -> Iterator[ProjectFile]:
 def _links_to_file(link: os.DirEntry[str]) -> bool:
     try:
         return link.is_file()
-    except OSError:  # a circle, or not for us
+    except OSError:  # a loop, or not readable
         return False
 
 
 def _read_rules_above(top: Path, root: Path) -> tuple[tuple[tuple[int, list[IgnoreRule]], ...], tuple[str, ...] | None]:
-    """The rules of the folders from the project down to `top`; None where `top` itself is ignored: it is asked for."""
+    """Return the rules of folders from the project down to `top`, and its parts; None if `top` itself is ignored."""
     if not top.is_relative_to(root):
         return (), ()
     parts = top.relative_to(root).parts
@@ -89,7 +89,7 @@ def _read_rules_above(top: Path, root: Path) -> tuple[tuple[tuple[int, list[Igno
 def _is_ignored(
     whole: tuple[str, ...], folder: bool, ruled: tuple[tuple[int, list[IgnoreRule]], ...], offset: int
 ) -> bool:
-    """`whole` from the project on; depths count from `offset` parts below it."""
+    """`whole`: path from the project on; depths count from `offset` parts below it."""
     for depth, lines in ruled:
         path = whole[depth + offset :]
         for rule in lines:

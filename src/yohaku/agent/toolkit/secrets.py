@@ -1,7 +1,6 @@
-"""Values that nobody may see: what the environment holds under names like API_KEY, the keys of endpoints; and files
-that may hold such.
+"""Redaction of secret values (API_KEY and the like in the environment, keys of endpoints), and names of secret files.
 
-Law: what a tool prints goes through here before it reaches the screen, the conversation or a store.
+Law: tool output passes through here before it reaches the screen, the conversation or a store.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path, PurePath
 
 MIN_SECRET_CHARS = 8
-"""Characters of a value that can be told from an ordinary word."""
+"""Shorter values could be ordinary words."""
 
 _NAME = re.compile(
     r"(?:^|_)(?:api_?key|key|token|secret|passw(?:or)?d|passphrase|credentials?|auth|private)(?:_|$)"
@@ -22,7 +21,7 @@ _NAME = re.compile(
 
 
 def secrets_in(environ: Mapping[str, str]) -> dict[str, str]:
-    """Name by value."""
+    """Return names by value."""
     return {
         value: name
         for name, value in environ.items()
@@ -31,7 +30,7 @@ def secrets_in(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def _is_path(value: str) -> bool:
-    """SSH_AUTH_SOCK is no secret; what only begins like a path may be."""
+    """Exclude values such as SSH_AUTH_SOCK: paths that exist, addresses without a user."""
     if value.startswith(("http://", "https://", "unix:")):
         return "@" not in value
     return value.startswith(("/", "~", "./")) and Path(value).expanduser().exists()
@@ -41,13 +40,13 @@ _REGISTERED: dict[str, str] = {}
 
 
 def register_secret(name: str, value: str) -> None:
-    """A secret that is not in the environment, such as a key from the settings."""
+    """Add a secret that is not in the environment, such as a key from the settings."""
     if len(value) >= MIN_SECRET_CHARS:
         _REGISTERED[value] = name
 
 
 def known_secrets() -> list[tuple[str, str]]:
-    """(value, name), the longest first, so that one inside another is not left in pieces."""
+    """Return (value, name), the longest first, because one may contain another."""
     found = {**secrets_in(os.environ), **_REGISTERED}
     return sorted(found.items(), key=lambda pair: -len(pair[0]))
 
@@ -60,7 +59,7 @@ def redact(text: str) -> str:
 
 
 class StreamRedactor:
-    """The same for a stream of bytes, also where a secret comes in two pieces."""
+    """`redact` for a stream of bytes, also where a secret arrives in two pieces."""
 
     def __init__(self) -> None:
         self._hidden = [(value.encode(), f"[{name} hidden]".encode()) for value, name in known_secrets()]
@@ -68,26 +67,26 @@ class StreamRedactor:
         self._held = b""
 
     def feed(self, data: bytes) -> bytes:
-        """What can be shown; of the end so much is held back that the beginning of a secret stays with it."""
+        """Return what can be shown; hold back the end, which may be the beginning of a secret."""
         if not self._reach:
             return data
-        data = self._replaced(self._held + data)
+        data = self._redact(self._held + data)
         keep = max(0, len(data) - self._reach)
         self._held = data[keep:]
         return data[:keep]
 
     def idle(self) -> bytes:
-        """What is held back, when nothing more has come for a while: a prompt without a line feed."""
-        data = self._replaced(self._held)
+        """Return what is held back when nothing more arrives: a prompt without a line feed."""
+        data = self._redact(self._held)
         tail = max((n for value, _ in self._hidden for n in _partial_lengths(data, value)), default=0)
         self._held = data[len(data) - tail :]
         return data[: len(data) - tail]
 
     def end(self) -> bytes:
-        data, self._held = self._replaced(self._held), b""
+        data, self._held = self._redact(self._held), b""
         return data
 
-    def _replaced(self, data: bytes) -> bytes:
+    def _redact(self, data: bytes) -> bytes:
         for value, instead in self._hidden:
             if value in data:
                 data = data.replace(value, instead)
@@ -95,7 +94,7 @@ class StreamRedactor:
 
 
 def _partial_lengths(data: bytes, value: bytes) -> list[int]:
-    """How much of a value the data ends with, where it ends within one."""
+    """Return the lengths of all beginnings of the value that the data ends with."""
     return [n for n in range(1, min(len(value), len(data)) + 1) if data.endswith(value[:n])]
 
 
@@ -107,12 +106,12 @@ _SECRET = re.compile(
     re.IGNORECASE,
 )
 _HINT = re.compile(r"\.|id_|cred|secret|token|shadow|netrc", re.IGNORECASE)
-"""In any name that is looked at more closely."""
+"""Cheap test before the full one."""
 _FOLDERS = frozenset((".ssh", ".gnupg", ".aws", ".kube", ".azure", ".gcloud"))
 
 
 def holds_secrets(path: str) -> bool:
-    """Whether a file of this name may hold keys or passwords."""
+    """Return whether a file of this name may hold keys or passwords."""
     if not _HINT.search(path) or len(path) > 4096 or path.endswith(".pub"):
         return False
     parts = PurePath(path.rstrip("/")).parts

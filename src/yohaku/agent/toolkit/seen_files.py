@@ -1,6 +1,6 @@
-"""What the model has seen of files: how each was when it was read or written last.
+"""Files the model has read or written, with their content at that time.
 
-Law: a file that is something else by now is not written over; the model is shown the difference, or told to read.
+Law: a file that has changed since is not overwritten; the model gets the diff, or must read the file again.
 """
 
 from __future__ import annotations
@@ -15,12 +15,13 @@ from secrets import token_hex
 from yohaku.agent.toolkit.diffs import unified_diff
 
 MAX_REMEMBERED_BYTES = 256 * 1024
-"""Bytes of a file up to which its text is kept, to tell the difference by."""
+"""Size up to which the text of a file is kept for a diff."""
 MAX_TOTAL_BYTES = 16 * 1024 * 1024
+"""Size of all kept texts."""
 MAX_HASHED_BYTES = 32 * 1024 * 1024
-"""Bytes of a file up to which it is known by its content; above that by its time and size."""
+"""Size up to which a file is compared by content; above that by time and size."""
 MAX_SHOWN_DIFF_CHARS = 4_000
-"""Characters of a difference that are shown; who is told less must read again."""
+"""With a longer diff the model must read the file again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,23 +32,23 @@ class SeenFile:
 
 
 class StaleFile(Exception):
-    """The file is not what the model has read."""
+    """Raised where a file is not what the model has read."""
 
     def __init__(self, path: str, difference: str) -> None:
-        said = f"{path} has changed since you read it"
-        told = f"{said}. What changed:\n{difference}\nCheck your edit against this and try again."
-        super().__init__(told if difference else f"{said}. Read it again, then edit.")
+        changed = f"{path} has changed since you read it"
+        shown = f"{changed}. What changed:\n{difference}\nCheck your edit against this and try again."
+        super().__init__(shown if difference else f"{changed}. Read it again, then edit.")
 
 
 class SeenFiles:
     def __init__(self, root: Path) -> None:
         self.root = root.resolve()
         self._seen: OrderedDict[Path, SeenFile] = OrderedDict()
-        self._told: dict[Path, tuple[int, int, int] | None] = {}
+        self._reported: dict[Path, tuple[int, int, int] | None] = {}
         self._held = 0
 
     def name(self, path: Path) -> str:
-        """As it is told: within the project by its way from there."""
+        """Return the path from the project's folder, or the absolute one outside."""
         return path.relative_to(self.root).as_posix() if path.is_relative_to(self.root) else str(path)
 
     def knows(self, path: Path) -> bool:
@@ -55,11 +56,11 @@ class SeenFiles:
 
     @property
     def seen(self) -> tuple[Path, ...]:
-        """In the order they were seen last."""
+        """Paths in the order they were seen last."""
         return tuple(self._seen)
 
     def saw(self, path: Path, data: bytes | None = None) -> None:
-        """The model has been shown this file, or has written it. `data`: all of its bytes, where they are at hand."""
+        """Record that the model was shown this file, or wrote it. `data`: its bytes, if already read."""
         try:
             now = file_stamp(path)
             if data is None and now[1] <= MAX_HASHED_BYTES:
@@ -74,40 +75,40 @@ class SeenFiles:
             self._drop_oldest()
 
     def forget(self, path: Path) -> None:
-        self._told.pop(path, None)
+        self._reported.pop(path, None)
         gone = self._seen.pop(path, None)
         self._held -= len(gone.text or "") if gone else 0
 
     def check(self, path: Path, data: bytes) -> None:
-        """Raises `StaleFile` where the bytes on disk are not what was seen. What is shown whole then counts as seen."""
+        """Raise `StaleFile` if the bytes on disk are not what was seen. A diff shown in full counts as seen."""
         seen = self._seen.get(path)
         if seen is None or seen.digest == _digest(data) or (not seen.digest and seen.stamp == file_stamp(path)):
             return
         now = _text(data)
-        told = unified_diff(seen.text, now, self.name(path)) if seen.text is not None and now is not None else ""
-        if not told or len(told) > MAX_SHOWN_DIFF_CHARS:
+        difference = unified_diff(seen.text, now, self.name(path)) if seen.text is not None and now is not None else ""
+        if not difference or len(difference) > MAX_SHOWN_DIFF_CHARS:
             raise StaleFile(self.name(path), "")
         self.saw(path, data)
-        raise StaleFile(self.name(path), told)
+        raise StaleFile(self.name(path), difference)
 
     def changed(self) -> tuple[str, ...]:
-        """Files that were seen and are something else now, or gone; each change is told once."""
+        """Return seen files that have changed or been deleted; each change is reported once."""
         found: list[str] = []
         for path, seen in list(self._seen.items()):
             try:
                 now = file_stamp(path)
             except OSError:
                 now = None
-            if now == seen.stamp or (path in self._told and self._told[path] == now):
+            if now == seen.stamp or (path in self._reported and self._reported[path] == now):
                 continue
             if now is not None and self._same(path, seen, now):
                 continue
-            self._told[path] = now
+            self._reported[path] = now
             found.append(self.name(path) if now else f"{self.name(path)} (deleted)")
         return tuple(found)
 
     def _same(self, path: Path, seen: SeenFile, now: tuple[int, int, int]) -> bool:
-        """Only touched, or written again with what it had."""
+        """Return whether a file was only touched, or rewritten with the same content."""
         if not seen.digest or now[1] != seen.stamp[1] or now[1] > MAX_HASHED_BYTES:
             return False
         try:
@@ -119,7 +120,7 @@ class SeenFiles:
         return same
 
     def _drop_oldest(self) -> None:
-        """Its text, not that it was seen."""
+        """Forget the text of the file seen longest ago, but not that it was seen."""
         for path, seen in self._seen.items():
             if seen.text:
                 self._held -= len(seen.text)
@@ -128,7 +129,7 @@ class SeenFiles:
 
 
 def write_atomically(path: Path, data: bytes) -> None:
-    """All of it or nothing: beside the file, then in its place, with its mode. Folders that lack are made."""
+    """Write a temporary file and move it into place, with the old mode. Missing folders are created."""
     path.parent.mkdir(parents=True, exist_ok=True)
     mode = path.stat().st_mode & 0o7777 if path.exists() else None
     beside = path.with_name(f".{path.name[:40]}.{token_hex(4)}")

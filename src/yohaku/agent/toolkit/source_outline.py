@@ -1,6 +1,6 @@
-"""What a source file holds, line range by line range: by its grammar where one is installed, else by how it looks.
+"""Outline of a source file with line ranges: by its grammar where one is installed, else by its layout.
 
-Law: the ranges are those of the file, from 1; what cannot be read gives no outline, never an error.
+Law: line numbers are those of the file, from 1; a file that cannot be parsed has no outline, and raises no error.
 """
 
 from __future__ import annotations
@@ -16,9 +16,7 @@ from typing import Any, NamedTuple
 from yohaku.analysis.outline import find_sections
 
 MAX_TITLE_CHARS = 72
-"""Characters of a title."""
 MAX_PARSED_CHARS = 2 * 1024 * 1024
-"""Characters of a text that is given to a grammar."""
 MAX_DEPTH = 3
 
 GRAMMARS = {
@@ -45,9 +43,9 @@ CONTAINER_NODES = frozenset(
     "block field_declaration_list interface_body enum_body statement_block ambient_declaration lexical_declaration "
     "variable_declaration preproc_ifdef preproc_if preproc_else expression_statement enum_body_declarations".split()
 )
-"""What may hold declarations without being one."""
+"""Nodes that may contain declarations without being one."""
 BODY_REQUIRED = frozenset("struct_specifier class_specifier enum_specifier union_specifier".split())
-"""Declarations only with a body: `struct point p;` is a use."""
+"""Declarations only if they have a body: `struct point p;` is a use."""
 
 
 _DECLARED = re.compile(
@@ -65,7 +63,7 @@ class Section(NamedTuple):
 
     @property
     def name(self) -> str:
-        """What it declares; empty where that cannot be told."""
+        """The declared name; empty where none is found."""
         found = _DECLARED.search(self.title)
         return found[1] or found[2] if found else ""
 
@@ -74,7 +72,7 @@ class Section(NamedTuple):
 
 
 def outline_source(text: str, name: str, most: int = 80) -> list[Section]:
-    """Of a text in a file of this name; the deepest ones go first where there are too many."""
+    """Return the outline of a text in a file of this name; with too many sections the deepest are left out first."""
     found = declarations(text, name)
     if len(found) < 2:
         found = [Section(*each) for each in find_sections(text, 1, most)]
@@ -86,12 +84,12 @@ def outline_source(text: str, name: str, most: int = 80) -> list[Section]:
 
 
 def declarations(text: str, name: str) -> list[Section]:
-    """What is declared in a text in a file of this name; nothing where its language is not known."""
+    """Return the declarations of a text in a file of this name; none if its language is not known."""
     return _parse_with_grammar(text, name) or _parse_python(text, name)
 
 
 def render_sketch(lines: list[str], parts: list[Section], ends: int) -> str | None:
-    """The first and last lines, numbered, and between them the structure; None where that hides next to nothing."""
+    """Return the first and last lines, numbered, with the structure between them; None where that saves little."""
     if not parts or len(lines) <= 2 * ends + len(parts) + 4:
         return None
     count = len(lines)
@@ -104,7 +102,7 @@ def render_sketch(lines: list[str], parts: list[Section], ends: int) -> str | No
 
 @cache
 def _parser(module: str, language: str) -> Any:
-    """None where the grammar is not installed."""
+    """Return the parser; None if the grammar is not installed."""
     try:
         sitter = import_module("tree_sitter")
         grammar = getattr(import_module(module), language)()
@@ -137,7 +135,7 @@ def _declared(node: Any, data: bytes, depth: int) -> Iterator[Section]:
 
 
 OUTER = frozenset(("decorated_definition", "template_declaration", "export_statement"))
-"""Belongs to the declaration inside: a range begins with its decorators."""
+"""Wrappers that belong to the declaration inside: a range begins with its decorators."""
 
 
 def _is_function(declarator: Any) -> bool:
@@ -155,7 +153,7 @@ def _section(outer: Any, inner: Any, data: bytes, depth: int) -> Section:
 
 
 def _last_line(node: Any) -> int:
-    """A node that ends where a line begins has not begun that line."""
+    """Return the last line of a node; one that ends at column 0 does not include that line."""
     row, column = node.end_point
     return int(row) + (1 if column else 0)
 
@@ -180,13 +178,13 @@ def _walk_python(tree: ast.AST, lines: list[str], depth: int) -> Iterator[Sectio
 
 
 def _start_of(node: ast.stmt) -> tuple[int, int]:
-    """Line and byte, with its decorators."""
+    """Return line and byte of a statement, decorators included."""
     above = [each.lineno for each in getattr(node, "decorator_list", ())]
     return (min(above), 0) if above else (node.lineno, node.col_offset)
 
 
 def _signature(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, lines: list[str]) -> str:
-    """What stands before the body."""
+    """Return the source before the body."""
     line, column = _start_of(node.body[0])
     last = lines[line - 1].encode("utf-8", "replace")[:column].decode("utf-8", "ignore")
     return " ".join([*lines[node.lineno - 1 : line - 1], last])[: 4 * MAX_TITLE_CHARS]
@@ -198,7 +196,7 @@ def _shorten_title(said: str) -> str:
 
 
 def _group(found: list[Section], most: int) -> list[Section]:
-    """What is still too many, several at a time."""
+    """Merge neighbouring sections until at most `most` are left."""
     every = -(-len(found) // most)
     groups = [found[at : at + every] for at in range(0, len(found), every)]
     return [

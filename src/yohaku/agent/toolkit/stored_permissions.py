@@ -1,7 +1,7 @@
-"""What a user allowed for good in a project, kept in the data folder for the next time.
+"""Permissions a user gave for good in a project, stored in the data folder.
 
-Law: the file is the truth, so that what is forgotten is asked for again at once, wherever yohaku runs. What the agent
-or somebody else could have written counts for nothing: a folder inside the project, a file that others may write.
+Law: the file is read at each question, so that what is forgotten is asked again at once in every running yohaku. A
+file the agent or another user could have written is ignored: one inside the project, or writable by others.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from yohaku.messages import say
 
 FILE_NAME = "allowed.json"
 MAX_ROWS = 500
-"""Of one project; the oldest go, and are asked for again."""
+"""Rows of one project; the oldest are dropped, and asked again."""
 KINDS = ("read", "write", "run", "net")
 
 
@@ -27,8 +27,8 @@ class StoredPermission(NamedTuple):
     kind: str
     key: str
 
-    def said(self, lang: str) -> str:
-        """What it allows, in the words in which it was asked."""
+    def describe(self, lang: str) -> str:
+        """Return what it allows, in the words of the question."""
         match self.kind:
             case "write":
                 return say("tools_always_edits", lang)
@@ -44,18 +44,18 @@ class StoredPermissions:
     def __init__(self, folder: Path, root: Path) -> None:
         self.path = folder / FILE_NAME
         self._project = str(root.resolve())
-        self._apart = folder != Path() and not folder.resolve().is_relative_to(root.resolve())
+        self._is_safe = folder != Path() and not folder.resolve().is_relative_to(root.resolve())
 
     def rows(self) -> tuple[StoredPermission, ...]:
-        """The oldest first."""
+        """Return the permissions of this project, the oldest first."""
         said = self._projects().get(self._project)
         rows = said if isinstance(said, list) else []
         return tuple(StoredPermission(*row) for row in rows if _is_valid(row))
 
     def add(self, new: Iterable[StoredPermission]) -> bool:
-        """Whether all of it is kept: never a command with a secret in it, and nothing where there is no safe place."""
+        """Store permissions; False where they hold a secret, or there is no safe place for the file."""
         added = tuple(new)
-        if not self._apart or any(redact(row.key) != row.key for row in added):
+        if not self._is_safe or any(redact(row.key) != row.key for row in added):
             return False
         try:
             self._write((*(row for row in self.rows() if row not in added), *added)[-MAX_ROWS:])
@@ -64,13 +64,13 @@ class StoredPermissions:
         return True
 
     def forget(self, gone: Iterable[StoredPermission]) -> None:
-        """`OSError` where the file cannot be written: then it still stands."""
+        """Remove permissions; `OSError` where the file cannot be written."""
         less = set(gone)
         self._write(tuple(row for row in self.rows() if row not in less))
 
     def _projects(self) -> dict[str, object]:
         try:
-            if not self._apart or _writable_by_others(self.path.stat()):
+            if not self._is_safe or _writable_by_others(self.path.stat()):
                 return {}
             said = json.loads(self.path.read_bytes())
         except (OSError, ValueError, RecursionError):
@@ -99,5 +99,5 @@ def _is_valid(row: object) -> bool:
 
 
 def _writable_by_others(about: os.stat_result) -> bool:
-    """Whether somebody else may have written it."""
+    """Return whether another user may have written the file."""
     return hasattr(os, "getuid") and (about.st_uid != os.getuid() or bool(about.st_mode & 0o022))

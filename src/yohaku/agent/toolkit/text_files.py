@@ -1,6 +1,6 @@
-"""Bytes of a file as text, and back: encoding, byte order mark and line ends are those it had.
+"""Decoding of files and back: encoding, byte order mark and line ends are kept.
 
-Law: what was not changed is written as the bytes it was read from; what is no text is not taken for one.
+Law: unchanged text is written as the bytes it was read from; binary files are not taken for text.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import NamedTuple
 from yohaku.analysis.language import count_kana
 
 SAMPLE_BYTES = 64 * 1024
-"""Bytes by which a file is judged."""
+"""Bytes from which the encoding is guessed."""
 
 BOMS = (
     (codecs.BOM_UTF8, "utf-8"),
@@ -22,7 +22,7 @@ BOMS = (
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
 ENCODING_NAMES = {"cp932": "Shift_JIS", "euc_jp": "EUC-JP", "iso2022_jp": "ISO-2022-JP", "cp1252": "Windows-1252"}
-"""For people; the others are named as they are."""
+"""Names for people; other encodings keep their own."""
 
 _HALF = re.compile(r"[｡-ﾟ\ue000-\uf8ff]")
 _TOGETHER = re.compile(r"[一-鿿々。、（）「」！？ー]{2}")
@@ -30,12 +30,12 @@ _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 
 
 class TextFormat(NamedTuple):
-    """How a text is written down."""
+    """Encoding, byte order mark and line ends of a file."""
 
     encoding: str = "utf-8"
     bom: bytes = b""
     newline: str = "\n"
-    """What most of its lines end with."""
+    """Line end of most lines."""
 
     @property
     def name(self) -> str:
@@ -43,20 +43,20 @@ class TextFormat(NamedTuple):
 
     @property
     def wide(self) -> bool:
-        """Whether a line feed is more than one byte."""
+        """Whether a line feed takes more than one byte."""
         return self.encoding.startswith(("utf-16", "utf-32"))
 
     def encode(self, text: str) -> bytes:
-        """`UnicodeEncodeError` for what this encoding cannot say."""
+        """Encode a text; `UnicodeEncodeError` for a character the encoding lacks."""
         return self.bom + text.encode(self.encoding)
 
     def decode(self, data: bytes) -> str:
-        """`UnicodeDecodeError` where the sample it was judged by was not like the rest."""
+        """Decode bytes; `UnicodeDecodeError` if the sample was not like the rest."""
         return data.removeprefix(self.bom).decode(self.encoding)
 
 
 def detect_format(data: bytes) -> TextFormat | None:
-    """How these bytes are to be read, judged by their beginning; None for what is no text."""
+    """Detect the format from the first bytes; None if it is not text."""
     sample = data[:SAMPLE_BYTES]
     for bom, encoding in BOMS:
         if sample.startswith(bom):
@@ -72,7 +72,7 @@ def detect_format(data: bytes) -> TextFormat | None:
 
 
 def decode_file(data: bytes) -> tuple[str, TextFormat] | None:
-    """The whole text; None for what is none."""
+    """Return the whole text and its format; None if it is not text."""
     form = detect_format(data)
     if form is None:
         return None
@@ -84,7 +84,7 @@ def decode_file(data: bytes) -> tuple[str, TextFormat] | None:
 
 
 def decode_output(data: bytes) -> str:
-    """What a program printed, whatever it is in; a character cut in two at either end is left out."""
+    """Decode the output of a program in any encoding; a character cut in two at either end is left out."""
     begin = next((at for at in range(min(4, len(data))) if data[at] & 0xC0 != 0x80), 0)
     text = codecs.getincrementaldecoder("utf-8")("replace").decode(data[begin:])
     if text.count("\ufffd") > 2 and (encoding := _guess_encoding(data[1:-1])) and encoding != "cp1252":
@@ -100,7 +100,7 @@ def _newline(sample: bytes) -> str:
 
 
 def _guess_encoding(sample: bytes) -> str:
-    """The encoding of bytes without a mark; empty where none of ours can be it."""
+    """Guess the encoding of bytes without a byte order mark; empty where none of ours fits."""
     if _try_decode(sample, "utf-8") is not None:
         escaped = b"\x1b$" in sample and sample.isascii() and _try_decode(sample, "iso2022_jp") is not None
         return "iso2022_jp" if escaped else "utf-8"

@@ -1,7 +1,7 @@
-"""What a tool is, and the context it works at.
+"""Types of the tools: `AgentTool`, its `ToolContext`, `ToolResult` and `PermissionRequest`.
 
-Law: a tool touches the outside only through its context, asks before it changes anything, and never raises for what can
-be told to the model: that is a `Result` with `error`.
+Law: a tool touches the outside only through its context, asks before it changes anything, and returns a result with
+`error` for everything the model can act on.
 """
 
 from __future__ import annotations
@@ -16,77 +16,73 @@ if TYPE_CHECKING:
     from yohaku.session.session import Session
 
 ToolKind: TypeAlias = Literal["read", "write", "run", "net", "inner"]
-"""What a tool does to the world: "inner" touches nothing outside the program."""
+"""Effect of a tool; "inner" touches nothing outside the program."""
 Arguments: TypeAlias = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """What a tool gives back."""
-
     text: str
     error: bool = False
     diff: str = ""
-    """What it changed, as a unified diff, for the user."""
+    """Changes to a file, as a unified diff for the user."""
     cut: bool = False
-    """Whether it stopped because the budget was full."""
+    """Whether the output was shortened."""
     media: tuple[tuple[str, str], ...] = ()
     """Images, as (mime, base64)."""
 
 
 @dataclass(frozen=True, slots=True)
 class PermissionRequest:
-    """A permission asked for."""
-
     kind: ToolKind
     tool: str
     title: str
-    """One line: what is about to be done."""
+    """One line about the action."""
     detail: str = ""
     """The command, or the diff."""
     remember: str = ""
-    """What "always" would allow, in words; empty where it cannot be remembered."""
+    """Sentence about what "always" would allow; empty where that is not offered."""
     danger: str = ""
-    """Why this needs a second look, in one sentence; empty for everyday things."""
+    """Sentence that warns the user; empty for everyday actions."""
     keys: tuple[str, ...] = ()
-    """What must have been allowed for good, each of it, for this to need no question."""
+    """Keys of stored permissions; if all are stored, the user is not asked."""
     grave: bool = False
-    """Asked even of a user who wants no questions."""
+    """Ask even in the mode that asks nothing."""
 
 
 class ToolContext(Protocol):
-    """What a tool may use."""
+    """Everything a tool may use."""
 
     root: Path
-    """The project; nothing outside is touched without being allowed."""
+    """Folder of the project; nothing outside is touched without permission."""
     files: SeenFiles
     session: Session | None
     lang: str
     todo: list[tuple[str, str]]
-    """The plan, as (status, text): one list for the agent, changed in place."""
+    """Plan as (status, text): one list for the agent, changed in place."""
 
     def show(self, text: str) -> None:
-        """A piece of output, at once, on the user's screen."""
+        """Show a piece of output on the user's screen at once."""
 
     async def allow(self, request: PermissionRequest) -> bool: ...
 
     async def question(self, text: str, choices: tuple[str, ...] = ()) -> str:
-        """What the user answers; empty where nobody is there."""
+        """Ask the user; empty where nobody is there."""
 
     async def delegate(self, task: str) -> str:
-        """What a sub-agent with a window of its own brings back."""
+        """Run a task in a sub-agent with its own window and return its report."""
 
 
 @dataclass(frozen=True, slots=True)
 class AgentTool:
     name: str
     about: str
-    """What the model is told: short, in English."""
+    """Description for the model: short, in English."""
     parameters: dict[str, Any]
     """JSON schema of an object."""
     kind: ToolKind
     run: Callable[[ToolContext, Arguments], Awaitable[ToolResult]]
     title: Callable[[Arguments], str]
-    """One line for people: what a call with these arguments does."""
+    """Returns one line for people about a call with these arguments."""
     brief: str = ""
     """`about` for small windows; empty: the same."""

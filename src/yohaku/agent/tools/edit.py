@@ -10,12 +10,12 @@ from yohaku.agent.toolkit.tool import AgentTool, Arguments, ToolContext, ToolRes
 
 async def run(context: ToolContext, arguments: Arguments) -> ToolResult:
     old, new = arguments["old_string"], arguments["new_string"]
-    was = open_for_edit(context, arguments["path"], new=not old)
-    text = replace_text(was, was.text, old, new, arguments.get("replace_all", False))
-    told = await save_edit(context, "edit", was, text)
-    put, taken = count_changed_lines(was.text, text)
+    file = open_for_edit(context, arguments["path"], new=not old)
+    text = replace_text(file, file.text, old, new, arguments.get("replace_all", False))
+    diff = await save_edit(context, "edit", file, text)
+    put, taken = count_changed_lines(file.text, text)
     return ToolResult(
-        f"{'Edited' if was.data is not None else 'Created'} {was.name} (+{put} -{taken} lines).", diff=told
+        f"{'Edited' if file.data is not None else 'Created'} {file.name} (+{put} -{taken} lines).", diff=diff
     )
 
 

@@ -12,19 +12,19 @@ async def run(context: ToolContext, arguments: Arguments) -> ToolResult:
     edits = arguments["edits"]
     if not edits or not all(isinstance(one, dict) for one in edits):
         raise BadArguments("edits must be a list of objects with old_string and new_string.")
-    was = open_for_edit(context, arguments["path"])
-    text = was.text
+    file = open_for_edit(context, arguments["path"])
+    text = file.text
     for number, one in enumerate(edits, 1):
         old, new = one.get("old_string", one.get("old_str")), one.get("new_string", one.get("new_str"))
         if not isinstance(old, str) or not isinstance(new, str) or not old:
             raise BadArguments(f"Edit {number} of {len(edits)} lacks old_string or new_string; nothing was changed.")
         try:
-            text = replace_text(was, text, old, new, bool(one.get("replace_all")))
+            text = replace_text(file, text, old, new, bool(one.get("replace_all")))
         except BadArguments as why:
             raise BadArguments(f"Edit {number} of {len(edits)}: {why} Nothing was changed.") from None
-    told = await save_edit(context, "multi_edit", was, text)
-    put, taken = count_changed_lines(was.text, text)
-    return ToolResult(f"Edited {was.name}: {len(edits)} edits (+{put} -{taken} lines).", diff=told)
+    diff = await save_edit(context, "multi_edit", file, text)
+    put, taken = count_changed_lines(file.text, text)
+    return ToolResult(f"Edited {file.name}: {len(edits)} edits (+{put} -{taken} lines).", diff=diff)
 
 
 TOOL = AgentTool(

@@ -12,17 +12,17 @@ from yohaku.agent.toolkit.tool import AgentTool, Arguments, ToolContext, ToolRes
 
 
 async def run(context: ToolContext, arguments: Arguments) -> ToolResult:
-    was = open_for_edit(context, arguments["path"])
+    file = open_for_edit(context, arguments["path"])
     try:
-        book = json.loads(was.text)
+        book = json.loads(file.text)
         cells = book["cells"]
         assert isinstance(cells, list)
     except (ValueError, KeyError, TypeError, AssertionError, RecursionError):
-        raise BadArguments(f"{was.name} is no notebook.") from None
+        raise BadArguments(f"{file.name} is no notebook.") from None
     at, mode = arguments["cell"], arguments.get("mode", "replace")
     last = len(cells) - (mode != "insert")
     if not 0 <= at <= last:
-        raise BadArguments(f"{was.name} has cells 0 to {len(cells) - 1}; {at} cannot be used to {mode}.")
+        raise BadArguments(f"{file.name} has cells 0 to {len(cells) - 1}; {at} cannot be used to {mode}.")
     if mode == "delete":
         del cells[at]
     elif "source" not in arguments:
@@ -31,10 +31,10 @@ async def run(context: ToolContext, arguments: Arguments) -> ToolResult:
         cells.insert(at, _new_cell(arguments.get("cell_type", "code"), arguments["source"], book))
     else:
         _replace_cell(cells[at], arguments)
-    indent = re.match(r"\{\n([ \t]+)", was.text)
+    indent = re.match(r"\{\n([ \t]+)", file.text)
     text = json.dumps(book, ensure_ascii=False, indent=indent[1] if indent else None)
-    told = await save_edit(context, "notebook_edit", was, text + "\n" * was.text.endswith("\n"))
-    return ToolResult(f"Edited {was.name}: {mode} cell {at}, {len(cells)} cells now.", diff=told)
+    diff = await save_edit(context, "notebook_edit", file, text + "\n" * file.text.endswith("\n"))
+    return ToolResult(f"Edited {file.name}: {mode} cell {at}, {len(cells)} cells now.", diff=diff)
 
 
 def _replace_cell(cell: dict[str, Any], arguments: Arguments) -> None:

@@ -9,18 +9,18 @@ from yohaku.agent.toolkit.tool import AgentTool, Arguments, ToolContext, ToolRes
 
 
 async def run(context: ToolContext, arguments: Arguments) -> ToolResult:
-    was = open_for_edit(context, arguments["path"], new=True)
-    if was.data and not context.files.knows(was.path):
-        raise BadArguments(f"{was.name} is there already and you have not read it. Read it first, or use edit.")
-    wanted = match_newlines(arguments["content"], was.form)
-    if was.data is not None and wanted == was.text:
-        return ToolResult(f"{was.name} has exactly this content already.")
-    told = await save_edit(context, "write", was, wanted)
+    file = open_for_edit(context, arguments["path"], new=True)
+    if file.data and not context.files.knows(file.path):
+        raise BadArguments(f"{file.name} is there already and you have not read it. Read it first, or use edit.")
+    wanted = match_newlines(arguments["content"], file.form)
+    if file.data is not None and wanted == file.text:
+        return ToolResult(f"{file.name} has exactly this content already.")
+    diff = await save_edit(context, "write", file, wanted)
     lines = wanted.count("\n") + (not wanted.endswith("\n")) if wanted else 0
-    if was.data is None:
-        return ToolResult(f"Created {was.name} ({lines:,} lines).", diff=told)
-    put, taken = count_changed_lines(was.text, wanted)
-    return ToolResult(f"Overwritten {was.name} ({lines:,} lines; +{put} -{taken}).", diff=told)
+    if file.data is None:
+        return ToolResult(f"Created {file.name} ({lines:,} lines).", diff=diff)
+    put, taken = count_changed_lines(file.text, wanted)
+    return ToolResult(f"Overwritten {file.name} ({lines:,} lines; +{put} -{taken}).", diff=diff)
 
 
 TOOL = AgentTool(
