@@ -11,11 +11,11 @@ import pytest
 from yohaku import meters
 from yohaku.core.model import Text
 from yohaku.core.weigh import weigh
-from yohaku.demo import play, recorded
+from yohaku.demo import play, read_recording
 
 
 def test_the_session_is_long_and_in_two_languages() -> None:
-    history = recorded()
+    history = read_recording()
     prompts = [part.text for turn in history.turns for part in turn.prompt if isinstance(part, Text)]
     assert len(history.steps) >= 120
     assert weigh(history, meters.for_model("gpt-4o")).total >= 100_000
@@ -24,7 +24,7 @@ def test_the_session_is_long_and_in_two_languages() -> None:
 
 
 def test_the_session_says_nothing_about_the_machine_it_was_recorded_on() -> None:
-    texts = [use.result.text + use.call.arguments for step in recorded().steps for use in step.uses]
+    texts = [use.result.text + use.call.arguments for step in read_recording().steps for use in step.uses]
     found = [text for text in texts if re.search(rf"{Path.home()}|/home/\w|/Users/|site-packages", text)]
     assert found == []
 

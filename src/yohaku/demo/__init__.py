@@ -1,6 +1,6 @@
-"""`yohaku demo`: a long recorded session goes through a small window, live in the terminal.
+"""`yohaku demo`: a long recorded session in a small window, live in the terminal.
 
-No model and no network: what is shown is the same `Session.fit` that everyone uses, once before each recorded reply.
+Calls `Session.fit` once before each recorded reply; needs no model and no network.
 """
 
 from __future__ import annotations
@@ -18,18 +18,17 @@ from yohaku.dialects.openai_chat import OpenAIChat
 from yohaku.messages import describe, say
 from yohaku.session.session import Session
 
-WIDTH = 44
-PAUSE = 0.03
-"""Seconds between two steps, so that the eye can follow."""
+BAR_WIDTH = 44
+PAUSE_SECONDS = 0.03
 
 
 @dataclass
 class DemoTotals:
     steps: int = 0
     over: int = 0
-    """Requests that would not have fitted as they were."""
+    """Requests over the limit without folding."""
     bad: int = 0
-    """Requests that did not fit after all."""
+    """Requests over the limit with folding."""
     first_over: int = 0
     foldings: int = 0
     refs: set[str] = field(default_factory=set)
@@ -37,78 +36,78 @@ class DemoTotals:
 
 def play(window: int, lang: str, fast: bool = False, out: TextIO | None = None) -> int:
     out = out or sys.stdout
-    messages = OpenAIChat().compose(recorded())["messages"]
-    requests = list(_requests(messages))
+    messages = OpenAIChat().compose(read_recording())["messages"]
+    requests = list(_request_lengths(messages))
     plain = Session(window=1 << 40, reserve=0)
     session = Session(window=window)
-    tally = DemoTotals()
+    totals = DemoTotals()
     screen = _Screen(out, lang, live=out.isatty())
     plain.fit(messages)
     assert plain.receipt
-    screen.line(say("demo_title", lang, steps=len(requests), tokens=plain.receipt.after, window=window))
+    screen.print_line(say("demo_title", lang, steps=len(requests), tokens=plain.receipt.after, window=window))
     for number, end in enumerate(requests, 1):
-        _step(session, plain, messages[:end], number, tally, screen, len(requests))
+        _play_step(session, plain, messages[:end], number, totals, screen, len(requests))
         if not fast and screen.live:
-            time.sleep(PAUSE)
-    opened = sum(1 for ref in tally.refs if session.recall(ref))
+            time.sleep(PAUSE_SECONDS)
+    opened = sum(1 for ref in totals.refs if session.recall(ref))
     screen.end()
-    facts = {"steps": tally.steps, "over": tally.over, "bad": tally.bad, "folds": tally.foldings, "refs": opened}
-    screen.line(say("demo_end", lang, **facts))
-    return 0 if not tally.bad and opened == len(tally.refs) else 1
+    facts = {"steps": totals.steps, "over": totals.over, "bad": totals.bad, "folds": totals.foldings, "refs": opened}
+    screen.print_line(say("demo_end", lang, **facts))
+    return 0 if not totals.bad and opened == len(totals.refs) else 1
 
 
-def recorded() -> Any:
-    """The session that ships with the package, as a History."""
+def read_recording() -> Any:
+    """Read the session that ships with the package as a History."""
     loaded = load(files("yohaku.demo").joinpath("session.jsonl.gz").read_bytes(), "session.jsonl.gz")
     assert not isinstance(loaded, Request)
     return loaded.history
 
 
-def _requests(messages: list[dict[str, Any]]) -> Iterator[int]:
-    """How many messages each request of the session had: all before a reply."""
+def _request_lengths(messages: list[dict[str, Any]]) -> Iterator[int]:
+    """Yield the number of messages before each reply, which is that of its request."""
     return (index for index, message in enumerate(messages) if message["role"] == "assistant")
 
 
-def _step(
-    session: Session, plain: Session, messages: list[Any], number: int, tally: DemoTotals, screen: _Screen, steps: int
+def _play_step(
+    session: Session, plain: Session, messages: list[Any], number: int, totals: DemoTotals, screen: _Screen, steps: int
 ) -> None:
     plain.fit(messages)
     session.fit(messages)
     assert plain.receipt and session.receipt
     raw, receipt = plain.receipt.after, session.receipt
-    tally.steps += 1
+    totals.steps += 1
     if raw > receipt.limit:
-        tally.over += 1
-        tally.first_over = tally.first_over or number
-    tally.bad += receipt.after > receipt.limit
+        totals.over += 1
+        totals.first_over = totals.first_over or number
+    totals.bad += receipt.after > receipt.limit
     if receipt.outcome.folds:
-        tally.foldings += 1
-        tally.refs |= {fold.ref for fold in receipt.outcome.folds}
-        screen.folding(number, receipt)
-    screen.show(number, steps, raw, receipt.after, receipt.limit, tally.first_over)
+        totals.foldings += 1
+        totals.refs |= {fold.ref for fold in receipt.outcome.folds}
+        screen.print_folding(number, receipt)
+    screen.draw_bars(number, steps, raw, receipt.after, receipt.limit, totals.first_over)
 
 
 class _Screen:
-    """Lines that stay, and two bars below them that move. Without a terminal only the lines."""
+    """Lines, and two moving bars below them. Without a terminal only the lines."""
 
     def __init__(self, out: TextIO, lang: str, live: bool) -> None:
         self.out, self.lang, self.live = out, lang, live
-        self._drawn = 0
+        self._lines_drawn = 0
 
-    def line(self, text: str) -> None:
+    def print_line(self, text: str) -> None:
         self._wipe()
         print(text, file=self.out, flush=True)
 
-    def folding(self, step: int, receipt: Any) -> None:
+    def print_folding(self, step: int, receipt: Any) -> None:
         made = receipt.outcome.folds
         facts = {"step": step, "before": receipt.before, "after": receipt.after, "count": len(made)}
-        self.line("  " + say("demo_folded", self.lang, **facts))
+        self.print_line("  " + say("demo_folded", self.lang, **facts))
         for fold in sorted(made, key=lambda fold: fold.after - fold.before)[:2]:
             what, why = describe(fold.what, fold.why, self.lang, fold.detail)
             what = what if isinstance(fold, Gist) else f"{what}: {why}"
-            self.line(f"      {fold.before:>7,} → {fold.after:<6,} {what}; ref={fold.ref}")
+            self.print_line(f"      {fold.before:>7,} → {fold.after:<6,} {what}; ref={fold.ref}")
 
-    def show(self, step: int, steps: int, raw: int, after: int, limit: int, first_over: int) -> None:
+    def draw_bars(self, step: int, steps: int, raw: int, after: int, limit: int, first_over: int) -> None:
         if not self.live:
             return
         self._wipe()
@@ -119,18 +118,18 @@ class _Screen:
             f"  {say('demo_with', self.lang):16}{_bar(after, limit)} {after:>9,} / {limit:,}",
         ]
         print("\n".join(rows), file=self.out, flush=True)
-        self._drawn = len(rows)
+        self._lines_drawn = len(rows)
 
     def end(self) -> None:
-        self._drawn = 0
+        self._lines_drawn = 0
 
     def _wipe(self) -> None:
-        if self._drawn:
-            self.out.write(f"\x1b[{self._drawn}A\x1b[J")
-            self._drawn = 0
+        if self._lines_drawn:
+            self.out.write(f"\x1b[{self._lines_drawn}A\x1b[J")
+            self._lines_drawn = 0
 
 
 def _bar(tokens: int, limit: int) -> str:
-    full = min(WIDTH, round(WIDTH * tokens / limit))
+    full = min(BAR_WIDTH, round(BAR_WIDTH * tokens / limit))
     colour = "31" if tokens > limit * 0.9 else "33" if tokens > limit * 0.6 else "32"
-    return f"\x1b[{colour}m{'█' * full}\x1b[0m{'░' * (WIDTH - full)}"
+    return f"\x1b[{colour}m{'█' * full}\x1b[0m{'░' * (BAR_WIDTH - full)}"

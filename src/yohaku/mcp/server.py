@@ -1,7 +1,7 @@
-"""What is folded, opened by any program that speaks the Model Context Protocol.
+"""MCP server with the tools of `yohaku.recall`, for any program that speaks the Model Context Protocol.
 
-Law: the tools are those of `yohaku.recall`, word for word. What a model got wrong, and a store that fails, is told to
-it as the error of its call, and the server goes on; nothing but the protocol goes to standard output.
+Law: a wrong argument or a failing store becomes the error result of that call, and the server goes on; nothing but the
+protocol goes to standard output.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ from yohaku.recall.index import fill
 from yohaku.session.fold_log import find_fold
 from yohaku.stores import Store
 
-Opens = Callable[[], AbstractContextManager[Store]]
-"""A store is opened for each call, so that one made, moved or mended later is found."""
+OpenStore = Callable[[], AbstractContextManager[Store]]
+"""Opens the store for one call, so that a store created, moved or repaired later is found."""
 
 INSTRUCTIONS = (
     "Parts of conversations were folded away by yohaku, and ref=… is shown where they were. Nothing of them is lost: "
@@ -48,45 +48,45 @@ WHY = Signature(
         "additionalProperties": False,
     },
 )
-OFFERED = {**tools.TOOLS, WHY.name: WHY}
-_SHOWN = re.compile(rb"\bref=([a-z2-7]{12})\b")
+TOOLS = {**tools.TOOLS, WHY.name: WHY}
+_REF = re.compile(rb"\bref=([a-z2-7]{12})\b")
 
 
 class RecallServer:
-    """Answers calls, each from a store opened for it; after a search it goes on to learn what is in the store."""
+    """Answers tool calls, each from a store opened for it. After a search it goes on to index the store."""
 
-    def __init__(self, opens: Opens, session: str | None = None, lang: str = "en") -> None:
-        """`session`: the beginning of the key of the one conversation that is searched."""
-        self._opens = opens
+    def __init__(self, open_store: OpenStore, session: str | None = None, lang: str = "en") -> None:
+        """`session`: beginning of the key of the only conversation to search."""
+        self._open_store = open_store
         self._session = session
         self._lang = lang
         self._calls: list[str] = []
         self._searched = False
-        self._learning = threading.Lock()
-        self._over = threading.Event()
+        self._indexing = threading.Lock()
+        self._closed = threading.Event()
 
     def check(self) -> None:
-        """That the store opens and has the session."""
-        with self._opens() as store:
+        """Raise unless the store opens and has the session."""
+        with self._open_store() as store:
             self._refs(store)
 
     def answer(self, name: str, arguments: Mapping[str, Any]) -> str:
-        """A `YohakuError` is for the model to read."""
-        if name not in OFFERED:
-            raise BadSetting(f"unknown tool {name!r}: use one of {', '.join(OFFERED)}")
+        """Run one tool. A `YohakuError` is for the model to read."""
+        if name not in TOOLS:
+            raise BadSetting(f"unknown tool {name!r}: use one of {', '.join(TOOLS)}")
         self._calls.append(name)
         try:
-            with self._opens() as store:
-                return self._told(store, name, arguments)
+            with self._open_store() as store:
+                return self._run(store, name, arguments)
         finally:
             self._calls.remove(name)
             if self._searched:
-                threading.Thread(target=self._learn, daemon=True).start()
+                threading.Thread(target=self._fill_index, daemon=True).start()
 
     def close(self) -> None:
-        self._over.set()
+        self._closed.set()
 
-    def _told(self, store: Store, name: str, arguments: Mapping[str, Any]) -> str:
+    def _run(self, store: Store, name: str, arguments: Mapping[str, Any]) -> str:
         if name == WHY.name:
             ref = tools.ref_in(tools.given_to(WHY, arguments))
             found = find_fold(store, ref)
@@ -96,79 +96,79 @@ class RecallServer:
         self._searched = True
         return tools.call(store, name, arguments, refs=self._refs(store), learn=False)
 
-    def _learn(self) -> None:
-        """Between calls only: it must not make one wait."""
-        if self._learning.acquire(timeout=1):
+    def _fill_index(self) -> None:
+        """Index the store between calls; a call must not wait for it."""
+        if self._indexing.acquire(timeout=1):
             try:
-                with suppress(YohakuError), self._opens() as store:
-                    fill(store, 3600, lambda: bool(self._calls) or self._over.is_set())
+                with suppress(YohakuError), self._open_store() as store:
+                    fill(store, 3600, lambda: bool(self._calls) or self._closed.is_set())
             finally:
-                self._learning.release()
+                self._indexing.release()
 
     def _refs(self, store: Store) -> frozenset[str] | None:
-        """What was folded in the session; none where every one is meant."""
+        """Return the refs of the session, or None where all sessions are searched."""
         if self._session is None:
             return None
         keys = [key for key in store.conversations() if key.startswith(self._session)]
         if len(keys) != 1:
             found = f"{len(keys)} sessions begin" if keys else "no session begins"
             raise BadSetting(f"{found} with {self._session!r}: give the whole key of one that is recorded")
-        return frozenset(_reached(store, store.recorded(keys[0])))
+        return frozenset(_refs_in(store, store.recorded(keys[0])))
 
 
-def _reached(store: Store, rows: Iterable[str]) -> Iterator[str]:
-    """The refs of folds, and those that the transcripts behind gists name in turn."""
+def _refs_in(store: Store, rows: Iterable[str]) -> Iterator[str]:
+    """Yield the refs of folds, and those named in the originals of gists."""
     for fold in _folds(rows):
         yield str(fold.get("ref"))
         with suppress(UnknownRef):
             for piece in store.open(str(fold.get("ref"))).pieces if fold.get("kind") == "gist" else ():
-                yield from (ref.decode() for ref in _SHOWN.findall(piece.data))
+                yield from (ref.decode() for ref in _REF.findall(piece.data))
 
 
 def _folds(rows: Iterable[str]) -> Iterator[Mapping[str, Any]]:
-    """Of rows that are receipts; other programs record what they like."""
-    for told in rows:
+    """Yield the folds of rows that are receipts. Other programs may record other rows."""
+    for text in rows:
         with suppress(ValueError):
-            row = json.loads(told)
+            row = json.loads(text)
             folds = row.get("folds") if isinstance(row, dict) else None
             yield from (fold for fold in folds if isinstance(fold, dict)) if isinstance(folds, list) else ()
 
 
-def server(recall: RecallServer) -> Server[Any]:
-    async def offer(context: ServerRequestContext[Any], given: Any) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=[_described(tool) for tool in OFFERED.values()])
+def build_server(recall: RecallServer) -> Server[Any]:
+    async def list_tools(context: ServerRequestContext[Any], given: Any) -> types.ListToolsResult:
+        return types.ListToolsResult(tools=[_describe(tool) for tool in TOOLS.values()])
 
     async def call(context: ServerRequestContext[Any], given: types.CallToolRequestParams) -> types.CallToolResult:
         try:
             answer = recall.answer
-            told = await anyio.to_thread.run_sync(answer, given.name, given.arguments or {}, abandon_on_cancel=True)
-        except YohakuError as why:
-            return types.CallToolResult(content=[types.TextContent(text=str(why))], is_error=True)
-        return types.CallToolResult(content=[types.TextContent(text=told)])
+            text = await anyio.to_thread.run_sync(answer, given.name, given.arguments or {}, abandon_on_cancel=True)
+        except YohakuError as error:
+            return types.CallToolResult(content=[types.TextContent(text=str(error))], is_error=True)
+        return types.CallToolResult(content=[types.TextContent(text=text)])
 
     return Server(
-        "yohaku", version=__version__, instructions=INSTRUCTIONS, on_list_tools=offer, on_call_tool=call
+        "yohaku", version=__version__, instructions=INSTRUCTIONS, on_list_tools=list_tools, on_call_tool=call
     )  # fmt: skip
 
 
-def _described(tool: Signature) -> types.Tool:
+def _describe(tool: Signature) -> types.Tool:
     hints = types.ToolAnnotations(read_only_hint=True, open_world_hint=False)
     return types.Tool(name=tool.name, description=tool.description, input_schema=tool.parameters, annotations=hints)
 
 
 def serve(recall: RecallServer) -> None:
-    """Over standard input and output, until the client closes them."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)  # the thread that waits for input would outlive an exception
+    """Serve over standard input and output until the client closes them."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # the thread reading input would outlive an exception
     with redirect_stdout(sys.stderr):
         recall.check()
-    served = server(recall)
+    served = build_server(recall)
 
     async def run() -> None:
         async with stdio_server() as (incoming, outgoing):
             try:
                 await served.run(incoming, outgoing, served.create_initialization_options())
             finally:
-                sys.stdout.flush()  # what a package printed, while that still goes to standard error
+                sys.stdout.flush()  # prints of a package, while they still go to standard error
 
     try:
         anyio.run(run)

@@ -180,7 +180,8 @@ class _ModelSearch:
 
     async def missed(self, provider: Provider, model: str) -> Endpoint:
         """Says whether the server is not there, or only the model."""
-        where = f"{PROVIDER_TITLES.get(provider.name, provider.name)} ({resolve.provider_address(provider, self.settings).url})"
+        url = resolve.provider_address(provider, self.settings).url
+        where = f"{PROVIDER_TITLES.get(provider.name, provider.name)} ({url})"
         if other := await self.server(provider):
             raise ModelNotFound("not_there", model=model, where=where, other=other.model)
         raise ModelNotFound("no_server", model=model or provider.name, where=where)
