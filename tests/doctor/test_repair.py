@@ -224,5 +224,5 @@ def test_messages_a_line_without_a_header_become_a_list() -> None:
 def test_a_note_is_one_line_in_both_languages() -> None:
     repaired = repair(json.dumps([USER, answer("c\n9", "x")]).encode())
     (note,) = repaired.notes
-    assert note.told("en") == "messages[1]: a result without its call (c 9); kept as a text of the user"
-    assert note.told("ja") == "messages[1]: 呼び出しのない結果 (c 9) を、ユーザーの文として残しました"
+    assert note.render("en") == "messages[1]: a result without its call (c 9); kept as a text of the user"
+    assert note.render("ja") == "messages[1]: 呼び出しのない結果 (c 9) を、ユーザーの文として残しました"

@@ -31,7 +31,7 @@ def doctor(arguments: argparse.Namespace, settings: Settings) -> int:
         raise InputError(messages.say("doctor_same_file", settings.lang, name=file))
     stream = sys.stderr if out == "-" else sys.stdout
     for note in repaired.notes:
-        print(note.told(settings.lang), file=stream)
+        print(note.render(settings.lang), file=stream)
     write(out, repaired.data, settings)
     count = len(repaired.notes)
     print(messages.say("doctor_written", settings.lang, name=file, count=count, about=out), file=stream)

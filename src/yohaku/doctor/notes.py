@@ -1,4 +1,4 @@
-"""What the doctor found and did, one note each, to be said in the user's language."""
+"""Notes of what the doctor found and did, to be shown in the user's language."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ class Note(NamedTuple):
     where: str
     """"line 12", "messages[3]", or nothing for the file as a whole."""
     code: str
-    """Of the phrase, without its `doctor_`."""
+    """Name of the sentence, without its `doctor_`."""
     name: str = ""
     why: str = ""
 
-    def told(self, lang: str) -> str:
-        said = messages.say(f"doctor_{self.code}", lang, name=_short(self.name), why=_short(self.why))
-        return f"{self.where}: {said}" if self.where else said
+    def render(self, lang: str) -> str:
+        sentence = messages.say(f"doctor_{self.code}", lang, name=_short(self.name), why=_short(self.why))
+        return f"{self.where}: {sentence}" if self.where else sentence
 
 
 @dataclass(slots=True)
 class Notes:
-    """A pad to take notes on; `where` is what is being looked at."""
+    """Notes taken so far; `where` is the place being looked at."""
 
     found: list[Note] = field(default_factory=list)
     where: str = ""
     unique: bool = False
-    """Whether ids must be used once only: once a file was found broken, what they name must be plain."""
+    """Ids must be used once only: in a broken file one that is used again may name the wrong call."""
 
     def add(self, code: str, name: object = "", why: object = "") -> None:
         note = Note(self.where, code, str(name), str(why))
@@ -36,6 +36,6 @@ class Notes:
             self.found.append(note)
 
 
-def _short(text: str, most: int = 60) -> str:
+def _short(text: str, max_chars: int = 60) -> str:
     line = " ".join(text.encode("utf-8", "replace").decode().split())
-    return line if len(line) <= most else line[: most - 1] + "…"
+    return line if len(line) <= max_chars else line[: max_chars - 1] + "…"

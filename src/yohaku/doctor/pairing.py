@@ -89,7 +89,7 @@ class Pairing:
         self.notes.add(code, name, why)
 
     def run(self) -> list[OrderedItem]:
-        ordered = list(self._ordered())
+        ordered = list(self._order())
         if self.rules.trimmed and ordered:
             ordered[-1] = self._trim(ordered[-1])
         return ordered
@@ -103,9 +103,10 @@ class Pairing:
                 return last._replace(value=Step((*before, replace(final, text=text.rstrip()))), changed=True)
         return last
 
-    def _ordered(self) -> Iterator[OrderedItem]:
-        reply: list[int] = []
-        heard = False  # a result since the reply began
+    def _order(self) -> Iterator[OrderedItem]:
+        reply: dict[int, None] = {}
+        called = heard = False  # a call in the reply, and a result since it began
+        last = -1  # place of the last result of the reply
         aside: list[OrderedItem] = []
         """Results without a call, and what the system adds while results are awaited."""
         for place, item in enumerate(self.items):
@@ -118,27 +119,28 @@ class Pairing:
                     self._note(item.home, "moved")
                 heard = True
                 continue
-            waits = any(self.claims.answers.get(call, -1) > place for call in reply)
+            waits = bool(reply) and last > place
             if item.kind == "system" and waits:
-                aside.append(self._plain(item))
+                aside.append(self._as_ordered(item))
                 continue
-            called = any(isinstance(self.items[call].value, Call) for call in reply)
             if reply and (item.kind != "said" or (heard and not waits) or (item.starts and called)):
-                yield from self._step(reply, place)
-                reply = []
+                yield from self._step(list(reply), place)
+                reply, called, last = {}, False, -1
             heard = heard and bool(reply)
             if not reply:
                 yield from aside
                 aside = []
             if item.kind == "said":
-                reply.append(place)
+                reply[place] = None
+                called = called or isinstance(item.value, Call)
+                last = max(last, self.claims.answers.get(place, -1))
             else:
-                yield self._plain(item)
+                yield self._as_ordered(item)
         if reply:
-            yield from self._step(reply, len(self.items))
+            yield from self._step(list(reply), len(self.items))
         yield from aside
 
-    def _plain(self, item: ReadItem) -> OrderedItem:
+    def _as_ordered(self, item: ReadItem) -> OrderedItem:
         part = item.value if isinstance(item.value, Text | Opaque) else None
         return OrderedItem(part, (item.home,), system=item.kind == "system")
 
@@ -166,16 +168,16 @@ class Pairing:
         for place in reply:
             value = self.items[place].value
             if isinstance(value, Call):
-                call = self._named(place, used)
+                call = self._give_id(place, used)
                 used.add(call.id)
                 self.seen.add(call.id)
-                result, away = self._answered(place, call, end)
+                result, away = self._find_result(place, call, end)
                 changed = changed or away or call is not value
                 items.append(ToolUse(call, result))
                 homes += [answer.home] if (answer := self.claims.answer(place)) else []
             elif isinstance(value, Text | Opaque):
                 items.append(value)
-        changed = self._apart(reply) or changed
+        changed = self._are_apart(reply) or changed
         if items:
             yield OrderedItem(Step(tuple(items)), tuple(sorted(set(homes))), changed)
 
@@ -198,7 +200,7 @@ class Pairing:
                 self.touched.add(item.home)
         return kept[::-1]
 
-    def _named(self, place: int, used: set[str]) -> Call:
+    def _give_id(self, place: int, used: set[str]) -> Call:
         """The call with an id of its own; a later reply may use one again where the dialect allows it."""
         item, call = self.items[place], self.claims.call(place)
         answer = self.claims.answer(place)
@@ -211,7 +213,7 @@ class Pairing:
         self.touched |= {item.home, answer.home} if answer else {item.home}
         return replace(call, id=new)
 
-    def _answered(self, place: int, call: Call, end: int) -> tuple[Result, bool]:
+    def _find_result(self, place: int, call: Call, end: int) -> tuple[Result, bool]:
         """The result of a call, and whether it was changed or comes from elsewhere."""
         item, answer = self.items[place], self.claims.answer(place)
         if answer is None:
@@ -227,7 +229,7 @@ class Pairing:
             self.touched |= {answer.home, item.home} if self.rules.forms else {answer.home}
         return self.claims.result(self.claims.answers[place]), not fits or not place < self.claims.answers[place] < end
 
-    def _apart(self, reply: list[int]) -> bool:
+    def _are_apart(self, reply: list[int]) -> bool:
         """True where the results of one reply stand in several entries, and may not."""
         homes = {answer.home for place in reply if (answer := self.claims.answer(place))}
         if not self.rules.one_entry or len(homes) < 2 or homes & self.touched:

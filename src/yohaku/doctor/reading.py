@@ -209,7 +209,7 @@ class LenientReader:
         """The blocks of an entry, each with an entry of its own that holds nothing else."""
         if self.form == "gemini":
             named = {"role": "model" if role == "assistant" else "user"}
-            for part in _listed(entry.get("parts", entry.get("content"))):
+            for part in _as_list(entry.get("parts", entry.get("content"))):
                 part = _respell(part) if isinstance(part, dict) else part
                 several = gemini_data(part) if isinstance(part, dict) else []
                 for block in [part] if len(several) < 2 else [{key: part[key]} for key in several]:
@@ -218,11 +218,11 @@ class LenientReader:
         if role == "tool" or (self.form == "openai_responses" and entry.get("type") not in (None, "message")):
             yield None, entry
             return
-        for block in _listed(entry.get("content")):
+        for block in _as_list(entry.get("content")):
             yield {"role": role, "content": [block]}, block
-        for image in _listed(entry.get("images")):
+        for image in _as_list(entry.get("images")):
             yield {"role": role, "content": "", "images": [image]}, image
-        for call in _listed(entry.get("tool_calls")):
+        for call in _as_list(entry.get("tool_calls")):
             yield {"role": role, "content": None, "tool_calls": [call]}, call
         if entry.get("function_call"):
             yield None, entry["function_call"]
@@ -279,11 +279,11 @@ class LenientReader:
         parts: list[Part] = []
         if isinstance(content, dict):
             content = next((content[key] for key in ("output", "error") if isinstance(content.get(key), str)), content)
-        for part in _listed(content):
+        for part in _as_list(content):
             parts += self._result_parts(part)
-        for media in _listed(block.get("parts")):
+        for media in _as_list(block.get("parts")):
             parts += self._result_parts(media)
-        for image in _listed(block.get("images")):
+        for image in _as_list(block.get("images")):
             parts += [Opaque("image", image, "base64", "image/png")] if image and isinstance(image, str) else []
         result = Result(tuple(parts), error=block.get("is_error") is True)
         self.collector.answer(text_of(call_id), result)
@@ -318,7 +318,9 @@ def _misplaced(block: Json) -> str:
     if not isinstance(block, dict):
         return ""
     held = {key: block[key] for key in ("role", *MISPLACED) if key in block}
-    inner = [_misplaced(item) for key in block.keys() - {*held, *ARGUMENTS, "response"} for item in _listed(block[key])]
+    inner = [
+        _misplaced(item) for key in block.keys() - {*held, *ARGUMENTS, "response"} for item in _as_list(block[key])
+    ]
     own = dump(held) if "role" in held or ("name" in block and held and "response" not in block) else ""
     return "\n".join(filter(None, [own, *inner]))
 
@@ -338,7 +340,7 @@ def nearest(word: Json, known: Iterable[str], cutoff: float = 0.75) -> str:
     return found[0] if found else ""
 
 
-def _listed(value: Json) -> list[Json]:
+def _as_list(value: Json) -> list[Json]:
     return value if isinstance(value, list) else [] if value is None else [value]
 
 

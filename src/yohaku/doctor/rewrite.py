@@ -48,7 +48,7 @@ def repair_entries(
     stretches = list(_stretches(pairing.run()))
     found = Counter(home for stretch in stretches for home in {home for item in stretch for home in item.homes})
     whole = {home for home in found if found[home] == 1} - pairing.touched
-    written = [placed for stretch in stretches for placed in _written(dialect, stretch, entries, whole)]
+    written = [placed for stretch in stretches for placed in _write(dialect, stretch, entries, whole)]
     notes.where = ""
     return _with_opening(dialect, _with_notes_in_place(dialect, written, notes), notes)
 
@@ -67,16 +67,16 @@ def _stretches(ordered: list[OrderedItem]) -> Iterator[list[OrderedItem]]:
         yield stretch
 
 
-def _written(dialect: Dialect, stretch: list[OrderedItem], entries: list[Json], whole: set[int]) -> Iterator[Placed]:
+def _write(dialect: Dialect, stretch: list[OrderedItem], entries: list[Json], whole: set[int]) -> Iterator[Placed]:
     """The old entries where all of them are whole, and else new ones."""
     homes = sorted({home for item in stretch for home in item.homes})
     if whole.issuperset(homes) and not any(item.changed for item in stretch):
         yield from ((entries[home], home) for home in homes)
         return
-    said = {home: _said(dialect, entries[home], -1) for home in homes if home in whole}
+    said = {home: _read_alone(dialect, entries[home], -1) for home in homes if home in whole}
     free = [home for home in homes if home not in whole]
     for entry in compose(dialect, stretch):
-        words = _said(dialect, entry, 1)
+        words = _read_alone(dialect, entry, 1)
         same = next((home for home in said if said[home] == words and _alike(entry, entries[home])), None)
         if same is not None:
             del said[same]
@@ -85,7 +85,7 @@ def _written(dialect: Dialect, stretch: list[OrderedItem], entries: list[Json], 
             yield entry, free.pop(0) if free else None
 
 
-def _said(dialect: Dialect, entry: Json, index: int) -> list[Any]:
+def _read_alone(dialect: Dialect, entry: Json, index: int) -> list[Any]:
     """What an entry says. Calls without ids are named by the index: two that differ keep them apart."""
     reader = LenientReader(dialect, Notes())
     reader.read(index, entry)

@@ -21,7 +21,7 @@ from yohaku.dialects.load import LIMIT
 from yohaku.dialects.recordings.lines import decode
 from yohaku.doctor.notes import Notes
 
-DEEPEST = 120
+MAX_DEPTH = 120
 """Levels of lists and objects inside one another that are read of a broken text."""
 
 
@@ -43,7 +43,7 @@ class Salvaged:
 
 def salvage(data: bytes, notes: Notes, limit: int = LIMIT) -> Salvaged:
     packed = data.startswith(b"\x1f\x8b")
-    text = _cleaned(_unpacked(data, notes, limit) if packed else data, notes)
+    text = _clean(_unpack(data, notes, limit) if packed else data, notes)
     if not text.strip():
         raise Unreadable("this is empty")
     lines = text.split(b"\n")
@@ -51,7 +51,7 @@ def salvage(data: bytes, notes: Notes, limit: int = LIMIT) -> Salvaged:
         return Salvaged([Row(1, decode(text), text)], False, packed)
     whole = sum(line.lstrip()[:1] == b"{" and is_whole(line) for line in lines)
     if whole and 2 * whole >= sum(not line.isspace() and bool(line) for line in lines):
-        return Salvaged(_rows(lines, notes), True, packed)
+        return Salvaged(_read_rows(lines, notes), True, packed)
     notes.add("broken_json")
     return Salvaged([Row(1, mend(text.decode("utf-8")))], False, packed)
 
@@ -76,7 +76,7 @@ def is_whole(text: bytes) -> bool:
     return True
 
 
-def _rows(lines: list[bytes], notes: Notes) -> list[Row]:
+def _read_rows(lines: list[bytes], notes: Notes) -> list[Row]:
     rows: list[Row] = []
     for number, line in enumerate(lines, 1):
         if not line.strip():
@@ -85,14 +85,14 @@ def _rows(lines: list[bytes], notes: Notes) -> list[Row]:
         if is_whole(line):
             rows.append(Row(number, decode(line), line))
         else:
-            found = [value for value in _several(line.decode("utf-8")) if isinstance(value, dict) and value]
+            found = [value for value in _read_objects(line.decode("utf-8")) if isinstance(value, dict) and value]
             notes.add("torn_line" if found else "lost_line")
             rows += [Row(number, value) for value in found]
     notes.where = ""
     return rows
 
 
-def _several(line: str) -> list[Any]:
+def _read_objects(line: str) -> list[Any]:
     """The objects of a text, one after the other: a lost line break leaves two of them on one line."""
     found: list[Any] = []
     place = 0
@@ -103,7 +103,7 @@ def _several(line: str) -> list[Any]:
     return found
 
 
-def _unpacked(data: bytes, notes: Notes, limit: int) -> bytes:
+def _unpack(data: bytes, notes: Notes, limit: int) -> bytes:
     """In pieces: of a broken one all before the break is kept."""
     found = bytearray()
     unpacking = zlib.decompressobj(wbits=31)
@@ -124,7 +124,7 @@ def _unpacked(data: bytes, notes: Notes, limit: int) -> bytes:
     return bytes(found)
 
 
-def _cleaned(data: bytes, notes: Notes) -> bytes:
+def _clean(data: bytes, notes: Notes) -> bytes:
     """UTF-8 without a mark at its beginning, and without the zeros that a crash leaves in a file."""
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         notes.add("utf16")
@@ -149,7 +149,7 @@ def mend(text: str) -> Any:
     text = text.lstrip()
     if text[:1] in ("{", "["):
         return _Reader(text, 0).value(0)
-    return _several(text)  # its beginning is lost: what is whole behind it stays
+    return _read_objects(text)  # its beginning is lost: what is whole behind it stays
 
 
 STRING = re.compile(r'[^"\\]*(?:\\.[^"\\]*)*', re.DOTALL)
@@ -172,7 +172,7 @@ class _Reader:
         """Up to here all quotes are known to be astray."""
 
     def value(self, depth: int) -> Any:
-        if depth > DEEPEST:
+        if depth > MAX_DEPTH:
             raise Unreadable("this is broken, and nested too deeply to be read")
         match self.text[self.place : self.place + 1]:
             case "{":
@@ -197,11 +197,11 @@ class _Reader:
             if sign != '"':
                 self.value(depth + 1)  # a value without a name
                 continue
-            if self._astray(NAMED):
+            if self._is_astray(NAMED):
                 continue
             name = self._string()
             if (sign := self._skip()) and sign not in "}]":
-                lost = sign == '"' and INVERTED.match(self.text, self.place) and self._astray(LISTED)
+                lost = sign == '"' and INVERTED.match(self.text, self.place) and self._is_astray(LISTED)
                 found[name] = None if lost else self.value(depth + 1)
         self.place += sign == "}"  # a list that ends here is ours to end, too
         return found
@@ -212,12 +212,12 @@ class _Reader:
         while (sign := self._skip()) and sign != "]":
             if sign == "}":  # the end of something whose beginning was lost
                 self.place += 1
-            elif sign != '"' or not self._astray(LISTED):
+            elif sign != '"' or not self._is_astray(LISTED):
                 found.append(self.value(depth + 1))
         self.place += 1
         return found
 
-    def _astray(self, followed: re.Pattern[str]) -> bool:
+    def _is_astray(self, followed: re.Pattern[str]) -> bool:
         """Whether the quote here ends a text whose beginning was lost, by what follows the next one; it is skipped."""
         if self.place >= self.looked:
             found = STRING.match(self.text, self.place + 1)

@@ -1,6 +1,6 @@
-"""Checks a set-up: what yohaku runs on, what was set, where it keeps things, who answers on this machine.
+"""Checks a set-up: Python, settings, data folder, store, meter, keys, and model servers on this machine.
 
-Law: nothing is changed, nothing leaves the machine, and no key is ever shown: only whether there is one.
+Law: nothing is changed, nothing leaves the machine, and no key is shown, only its name.
 """
 
 from __future__ import annotations
@@ -19,26 +19,26 @@ from yohaku.config import catalog, resolve
 from yohaku.config.settings import Settings
 from yohaku.core.errors import YohakuError
 
-PATIENCE = 0.5
+CONNECT_TIMEOUT = 0.5
 """Seconds a local server has to answer."""
 
-OLDEST = (3, 11)
+MIN_PYTHON = (3, 11)
 
 
 class Check(NamedTuple):
     mark: Literal["ok", "--", "!!"]
-    """Well; to know; to be put right."""
+    """Well; worth knowing; to be put right."""
     text: str
 
 
-def checkup(settings: Settings, patience: float = PATIENCE) -> Iterator[Check]:
-    yield from _python(settings)
-    yield from _settings(settings)
-    yield from _data(settings)
-    yield from _store(settings)
-    yield from _meter(settings)
-    yield from _keys(settings)
-    yield from _servers(settings, patience)
+def checkup(settings: Settings, timeout: float = CONNECT_TIMEOUT) -> Iterator[Check]:
+    yield from _check_python(settings)
+    yield from _check_settings(settings)
+    yield from _check_data(settings)
+    yield from _check_store(settings)
+    yield from _check_meter(settings)
+    yield from _check_keys(settings)
+    yield from _check_servers(settings, timeout)
 
 
 def report(settings: Settings) -> tuple[str, int]:
@@ -55,13 +55,13 @@ def _say(settings: Settings, name: str, /, **facts: object) -> str:
     return messages.say(f"check_{name}", settings.lang, **facts)
 
 
-def _python(settings: Settings) -> Iterator[Check]:
+def _check_python(settings: Settings) -> Iterator[Check]:
     version = ".".join(map(str, sys.version_info[:3]))
-    good = sys.version_info >= OLDEST
+    good = sys.version_info >= MIN_PYTHON
     yield Check("ok" if good else "!!", _say(settings, "python", name=version, about=__version__))
 
 
-def _settings(settings: Settings) -> Iterator[Check]:
+def _check_settings(settings: Settings) -> Iterator[Check]:
     config = settings.variable("YOHAKU_CONFIG")
     path = Path(config) if config else _usual_config(settings)
     found = path.expanduser().is_file()
@@ -80,7 +80,7 @@ def _usual_config(settings: Settings) -> Path:
     return Path(settings.variable("XDG_CONFIG_HOME") or home / ".config") / "yohaku" / "config.toml"
 
 
-def _data(settings: Settings) -> Iterator[Check]:
+def _check_data(settings: Settings) -> Iterator[Check]:
     folder = settings.data
     if not folder.exists():
         above = next((each for each in folder.absolute().parents if each.exists()), Path("/"))
@@ -94,8 +94,8 @@ def _data(settings: Settings) -> Iterator[Check]:
         yield Check("ok", _say(settings, "data", name=folder))
 
 
-def _store(settings: Settings) -> Iterator[Check]:
-    """A store that is not there yet is made by who first needs it, not by a look."""
+def _check_store(settings: Settings) -> Iterator[Check]:
+    """Open the store; one that is not there yet is not made for that."""
     url = settings.store or stores.default_url(settings.data)
     shown = stores.redact(url)
     try:
@@ -115,7 +115,7 @@ def _store(settings: Settings) -> Iterator[Check]:
         yield Check("ok", _say(settings, "store", name=shown))
 
 
-def _meter(settings: Settings) -> Iterator[Check]:
+def _check_meter(settings: Settings) -> Iterator[Check]:
     if settings.model is None:
         yield Check("--", _say(settings, "no_model"))
         return
@@ -132,7 +132,7 @@ def _meter(settings: Settings) -> Iterator[Check]:
         yield Check("--", messages.notice(notice.code, notice.text, notice.facts, settings.lang))
 
 
-def _keys(settings: Settings) -> Iterator[Check]:
+def _check_keys(settings: Settings) -> Iterator[Check]:
     found = [key for provider in _providers(settings) for key in provider.keys if settings.environ.get(key)]
     for key in dict.fromkeys(found):
         value = settings.environ[key]
@@ -142,11 +142,11 @@ def _keys(settings: Settings) -> Iterator[Check]:
         yield Check("--", _say(settings, "no_key"))
 
 
-def _servers(settings: Settings, patience: float) -> Iterator[Check]:
+def _check_servers(settings: Settings, timeout: float) -> Iterator[Check]:
     for provider in _providers(settings):
         if provider.loopback:
             url = resolve.provider_address(provider, settings).url
-            up = _answers(url, patience)
+            up = _answers(url, timeout)
             facts = {"name": provider.name, "about": stores.redact(url)}
             yield Check("ok" if up else "--", _say(settings, "server" if up else "no_server", **facts))
 
@@ -154,18 +154,18 @@ def _servers(settings: Settings, patience: float) -> Iterator[Check]:
 def _providers(settings: Settings) -> tuple[catalog.Provider, ...]:
     try:
         return catalog.load(settings.catalog).providers
-    except (YohakuError, OSError):  # said already, with the settings
+    except (YohakuError, OSError):  # shown already, with the settings
         return catalog.load(None).providers
 
 
-def _answers(url: str, patience: float) -> bool:
-    """Whether anyone speaks HTTP there; an address elsewhere is not tried."""
+def _answers(url: str, timeout: float) -> bool:
+    """True where a server answers HTTP on this machine; an address elsewhere is not tried."""
     try:
         parts = urlsplit(url)
         host, port = parts.hostname or "", parts.port or 80
         if parts.scheme != "http" or host not in ("127.0.0.1", "localhost", "::1"):
             return False
-        connection = HTTPConnection(host, port, timeout=patience)
+        connection = HTTPConnection(host, port, timeout=timeout)
         try:
             connection.request("GET", "/")
             connection.getresponse()

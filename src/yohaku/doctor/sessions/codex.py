@@ -31,7 +31,7 @@ def knows(values: list[Json]) -> bool:
 
 
 def repair(rows: list[Row], notes: Notes) -> list[Row]:
-    kept = [_enveloped(row, notes) for row in rows if isinstance(row.value, dict) and not _is_hollow(row, notes)]
+    kept = [_in_envelope(row, notes) for row in rows if isinstance(row.value, dict) and not _is_hollow(row, notes)]
     plain = not any("payload" in row.value for row in kept)
     made = repair_rows(CodexItems(), kept, notes, _entry, lambda value, entry: _row(value, entry, plain))
     return made if recognise([made[0].value] if made else []) else _with_header(made, plain, notes)
@@ -53,7 +53,7 @@ def _is_hollow(row: Row, notes: Notes) -> bool:
     return True
 
 
-def _enveloped(row: Row, notes: Notes) -> Row:
+def _in_envelope(row: Row, notes: Notes) -> Row:
     match row.value:
         case {"payload": dict(item), "type": kind} if kind not in ENVELOPES and ("role" in item or "call_id" in item):
             notes.where = f"line {row.number}"
