@@ -36,7 +36,7 @@ QUICK = ("-m", "not slow and not corpus", "--hypothesis-profile=quick")
 
 
 def set_up(*groups: str) -> None:
-    """A virtual environment with the package (editable) and the groups named, pinned by constraints.txt."""
+    """Make a virtual environment with the package (editable) and these dependency groups, pinned by constraints.txt."""
     project = (HERE / "pyproject.toml").read_bytes()
     wanted = hashlib.sha256(project + (HERE / "constraints.txt").read_bytes() + repr(groups).encode()).hexdigest()
     done = HOME / f"installed-{'-'.join(groups) or 'base'}"
@@ -49,7 +49,7 @@ def set_up(*groups: str) -> None:
     packages = [package for group in groups for package in tables["dependency-groups"][group]]
     subprocess.run([*PIP, "-c", str(HERE / "constraints.txt"), "-e", str(HERE), *packages], check=True)
     if "test" in groups:
-        # It asks for Python 3.12 but runs on 3.11; the tests compare with its exact counts.
+        # It requires Python 3.12 but runs on 3.11; the tests compare with its exact counts.
         subprocess.run([*PIP, "--no-deps", "--ignore-requires-python", _pin("ctok")], check=True)
     done.write_text(wanted)
 

@@ -1,4 +1,4 @@
-"""Runs in the throw-away environment of `fit.py --langchain`: the same requests through LangChain and through us."""
+"""Trim the same requests with LangChain and with yohaku, in the throw-away environment of `fit.py --langchain`."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ import yohaku
 
 ASKED = int(sys.argv[1])
 POINTS = range(1_600, 2_001, 20)
-"""How many messages each request of the session has."""
+"""Messages of each request of the session."""
 
 tokenizer = splintr.Tokenizer.from_pretrained("o200k_base")
 
 
 def exact(messages: list[Any]) -> int:
-    """The documented rule for OpenAI chat, over LangChain's messages."""
+    """Count LangChain's messages by the documented rule for OpenAI chat."""
     return size(convert_to_openai_messages(messages))
 
 
@@ -83,7 +83,7 @@ def langchain(counter: Any) -> Any:
 
 
 def ours() -> Any:
-    """One session for the whole conversation, as it is meant to be used; LangChain's function keeps nothing."""
+    """Time one session over the whole conversation, its intended use; LangChain's function keeps no state."""
     return yohaku.Session(window=ASKED, reserve=0, recipe="chat", model="gpt-4o").fit
 
 

@@ -30,19 +30,19 @@ ASKED = 100_000
 
 
 class Cold(NamedTuple):
-    """Seconds, medians."""
+    """Median seconds."""
 
     passed: float
-    """One exact pass over the same texts by the tokenizer we count with."""
+    """One exact pass of the tokenizer over the same texts."""
     fit: float
     ratio: float
     """Fit ÷ pass, both as the first thing a process does."""
     warm: float
-    """The same where all that is loaded or built when first used, vocabularies too, was so before, on both sides."""
+    """Fit ÷ pass with everything loaded before (vocabularies too), on both sides."""
 
 
 def cold(window: int = WINDOW, recipe: str = "auto", rounds: int = 9) -> Cold:
-    """A first fit beside one exact pass.
+    """Compare a first fit with one exact pass.
 
     Each is measured in a process of its own, since anything a process has seen before is quicker the second time.
     """
@@ -62,7 +62,7 @@ def cold(window: int = WINDOW, recipe: str = "auto", rounds: int = 9) -> Cold:
 
 
 def once(what: str, window: int, recipe: str) -> None:
-    """Prints the seconds of one pass, or of one fit."""
+    """Print the seconds of one pass or one fit."""
     import splintr
 
     import yohaku
@@ -90,11 +90,11 @@ def once(what: str, window: int, recipe: str) -> None:
 
 
 UNSEEN = "Zqxjv 会話の文脈を収める"
-"""Words that are no tokens by themselves, so that all a tokenizer builds when first used is built."""
+"""Words of several tokens each, so that a tokenizer builds everything it builds on first use."""
 
 
 def turns(counts: tuple[int, ...], rounds: int = 200) -> list[tuple[float, float]]:
-    """Median and mean seconds of a turn (one more step, then fit) of sessions that already have so many messages.
+    """Return median and mean seconds of a turn (one more step, then fit) in sessions of a given length.
 
     The sessions take turns, so that whatever else the machine does is shared by all.
     """
@@ -162,7 +162,7 @@ def _told(one: Cold) -> str:
 
 
 def langchain() -> list[bool]:
-    """Both trim the same history to the same limit; the exact counter is the same vocabulary in both."""
+    """Let both trim the same history to the same limit, with exact counts by the same vocabulary."""
     with tempfile.TemporaryDirectory() as folder:
         venv.create(folder, with_pip=True)
         python = str(Path(folder) / "bin" / "python")

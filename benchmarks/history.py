@@ -1,4 +1,4 @@
-"""A long conversation made from nothing but a seed: code, JSON, logs, prose and Japanese, as agents see them."""
+"""A long conversation generated from a seed: code, JSON, logs, prose and Japanese, as agents see them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _JA = "会話の文脈を窓の中に収めるために古い結果を折りた�
 
 
 def messages(count: int, seed: int = 7, tokens: int = 380) -> list[dict[str, Any]]:
-    """`count` messages in OpenAI chat form, about `tokens` each: a prompt every twenty, else a call and its result."""
+    """Make `count` messages in OpenAI chat form, about `tokens` each: a prompt every twenty, else calls and results."""
     chance = Random(seed)
     out: list[dict[str, Any]] = [{"role": "system", "content": "You are a careful engineer."}]
     for number in range(count):

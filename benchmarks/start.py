@@ -1,4 +1,4 @@
-"""How long until the first screen: `yohaku` up to its first prompt, beside `python -c "import textual"`, in one run.
+"""Time until the first screen: `yohaku` up to its first prompt, beside `python -c "import textual"`, in one run.
 
     python3 benchmarks/start.py [ROUNDS]
 

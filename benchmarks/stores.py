@@ -74,7 +74,7 @@ def lines_of(data: bytes) -> list[tuple[int, str]]:
 
 
 def place() -> int:
-    """The chunk of a cut by hand in which the line lies."""
+    """Return the chunk that holds the line, in chunks cut by hand."""
     return len("\n".join(long().split("\n")[:LINE]).encode()) // CHUNK
 
 
@@ -139,7 +139,7 @@ def bare_postgres(url: str) -> tuple[Work, Work]:
 
 
 def compare(bare: Work, own: Work, rounds: int) -> tuple[float, float, float]:
-    """Milliseconds of each, in turns, and their ratio. Of the quickest tenth, as others use the machine too."""
+    """Time both in turns. Return the milliseconds of the fastest tenth of each, and their ratio."""
     times: tuple[list[float], list[float]] = ([], [])
     for _ in range(rounds):
         for work, taken in zip((bare, own), times, strict=True):
@@ -173,7 +173,7 @@ def _timed(work: Work) -> float:
 
 
 def gigabyte(path: str, size: int) -> None:
-    """Run in a process of its own, whose memory is then known."""
+    """Run in a process of its own, to measure its memory."""
     block = log(15_000).encode()
 
     def source() -> Iterator[bytes]:
@@ -203,7 +203,7 @@ def gigabyte(path: str, size: int) -> None:
 
 
 def peak_memory() -> float:
-    """Megabytes. Not what `getrusage` says: that begins with what the parent had."""
+    """Return megabytes. `getrusage` would include those of the parent."""
     status = Path("/proc/self/status").read_text()
     return next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM")) / 1024
 

@@ -1,4 +1,4 @@
-"""Fits the weights of `yohaku.meters.estimate` and writes them to `estimate.json`.
+"""Fit the weights of `yohaku.meters.estimate` and write them to `estimate.json`.
 
     python scripts/fit_estimate.py DATA [--also TEXTS] [--locale /usr/share/locale] [--out FILE]
 
@@ -27,7 +27,7 @@ TONGUES = (
     "nl", "pl", "pt_BR", "ro", "ru", "sv", "th", "tr", "uk", "vi", "zh_CN", "zh_TW",
 )  # fmt: skip
 PIECE = 6000
-"""Characters of one sample."""
+"""Characters a sample."""
 
 Row = tuple[list[float], float]
 

@@ -2,7 +2,7 @@
 
     python3 dev.py freeze             compare with tests/freeze/golden.json; exit 1 and list what differs
     python3 dev.py freeze --quick     the same with six sessions
-    python3 dev.py freeze --write     record it anew, after a change on purpose
+    python3 dev.py freeze --write     record it again, after a change on purpose
 
 Recorded: the help page of every command, the public names, exit codes, digests of folded requests (24 recorded
 sessions × 3 windows × every recipe, and step by step with `auto`), and the figures of a small `lab run`.
@@ -45,7 +45,7 @@ def shared() -> Path:
 
 
 def run(*argv: str, stdin: bytes = b"") -> tuple[int, str]:
-    """Exit code and standard output of a command, run in this process."""
+    """Run a command in this process. Return its exit code and standard output."""
     from yohaku.cli.main import main
 
     out, err = io.TextIOWrapper(io.BytesIO(), "utf-8"), io.StringIO()
@@ -66,7 +66,7 @@ def digest(data: bytes) -> str:
 
 
 def sample() -> list[Path]:
-    """The largest and the middle session of each source, by size, up to 24."""
+    """Return the largest and the median session of each source, by size, up to 24."""
     found: list[Path] = []
     for folder in sorted(path for path in (shared() / "data").iterdir() if path.is_dir()):
         by_size = sorted(folder.glob("*.jsonl.gz"), key=lambda path: (path.stat().st_size, path.name))
@@ -76,7 +76,7 @@ def sample() -> list[Path]:
 
 
 def messages(path: Path) -> Iterator[dict[str, Any]]:
-    """A recorded session as OpenAI chat messages."""
+    """Yield a recorded session as OpenAI chat messages."""
     with gzip.open(path, "rt", encoding="utf-8") as file:
         rows = [json.loads(line) for line in file][1:]
     for row in rows:
@@ -94,7 +94,7 @@ def messages(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def fold_session(job: tuple[int, Path]) -> dict[str, str]:
-    """Digest of each folded body, with its verdict and sizes."""
+    """Return a digest of each folded body, with its verdict and sizes."""
     number, path = job
     found: dict[str, str] = {}
     with tempfile.TemporaryDirectory() as folder:
@@ -117,7 +117,7 @@ def fold_session(job: tuple[int, Path]) -> dict[str, str]:
 
 
 def fold_steps(path: Path) -> dict[str, str]:
-    """Digest of what one session hands out while a conversation grows."""
+    """Return a digest of what one session returns while a conversation grows."""
     from yohaku import DoesNotFit, Session, YohakuError
 
     whole = list(messages(path))
@@ -149,7 +149,7 @@ def public_names() -> list[str]:
 
 
 def exit_codes() -> dict[str, int]:
-    """Of misuse and bad input, by what is wrong."""
+    """Return the exit codes of misuse and bad input."""
     with tempfile.TemporaryDirectory() as folder:
         good, broken, huge = (str(Path(folder, name)) for name in ("good.json", "broken.json", "huge.json"))
         Path(good).write_text(json.dumps([{"role": "user", "content": "Hello."}]))

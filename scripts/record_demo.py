@@ -1,4 +1,4 @@
-"""Records the session that `yohaku demo` plays: real tools over this repository, asked for in English and Japanese.
+"""Record the session that `yohaku demo` plays: real tools over this repository, asked for in English and Japanese.
 
     python3 scripts/record_demo.py        writes src/yohaku/demo/session.jsonl.gz
 
@@ -65,7 +65,7 @@ class Recorder:
 
 
 def clean(text: str) -> str:
-    """Without the machine it was recorded on."""
+    """Remove the traces of the machine it was recorded on."""
     text = text.replace(str(ROOT), ".").replace(sys.prefix, ".venv").replace(sys.base_prefix, "python")
     text = text.replace(str(Path.home()), "~")
     return re.sub(r"\d+\.\d+s\b", "0.1s", text)
@@ -112,16 +112,16 @@ def core(tape: Recorder) -> None:
         "Explain the core to me, file by file. You must always name the file and the line when you quote code, "
         "and never guess: if you did not read it, say so."
     )
-    tape.bash("ls -la src/yohaku/core src/yohaku/core/passes")
+    tape.bash("ls -la src/yohaku/core src/yohaku/passes")
     for path in sources("src/yohaku/core"):
         tape.read(path, because=f"Next is {path}.")
         name = Path(path).stem
         tape.bash(f"grep -rn 'import.*{name}\\|{name} import' src --include=*.py | head -40", f"Who uses {name}?")
     tape.bash("grep -rn 'class .*:' src/yohaku/core | head -80", "The classes on one screen.")
     tape.says(
-        "The core is pure. model.py is the language, scribe.py takes a conversation down and chains its keys, fold.py "
-        "has Stub, Gist and View, budget.py the levels, ledger.py the weights, engine.py the plan, passes/ one pass a "
-        "file, recipes.py the tables of rungs. I read each of them in full."
+        "The core is pure. model.py is the language, history_builder.py reads a conversation and chains its keys, "
+        "folds.py has Stub and Gist, budget.py the levels, weigh.py the weights, engine.py the plan. Beside it, passes/ "
+        "has one pass a file and recipes/ the tables of rungs. I read the core in full."
     )
 
 
@@ -182,11 +182,12 @@ def failing_test(tape: Recorder) -> None:
 
 def meters(tape: Recorder) -> None:
     tape.user("最後に、設定とカタログも確認してください。環境変数の優先順位はどうなっていますか。")
-    tape.bash("ls -la src/yohaku/catalog")
-    for path in ("src/yohaku/settings.py", "src/yohaku/catalog/__init__.py", "src/yohaku/catalog/names.py"):
+    tape.bash("ls -la src/yohaku/config/catalog")
+    for name in ("settings.py", "catalog/__init__.py", "catalog/names.py"):
+        path = f"src/yohaku/config/{name}"
         for first in range(1, size(path) + 1, 120):
             tape.read(path, first, first + 119, because="続きを読みます。" if first > 1 else f"{path} を読みます。")
-    tape.bash("head -c 3000 src/yohaku/catalog/providers.json", "プロバイダの表です。")
+    tape.bash("head -c 3000 src/yohaku/config/catalog/providers.json", "プロバイダの表です。")
     tape.bash("grep -n 'MAX_CONTEXT_LENGTH' -r src tests | head -60", "環境変数はどこで使われていますか。")
     tape.says(
         "優先順位は、引数、YOHAKU_WINDOW、プロバイダごとの *_MAX_CONTEXT_LENGTH、DEFAULT_MAX_CONTEXT_LENGTH、"
@@ -198,9 +199,11 @@ def wrap_up(tape: Recorder) -> None:
     tape.user("Thanks. One more thing: which files would you read again before changing how a gist is written?")
     for word in ("Gist", "told", "notice", "ref_of", "originals"):
         tape.bash(f"grep -rn '{word}' src tests --include=*.py | head -60", f"Where does {word} occur?")
-    for path in ("src/yohaku/core/fold.py", "src/yohaku/core/passes/slide.py", "src/yohaku/dialects/dialect.py"):
+    for path in ("src/yohaku/core/folds.py", "src/yohaku/passes/drop_oldest.py", "src/yohaku/dialects/dialect.py"):
         tape.read(path, because=f"I read {path} again to be sure.")
-    tape.says("core/fold.py, core/passes/slide.py and dialects/dialect.py: the gist is made, shown and written there.")
+    tape.says(
+        "core/folds.py, passes/drop_oldest.py and dialects/dialect.py: the gist is made, shown and written there."
+    )
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""Refreshes src/yohaku/catalog/models.json from the table litellm ships in its wheel (MIT). Takes no arguments.
+"""Refresh src/yohaku/config/catalog/models.json from the table litellm ships in its wheel (MIT). Takes no arguments.
 
 Law: facts only, in a fixed order, so that a refresh shows as a readable diff. litellm is unpacked, never imported:
 its import takes seconds and asks the network. What it no longer lists, or never did, stands in EXTRA below.
@@ -24,7 +24,7 @@ from yohaku.config.catalog.names import key, stems  # noqa: E402 - the package n
 Row: TypeAlias = list[Any]
 """id, window, output, [input, output, cache read, cache write], above, [the same four above that many tokens]"""
 
-TARGET = ROOT / "src/yohaku/catalog/models.json"
+TARGET = ROOT / "src/yohaku/config/catalog/models.json"
 TABLE = "litellm/model_prices_and_context_window_backup.json"
 
 SOURCES = {
@@ -42,12 +42,12 @@ SOURCES = {
     "together": ["together_ai"],
     "fireworks": ["fireworks_ai"],
 }
-"""Our name of a provider, and litellm's names of it; where two list one model, the first is believed."""
+"""Our name of a provider and litellm's names of it; if two list one model, the first counts."""
 
 NO_CHAT = re.compile(
     r"audio|tts|image|lyria|robotics|guard|realtime|computer-use|live|omni|container|voxtral|learnlm|medlm|-exp-\d|^ft:|^together-ai-"
 )
-"""Not for conversations in text, experiments that are over, and price classes that are no models."""
+"""Left out: models not for text conversations, ended experiments, and price classes."""
 
 PRICES = (
     "input_cost_per_token",
@@ -57,7 +57,7 @@ PRICES = (
 )
 
 # Retired or left out upstream, but still asked for: old recordings, gateways, other clouds. Written from memory; most
-# windows and prices agree with litellm's rows for other clouds or with genai-prices (`tests/catalog` compares). Output
+# windows and prices agree with litellm's rows for other clouds or with genai-prices (`tests/config/test_catalog.py` compares). Output
 # limits, prices above a limit and Ollama's windows have no second source: correct them where you know better.
 EXTRA: dict[str, list[Row]] = {
     "openai": [
@@ -217,7 +217,7 @@ def first_prices(facts: dict[str, Any]) -> list[float | None]:
 
 
 def tier_of(facts: dict[str, Any]) -> tuple[int | None, list[float | None]]:
-    """The first step up in price. Alibaba has three; the first says where it begins to cost more."""
+    """Return the first step up in price. Alibaba has three; the first is where it begins to cost more."""
     steps = facts.get("tiered_pricing") or []
     if len(steps) > 1:
         return int(steps[1]["range"][0]), per_million([steps[1].get(field) for field in PRICES])
@@ -237,7 +237,7 @@ def per_million(costs: list[float | None]) -> list[float | None]:
 
 
 def without_editions(rows: dict[str, Row]) -> dict[str, Row]:
-    """An edition or another spelling that says nothing new is left out: its shorter name finds the same facts."""
+    """Leave out an edition or spelling with the same facts as the shorter name, which finds them."""
     by_key = {key(name): row for name, row in rows.items()}
     kept = {}
     for name, row in rows.items():
@@ -248,7 +248,7 @@ def without_editions(rows: dict[str, Row]) -> dict[str, Row]:
 
 
 def write(models: dict[str, list[Row]], version: str) -> str:
-    """One model a line, so that a refresh can be read in the diff."""
+    """Write one model a line, so that a refresh can be read in the diff."""
     about = {
         "source": f"litellm {version}, model_prices_and_context_window_backup.json, and rows by hand",
         "licence": "MIT, Copyright (c) 2023 Berri AI",

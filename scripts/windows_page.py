@@ -1,4 +1,4 @@
-"""Writes docs/windows.md: the window each machine gives each model, by the code that chooses it. Takes no arguments."""
+"""Write docs/windows.md: the window each machine gives each model, by the code that chooses it. Takes no arguments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Public fakes for testing programs that use yohaku: conversations by the thousand, and a model that follows a script.
+"""Public fakes for testing programs that use yohaku: generated conversations, and a model that follows a script.
 
 `histories()` is a Hypothesis strategy (install hypothesis to use it): every History it draws is well formed.
 """
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class ScriptedModel:
-    """Answers questions from a list, and remembers what it was asked. To be given as `summarise=`."""
+    """Answers questions from a list and records them in `asked`. Pass it as `summarise=`."""
 
     def __init__(self, *answers: str) -> None:
         self._answers = list(answers)
@@ -34,7 +34,7 @@ class ScriptedModel:
 
 
 class ByteMeter:
-    """Counts a token for each UTF-8 byte: needs no vocabulary, and is easy to check by hand."""
+    """Counts one token for each UTF-8 byte: needs no vocabulary and is easy to check by hand."""
 
     name = "bytes"
     exact = True
@@ -48,9 +48,9 @@ class ByteMeter:
 
 
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
-"""A picture of one pixel."""
+"""An image of one pixel, in base64."""
 
-_SAYINGS = (
+_TEXTS = (
     "Fix the failing test in src/app.py, and never touch the database.",
     "次の関数を説明してください。必ず日本語で答えること。",
     'Traceback (most recent call last):\n  File "a.py", line 3, in <module>\nValueError: 12345',
@@ -66,11 +66,11 @@ _SAYINGS = (
 
 _SCRIPTS = ((0x20, 0x7E), (0x3041, 0x30FF), (0x4E00, 0x9FFF), (0x1F300, 0x1F6FF), (0x0, 0xFF), (0x400, 0x4FF))
 
-_TIMES = (*[1] * 12, 3, 3, 3, 12, 12, 40, 40, 400)
+_REPETITIONS = (*[1] * 12, 3, 3, 3, 12, 12, 40, 40, 400)
 
 
 def histories(**shape: Any) -> SearchStrategy[History]:
-    """A Hypothesis strategy for conversations; `shape` as for `conversation`."""
+    """Return a Hypothesis strategy for conversations; `shape`: arguments of `conversation`."""
     from hypothesis import strategies as st
 
     return st.randoms(use_true_random=False).map(lambda chance: conversation(chance, **shape))
@@ -79,28 +79,28 @@ def histories(**shape: Any) -> SearchStrategy[History]:
 def conversation(
     chance: Random, max_turns: int = 4, max_steps: int = 4, interleaved: bool = False, media: bool = True
 ) -> History:
-    """Several prompts, parallel calls, long and empty results, Japanese, images, errors: whatever `chance` will have.
+    """Make a conversation with several prompts, parallel calls, long and empty results, Japanese, images and errors.
 
     `interleaved` mixes texts and calls inside a step, as some dialects can and others cannot.
     """
     turns = []
     count = chance.randint(1, max_turns)
     for number in range(count):
-        prompt: list[Part] = [Text(_long(chance))]
+        prompt: list[Part] = [Text(_long_text(chance))]
         if media and chance.randint(0, 5) == 0:
             prompt.append(Opaque("image", PNG, "base64", "image/png"))
         steps = [_step(chance, f"{number}_{n}", interleaved) for n in range(chance.randint(0, max_steps))]
         if chance.randint(0, 3) == 0:
-            steps = [_talk(chance)]
+            steps = [_chat_step(chance)]
         if not steps and number < count - 1:
             steps = [Step((Text("ok"),))]
-        turns.append(Turn(tuple(prompt), _joined(steps)))
-    system = [Text(_words(chance)) for _ in range(chance.randint(0, 2))]
+        turns.append(Turn(tuple(prompt), _join(steps)))
+    system = [Text(_text(chance)) for _ in range(chance.randint(0, 2))]
     return history_of(turns, system, _TOOLS if chance.randint(0, 1) else ())
 
 
 def _step(chance: Random, name: str, interleaved: bool) -> Step:
-    texts: list[Part | ToolUse] = [Text(_long(chance).rstrip()) for _ in range(chance.randint(0, 2))]
+    texts: list[Part | ToolUse] = [Text(_long_text(chance).rstrip()) for _ in range(chance.randint(0, 2))]
     uses: list[Part | ToolUse] = [_use(chance, f"call_{name}_{n}") for n in range(chance.randint(0, 3))]
     items = (texts + uses) or [Text("done")]
     if interleaved:
@@ -108,35 +108,35 @@ def _step(chance: Random, name: str, interleaved: bool) -> Step:
     return Step(tuple(items))
 
 
-def _talk(chance: Random) -> Step:
-    """A reply without calls, as in a chat; local models may think aloud before it."""
-    thought = f"<think>\n{_long(chance)}\n</think>\n\n" if chance.randint(0, 2) == 0 else ""
-    return Step((Text(thought + _long(chance).rstrip()),))
+def _chat_step(chance: Random) -> Step:
+    """Make a reply without calls, as in a chat, maybe after a thought in tags."""
+    thought = f"<think>\n{_long_text(chance)}\n</think>\n\n" if chance.randint(0, 2) == 0 else ""
+    return Step((Text(thought + _long_text(chance).rstrip()),))
 
 
 def _use(chance: Random, call_id: str) -> ToolUse:
     arguments: dict[str, str | int] = {}
     for name in ("path", "content", "n")[: chance.randint(0, 3)]:
-        arguments[name] = _long(chance) if chance.randint(0, 3) else chance.randint(0, 10**6)
-    parts = (Text(_long(chance)),) if chance.randint(0, 7) else ()
+        arguments[name] = _long_text(chance) if chance.randint(0, 3) else chance.randint(0, 10**6)
+    parts = (Text(_long_text(chance)),) if chance.randint(0, 7) else ()
     call = Call(call_id, chance.choice(("bash", "read_file", "grep", "write")), _dump(arguments))
     return ToolUse(call, Result(parts, error=chance.randint(0, 5) == 0))
 
 
-def _long(chance: Random) -> str:
-    return _words(chance) * chance.choice(_TIMES)
+def _long_text(chance: Random) -> str:
+    return _text(chance) * chance.choice(_REPETITIONS)
 
 
-def _words(chance: Random) -> str:
+def _text(chance: Random) -> str:
     if chance.randint(0, 2):
-        return chance.choice(_SAYINGS)
+        return chance.choice(_TEXTS)
     first, last = chance.choice(_SCRIPTS)
     text = "".join(chr(chance.randint(first, last)) for _ in range(chance.randint(1, 12)))
     return text if text.strip() else "x"
 
 
-def _joined(steps: Iterable[Step]) -> tuple[Step, ...]:
-    """Replies without calls in between are one reply on every wire."""
+def _join(steps: Iterable[Step]) -> tuple[Step, ...]:
+    """Join replies without calls in between: every wire format reads them as one."""
     joined: list[Step] = []
     for step in steps:
         if joined and not joined[-1].uses:
