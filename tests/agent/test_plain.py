@@ -125,7 +125,9 @@ def test_lines_are_worked_on_until_the_end_of_input(tmp_path: Path) -> None:
     assert asyncio.run(run_interactive(surface.begin, plain=surface)) == 0
     assert isinstance(surface.agent, FakeAgent)
     assert surface.agent.prompts == ["first", "second"] and surface.agent.closed
-    assert "The window is 8,192 tokens." in written(surface.err) and "/nonsense is no command" in written(surface.err)
+    assert "The window is 8,192 tokens." in written(surface.err) and "There is no command /nonsense" in written(
+        surface.err
+    )
     assert written(surface.out) == "one\nok\n"
 
 

@@ -207,8 +207,9 @@ def test_an_interrupt_ends_it_at_once(tmp_path: Path) -> None:
         assert process.wait(60) == -signal.SIGINT
 
 
-def test_without_the_sdk_one_line_says_how_to_get_it(tmp_path: Path) -> None:
-    code = "import sys; sys.modules['mcp'] = None"
+@pytest.mark.parametrize("lang", ["en", "fr"])
+def test_without_the_sdk_one_line_says_how_to_get_it(lang: str, tmp_path: Path) -> None:
+    code = f"import os, sys; sys.modules['mcp'] = None; os.environ['YOHAKU_LANG'] = '{lang}'"
     done = server("mcp", folder=tmp_path, code=code)
     line = "yohaku: mcp needs a package that is not installed: pip install 'yohaku[mcp]'\n"
     assert (done.returncode, done.stdout, done.stderr) == (2, "", line)

@@ -51,7 +51,7 @@ from yohaku.core.meter import Meter
 from yohaku.core.model import Reply, Result, Text, ToolUse
 from yohaku.dialects.answer import Answer
 from yohaku.dialects.json_values import Json
-from yohaku.messages import explain
+from yohaku.messages import explain, say
 from yohaku.session.fold_log import FoldingRecord
 from yohaku.session.session import Session
 
@@ -359,8 +359,9 @@ class Agent:
         if verdict.what in ("system_prompt", "system_prompt_and_tools"):  # ours: the user cannot shorten it
             self._events.notify("loop_window_small", "error", needs=verdict.needs, limit=verdict.limit)
         else:
-            what = explain(error, self.lang).removeprefix("does not fit: ").removeprefix("収まりません: ")
-            self._events.notify("loop_does_not_fit", "error", what=what.rstrip(".。"))
+            code = "loop_pins_do_not_fit" if verdict.pin else "loop_does_not_fit"
+            what = say(f"too_big.{verdict.what}", self.lang, origin=verdict.origin)
+            self._events.notify(code, "error", what=what, needs=verdict.needs, limit=verdict.limit, pin=verdict.pin)
         return TurnEnded("too_big")
 
     async def _save(self, ended: TurnEnded) -> None:

@@ -57,9 +57,9 @@ def talked(agent: FakeAgent) -> None:
 
 def test_an_unknown_command_is_told_with_the_nearest(desk: Desk) -> None:
     assert run(desk, "/contxt") == CommandResult(
-        "/contxt is no command. Did you mean /context? /help lists them.", "error"
+        "There is no command /contxt. Did you mean /context? /help lists them.", "error"
     )
-    assert run(desk, "/zzz").text == "/zzz is no command. /help lists them."
+    assert run(desk, "/zzz").text == "There is no command /zzz. /help lists them."
 
 
 def test_a_command_that_needs_something_says_how_it_is_written(desk: Desk) -> None:
