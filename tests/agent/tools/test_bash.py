@@ -107,7 +107,7 @@ def test_what_stays_in_the_background_does_not_hold_the_call(tmp_path: Path) -> 
 def test_what_was_printed_is_all_there_also_on_a_busy_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its end is held back for a moment, as it might be the beginning of a key."""
     idle = secrets.StreamRedactor.idle
-    monkeypatch.setattr(secrets, "known", lambda: [("a-key-that-is-long-enough-to-be-one", "key")])
+    monkeypatch.setattr(secrets, "known_secrets", lambda: [("a-key-that-is-long-enough-to-be-one", "key")])
     monkeypatch.setattr(secrets.StreamRedactor, "idle", lambda self: (time.sleep(0.3), idle(self))[1])
     given = run(tmp_path, "sleep 60 & echo all; echo of it", timeout=50)
     bash.stop_background()

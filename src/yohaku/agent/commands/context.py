@@ -1,6 +1,6 @@
-"""Where the tokens of a conversation are, for `/context`: parts, biggest items, rules, pins, folds.
+"""Report of `/context`: tokens by part, biggest items, rules, pins, folds.
 
-Law: what is weighed is what is sent, by the meter the session counts with.
+Law: it weighs what is sent, with the meter of the session.
 """
 
 from __future__ import annotations
@@ -25,7 +25,6 @@ from yohaku.core.weigh import Weigher
 from yohaku.messages import say
 
 MAX_ITEMS = 8
-"""Items that are listed."""
 WIDTH = 60
 
 

@@ -1,6 +1,6 @@
-"""A conversation as a page to read: what was asked, said and done, in Markdown.
+"""Export of a conversation as Markdown.
 
-Law: nothing is left out but what cannot be read, and that is named.
+Law: only what is not text is left out, and its kind is named.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def _pieces(history: History) -> Iterator[str]:
 
 
 def fence_code(text: str, kind: str = "") -> str:
-    """In a fence longer than any inside."""
+    """Put code into a fence longer than any inside it."""
     longest = max((len(run) for run in re.findall(r"`{3,}", text)), default=2)
     fence = "`" * (longest + 1)
     return f"{fence}{kind}\n{text.rstrip()}\n{fence}"

@@ -1,4 +1,4 @@
-"""/permissions: what was allowed for good in this project, and how it is taken back."""
+"""/permissions: list and forget what was allowed for good in this project."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def list_permissions(kept: StoredPermissions, mode: str, lang: str) -> str:
 
 
 def forget_permissions(kept: StoredPermissions, asked: str, lang: str) -> str | None:
-    """What is asked for again from now on; None where nothing of it is there."""
+    """Forget permissions and return a sentence about them; None where none matches."""
     chosen = _choose(kept.rows(), asked)
     if not chosen:
         return None
@@ -29,7 +29,7 @@ def forget_permissions(kept: StoredPermissions, asked: str, lang: str) -> str | 
 
 
 def complete_permissions(typed: str, data: Path, root: Path) -> list[str]:
-    """What may follow /permissions."""
+    """Return completions of what is typed after /permissions."""
     rows = StoredPermissions(data, root).rows()
     each = [f"{FORGET} {number}" for number in range(1, len(rows) + 1)]
     return [one for one in (*each, f"{FORGET} {ALL}") if rows and one.startswith(typed)]

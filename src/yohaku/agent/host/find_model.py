@@ -1,7 +1,7 @@
-"""Finds a model to work with: the one that was named, else a server that runs here, else a key, else a file.
+"""Search for a model: the one that was named, else a server on this machine, else an API key, else a file.
 
-Law: quick, silent, and nothing is sent to anybody the user did not name. Servers are asked side by side; a key is only
-looked for in the environment, never tried. What was named and is not there is an `ModelNotFound` that says what to do.
+Law: quick, silent, and nothing is sent to a server the user did not name. Servers are queried in parallel; a key is
+looked up in the environment, never tried. A named model that is not there raises `ModelNotFound` with what to do.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from yohaku.config.catalog import Provider
 from yohaku.config.settings import Settings
 
 REMOTE_TIMEOUT = 2.0
-"""Seconds an address the user named on another machine has to tell its models."""
+"""Seconds a named server on another machine has to list its models."""
 
 
 async def find_models(
@@ -40,44 +40,44 @@ async def find_models(
     *,
     model: str | None = None,
     memory: MachineMemory | None = None,
-    patience: float = DEFAULT_TIMEOUT,
+    timeout: float = DEFAULT_TIMEOUT,
 ) -> list[Endpoint]:
-    """Everything that can be worked with, the best first; empty where there is nothing.
+    """Return all usable endpoints, the best first; empty where there are none.
 
-    With `model`, or the setting of that name, only what was named; raises `ModelNotFound` where it is not there.
-    An endpoint of the provider "embedded" is a file still to be served.
+    With `model`, or the setting of that name, only that one; raises `ModelNotFound` where it is not there.
+    An endpoint of the provider "embedded" is a file that still has to be served.
     """
-    search = _ModelSearch(replace(settings, environ=environ) if environ is not None else settings, memory, patience)
+    search = _ModelSearch(replace(settings, environ=environ) if environ is not None else settings, memory, timeout)
     if named := model or settings.model:
-        return await search.named(parse_model_spec(named, search.known), named)
-    running, keyed = await asyncio.gather(search.running(), search.keyed())
-    return [*running, *keyed] or await search.files()
+        return await search.find_named(parse_model_spec(named, search.known), named)
+    running, keyed = await asyncio.gather(search.find_running(), search.find_keyed())
+    return [*running, *keyed] or await search.find_files()
 
 
-async def refresh(endpoint: Endpoint, patience: float = DEFAULT_TIMEOUT) -> Endpoint:
-    """The same endpoint as it is now: a server may have loaded the model meanwhile, and say how large its window is."""
+async def refresh(endpoint: Endpoint, timeout: float = DEFAULT_TIMEOUT) -> Endpoint:
+    """Query an endpoint again: the server may have loaded the model meanwhile, and report its window."""
     if not endpoint.local or endpoint.provider == EMBEDDED:
         return endpoint
-    found = await local_servers.probe_address(endpoint.url, endpoint.model, endpoint.key, patience)
+    found = await local_servers.probe_address(endpoint.url, endpoint.model, endpoint.key, timeout)
     return found if found and found.provider == endpoint.provider else endpoint
 
 
-async def add_vocabulary(endpoint: Endpoint, patience: float = 10.0) -> Endpoint:
-    """The endpoint with all an Ollama says of its model, which are megabytes, where no file of it is at hand: with its
-    vocabulary tokens are counted exactly. For later, beside the work: not for the start."""
+async def add_vocabulary(endpoint: Endpoint, timeout: float = 10.0) -> Endpoint:
+    """Add the vocabulary from Ollama where no file of the model is readable; with it tokens are counted exactly. It is
+    megabytes: call it in the background, not at start."""
     if endpoint.provider != "ollama" or local_servers.PATH_KEY in endpoint.info:
         return endpoint
-    place = ServerAddress(endpoint.url, endpoint.key, patience=patience)
-    shown = await place.get("/api/show", {"model": endpoint.model, "verbose": True})
+    address = ServerAddress(endpoint.url, endpoint.key, patience=timeout)
+    shown = await address.get("/api/show", {"model": endpoint.model, "verbose": True})
     said = shown.get("model_info") if isinstance(shown, dict) else None
     return replace(endpoint, info={**endpoint.info, **said}) if isinstance(said, dict) else endpoint
 
 
 class _ModelSearch:
-    def __init__(self, settings: Settings, memory: MachineMemory | None, patience: float) -> None:
+    def __init__(self, settings: Settings, memory: MachineMemory | None, timeout: float) -> None:
         self.settings = settings
         self.known = catalog.load(settings.catalog)
-        self.patience = patience
+        self.timeout = timeout
         self._memory = memory
 
     @property
@@ -88,28 +88,28 @@ class _ModelSearch:
             self._memory = read_memory()
         return self._memory
 
-    async def running(self, model: str = "") -> list[Endpoint]:
-        """The servers that answer; with a model those that have it."""
-        asked = [self.server(provider, model) for name in PROBES if (provider := self.known.provider(name))]
+    async def find_running(self, model: str = "") -> list[Endpoint]:
+        """Return the servers that answer; with a model, those that have it."""
+        asked = [self.find_server(provider, model) for name in PROBES if (provider := self.known.provider(name))]
         return [found for found in await asyncio.gather(*asked) if found]
 
-    async def server(self, provider: Provider, model: str = "") -> Endpoint | None:
+    async def find_server(self, provider: Provider, model: str = "") -> Endpoint | None:
         where = resolve.provider_address(provider, self.settings)
-        place = ServerAddress(where.url, where.key or "", model, lambda: sum(usable_bytes(self.memory)), self.patience)
-        return await PROBES[provider.name](place)
+        address = ServerAddress(where.url, where.key or "", model, lambda: sum(usable_bytes(self.memory)), self.timeout)
+        return await PROBES[provider.name](address)
 
-    async def keyed(self) -> list[Endpoint]:
-        """A model of each provider whose key, or whose address, is in the environment."""
+    async def find_keyed(self) -> list[Endpoint]:
+        """Return an endpoint of each provider whose key or address is in the environment."""
         first = [provider for name in PREFERRED_PROVIDERS if (provider := self.known.provider(name))]
         rest = [each for each in self.known.providers if each not in first and not each.loopback]
-        found = await asyncio.gather(*(self.api(provider) for provider in (*first, *rest)))
+        found = await asyncio.gather(*(self.find_api(provider) for provider in (*first, *rest)))
         return [each for each in found if each]
 
-    async def api(self, provider: Provider, model: str = "") -> Endpoint | None:
+    async def find_api(self, provider: Provider, model: str = "") -> Endpoint | None:
         where = resolve.provider_address(provider, self.settings)
         if provider.dialect == "openai_chat" and where.url.rstrip("/") != provider.url:
             model = model or self.settings.variable("OPENAI_MODEL") or ""
-            if there := await self.address(where.url, model, where.key or ""):
+            if there := await self.find_address(where.url, model, where.key or ""):
                 return there
             if not model and not where.key:
                 return None
@@ -122,15 +122,15 @@ class _ModelSearch:
         found = Endpoint(title, provider.name, provider.dialect, where.url, model, where.key or "", output=output)
         return found if model else None
 
-    async def address(self, url: str, model: str, key: str) -> Endpoint | None:
-        """Whoever is at an address the user named. One far away is asked for its models, and nothing else."""
+    async def find_address(self, url: str, model: str, key: str) -> Endpoint | None:
+        """Return the server at a named address. A remote one is only asked for its list of models."""
         if ServerAddress(url).local:
-            return await local_servers.probe_address(url, model, key, self.patience)
+            return await local_servers.probe_address(url, model, key, self.timeout)
         return await local_servers.probe_compatible(
-            ServerAddress(url, key, model, patience=max(REMOTE_TIMEOUT, self.patience))
+            ServerAddress(url, key, model, patience=max(REMOTE_TIMEOUT, self.timeout))
         )
 
-    async def files(self, path: str = "") -> list[Endpoint]:
+    async def find_files(self, path: str = "") -> list[Endpoint]:
         from yohaku.agent.host import embedded
 
         if path:
@@ -142,64 +142,64 @@ class _ModelSearch:
         )
         return [found] if found else []
 
-    async def named(self, wanted: ModelSpec, said: str) -> list[Endpoint]:
+    async def find_named(self, wanted: ModelSpec, said: str) -> list[Endpoint]:
         match wanted.kind:
             case "file":
                 if not Path(wanted.where).expanduser().is_file():
                     raise ModelNotFound("no_file", model=said)
-                return await self.files(wanted.where)
+                return await self.find_files(wanted.where)
             case "url":
-                return [await self.addressed(wanted, said)]
+                return [await self.find_at_url(wanted, said)]
             case "provider" if wanted.where == EMBEDDED:
-                return await self.files(wanted.model)
+                return await self.find_files(wanted.model)
             case "provider":
-                return [await self.provided(wanted, said)]
-        return await self.called(said)
+                return [await self.find_at_provider(wanted, said)]
+        return await self.find_by_name(said)
 
-    async def addressed(self, wanted: ModelSpec, said: str) -> Endpoint:
-        """An address that answers no question about its models may still serve the one that was named."""
+    async def find_at_url(self, wanted: ModelSpec, said: str) -> Endpoint:
+        """Return the endpoint of an address; one that does not list its models may still serve the named one."""
         key, local = self.key_for(wanted.where), ServerAddress(wanted.where).local
-        if found := await self.address(wanted.where, wanted.model, key):
+        if found := await self.find_address(wanted.where, wanted.model, key):
             return found
         if not wanted.model:
             raise ModelNotFound("no_server", model=said, where=wanted.where)
         name = urlsplit(wanted.where).netloc.rpartition("@")[2]
         return Endpoint(name, "openai", "openai_chat", wanted.where, wanted.model, key, local=local)
 
-    async def provided(self, wanted: ModelSpec, said: str) -> Endpoint:
+    async def find_at_provider(self, wanted: ModelSpec, said: str) -> Endpoint:
         provider = self.known.provider(wanted.where)
         assert provider is not None, "a wish names only providers that are known"
         if provider.loopback:
-            return await self.server(provider, wanted.model) or await self.missed(provider, wanted.model)
-        if found := await self.api(provider, wanted.model):
+            return await self.find_server(provider, wanted.model) or await self.raise_missing(provider, wanted.model)
+        if found := await self.find_api(provider, wanted.model):
             return found
         router = self.known.provider("openrouter")
-        if router and wanted.model and (found := await self.api(router, said)):
+        if router and wanted.model and (found := await self.find_api(router, said)):
             return found
         raise ModelNotFound("no_key", model=said, keys=" / ".join(provider.keys))
 
-    async def missed(self, provider: Provider, model: str) -> Endpoint:
-        """Says whether the server is not there, or only the model."""
-        url = resolve.provider_address(provider, self.settings).url
-        where = f"{PROVIDER_TITLES.get(provider.name, provider.name)} ({url})"
-        if other := await self.server(provider):
+    async def raise_missing(self, provider: Provider, model: str) -> Endpoint:
+        """Raise `ModelNotFound`: the server is not there, or only the model."""
+        title = PROVIDER_TITLES.get(provider.name, provider.name)
+        where = f"{title} ({resolve.provider_address(provider, self.settings).url})"
+        if other := await self.find_server(provider):
             raise ModelNotFound("not_there", model=model, where=where, other=other.model)
         raise ModelNotFound("no_server", model=model or provider.name, where=where)
 
-    async def called(self, name: str) -> list[Endpoint]:
-        """A model by its name alone: where it runs already, else with whoever makes it."""
-        if running := await self.running(name):
+    async def find_by_name(self, name: str) -> list[Endpoint]:
+        """Find a model by its bare name: where it runs already, else at its provider."""
+        if running := await self.find_running(name):
             return running
         row = self.known.find(name)
         provider = self.known.provider(row.provider) if row else None
         if provider is None or provider.loopback:
             raise ModelNotFound("no_such_model", model=name)
-        if found := await self.api(provider, name):
+        if found := await self.find_api(provider, name):
             return [found]
         raise ModelNotFound("no_key", model=name, keys=" / ".join(provider.keys))
 
     def key_for(self, url: str) -> str:
-        """The key of the provider who is at this very address, else the one set for addresses: none goes elsewhere."""
+        """Return the key of the provider at this very address, else the one for addresses; no key goes elsewhere."""
         for provider in self.known.providers:
             where = resolve.provider_address(provider, self.settings)
             if where.key and urlsplit(where.url)[:2] == urlsplit(url)[:2]:

@@ -1,4 +1,4 @@
-"""Asks the user, where only they can decide."""
+"""Tool that asks the user."""
 
 from __future__ import annotations
 

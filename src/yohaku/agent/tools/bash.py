@@ -1,4 +1,4 @@
-"""Runs a command. It has no keyboard, it dies with its call, and its output is held within bounds as it comes."""
+"""Tool that runs a shell command: without a keyboard, ended with its call, its output bounded as it arrives."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from yohaku.agent.toolkit.secrets import StreamRedactor
 from yohaku.agent.toolkit.tool import AgentTool, Arguments, ToolContext, ToolResult
 
 MAX_OUTPUT_BYTES = 30 * 1024
-"""Bytes of output the model is given at most."""
+"""Bytes of output for the model."""
 DEFAULT_TIMEOUT = 120
 MAX_TIMEOUT = 3600
 """Seconds."""
 QUIET_SECONDS = 0.1
-"""Seconds without a byte after which a half line is shown, or output of what still runs is no longer waited for."""
+"""Seconds without output after which a partial line is shown, and a background process no longer waited for."""
 MAX_SHOWN_BYTES = 64 * 1024
-"""Bytes that go to the screen in one go; nobody reads faster."""
+"""Bytes sent to the screen at once; nobody reads faster."""
 PLAIN_ENVIRONMENT = {
     "TERM": "dumb", "PAGER": "cat", "GIT_PAGER": "cat", "MANPAGER": "cat", "NO_COLOR": "1", "CLICOLOR": "0",
     "GIT_TERMINAL_PROMPT": "0", "GIT_EDITOR": "true", "EDITOR": "true", "VISUAL": "true", "SYSTEMD_PAGER": "",
@@ -38,37 +38,37 @@ PLAIN_ENVIRONMENT = {
 """No colours, no pagers, no editors, no questions."""
 _ESCAPES = re.compile(r"\x1b(?:\[[0-9;?]{0,40}[ -/]{0,4}[@-~]|\][^\x07\x1b\n]{0,2000}(?:\x07|\x1b\\)|[()][AB0]|[=>])")
 _BACKGROUND_GROUPS: set[int] = set()
-"""Groups of processes that still hold the output of a command that is over."""
+"""Process groups that still hold the output of a finished command."""
 
 
 async def run(context: ToolContext, arguments: Arguments) -> ToolResult:
     command = arguments["command"]
     if not command.strip() or "\0" in command:
         raise BadArguments("The command is empty.")
-    patience = min(MAX_TIMEOUT, max(1, arguments.get("timeout", DEFAULT_TIMEOUT)))
+    timeout = min(MAX_TIMEOUT, max(1, arguments.get("timeout", DEFAULT_TIMEOUT)))
     if not await context.allow(run_request(context, command)):
         return ToolResult(REFUSED, error=True)
-    sink = OutputBuffer(output_budget.max_bytes(MAX_OUTPUT_BYTES))
-    process, reader = await _start(context, command, sink)
-    with sink:
-        late = await _wait(process, patience)
-        await reader.settled()
-        return await _make_result(context, sink, process.returncode or 0, late, reader.held)
+    buffer = OutputBuffer(output_budget.max_bytes(MAX_OUTPUT_BYTES))
+    process, reader = await _start(context, command, buffer)
+    with buffer:
+        timed_out = await _wait(process, timeout)
+        await reader.wait_until_quiet()
+        return await _make_result(context, buffer, process.returncode or 0, timed_out, reader.held)
 
 
-async def _wait(process: Process, patience: int) -> int:
-    """Until it has ended, or was ended after so many seconds; 0 where that was not needed."""
+async def _wait(process: Process, timeout: int) -> int:
+    """Wait for the process, and stop it at the timeout. Return the timeout if it was reached, else 0."""
     try:
-        await asyncio.wait_for(process.wait(), patience)
+        await asyncio.wait_for(process.wait(), timeout)
         return 0
     except TimeoutError:
-        return patience
+        return timeout
     finally:
         if process.returncode is None:
             await _stop(process)
 
 
-async def _start(context: ToolContext, command: str, sink: OutputBuffer) -> tuple[Process, _OutputReader]:
+async def _start(context: ToolContext, command: str, buffer: OutputBuffer) -> tuple[Process, _OutputReader]:
     ours, theirs = os.pipe()
     try:
         process = await asyncio.create_subprocess_exec(
@@ -81,11 +81,11 @@ async def _start(context: ToolContext, command: str, sink: OutputBuffer) -> tupl
         raise
     finally:
         os.close(theirs)
-    return process, _OutputReader(ours, process.pid, sink, context)
+    return process, _OutputReader(ours, process.pid, buffer, context)
 
 
 async def _stop(process: Process) -> None:
-    """The whole group: first asked, then killed."""
+    """Terminate the whole process group, then kill it."""
     _signal(process.pid, signal.SIGTERM)
     try:
         await asyncio.wait_for(process.wait(), 0.5)
@@ -104,30 +104,30 @@ def _signal(group: int, number: int) -> None:
 
 
 def stop_background() -> None:
-    """Ends what commands have left running in the background."""
+    """Terminate what commands have left running in the background."""
     for group in list(_BACKGROUND_GROUPS):
         _signal(group, signal.SIGTERM)
 
 
 class _OutputReader:
-    """Reads what is printed, in a thread of its own: until nobody holds the pipe, also after the call is over, so that
-    what was left running in the background does not stop at a full pipe."""
+    """Thread that reads a pipe until nobody holds it, also after the call is over: else a background process would
+    block on a full pipe."""
 
-    def __init__(self, pipe: int, group: int, sink: OutputBuffer, context: ToolContext) -> None:
-        self._pipe, self._group, self._sink, self._context = pipe, group, sink, context
+    def __init__(self, pipe: int, group: int, buffer: OutputBuffer, context: ToolContext) -> None:
+        self._pipe, self._group, self._buffer, self._context = pipe, group, buffer, context
         self._loop = asyncio.get_running_loop()
         self._ended = asyncio.Event()
         self._redacting = StreamRedactor()
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._next = 0.0
         self._silent = False
-        """Nothing has come for a while, and all that had come was taken."""
+        """Whether nothing has arrived for a while."""
         self.held = False
         _BACKGROUND_GROUPS.add(group)
         threading.Thread(target=self._read, daemon=True, name="yohaku-output").start()
 
-    async def settled(self) -> None:
-        """Until all of it has come, or what still holds the pipe says nothing."""
+    async def wait_until_quiet(self) -> None:
+        """Wait until the pipe is closed, or whoever holds it is silent."""
         quiet = 0
         for _ in range(40):
             try:
@@ -138,7 +138,7 @@ class _OutputReader:
                 if quiet == 2:
                     break
         self.held = True
-        self._sink.close()
+        self._buffer.close()
 
     def _read(self) -> None:
         try:
@@ -159,12 +159,12 @@ class _OutputReader:
             self._call(self._ended.set)
 
     def _take(self, data: bytes) -> None:
-        self._sink.feed(data)
+        self._buffer.feed(data)
         now = time.monotonic()
         if data and not self.held and now >= self._next:
             self._next = now + (QUIET_SECONDS if len(data) >= MAX_SHOWN_BYTES // 2 else 0)
-            said = self._decoder.decode(data[-MAX_SHOWN_BYTES:])
-            self._call(lambda: self._context.show(_ESCAPES.sub("", said)))
+            text = self._decoder.decode(data[-MAX_SHOWN_BYTES:])
+            self._call(lambda: self._context.show(_ESCAPES.sub("", text)))
 
     def _call(self, what: object) -> None:
         try:
@@ -173,51 +173,51 @@ class _OutputReader:
             pass
 
 
-async def _make_result(context: ToolContext, sink: OutputBuffer, code: int, late: int, held: bool) -> ToolResult:
-    notes = [_describe_exit(code, late)] if code or late else []
+async def _make_result(context: ToolContext, buffer: OutputBuffer, code: int, timed_out: int, held: bool) -> ToolResult:
+    notes = [_describe_exit(code, timed_out)] if code or timed_out else []
     notes += ["[something still runs in the background; its later output is not read]"] if held else []
     head, tail = (
-        map(_clean, map(text_files.decode_output, sink.ends()))
-        if sink.full
-        else (_clean(text_files.decode_output(sink.whole())), "")
+        map(_clean, map(text_files.decode_output, buffer.ends()))
+        if buffer.full
+        else (_clean(text_files.decode_output(buffer.whole())), "")
     )
-    told = "\n".join(filter(None, [head.rstrip("\n"), *notes]))
-    if not sink.full and output_budget.fits(told):
-        return ToolResult(told or "(no output)", error=bool(code or late))
-    spill = sink.spilled()
+    text = "\n".join(filter(None, [head.rstrip("\n"), *notes]))
+    if not buffer.full and output_budget.fits(text):
+        return ToolResult(text or "(no output)", error=bool(code or timed_out))
+    spill = buffer.spilled()
     ref = await save_output(context, head if spill is None else spill)
-    kept = f" (the first {format_size(MAX_SPILLED_BYTES)} kept)" if sink.total > MAX_SPILLED_BYTES else ""
-    note = f"[… the middle of {sink.lines:,} lines, {format_size(sink.total)}, is left out{kept}{ref}]"
-    if sink.full:
+    kept = f" (the first {format_size(MAX_SPILLED_BYTES)} kept)" if buffer.total > MAX_SPILLED_BYTES else ""
+    note = f"[… the middle of {buffer.lines:,} lines, {format_size(buffer.total)}, is left out{kept}{ref}]"
+    if buffer.full:
         first = head[: head.rindex("\n")] if "\n" in head else head
         last = tail[tail.index("\n") + 1 :] if "\n" in tail[:-1] else tail
-        told = "\n".join([first, note, last.rstrip("\n"), *notes])
-    shown, _ = output_budget.keep_ends(told, note)
-    return ToolResult(shown, error=bool(code or late), cut=True)
+        text = "\n".join([first, note, last.rstrip("\n"), *notes])
+    shown, _ = output_budget.keep_ends(text, note)
+    return ToolResult(shown, error=bool(code or timed_out), cut=True)
 
 
-def _describe_exit(code: int, late: int) -> str:
-    if late:
+def _describe_exit(code: int, timed_out: int) -> str:
+    if timed_out:
         return (
-            f"[stopped after {late} seconds; give a longer timeout, or run it in the background with & and send its "
-            "output to a file]"
+            f"[stopped after {timed_out} seconds; give a longer timeout, or run it in the background with & and send "
+            "its output to a file]"
         )
     if code < 0:
         return f"[exit {128 - code}] (killed by {signal.Signals(-code).name})"
     return f"[exit {code}]"
 
 
-def _clean(said: str) -> str:
-    """Without colours, and of a line that was written over, as progress bars do, what stood there last."""
-    said = _ESCAPES.sub("", said) if "\x1b" in said else said
-    if "\r" in said:
-        said = "\n".join([line.rstrip("\r").rpartition("\r")[2] for line in said.split("\n")])
-    return said.replace("\0", "")
+def _clean(text: str) -> str:
+    """Remove colours, and keep the last state of lines that were overwritten, as by progress bars."""
+    text = _ESCAPES.sub("", text) if "\x1b" in text else text
+    if "\r" in text:
+        text = "\n".join([line.rstrip("\r").rpartition("\r")[2] for line in text.split("\n")])
+    return text.replace("\0", "")
 
 
 def _title(arguments: Arguments) -> str:
-    said = " ".join(str(arguments.get("command", "")).split())
-    return f"$ {said if len(said) <= 100 else said[:99] + '…'}"
+    text = " ".join(str(arguments.get("command", "")).split())
+    return f"$ {text if len(text) <= 100 else text[:99] + '…'}"
 
 
 TOOL = AgentTool(

@@ -1,4 +1,4 @@
-"""Exchanges one piece of a file for another."""
+"""Tool that replaces a piece of a file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Finds files by the pattern of their path, the newest first."""
+"""Tool that finds files by a path pattern, the newest first."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from yohaku.agent.toolkit.tool import AgentTool, Arguments, ToolContext, ToolRes
 
 MAX_FILES = 300
 TIMEOUT = 20.0
+"""Seconds."""
 
 
 async def run(context: ToolContext, arguments: Arguments) -> ToolResult:
@@ -35,7 +36,7 @@ async def run(context: ToolContext, arguments: Arguments) -> ToolResult:
 
 
 def split_base(context: ToolContext, path: str, pattern: str) -> tuple[Path, str]:
-    """Where to look and for what: the folders before the first wildcard may lead anywhere."""
+    """Return folder and pattern: the folders before the first wildcard may lead out of the project."""
     if not pattern.strip():
         raise BadArguments("The pattern is empty.")
     parts = pattern.strip().split("/")
@@ -47,11 +48,11 @@ def split_base(context: ToolContext, path: str, pattern: str) -> tuple[Path, str
 
 def _find(context: ToolContext, top: Path, pattern: str, stopped: Callable[[], bool]) -> ToolResult:
     matches, end = compile_glob(pattern), time.monotonic() + TIMEOUT
-    late, seen = False, 0
+    timed_out, seen = False, 0
     newest: list[tuple[int, str]] = []
     for found in walk_files(top, context.root.resolve()):
-        late = time.monotonic() > end
-        if late or stopped():
+        timed_out = time.monotonic() > end
+        if timed_out or stopped():
             break
         if not matches(found.parts):
             continue
@@ -62,11 +63,11 @@ def _find(context: ToolContext, top: Path, pattern: str, stopped: Callable[[], b
         return ToolResult(f"No file matches {pattern}.")
     base = context.files.name(top)
     paths = [name if base == "." else f"{base}/{name}" for _, name in sorted(newest, key=lambda one: (-one[0], one[1]))]
-    less = seen > len(paths) or late
-    note = f"[the newest {len(paths)} of {seen:,}{' or more' if late else ''}; use a narrower pattern]"
-    told = "\n".join([*paths, note] if less else paths)
-    shown, cut = output_budget.keep_head(told, f"[cut; {seen:,} files: use a narrower pattern]")
-    return ToolResult(shown, cut=cut or less)
+    incomplete = seen > len(paths) or timed_out
+    note = f"[the newest {len(paths)} of {seen:,}{' or more' if timed_out else ''}; use a narrower pattern]"
+    text = "\n".join([*paths, note] if incomplete else paths)
+    shown, cut = output_budget.keep_head(text, f"[cut; {seen:,} files: use a narrower pattern]")
+    return ToolResult(shown, cut=cut or incomplete)
 
 
 def _mtime(found: ProjectFile) -> int:

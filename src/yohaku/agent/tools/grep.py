@@ -1,4 +1,4 @@
-"""Searches in files for a regular expression, in time that grows with the files and not with the pattern."""
+"""Tool that searches files for a regular expression, in time linear in the files."""
 
 from __future__ import annotations
 
@@ -20,12 +20,11 @@ from yohaku.agent.toolkit.tool import AgentTool, Arguments, ToolContext, ToolRes
 from yohaku.recall.patterns import Finder, compile_pattern
 
 MAX_HITS = 500
-"""Hits."""
 MAX_LINE_CHARS = 240
-"""Characters of a line that are shown."""
 MAX_RESULT_BYTES = 128 * 1024
 BLOCK_BYTES = 4 * 1024 * 1024
 TIMEOUT = 20.0
+"""Seconds."""
 
 
 class Hit(NamedTuple):
@@ -79,20 +78,20 @@ def _grep(context: ToolContext, top: Path, pattern: str, search: _FileSearch) ->
                 break
             lines += [name] * (number == 0) + [f"{hit.number}: {hit.text}"]
             hits, size = hits + 1, size - len(hit.text.encode()) - 8
-    late = search.over
+    timed_out = search.over
     notes = [f"[stopped after {hits:,} hits; use a narrower pattern or path]"] if full else []
-    notes += ["[not all files were searched: it took too long]"] if late and not full else []
+    notes += ["[not all files were searched: it took too long]"] if timed_out and not full else []
     notes += [f"[{skipped} files that may hold secrets were not searched]"] if skipped else []
     if not hits:
         return ToolResult("\n".join([f"No line matches {pattern}.", *notes]))
     shown, cut = output_budget.keep_head(
         "\n".join([*lines, *notes]), f"[cut; {hits:,} hits or more: use a narrower pattern or path]"
     )
-    return ToolResult(shown, cut=cut or full or late)
+    return ToolResult(shown, cut=cut or full or timed_out)
 
 
 def _files(context: ToolContext, top: Path, search: _FileSearch) -> Iterator[tuple[str, Path]]:
-    """Links are not followed: what they lead to is found where it is, or is not ours."""
+    """Yield name and path of each file. Links are not followed: their target is found in its place, or is outside."""
     if top.is_file():
         yield context.files.name(top), top
         return
@@ -110,12 +109,12 @@ def _search_file(path: Path, search: _FileSearch) -> Iterator[Hit]:
             yield from _search_block(block, first, search)
             if search.over:
                 return
-    except OSError:  # gone, or not for us
+    except OSError:  # deleted, or not readable
         return
 
 
 def _blocks(path: Path) -> Iterator[tuple[int, bytes]]:
-    """The text in UTF-8, in blocks of whole lines, each with the number of its first; nothing for what is no text."""
+    """Yield the text in UTF-8 in blocks of whole lines, with the number of the first line; none for a binary file."""
     number, held, form = 1, b"", None
     with path.open("rb") as file:
         while block := file.read(BLOCK_BYTES):
@@ -153,7 +152,7 @@ def _search_block(block: bytes, number: int, search: _FileSearch) -> Iterator[Hi
 
 
 def _excerpt(line: bytes, match: int) -> str:
-    """The line, or of a long one what stands around the match."""
+    """Return the line, or of a long one the part around the match."""
     if len(line) <= MAX_LINE_CHARS:
         return line.decode("utf-8", "replace").strip()
     start = max(0, match - MAX_LINE_CHARS // 4)

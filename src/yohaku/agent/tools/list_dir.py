@@ -1,4 +1,4 @@
-"""Lists a folder: one level, folders first, files with their sizes."""
+"""Tool that lists a folder: one level, folders first, files with their sizes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Several exchanges in one file, all of them or none."""
+"""Tool that makes several replacements in one file, all or none."""
 
 from __future__ import annotations
 

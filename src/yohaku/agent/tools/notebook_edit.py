@@ -1,4 +1,4 @@
-"""Changes a cell of a Jupyter notebook; the rest of the file stays as it was written."""
+"""Tool that changes a cell of a Jupyter notebook; the rest of the file stays as it is."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ async def run(context: ToolContext, arguments: Arguments) -> ToolResult:
 
 
 def _replace_cell(cell: dict[str, Any], arguments: Arguments) -> None:
-    """What the old source printed is not what the new one would."""
+    """Replace source and type of a cell, and drop its outputs, which belong to the old source."""
     cell["source"] = arguments["source"].splitlines(keepends=True)
     kind = arguments.get("cell_type", cell.get("cell_type", "code"))
     cell["cell_type"] = kind

@@ -1,6 +1,6 @@
-"""Reads a file: numbered lines, as many as there is room for; a big source file by its structure; images.
+"""Tool that reads a file: numbered lines within the budget, a big source file as an outline, images, notebooks.
 
-What was folded is read in the same way, by its ref: so a small model needs no tool of its own for that.
+A ref in place of a path reads what was folded, so that a small model needs no other tool for that.
 """
 
 from __future__ import annotations
@@ -23,13 +23,11 @@ from yohaku.agent.tools.list_dir import list_folder
 from yohaku.core.errors import UnknownRef
 
 MAX_LINES = 2000
-"""Lines."""
 MAX_BYTES = 256 * 1024
 MAX_IMAGE_BYTES = 5 * 1024 * 1024
 IMAGE_SIGNATURES = {b"\x89PNG\r\n\x1a\n": "image/png", b"\xff\xd8\xff": "image/jpeg", b"GIF8": "image/gif"}
 SKETCH_SIZES = ((50, 80), (50, 40), (25, 40), (10, 20), (5, 10))
-"""Lines shown at either end, and parts of the structure: the first that there is room for."""
-
+"""Lines shown at either end, and sections of the outline; the first pair that fits is used."""
 
 REF_PHRASE = re.compile(r"\W*ref[=:]\s*[\w-]{8,64}(?::\d*)*\W*")
 BARE_REF = re.compile(r"[a-z2-7]{12}")
@@ -38,10 +36,10 @@ BARE_REF = re.compile(r"[a-z2-7]{12}")
 async def run(context: ToolContext, arguments: Arguments) -> ToolResult:
     path = resolve_path(context, arguments["path"])
     if not path.exists() and _is_ref(context, arguments["path"]):
-        from yohaku.agent.tools.tool_output_cache import run as recalled  # and with it the search in what is kept
+        from yohaku.agent.tools.tool_output_cache import run as run_recall  # loads the search in originals
 
         names = {"path": "ref_id", "offset": "offset", "limit": "limit"}
-        return await recalled(context, {name: arguments[ours] for ours, name in names.items() if ours in arguments})
+        return await run_recall(context, {name: arguments[ours] for ours, name in names.items() if ours in arguments})
     request = read_request(context, "read", path)
     if request and not await context.allow(request):
         return ToolResult(REFUSED, error=True)
@@ -54,13 +52,13 @@ async def run(context: ToolContext, arguments: Arguments) -> ToolResult:
     return await asyncio.to_thread(_read_file, context, path, arguments)
 
 
-def _is_ref(context: ToolContext, said: str) -> bool:
-    """Whether what was folded is meant; by a bare ref only where something is kept under it."""
-    if REF_PHRASE.fullmatch(said):
+def _is_ref(context: ToolContext, name: str) -> bool:
+    """Return whether a ref is meant; a bare one only where something is stored under it."""
+    if REF_PHRASE.fullmatch(name):
         return True
     from yohaku.recall.ref import parse_ref
 
-    ref = parse_ref(said).ref
+    ref = parse_ref(name).ref
     try:
         return bool(context.session and BARE_REF.fullmatch(ref) and context.session.store.about(ref))
     except UnknownRef:
@@ -88,8 +86,8 @@ def _read_file(context: ToolContext, path: Path, arguments: Arguments) -> ToolRe
             "[empty file]" if not found.total else f"[{name} has {found.total} lines, none from {first} on]"
         )
     text = _number_lines(found)
-    if whole and (found.more or not output_budget.fits(text)) and (drawn := _render_sketch(found, name)):
-        return ToolResult(drawn, cut=True)
+    if whole and (found.more or not output_budget.fits(text)) and (sketch := _render_sketch(found, name)):
+        return ToolResult(sketch, cut=True)
     return _cut_to_budget(found, text, cut=whole and bool(found.more))
 
 
@@ -99,7 +97,7 @@ def _number_lines(found: FileLines) -> str:
 
 
 def _cut_to_budget(found: FileLines, text: str, cut: bool) -> ToolResult:
-    """The lines, or as many as there is room for, and where to go on."""
+    """Return the lines that fit, and a note where to continue."""
     of = f" of {found.total:,}" if found.total is not None else ""
     note = _continuation_note(found, len(found.lines), of)
     shown, less = (text, False) if output_budget.fits(f"{text}\n{note}") else output_budget.keep_head(text, note)
@@ -119,9 +117,9 @@ def _render_sketch(found: FileLines, name: str) -> str | None:
         return None
     lines = [clip_line(line) for line in split_lines(found.text, found.form.newline)]
     for ends, most in SKETCH_SIZES:
-        drawn = render_sketch(lines, outline_source(found.text, name, most), ends)
-        if drawn and output_budget.fits(drawn):
-            return drawn
+        sketch = render_sketch(lines, outline_source(found.text, name, most), ends)
+        if sketch and output_budget.fits(sketch):
+            return sketch
     return None
 
 
@@ -146,15 +144,15 @@ def _describe_suffix(path: Path) -> str:
 
 
 def _render_notebook(text: str) -> str:
-    """Its cells, with their numbers, and the beginning of what they print; empty where it is no notebook."""
+    """Return numbered cells with the beginning of their outputs; empty if it is not a notebook."""
     try:
         cells = json.loads(text)["cells"]
         shown: list[str] = []
         for number, cell in enumerate(cells):
             shown.append(f"[cell {number}, {cell['cell_type']}]\n{''.join(cell['source'])}")
             for output in cell.get("outputs", ()):
-                said = output.get("text") or output.get("data", {}).get("text/plain") or output.get("evalue") or ""
-                shown += [f"[output]\n{''.join(said)[:1000]}"] if said else []
+                text = output.get("text") or output.get("data", {}).get("text/plain") or output.get("evalue") or ""
+                shown += [f"[output]\n{''.join(text)[:1000]}"] if text else []
         return "\n".join(shown)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return ""

@@ -1,4 +1,4 @@
-"""Hands a task to an agent with a window of its own; only what it brings back comes into this one."""
+"""Tool that runs a task in an agent with its own window; only the report comes back."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from yohaku.agent.toolkit.tool import AgentTool, Arguments, ToolContext, ToolRes
 async def run(context: ToolContext, arguments: Arguments) -> ToolResult:
     if not arguments["task"].strip():
         raise BadArguments("The task is empty.")
-    said = await context.delegate(arguments["task"])
-    if output_budget.fits(said):
-        return ToolResult(said or "It brought nothing back.")
-    shown, cut = output_budget.keep_head(said, f"[cut{await save_output(context, said)}]")
+    report = await context.delegate(arguments["task"])
+    if output_budget.fits(report):
+        return ToolResult(report or "It brought nothing back.")
+    shown, cut = output_budget.keep_head(report, f"[cut{await save_output(context, report)}]")
     return ToolResult(shown, cut=cut)
 
 
 def _title(arguments: Arguments) -> str:
-    said = " ".join(str(arguments.get("task", "")).split())
-    return f"Sub-agent: {said if len(said) <= 80 else said[:79] + '…'}"
+    task = " ".join(str(arguments.get("task", "")).split())
+    return f"Sub-agent: {task if len(task) <= 80 else task[:79] + '…'}"
 
 
 TOOL = AgentTool(

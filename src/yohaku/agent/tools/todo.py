@@ -1,4 +1,4 @@
-"""The plan: a list the model keeps, and the user sees."""
+"""Tool that writes the plan: a list the model keeps and the user sees."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ MARKS = {"pending": "[ ]", "doing": "[>]", "done": "[x]"}
 
 async def run(context: ToolContext, arguments: Arguments) -> ToolResult:
     context.todo[:] = [_item(one) for one in arguments["items"]]
-    return ToolResult("\n".join(f"{MARKS[status]} {said}" for status, said in context.todo) or "The list is empty.")
+    return ToolResult("\n".join(f"{MARKS[status]} {text}" for status, text in context.todo) or "The list is empty.")
 
 
 def _item(one: Any) -> tuple[str, str]:
     if isinstance(one, str):
         return "pending", one
     one = one if isinstance(one, dict) else {}
-    said = next((one[name] for name in ("text", "content", "title", "task") if name in one), None)
+    text = next((one[name] for name in ("text", "content", "title", "task") if name in one), None)
     status = str(one.get("status", "pending")).lower()
     status = _STATUS_ALIASES.get(status, status)
-    if not isinstance(said, str) or status not in STATUSES:
+    if not isinstance(text, str) or status not in STATUSES:
         raise BadArguments(f"Each item needs a text and a status: {', '.join(STATUSES)}.")
-    return status, said
+    return status, text
 
 
 TOOL = AgentTool(

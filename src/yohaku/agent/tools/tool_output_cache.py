@@ -1,4 +1,4 @@
-"""Opens what was folded away or left out, by its ref."""
+"""Tool that opens what was folded or cut, by its ref."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from yohaku.recall import tools as recall
 async def open_saved(context: ToolContext, name: str, arguments: Arguments) -> ToolResult:
     if context.session is None:
         raise BadArguments("Nothing is kept in this session.")
-    said = await asyncio.to_thread(recall.call, context.session.store, name, arguments)
+    text = await asyncio.to_thread(recall.call, context.session.store, name, arguments)
     shown, cut = output_budget.keep_head(
-        said, "[cut; give a smaller limit, and go on from the line after the last one here]"
+        text, "[cut; give a smaller limit, and go on from the line after the last one here]"
     )
     return ToolResult(shown, cut=cut)
 

@@ -1,4 +1,4 @@
-"""Searches in what was folded away or left out."""
+"""Tool that searches in what was folded or cut."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Fetches a page. What it connects to is the address that was checked: a name cannot lead elsewhere afterwards.
+"""Tool that fetches a web page. It connects to the address it has checked, so a name cannot change in between.
 
-Law: only http and https; addresses of the own machine and network need the user's word, at every redirect anew.
+Law: only http and https; addresses of this machine and its network need permission, at every redirect again.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from yohaku.messages import say
 
 MAX_BODY_BYTES = 5 * 1024 * 1024
 MAX_TEXT_CHARS = 60 * 1024
-"""Characters of the text that are given at most."""
 TIMEOUT = 30
+"""Seconds."""
 MAX_REDIRECTS = 5
 
 
@@ -41,7 +41,7 @@ async def run(context: ToolContext, arguments: Arguments) -> ToolResult:
 
 
 async def _permitted_addresses(context: ToolContext, url: str) -> list[str]:
-    """The addresses it may connect to."""
+    """Ask for permission and return the addresses to connect to."""
     try:
         parts = urlsplit(url)
         host, port = parts.hostname or "", parts.port
@@ -74,7 +74,7 @@ async def _resolve(host: str, port: int) -> list[str]:
 def _unwrap_ipv4(
     address: ipaddress.IPv4Address | ipaddress.IPv6Address,
 ) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
-    """An IPv4 address that is written as one of IPv6 is that address."""
+    """Return the IPv4 address inside an IPv6 one, if there is one."""
     inner = getattr(address, "ipv4_mapped", None) or getattr(address, "sixtofour", None)
     return inner or address
 
@@ -84,13 +84,13 @@ def _is_public(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
 
 
 def _is_reserved(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
-    """Link-local ones hold the keys of cloud machines; nobody means them."""
+    """Link-local addresses serve the keys of cloud machines; nobody means them."""
     plain = _unwrap_ipv4(address)
     return plain.is_link_local or plain.is_multicast or plain.is_unspecified
 
 
 async def _fetch(url: str, addresses: list[str]) -> tuple[int, str, bytes, str]:
-    """Status, content type, body, and where it leads on."""
+    """Return status, content type, body and the target of a redirect."""
     try:
         import aiohttp
     except ImportError:
@@ -139,25 +139,25 @@ def _pinned_resolver(addresses: list[str]) -> Any:
 
 
 async def _make_result(context: ToolContext, url: str, status: int, kind: str, body: bytes) -> ToolResult:
-    said = _decode(body, kind)
-    if said is None:
+    text = _decode(body, kind)
+    if text is None:
         return ToolResult(f"{url} is not text ({kind or 'of no known kind'}, {format_size(len(body))}).", error=True)
-    if "html" in kind or (not kind and said.lstrip()[:1] == "<"):
-        said = await asyncio.to_thread(html_to_text, said, url)
+    if "html" in kind or (not kind and text.lstrip()[:1] == "<"):
+        text = await asyncio.to_thread(html_to_text, text, url)
     head = f"{url}" if status < 400 else f"{url} answered {status}"
     note = " (only its beginning was read)" if len(body) >= MAX_BODY_BYTES else ""
-    told = f"{head}{note}\n\n{said}"
-    if len(told) <= MAX_TEXT_CHARS and output_budget.fits(told):
-        return ToolResult(told, error=status >= 400)
-    note = f"[the rest is left out{await save_output(context, redact(said))}]"
-    shown, _ = output_budget.keep_head(told[:MAX_TEXT_CHARS] + "\n" + note, note)
+    answer_text = f"{head}{note}\n\n{text}"
+    if len(answer_text) <= MAX_TEXT_CHARS and output_budget.fits(answer_text):
+        return ToolResult(answer_text, error=status >= 400)
+    note = f"[the rest is left out{await save_output(context, redact(text))}]"
+    shown, _ = output_budget.keep_head(answer_text[:MAX_TEXT_CHARS] + "\n" + note, note)
     return ToolResult(shown, error=status >= 400, cut=True)
 
 
 def _decode(body: bytes, kind: str) -> str | None:
     charset = kind.lower().partition("charset=")[2].split(";")[0].strip(" \"'")
-    if not charset and (told := re.search(rb"charset=[\"']?([\w-]{1,20})", body[:2048])):
-        charset = told[1].decode()
+    if not charset and (declared := re.search(rb"charset=[\"']?([\w-]{1,20})", body[:2048])):
+        charset = declared[1].decode()
     try:
         if charset:
             return body.decode(charset)

@@ -1,4 +1,4 @@
-"""Writes a whole file."""
+"""Tool that writes a whole file."""
 
 from __future__ import annotations
 
