@@ -120,8 +120,8 @@ def core(tape: Recorder) -> None:
     tape.bash("grep -rn 'class .*:' src/yohaku/core | head -80", "The classes on one screen.")
     tape.says(
         "The core is pure. model.py is the language, history_builder.py reads a conversation and chains its keys, "
-        "folds.py has Stub and Gist, budget.py the levels, weigh.py the weights, engine.py the plan. Beside it, passes/ "
-        "has one pass a file and recipes/ the tables of rungs. I read the core in full."
+        "folds.py has Stub and Gist, budget.py the levels, weigh.py the weights, engine.py the plan. Beside it, "
+        "passes/ has one pass a file and recipes/ the tables of rungs. I read the core in full."
     )
 
 

@@ -57,8 +57,9 @@ PRICES = (
 )
 
 # Retired or left out upstream, but still asked for: old recordings, gateways, other clouds. Written from memory; most
-# windows and prices agree with litellm's rows for other clouds or with genai-prices (`tests/config/test_catalog.py` compares). Output
-# limits, prices above a limit and Ollama's windows have no second source: correct them where you know better.
+# windows and prices agree with litellm's rows for other clouds or with genai-prices (tests/config/test_catalog.py
+# compares). Output limits, prices above a limit and Ollama's windows have no second source: correct them where you
+# know better.
 EXTRA: dict[str, list[Row]] = {
     "openai": [
         ["chatgpt-4o-latest", 128000, 16384, [5, 15]],

@@ -43,6 +43,8 @@ from yohaku.dialects.answer import Answer
 from yohaku.session.session import Session
 from yohaku.testing import ByteMeter
 
+pytestmark = pytest.mark.slow  # a real server with a tiny model, and many steps
+
 SOAK = int(os.environ.get("YOHAKU_SOAK") or 0)
 CALLS = SOAK or 60
 WINDOWS = (8_192, 16_384, 32_768) if SOAK else (8_192,)

@@ -29,6 +29,7 @@ def test_the_session_says_nothing_about_the_machine_it_was_recorded_on() -> None
     assert found == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("lang", "said"), [("en", "0 with it"), ("ja", "ありでは 0 回")])
 def test_it_plays_to_the_end_and_every_ref_opens(lang: str, said: str) -> None:
     out = StringIO()

@@ -53,6 +53,7 @@ def test_a_healthy_file_is_not_touched(name: str) -> None:
     assert problems(HEALTHY[name]) == []
 
 
+@pytest.mark.slow
 def test_broken_files_are_repaired_or_refused_in_one_sentence() -> None:
     outcomes, wrong = treated(HEALTHY, COUNT)
     assert wrong == []

@@ -28,6 +28,8 @@ from yohaku.core.verdict import Folded
 from yohaku.recipes.auto import recipe_named
 from yohaku.session.session import Session
 
+pytestmark = pytest.mark.slow  # a real server with a tiny model
+
 RECIPES = ("layers", "snapshot", "chat-hybrid", "auto")
 REF = re.compile(r"ref=([a-z2-7]{12})")
 MOST = 8 + 1 + 1

@@ -13,6 +13,8 @@ from yohaku.client.request import require_text, summary_body
 from yohaku.core.recipe import Question
 from yohaku.dialects import dialect_named
 
+pytestmark = pytest.mark.slow  # a real server with a tiny model
+
 ASKED = Question("summary", "Give a summary of this conversation.", 200)
 spoken = pytest.mark.parametrize("dialect", ["openai_chat", "openai_responses", "anthropic"])
 

@@ -37,6 +37,8 @@ from yohaku.core.weigh import weigh
 from yohaku.dialects.answer import Answer
 from yohaku.dialects.json_values import dump
 
+pytestmark = pytest.mark.slow  # a real model
+
 RUNS = int(os.environ.get("YOHAKU_RUNS") or 1)
 NEAR = 0.03
 PART = 150

@@ -187,6 +187,7 @@ def test_a_conversation_that_grows_is_shown_as_a_fresh_session_would_show_it(
         assert tried(growing, grown) == tried(session(window, recipe=recipe, store=kept), grown)
 
 
+@pytest.mark.slow
 @given(st.integers(0, 2**32), st.sampled_from((900, 2_000, 5_000)))
 @settings(max_examples=30)
 def test_a_new_process_for_each_request_shows_what_one_session_shows(seed: int, window: int) -> None:
