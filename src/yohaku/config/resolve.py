@@ -100,9 +100,7 @@ def import_name(name: str) -> Any:
     return found
 
 
-def provider_address(
-    provider: catalog.Provider, settings: Settings, dialect: catalog.Dialect | None = None
-) -> ProviderAddress:
+def provider_address(provider: catalog.Provider, settings: Settings, dialect: str | None = None) -> ProviderAddress:
     """Return the URL and key of a provider. A URL from the settings is that of its main dialect."""
     url = provider.url_of(dialect) if dialect else provider.url
     given = settings.variable(*provider.url_keys)

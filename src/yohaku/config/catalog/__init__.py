@@ -10,14 +10,12 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 import msgspec
 
 from yohaku.config.catalog import names
 from yohaku.core.errors import Unreadable
-
-Dialect: TypeAlias = Literal["openai_chat", "openai_responses", "anthropic", "gemini", "ollama"]
 
 
 class TokenPrices(msgspec.Struct, frozen=True):
@@ -59,7 +57,8 @@ class ModelFamily(msgspec.Struct, frozen=True):
 
 class Provider(msgspec.Struct, frozen=True):
     name: str
-    dialect: Dialect
+    dialect: str
+    """Name of its main dialect, of this package or a plug-in."""
     url: str
     """Everything before the dialect's own path: `…/v1` for OpenAI's, the bare host for Anthropic's and Ollama's."""
     keys: tuple[str, ...] = ()
@@ -70,7 +69,7 @@ class Provider(msgspec.Struct, frozen=True):
     aliases: tuple[str, ...] = ()
     """Other names of it or its maker, as before the slash of `google/gemini-2.5-pro`."""
     url_keys: tuple[str, ...] = ()
-    also: dict[Dialect, str] = {}
+    also: dict[str, str] = {}
     """URLs of its other dialects."""
     maker: bool = False
     """Makes the models it serves, so a bare name is looked up here first."""
@@ -82,7 +81,7 @@ class Provider(msgspec.Struct, frozen=True):
     def loopback(self) -> bool:
         return re.match(r"https?://(?:127\.0\.0\.1|\[::1\]|localhost)(?:[:/]|$)", self.url) is not None
 
-    def url_of(self, dialect: Dialect) -> str | None:
+    def url_of(self, dialect: str) -> str | None:
         return self.url if dialect == self.dialect else self.also.get(dialect)
 
 
