@@ -89,8 +89,7 @@ def _repair_all(salvaged: Salvaged, notes: Notes) -> bytes:
         return encode_rows(session.repair(rows, notes))
     value: Any = [row.value for row in rows] if salvaged.lines else rows[0].value
     if salvaged.lines:
-        notes.where = ""
-        notes.add("listed")
+        notes.add("listed", where="")
     repaired = repair_body(dialect_named(detect(value)), value, notes)
     return rows[0].raw if repaired is value and not salvaged.lines and rows[0].raw else encode(repaired)
 
@@ -147,7 +146,7 @@ def _without_refused(refusal: Malformed, rows: list[Row], notes: Notes) -> bytes
     target = next((row for row in rows if place and row.number == int(place[1])), None)
     if target is None or len(rows) < 2:
         raise Unreadable(f"{refusal}")
-    notes.where = f"line {target.number}"
+    notes.where = target.where
     made = claude_code.reduce(target.value)
     notes.add("left_out" if made is None else "unasked", why=refusal.what)
     changed = [row if row is not target else Row(row.number, made) for row in rows]

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from yohaku.core.errors import Malformed, Unreadable
 from yohaku.core.history_builder import HistoryBuilder
 from yohaku.dialects.anthropic import THOUGHTS
 from yohaku.dialects.dialect import Dialect
+from yohaku.dialects.json_values import Json
 from yohaku.doctor.notes import Notes
 from yohaku.doctor.reading import text_of
 from yohaku.doctor.rewrite import repair_entries
-
-Json = Any
 
 SYSTEMS = ("system", "instructions", "systemInstruction", "system_instruction")
 MAX_MARKS = 4

@@ -5,12 +5,10 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import defaultdict
 from itertools import takewhile
-from typing import Any
 
 from yohaku.core.model import Call, Result
+from yohaku.dialects.json_values import Json
 from yohaku.doctor.reading import ReadItem
-
-Json = Any
 
 MAX_COMPARED = 50
 """Calls of one id that are compared with one another."""

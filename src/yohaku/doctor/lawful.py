@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import Any, TypeGuard
+from typing import TypeGuard
 
 from yohaku.dialects.anthropic import LAWFUL_ID
+from yohaku.dialects.json_values import Json
 from yohaku.dialects.openai_chat import UNUSED
 from yohaku.dialects.openai_responses import OUTPUTS, SERVED, TYPED
-
-Json = Any
 
 ROLES = {
     "anthropic": ("user", "assistant", "system"),
@@ -22,7 +21,6 @@ ROLES = {
     "ollama": ("system", "user", "assistant", "tool"),
     "openai_responses": ("user", "assistant", "system", "developer"),
     "gemini": ("user", "model", "function"),
-    "trajectory": ("system", "user", "assistant", "tool"),
 }
 
 MEDIA = ("search_result", "container_upload")
@@ -148,19 +146,6 @@ def _function(function: Json) -> bool:
     return False
 
 
-def _trajectory(row: dict[str, Json]) -> bool:
-    content, calls = row.get("content"), row.get("tool_calls")
-    if calls:
-        good = row["role"] == "assistant" and is_list(calls) and all(_flat_call(call) for call in calls)
-        return good and (content is None or isinstance(content, str))
-    good = isinstance(content, str) and calls in (None, [])
-    return good and (row["role"] != "tool" or isinstance(row.get("tool_call_id"), str))
-
-
-def _flat_call(call: Json) -> bool:
-    return isinstance(call, dict) and isinstance(call.get("id"), str) and _function(call)
-
-
 def _ollama(entry: dict[str, Json]) -> bool:
     content, calls, images = entry.get("content"), entry.get("tool_calls"), entry.get("images")
     good = isinstance(content, str) or (content is None and bool(calls))
@@ -272,5 +257,4 @@ CHECKS: dict[str, Callable[[dict[str, Json]], bool]] = {
     "ollama": _ollama,
     "openai_responses": _responses,
     "gemini": _gemini,
-    "trajectory": _trajectory,
 }

@@ -30,7 +30,8 @@ class Notes:
     unique: bool = False
     """Ids must be used once only: in a broken file one that is used again may name the wrong call."""
 
-    def add(self, code: str, name: object = "", why: object = "") -> None:
+    def add(self, code: str, name: object = "", why: object = "", where: str | None = None) -> None:
+        self.where = self.where if where is None else where
         note = Note(self.where, code, str(name), str(why))
         if not self.found or self.found[-1] != note:
             self.found.append(note)

@@ -9,15 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import count
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from yohaku.core.model import Call, Opaque, Part, Result, Step, Text, ToolUse
-from yohaku.dialects.json_values import arguments_object
+from yohaku.dialects.json_values import Json, arguments_object
 from yohaku.doctor.claims import Claims
 from yohaku.doctor.notes import Notes
 from yohaku.doctor.reading import UNNAMED, ReadItem
-
-Json = Any
 
 NO_RESULT = "[no result was recorded]"
 ORPHAN = "[this result was recorded without its call{name}]"

@@ -10,22 +10,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Any, Literal
+from typing import Literal
 
 from yohaku.core.errors import Malformed
 from yohaku.core.history_builder import HistoryBuilder
 from yohaku.core.model import Call, Opaque, Part, Result, Text
 from yohaku.dialects.dialect import Dialect
-from yohaku.dialects.json_values import dump
+from yohaku.dialects.json_values import Json, dump
 from yohaku.doctor.lawful import CHAT_MEDIA, ROLES, camel, gemini_data, is_lawful, is_list, is_object_text
 from yohaku.doctor.notes import Notes
-
-Json = Any
 
 UNNAMED = "unknown_tool"
 WRAPPED = "arguments"
 """Name under which arguments that are not an object stand in one."""
 
+FORMS = {"codex": "openai_responses", "trajectory": "openai_chat"}
+"""Dialects whose entries, as their `plain` gives them, are those of another one."""
 SYNONYMS = {"human": "user", "ai": "assistant", "bot": "assistant", "model": "assistant", "tool_result": "tool"}
 TYPES = (
     "text", "message", "tool_use", "tool_result", "function_call", "function_call_output", "custom_tool_call",
@@ -136,7 +136,7 @@ class LenientReader:
 
     def __init__(self, dialect: Dialect, notes: Notes) -> None:
         self.dialect, self.notes = dialect, notes
-        self.form = "openai_responses" if dialect.name == "codex" else dialect.name
+        self.form = FORMS.get(dialect.name, dialect.name)
         self.collector = ItemCollector()
         self.damaged: set[int] = set()
         """Entries that cannot stay as they are."""
@@ -161,8 +161,8 @@ class LenientReader:
 
     def _by_dialect(self, index: int, entry: Json) -> bool:
         collector = self.collector
-        lawful: Json = getattr(self.dialect, "plain", lambda entry: entry)(entry)
-        if not is_lawful(self.form, lawful):
+        plain = getattr(self.dialect, "plain", None)
+        if not isinstance(entry, dict) or not is_lawful(self.form, plain(entry) if plain else entry):
             return False
         items, systems = len(collector.items), len(collector.system)
         collector.home, collector.entry = index, entry

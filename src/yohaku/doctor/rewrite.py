@@ -15,12 +15,11 @@ from yohaku.core.history_builder import HistoryBuilder
 from yohaku.core.model import Call, Opaque, Part, Result, Step, Text, ToolUse
 from yohaku.dialects import anthropic, gemini
 from yohaku.dialects.dialect import Dialect
+from yohaku.dialects.json_values import Json
 from yohaku.doctor.lawful import is_lawful
 from yohaku.doctor.notes import Notes
 from yohaku.doctor.pairing import RULES, OrderedItem, Pairing, Rules, is_thought, replace_unserved
 from yohaku.doctor.reading import LenientReader, ReadItem, text_of
-
-Json = Any
 
 Placed = tuple[Json, int | None]
 """An entry with the index it had, or took over; None for one that is new."""

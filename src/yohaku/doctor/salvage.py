@@ -32,6 +32,10 @@ class Row(NamedTuple):
     raw: bytes = b""
     """The line as it was; empty when it was not whole."""
 
+    @property
+    def where(self) -> str:
+        return f"line {self.number}"
+
 
 @dataclass(frozen=True, slots=True)
 class Salvaged:
@@ -137,8 +141,7 @@ def _clean(data: bytes, notes: Notes) -> bytes:
         data.decode("utf-8")
     except UnicodeDecodeError as wrong:
         line = data.count(b"\n", 0, wrong.start) + 1
-        notes.where = f"line {line}"
-        notes.add("not_utf8")
+        notes.add("not_utf8", where=f"line {line}")
         notes.where = ""
         data = data.decode("utf-8", "replace").encode()
     return data

@@ -6,14 +6,13 @@ Law: a row that needs nothing leaves as it came, with all that its tool wrote be
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Protocol
 
 from yohaku.dialects.dialect import Dialect
+from yohaku.dialects.json_values import Json
 from yohaku.doctor.notes import Notes
 from yohaku.doctor.rewrite import repair_entries
 from yohaku.doctor.salvage import Row
-
-Json = Any
 
 
 class SessionRepair(Protocol):

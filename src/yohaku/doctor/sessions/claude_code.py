@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 from uuid import NAMESPACE_OID, uuid5
 
 from yohaku.core.model import Result, Text
 from yohaku.dialects.anthropic import Anthropic
+from yohaku.dialects.json_values import Json
 from yohaku.dialects.recordings.claude_code import recognise
 from yohaku.doctor.notes import Notes
 from yohaku.doctor.pairing import NO_RESULT, orphan_parts
 from yohaku.doctor.reading import LenientReader, ReadItem, text_of
 from yohaku.doctor.rewrite import compose_blocks, repair_block
 from yohaku.doctor.salvage import Row
-
-Json = Any
 
 SPEAKERS = ("user", "assistant")
 COPIED = ("isSidechain", "userType", "cwd", "sessionId", "version", "gitBranch", "agentId", "timestamp")
@@ -82,7 +80,7 @@ def _repair_row(row: Row, notes: Notes) -> Row:
     value, message = row.value, row.value.get("message")
     if not isinstance(message, dict):
         return row
-    notes.where = f"line {row.number}"
+    notes.where = row.where
     before, role = len(notes.found), value.get("type")
     if role not in SPEAKERS and message.get("role") in SPEAKERS:
         notes.add("role", role, message["role"])
@@ -115,7 +113,7 @@ def _with_own_uuids(rows: list[Row], notes: Notes) -> list[Row]:
     newer: dict[str, str] = {}
     made: list[Row] = []
     for row in rows:
-        notes.where = f"line {row.number}"
+        notes.where = row.where
         value = row.value
         if isinstance(value.get("parentUuid"), str) and value["parentUuid"] in newer:
             value = {**value, "parentUuid": newer[value["parentUuid"]]}
@@ -150,8 +148,7 @@ def _without_circles(rows: list[Row], notes: Notes) -> list[Row]:
             first = min(circle)
             before = next((n for n in range(first - 1, -1, -1) if n in done), None)
             parents[first] = before
-            notes.where = f"line {rows[first].number}"
-            notes.add("circle")
+            notes.add("circle", where=f"line {rows[first].number}")
             uuid = rows[before].value.get("uuid") if before is not None else None
             made[first] = Row(rows[first].number, {**rows[first].value, "parentUuid": uuid})
         done |= path.keys()
@@ -174,7 +171,7 @@ class _Calls:
         value = row.value
         if value.get("type") not in SPEAKERS:
             return row
-        self.notes.where = f"line {row.number}"
+        self.notes.where = row.where
         reply = str(value["message"].get("id") or value.get("uuid")) if isinstance(value.get("message"), dict) else ""
         old = _content(value)
         made = [self._block(block, reply, row.number) for block in old]
@@ -205,7 +202,7 @@ class _Calls:
         if row.value.get("type") != "user":
             return row
         made: list[Json] = []
-        self.notes.where = f"line {row.number}"
+        self.notes.where = row.where
         for block in _content(row.value):
             if isinstance(block, dict) and block.get("type") == "tool_result" and block["tool_use_id"] not in self.made:
                 self.notes.add("orphan", block["tool_use_id"])
@@ -223,7 +220,7 @@ class _Calls:
         for block in _content(row.value):
             if isinstance(block, dict) and block.get("type") == "tool_use" and block["id"] not in self.answered:
                 self.answered.add(block["id"])
-                self.notes.where = f"line {row.number}"
+                self.notes.where = row.where
                 self.notes.add("no_result", block["name"])
                 uuid = row.value.get("uuid")
                 lost = ReadItem("result", Result((Text(NO_RESULT),), error=True), 0, block["id"], block["name"])

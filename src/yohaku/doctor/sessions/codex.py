@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from yohaku.core.history_builder import HistoryBuilder
+from yohaku.dialects.json_values import Json
 from yohaku.dialects.openai_responses import OpenAIResponses
 from yohaku.dialects.recordings.codex import ENVELOPES, NOT_SENT, plain_item, recognise
 from yohaku.doctor.notes import Notes
 from yohaku.doctor.salvage import Row
 from yohaku.doctor.sessions import repair_rows
-
-Json = Any
 
 
 class CodexItems(OpenAIResponses):
@@ -20,7 +17,7 @@ class CodexItems(OpenAIResponses):
     name = "codex"
 
     def plain(self, entry: Json) -> Json:
-        return plain_item(entry) if isinstance(entry, dict) else entry
+        return plain_item(entry)
 
     def read_entry(self, builder: HistoryBuilder, index: int, entry: dict[str, Json]) -> None:
         super().read_entry(builder, index, plain_item(entry))
@@ -38,8 +35,7 @@ def repair(rows: list[Row], notes: Notes) -> list[Row]:
 
 
 def _with_header(rows: list[Row], plain: bool, notes: Notes) -> list[Row]:
-    notes.where = ""
-    notes.add("header")
+    notes.add("header", where="")
     header = {"id": "repaired", "timestamp": "", "instructions": None}
     return [Row(0, header if plain else {"timestamp": "", "type": "session_meta", "payload": header}), *rows]
 
@@ -48,16 +44,14 @@ def _is_hollow(row: Row, notes: Notes) -> bool:
     """An envelope with nothing in it would be taken for something the model said."""
     if row.value.get("type") not in ENVELOPES or "payload" in row.value:
         return False
-    notes.where = f"line {row.number}"
-    notes.add("lost_line")
+    notes.add("lost_line", where=row.where)
     return True
 
 
 def _in_envelope(row: Row, notes: Notes) -> Row:
     match row.value:
         case {"payload": dict(item), "type": kind} if kind not in ENVELOPES and ("role" in item or "call_id" in item):
-            notes.where = f"line {row.number}"
-            notes.add("block", kind, "response_item")
+            notes.add("block", kind, "response_item", where=row.where)
             return Row(row.number, {**row.value, "type": "response_item"})
     return row
 

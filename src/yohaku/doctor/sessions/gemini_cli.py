@@ -8,6 +8,7 @@ from typing import Any
 from yohaku.core.history_builder import HistoryBuilder
 from yohaku.core.model import Opaque, Part, Result, Text
 from yohaku.dialects.gemini import Gemini
+from yohaku.dialects.json_values import Json
 from yohaku.dialects.recordings.gemini_cli import recognise
 from yohaku.doctor.lawful import is_lawful
 from yohaku.doctor.notes import Notes
@@ -15,8 +16,6 @@ from yohaku.doctor.pairing import NO_RESULT
 from yohaku.doctor.reading import LenientReader, ReadItem, nearest, text_of
 from yohaku.doctor.rewrite import compose_blocks, repair_block, repair_entries
 from yohaku.doctor.salvage import Row
-
-Json = Any
 
 KINDS = ("user", "gemini", "info", "error", "warning")
 LISTS = ("messages", "history", "clientHistory")
@@ -52,8 +51,7 @@ def repair(rows: list[Row], notes: Notes) -> list[Row]:
     used: Used = {}
     made = [_line(row, notes, used) for row in kept]
     if not recognise([row.value for row in made]):
-        notes.where = ""
-        notes.add("header")
+        notes.add("header", where="")
         made.insert(0, Row(0, {"sessionId": "repaired", "projectHash": ""}))
     return made
 
@@ -65,7 +63,7 @@ def _read(role: str, parts: list[Json], notes: Notes) -> list[ReadItem]:
 
 
 def _line(row: Row, notes: Notes, used: Used) -> Row:
-    notes.where = f"line {row.number}"
+    notes.where = row.where
     value = row.value
     match value:
         case {"$set": {"messages": messages}}:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from yohaku.core.errors import Malformed
 from yohaku.core.history_builder import HistoryBuilder
 from yohaku.core.model import History
+from yohaku.dialects.json_values import Json
 from yohaku.dialects.openai_chat import OpenAIChat
 from yohaku.dialects.recordings.trajectory import NAME, recognise
 from yohaku.doctor.notes import Notes
@@ -13,16 +13,25 @@ from yohaku.doctor.reading import text_of
 from yohaku.doctor.salvage import Row
 from yohaku.doctor.sessions import repair_rows
 
-Json = Any
-
 
 class TrajectoryRows(OpenAIChat):
     name = "trajectory"
 
+    def plain(self, entry: Json) -> Json:
+        """The row as a message of OpenAI chat; None where the format wants another form."""
+        content, calls = entry.get("content"), entry.get("tool_calls")
+        if content is not None and not isinstance(content, str):
+            return None
+        if not isinstance(calls, list) or not all(isinstance(call, dict) for call in calls):
+            return entry
+        nested = [{"id": call.get("id"), "type": "function", "function": call} for call in calls]
+        rest = {key: value for key, value in entry.items() if key != "tool_calls"}
+        return {**rest, "tool_calls": nested} if nested else rest
+
     def read_entry(self, builder: HistoryBuilder, index: int, entry: dict[str, Json]) -> None:
-        calls = entry.get("tool_calls") or []
-        nested = [{"id": call["id"], "type": "function", "function": call} for call in calls]
-        super().read_entry(builder, index, {**entry, "tool_calls": nested} if nested else entry)
+        if entry["role"] in ("developer", "function"):
+            raise Malformed(f"unknown role {entry['role']!r}", builder.where)
+        super().read_entry(builder, index, self.plain(entry))
 
     def compose(self, history: History, model: str = "") -> dict[str, Json]:
         body = super().compose(history, model)
@@ -41,14 +50,12 @@ def repair(rows: list[Row], notes: Notes) -> list[Row]:
     rest = [row for row in rows if isinstance(row.value, dict) and not recognise([row.value])]
     for row in rows:
         if row is not header and recognise([row.value]):
-            notes.where = f"line {row.number}"
-            notes.add("twice")
+            notes.add("twice", where=row.where)
     if header is None:
         notes.add("header")
         header = Row(0, {"format": NAME})
     elif header is not rows[0]:
-        notes.where = f"line {header.number}"
-        notes.add("moved")
+        notes.add("moved", where=header.where)
     return [header, *repair_rows(TrajectoryRows(), rest, notes, _entry, lambda value, entry: entry)]
 
 

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from yohaku.core.errors import YohakuError
 from yohaku.dialects import BUILT_IN
 from yohaku.dialects.detect import detect
+from yohaku.dialects.json_values import Json
 from yohaku.dialects.recordings.transcript import NAME, recognise, transcribed
 from yohaku.doctor.bodies import lower_to_rules, repair_fields
 from yohaku.doctor.notes import Notes
 from yohaku.doctor.reading import nearest
 from yohaku.doctor.rewrite import repair_entries
 from yohaku.doctor.salvage import Row, encode_rows
-
-Json = Any
 
 KNOWN = ("entry", "beside", "back", "folds", "undone", "torn")
 
@@ -28,12 +25,11 @@ def repair(rows: list[Row], notes: Notes) -> list[Row]:
     header = next((row for row in whole if recognise([row.value])), None)
     rest = [row for row in whole if row is not header]
     if header and header is not whole[0]:
-        notes.where = f"line {header.number}"
-        notes.add("moved")
+        notes.add("moved", where=header.where)
     header = _header(header, rest, notes)
     kept: list[Row] = []
     for row in rest:
-        notes.where = f"line {row.number}"
+        notes.where = row.where
         if _lawful(row.value):
             kept.append(row)
         else:
@@ -44,8 +40,7 @@ def repair(rows: list[Row], notes: Notes) -> list[Row]:
 def _header(header: Row | None, rest: list[Row], notes: Notes) -> Row:
     if header and header.value.get("dialect") in tuple(BUILT_IN):
         return header
-    notes.where = ""
-    notes.add("header")
+    notes.add("header", where="")
     said = header.value if header else {"format": NAME}
     entries = [row.value["entry"] for row in rest if isinstance(row.value.get("entry"), dict)]
     try:
@@ -79,8 +74,7 @@ def _with_lawful_backs(rows: list[Row], notes: Notes) -> list[Row]:
         count += isinstance(row.value.get("entry"), dict)
         if "entry" not in row.value and "back" in row.value:
             if row.value["back"] > count:
-                notes.where = f"line {row.number}"
-                notes.add("lost_line")
+                notes.add("lost_line", where=row.where)
                 continue
             count = row.value["back"]
         kept.append(row)
