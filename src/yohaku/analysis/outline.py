@@ -1,6 +1,6 @@
-"""A big file by its structure: both ends as they are, and between them which lines hold what.
+"""Outline of a large file: both ends as they are, and the declarations or headings between them with their lines.
 
-Law: line numbers are those of the file, so that the model can ask for a part by them.
+Law: line numbers are those of the file, so that the model can read a part by them.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 
 MAX_TITLE_CHARS = 72
-"""Characters of a title."""
+"""A longer title is cut."""
 
 _DECLARED = re.compile(
     r"[ \t]{0,8}(?:(?:export|default|pub(?:\([a-z]{1,9}\))?|public|private|protected|internal|static|abstract|async"
@@ -26,9 +26,9 @@ _LINE_NUMBER = re.compile(r"[ \t]{0,8}(\d{1,7})(?:\t|→|: ?|\| ?)")
 
 
 def find_sections(text: str, first: int = 1, most: int = 40) -> list[tuple[int, int, str]]:
-    """First line, last line and title of each part; none where no structure can be seen.
+    """Return first line, last line and title of each part; [] if no structure is found.
 
-    Numbers that stand before the lines, as reading tools write them, are taken at their word.
+    Line numbers that a reading tool wrote before the lines are used; `first` is the number of the first line otherwise.
     """
     numbers, lines = _number_lines(text.splitlines(), first)
     found = [at for at, line in enumerate(lines) if _is_declaration(line)]
@@ -39,7 +39,7 @@ def find_sections(text: str, first: int = 1, most: int = 40) -> list[tuple[int, 
         found = outer if len(outer) > 1 else found
     if len(found) < 2:
         return []
-    every = -(-len(found) // most)  # what is still too many is told in groups
+    every = -(-len(found) // most)  # if still too many, in groups
     starts = found[::every]
     if starts[0] > 0:
         starts = [0, *starts]
@@ -49,7 +49,7 @@ def find_sections(text: str, first: int = 1, most: int = 40) -> list[tuple[int, 
 
 
 def render_outline(text: str, ref: str, ends: int = 50, most: int = 40, first: int = 1) -> str | None:
-    """The first and last lines of a file and its structure; None where it has none, or is hardly longer than that."""
+    """Return the first and last lines of a file and its sections; None if it has none, or that saves little."""
     lines = text.splitlines()
     parts = find_sections(text, first, most)
     if not parts or len(lines) <= 2 * ends + len(parts) + 4:
@@ -90,13 +90,14 @@ def _title(lines: list[str], start: int, end: int, found: list[int]) -> str:
 
 
 def _number_lines(lines: list[str], first: int) -> tuple[list[int], list[str]]:
-    """The number of each line, and the lines without numbers before them."""
+    """Return the number of each line, and the lines without the numbers before them."""
     marks = [_LINE_NUMBER.match(line) for line in lines]
-    told = [int(mark[1]) for mark in marks if mark]
-    if len(told) < 3 or len(told) < len(lines) * 0.8 or told != list(range(told[0], told[0] + len(told))):
+    written = [int(mark[1]) for mark in marks if mark]
+    rising = written == list(range(written[0], written[0] + len(written))) if written else False
+    if len(written) < 3 or len(written) < len(lines) * 0.8 or not rising:
         return list(range(first, first + len(lines))), lines
     bare = [line[mark.end() :] if mark else line for line, mark in zip(lines, marks, strict=True)]
-    return list(_fill_numbers(marks, told[0])), bare
+    return list(_fill_numbers(marks, written[0])), bare
 
 
 def _fill_numbers(marks: list[re.Match[str] | None], number: int) -> Iterator[int]:

@@ -18,7 +18,7 @@ from yohaku.analysis.entities import (
     extract_entities,
     rank_entities,
 )
-from yohaku.analysis.rule_patterns import WITHDRAWS
+from yohaku.analysis.rule_patterns import WITHDRAWAL
 from yohaku.analysis.rules import find_standing_rules
 from yohaku.analysis.sentences import lower_in_place, split_sentences
 from yohaku.analysis.tool_calls import describe_call
@@ -66,7 +66,7 @@ def _find_withdrawals(turns: Iterable[Turn]) -> Iterator[str]:
 
 
 def _withdraws(text: str) -> bool:
-    return bool(WITHDRAWS.search(lower_in_place(text)))
+    return bool(WITHDRAWAL.search(lower_in_place(text)))
 
 
 # The survey

@@ -1,7 +1,7 @@
-"""How rules sound, in English and Japanese, and how they are taken back: patterns only, read by `rules`.
+"""Patterns of rules in English and Japanese, and of their withdrawal, for `rules`.
 
-Laws: every pattern is linear in the sentence it looks at, and none knows any particular conversation. A sentence is
-looked at in small letters: what is looked for in either case at every letter takes twice as long.
+Law: every pattern is linear in the length of a sentence. Sentences are matched in lower case: a search that ignores
+case takes twice as long.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ VERB = (
     "|reply|respond|return|review|rewrite|run|say|send|set|show|speak|store|summari[sz]e|switch|take|talk|tell|test"
     "|touch|update|upgrade|use|work|write)"
 )
-START = (
+COMMAND_START = (
     r"(?:^[\W_]*|[,;:(–—*]\s*|\s-+\s+|\b(?:and|but|so|then|or|please|pls|should|must|shall)\s+)"
     r"(?:(?:please|pls|just|also|again|still|definitely|absolutely|then|now|yes|ok|okay)[\s,]+){0,2}"
 )
-"""Where a command can begin: at the front of a clause, or behind a word that leads to one."""
+"""Places where a command can begin: the front of a clause, or behind a word that introduces one."""
 
-FEELS = (
+STATE_VERB = (
     "(?:actually|again|appear|been|believe|care|compile|ever|even (?:know|see|have)|exist|feel"
     "|get (?:it|why|what|how|the)|had|happen|have|i|it|know|like|match|mean|mind|need|pass|really|recall|remember|see"
     "|seem|seen|they|think|understand|we|work|worry|you)"
 )
-"""What is not done but felt or found, and so tells instead of asking."""
+"""Verbs of states and feelings: a sentence with one reports instead of commanding."""
 
-PLAIN = re.compile(
+PLAIN_RULE = re.compile(
     rf"""
     \b(?:
         (?:must|shall)\s+(?!have\s+(?:been|had|\w+ed)\b|be\s+(?:a|an|some|because|due|that)\b)[a-z]
@@ -50,9 +50,9 @@ PLAIN = re.compile(
         (?:want\b|like\s+you\s+to)
       | i(?:\s+would|['’]d)?\s+only\s+(?:want|need|accept|use)\b
     )
-    | {START}(?:
-        (?:do\s+not|don['’]?t)\s+(?:ever\s+)?(?!{FEELS}\b)[a-z`]
-      | (?:never(?:,?\s+ever)?|always)\s+(?!\w*(?:[^e]ed|[^su]s)\b|{FEELS}\b)[a-z`]
+    | {COMMAND_START}(?:
+        (?:do\s+not|don['’]?t)\s+(?:ever\s+)?(?!{STATE_VERB}\b)[a-z`]
+      | (?:never(?:,?\s+ever)?|always)\s+(?!\w*(?:[^e]ed|[^su]s)\b|{STATE_VERB}\b)[a-z`]
       | only\s+(?:ever\s+)?{VERB}\b
       | {VERB}\s+(?:(?:[\w./-]+\s+){{0,3}}only\b|no\s+(?!one\b|sense|difference|longer|more\b)[a-z])
       | be\s+(?:sure|certain)\s+(?:to|that|not)\b
@@ -64,8 +64,8 @@ PLAIN = re.compile(
     """,
     re.X,
 )
-"""What begins alike is tried together: this is looked for at every letter of every prompt."""
-MILD = re.compile(
+"""Plain rules. Alternatives with a common beginning are grouped, since this is tried at every letter of a prompt."""
+RESTRICTION = re.compile(
     r"""
       \bwithout\s+(?:\w+\s+)?\w+ing\b
     | \b(?:at\s+most|at\s+least|no\s+more\s+than|not\s+more\s+than|no\s+longer\s+than|max(?:imum)?(?:\s+of)?)\s
@@ -77,40 +77,40 @@ MILD = re.compile(
     """,
     re.X,
 )
-"""A rule where the sentence commands, and a mere fact elsewhere."""
+"""Restrictions that are a rule in a command, and a statement elsewhere."""
 
-COMMANDS = re.compile(
+COMMAND = re.compile(
     rf"^[\W_]*(?:(?:ok(?:ay)?|yes|yeah|also|and|but|so|then|now|please|pls|just|let['’]?s|first|next|finally"
     rf"|(?:can|could|would|will)\s+(?:you|we)|you\s+(?:can|should|must)|i\s+want\s+you\s+to)[\s,]+){{0,4}}{VERB}\b",
 )
-FRAGMENT = re.compile(
+NO_FRAGMENT = re.compile(
     r"^[\W_]*(?:and\s+|but\s+|also\s+|absolutely\s+)?(?:please,?\s+)?no\s+(?!problem|worr|idea|thank|longer|one\b|need|i\b|we\b|it\b"
     r"|that|you|this|the\b|not\b|but\b|way\b|matter|he\b|she\b|there|more\s+(?:questions|bookings)|other|further|luck"
     r"|sorry|changes?\b|difference|special|preference|rush|wait|please|what|why|how|just|don|do\b|can\b|is\b)"
     r"[a-z][\w-]*(?:\s+[\w/'’-]+){0,10}[.!]*$",
 )
-"""`No new dependencies.`"""
-FINITE = re.compile(r"\b(?:is|are|was|were|has|have|had|found|does|did|exists?|shows?|seems?)\b")
+"""For example `No new dependencies.`"""
+FINITE_VERB = re.compile(r"\b(?:is|are|was|were|has|have|had|found|does|did|exists?|shows?|seems?)\b")
 LABEL = re.compile(r"^[\W_]*(?:rules?|constraints?|important|critical)[*_]*\s*:\s*\S+\s+\S|^[\W_]*prefer\s+\w")
-POLITE = re.compile(r"^[\W_]*(?:(?:and|but|so|also|ok)\s+)?(?:can|could|would|will)\s+(?:you|we)\b")
-TAGGED_ON = re.compile(r",?\s*(?:ok|okay|alright|please|got it|understood)\s*\?$")
-"""A question in form only."""
-ASKS = re.compile(
+POLITE_REQUEST = re.compile(r"^[\W_]*(?:(?:and|but|so|also|ok)\s+)?(?:can|could|would|will)\s+(?:you|we)\b")
+TAG_QUESTION = re.compile(r",?\s*(?:ok|okay|alright|please|got it|understood)\s*\?$")
+"""A tag that makes a command look like a question."""
+QUESTION = re.compile(
     r"^[\W_]*(?:(?:and|but|so|or|also|ok)\s+)?(?:what|why|how|who|is|are|was|were|does|did|has|have"
     r"|(?:do|would|should|could|can|will|must)\s+(?:i|we|you|it|they|this|that|the))\b",
 )
-TELLS = re.compile(r"\b(?:i|we)\s+(?:tried|was|were|had|got|saw|noticed|think|thought|guess|did)\b")
-ONCE = re.compile(
+REPORT = re.compile(r"\b(?:i|we)\s+(?:tried|was|were|had|got|saw|noticed|think|thought|guess|did)\b")
+ONE_TASK = re.compile(
     r"\b(?:anything|it)\b.{0,40}\bjust\s+(?:let|tell|check|validate|show|explain|answer|look|give|list|investigate|say)\b"
     r"|まず[^。]*だけ|何も[^。]*だけ",
 )
-"""Meant for the one task it stands in: `don't change anything, just tell me`."""
+"""Meant for one task only: `don't change anything, just tell me`."""
 
-ASKS_JA = re.compile(
+REQUEST_JA = re.compile(
     r"(?:ください|下さい|お願い|こと|てね|しろ|せよ|てくれ|てほし|て欲し|てもら|ていただ|て頂|ましょう|ように|[ぁ-ん]て|んで|いで|べし|する"
     r"|使う|書く|行う|守る|答える|である)[ねよなで]?(?:します|いたします|致します|いです|しい|しいです)?[ねよ]?[\s。！!．.）)*]*$"
 )
-PLAIN_JA = re.compile(
+PLAIN_RULE_JA = re.compile(
     r"""
       [てで]は(?:いけ|なら|なり|だめ|ダメ|駄目|困り) | ちゃ(?:だめ|ダメ|駄目|いけ)
     | ないで(?:くだ|下|くれ|ね|よ|ほし|欲し|もら|いただ|頂|お願い|[\s。！!]*$)
@@ -126,28 +126,28 @@ PLAIN_JA = re.compile(
     """,
     re.X,
 )
-MILD_JA = re.compile(
+RESTRICTION_JA = re.compile(
     r"必ず|絶対|最小限|常に|毎回|(?<!できる)(?<!いた)(?<!それ)(?<!これ)(?<!あれ)(?<!どれ)だけ(?!ど|れ)|のみ|以外|以内|に限[るりっ]"
     r"|ではなく|じゃなく|[はも](?:不要|なし|無し|いらない|要らない)|(?:なし|無し)で"
 )
-SAYS_JA = re.compile(
+REPORT_JA = re.compile(
     r"[しっれいき]た(?:が|けど|ので|ら)?[\s。、！!]*$|(?:失敗|エラー|発生|落ち|起き|止ま|表示)\S{0,6}[るすた][\s。]*$"
     r"|(?:特に|他に|ほかに|以外)\S{0,8}(?:ありません|ございません|ない(?:です)?[\s。、])"
     r"|でしょうか|ますか|ですか|のか[\s。？?]*$|[?？]\s*$"
 )
-SHORT_JA = re.compile(
+SHORT_REQUEST_JA = re.compile(
     r"(?:必ず|絶対)\S{1,20}で[\s。！!]*$"
     r"|(?:だけ|のみ|以外|以内|禁止|不要|なし|無し)(?:で(?:す|お願いします)?|に|を?お願いします)?[\s。！!）)]*$"
 )
-HINT = re.compile(
+RULE_HINT = re.compile(
     r"never|always|only|must|shall|should|\bdo|sure|certain|ensure|avoid|refrain|remember|careful|take care|stick|stop"
     r"|leave|limit|prefer|before|first|have|has|not|forb|prohib|disallow|mandatory|no |from (?:now|here)"
     r"|going forward|without|most|least|max|under|want|below|within|up to|than|instead|nothing|exclusively|except"
     r"|keep|rule|constraint|important|critical| in |[ぁ-ん]",
 )
-"""In every rule, put in small letters, there is one of these: a line without is not looked at more closely."""
+"""Every rule holds one of these: a line without is skipped."""
 
-WITHDRAWS = re.compile(
+WITHDRAWAL = re.compile(
     r"""
     \b(?:
         (?:forget|drop|lift|remove|ignore|disregard|scratch|cancel|undo|skip|waive)\b.{0,40}?\b(?:rules?|constraints?
@@ -163,12 +163,12 @@ WITHDRAWS = re.compile(
     """,
     re.X,
 )
-BACK = re.compile(
+WITHDRAWAL_HINT = re.compile(
     r"forget|drop|lift|remove|ignore|disregard|scratch|cancel|undo|skip|waive|now|again|after|longer"
     r"|制約|制限|ルール|規則|指示|条件|禁止|縛り|話|件|もう|やっぱ|やはり|今後は|これからは"
 )
-"""In everything that takes a rule back, put in small letters, there is one of these."""
-EMPTY = frozenset(
+"""Every withdrawal holds one of these: a text without is skipped."""
+STOP_WORDS = frozenset(
     "about after again all allow allowed also always an and any anymore anything are as at ban be but by can "
     "cancel constraint disregard do does don done dont drop ever fine for forget free from had has have if ignore "
     "in instruction into is it its just lift limit limitation longer make may me more must my need never no not "
@@ -177,6 +177,6 @@ EMPTY = frozenset(
     "what when will with without wrote you your ルール 不要 今後 以外 件 何 使 制約 制限 取消 変 変更 大丈夫 必 "
     "忘 指示 撤回 条件 構 無 無視 禁止 絶対 縛 良 規則 解除 話".split()
 )
-GENERIC = frozenset("add answer chang creat delet edit file modify reply respond run touch updat writ 答".split())
-"""Said of too many things to tell rules apart, unless nothing else is said."""
-CONTENT = re.compile(r"[A-Za-z][A-Za-z0-9_+#-]+|[一-龯々]+|[ァ-ヶー]{2,}")
+COMMON_WORDS = frozenset("add answer chang creat delet edit file modify reply respond run touch updat writ 答".split())
+"""Words too common to tell rules apart, used only if there are no others."""
+CONTENT_WORD = re.compile(r"[A-Za-z][A-Za-z0-9_+#-]+|[一-龯々]+|[ァ-ヶー]{2,}")

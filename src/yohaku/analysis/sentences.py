@@ -1,7 +1,7 @@
-"""What of a prompt is the user's own prose, sentence by sentence, and what was only pasted into it.
+"""Splitter of a prompt into the sentences that the user wrote, without what was pasted.
 
-Law: a sentence is a slice of the text, list marks taken off the front. Fenced code, logs, quotes and what stands
-between tags that say it is someone else's are not prose.
+Law: a sentence is a slice of the text without the list mark before it. Fenced code, logs, quotes and text between tags
+of pasted content are left out.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from yohaku.analysis.language import has_japanese
 
 MIN_PASTE_LINES = 40
-"""Lines. A longer prompt is mostly pasted, and a line in it has to look like a sentence to be taken for one."""
+"""A longer prompt is mostly pasted: its lines must look like sentences to count."""
 
 FENCE = re.compile(r"[ \t>]*(?:```|~~~)")
 TAG = re.compile(r"<(/?)([A-Za-z][\w:-]{0,40})(?:\s[^<>\n]{0,200})?>")
@@ -21,7 +21,7 @@ PASTED = re.compile(
     r"|problem|report|transcript|snapshot|summary|command-",
     re.I,
 )
-"""Names of tags around what is not the user's own word."""
+"""Names of tags around pasted content."""
 
 NOISE = re.compile(
     r"""\s*(?:
@@ -35,44 +35,46 @@ NOISE = re.compile(
     re.X | re.I,
 )
 ENDS_AS_CODE = re.compile(r"(?:[;{}\\]|\)\s*:|=>|\[|\()\s*$")
-COMMIT = re.compile(r"(?:^|\s)[0-9a-f]{7,40}\s+\w+(?:\([^()\n]{0,40}\))?!?:\s")
+COMMIT_LINE = re.compile(r"(?:^|\s)[0-9a-f]{7,40}\s+\w+(?:\([^()\n]{0,40}\))?!?:\s")
 HEADING = re.compile(r"\s*#{1,6}\s")
 MAX_LINE_CHARS = 20_000
-"""Characters. A longer line is data."""
-SENTENCE = re.compile(
+"""A longer line is data."""
+SENTENCE_END = re.compile(
     r"(?<=[.!?…])(?<!\be\.g\.)(?<!\bi\.e\.)(?<!\bvs\.)[\"'”’)*_]{0,3}\s+(?=\S)|(?<=[。！？!?])[」』）)]?"
 )
-MARK = re.compile(r"\s*(?:(?:[-*+•・‣◦–—]|\d{1,3}[.)）]|\(?[a-zA-Z]\)|#{1,6}|\[[ xX]?\]|[①-⑳])\s+|[・※●○■□◆◇]\s*)*")
+LIST_MARK = re.compile(
+    r"\s*(?:(?:[-*+•・‣◦–—]|\d{1,3}[.)）]|\(?[a-zA-Z]\)|#{1,6}|\[[ xX]?\]|[①-⑳])\s+|[・※●○■□◆◇]\s*)*"
+)
 QUOTED = re.compile(r"`[^`\n]{1,200}`|\"[^\"\n]{12,300}\"|“[^”\n]{1,300}”|「[^」\n]{1,300}」|『[^』\n]{1,300}』")
 WORD = re.compile(r"[A-Za-z']{2,}")
 
 
 def split_sentences(text: str, worth: Callable[[str], object] = bool) -> Iterator[str]:
-    """The sentences of the prose in lines that are `worth` a look."""
+    """Yield the sentences of lines that pass the test `worth`."""
     lines = strip_pasted(text).split("\n")
     pasted = len(lines) > MIN_PASTE_LINES
     for line in _join_wrapped(lines):
         if len(line) > MAX_LINE_CHARS or not worth(line) or (pasted and HEADING.match(line)) or _is_noise(line, pasted):
             continue
-        for sentence in SENTENCE.split(line):
-            bare = sentence[_end(MARK, sentence) :].strip()
+        for sentence in SENTENCE_END.split(line):
+            bare = sentence[_end(LIST_MARK, sentence) :].strip()
             if 3 < len(bare) < 2_000:
                 yield bare
 
 
 def lower_in_place(text: str) -> str:
-    """In small letters, each where it was: one letter there is has a small one of two."""
+    """Return the text in lower case at the same length: the lower case of `İ` has two letters, so it becomes `i`."""
     lower = text.lower()
     return lower if len(lower) == len(text) else text.replace("İ", "i").lower()
 
 
 def mask_quotes(sentence: str) -> str:
-    """With every quote blotted out: what is quoted is not said."""
+    """Replace quotations by a placeholder of the same length: a user does not state what is quoted."""
     return QUOTED.sub(lambda quote: "`" + "x" * (len(quote[0]) - 2) + "`", sentence)
 
 
 def strip_pasted(text: str) -> str:
-    """Without fenced code, and without what stands between tags that say it is pasted."""
+    """Return the text without fenced code and text between tags of pasted content."""
     kept, fenced = [], False
     for line in text.split("\n"):
         if FENCE.match(line):
@@ -93,7 +95,7 @@ def strip_pasted(text: str) -> str:
 
 
 def _join_wrapped(lines: list[str]) -> Iterator[str]:
-    """Lines, those of a paragraph with hard ends put together again."""
+    """Yield lines, with those of a wrapped paragraph joined."""
     held = ""
     for line in lines:
         wraps = 50 < len(held.rpartition("\n")[2]) < 200 and held.rstrip()[-1:] not in ".!?:;。！？"
@@ -108,11 +110,11 @@ def _join_wrapped(lines: list[str]) -> Iterator[str]:
 
 
 def _is_noise(line: str, pasted: bool) -> bool:
-    return bool(NOISE.match(line) or ENDS_AS_CODE.search(line) or COMMIT.search(line)) or _is_code(line, pasted)
+    return bool(NOISE.match(line) or ENDS_AS_CODE.search(line) or COMMIT_LINE.search(line)) or _is_code(line, pasted)
 
 
 def _is_code(line: str, pasted: bool) -> bool:
-    """Too little of it is words. Inside a paste it has to look like a sentence as well."""
+    """Test for a line with few words; in a long prompt also for one that is not a sentence."""
     words = QUOTED.sub("", line)
     if has_japanese(words):
         return False

@@ -1,7 +1,7 @@
-"""A shell command taken apart into simple commands: words, and the files it writes to or reads from.
+"""Splitter of a shell command into simple commands: their words, and the files they read from or write to.
 
-Not a shell: quotes, heredocs, pipes, redirections and `sh -c` are understood, expansions are left as they stand.
-Whatever the text is, the answer comes in linear time.
+Not a shell: it knows quotes, heredocs, pipes, redirections and `sh -c`, and leaves expansions as they are. Time is
+linear in the length of any text.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ class ShellCommand(NamedTuple):
     writes: tuple[str, ...] = ()
     appends: tuple[str, ...] = ()
     reads: tuple[str, ...] = ()
-    """The files after `>`, `>>` and `<`."""
+    """Files after `>`, `>>` and `<`."""
     piped: bool = False
-    """Whether its input is what the command before it says."""
+    """It reads the output of the command before."""
 
 
 SHELLS = frozenset("bash sh zsh dash ash ksh fish pwsh powershell".split())
 
 PREFIX_WORDS = frozenset("sudo time nohup env command exec builtin then do else if while until ! { (".split())
-"""What may stand before the command that matters."""
+"""Words that may stand before the name of a command."""
 
 MAX_COMMAND_CHARS = 100_000
-"""Characters of a command, without its heredocs, that are looked at."""
+"""Characters of a command, without its heredocs, that are split."""
 
 _HEREDOC = re.compile(r"<<-?[ \t]?(['\"]?)([A-Za-z_]\w*)\1")
 _PIECE = re.compile(
@@ -47,7 +47,7 @@ _DURATION = re.compile(r"-|\d+[smhd]?$")
 
 @lru_cache(16)
 def split_commands(command: str, depth: int = 2) -> tuple[ShellCommand, ...]:
-    """The simple commands, in order; those inside `bash -c '…'` in its place."""
+    """Return the simple commands in order, with those inside `bash -c '…'` in its place."""
     found: list[ShellCommand] = []
     for one in _split(strip_heredocs(command)[:MAX_COMMAND_CHARS]):
         words = _strip_prefix(one.words)
@@ -57,7 +57,7 @@ def split_commands(command: str, depth: int = 2) -> tuple[ShellCommand, ...]:
 
 
 def strip_heredocs(command: str, most: int = 32) -> str:
-    """The command without the bodies of its heredocs, also of those inside a `$(…)`."""
+    """Return the command without the bodies of its heredocs, also inside `$(…)`."""
     kept: list[str] = []
     at = 0
     for _ in range(most):
@@ -138,7 +138,7 @@ def _unquote(kind: str | None, text: str) -> str:
 
 
 def _strip_prefix(words: tuple[str, ...]) -> tuple[str, ...]:
-    """Without assignments and what merely runs a command: `X=1 sudo timeout 5 cat f` means `cat f`."""
+    """Strip assignments and commands that run another: `X=1 sudo timeout 5 cat f` becomes `cat f`."""
     at = 0
     while at < len(words):
         if words[at] in PREFIX_WORDS or _ASSIGNED.match(words[at]):
@@ -153,7 +153,7 @@ def _strip_prefix(words: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _find_inner_command(words: tuple[str, ...]) -> str | None:
-    """The command that a shell is told to run."""
+    """Return the command that a shell is given to run."""
     if not words or words[0].rsplit("/", 1)[-1] not in SHELLS:
         return None
     for at, word in enumerate(words[1:-1], 1):

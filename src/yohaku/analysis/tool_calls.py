@@ -1,6 +1,6 @@
-"""What a call ran, how it ended, and the lines that say so: exit codes, test results, errors.
+"""Reader of one tool call: the command it ran, how it ended, its exit code, test summary and error lines.
 
-Law: what is given back stands in the text, word for word (spaces aside); what the text does not say is None or empty.
+Law: every line returned stands in the result, word for word (spaces aside); None or empty if there is none.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from yohaku.analysis.shell import SHELLS, split_commands
 from yohaku.core.model import ToolUse
 
 RUN_WORDS = SHELLS | frozenset("shell exec execute run cmd command commands terminal console".split())
-"""A tool with one of these words in its name runs commands."""
+"""Words in the names of tools that run commands."""
 
 COMMAND_ARGUMENTS = ("command", "cmd", "commands", "script", "action", "commandline", "code")
-"""The argument that holds the command, without case and underscores, the surest name first."""
+"""Names of arguments that hold the command, without case and underscores, the surest first."""
 
 MAX_STATUS_CHARS = 600
-"""Characters at either end of a result where a tool says how the command ended."""
+"""Characters at either end of a result in which tools write how a command ended."""
 
 _WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _QUOTE = re.compile(r"[^\w@%+=:,./-]")
@@ -30,30 +30,23 @@ _QUOTE = re.compile(r"[^\w@%+=:,./-]")
 
 @lru_cache(512)
 def split_tool_name(name: str) -> frozenset[str]:
-    """The words in the name of a tool: `read_file`, `fs.readFile` and `ReadFile` have the same."""
+    """Return the words in the name of a tool: `read_file`, `fs.readFile` and `ReadFile` share theirs."""
     return frozenset(word.lower() for word in _WORDS.findall(name))
 
 
-READ_WORDS = frozenset(("read", "cat", "view", "open", "get", "fetch"))
-
-
-def is_reader(tool: str) -> bool:
-    """Whether its name says that a tool reads, in one of its words, as in `read_file`, `fs.cat` or `openPage`."""
-    return not READ_WORDS.isdisjoint(split_tool_name(tool))
-
-
 def normalize_name(name: str) -> str:
+    """Return the name of an argument without case, underscores and hyphens."""
     return name.replace("_", "").replace("-", "").lower()
 
 
 def read_arguments(use: ToolUse) -> dict[str, Any]:
-    """By plain name, to be read only. A call whose arguments are a bare text has them as its `input`."""
+    """Return the arguments by normalised name, not to be changed. Arguments that are plain text are named `input`."""
     return _parse_arguments(use.call.arguments)
 
 
 @lru_cache(16)
 def _parse_arguments(text: str) -> dict[str, Any]:
-    """What is asked of one call is asked in a row, so the last few are enough to remember."""
+    # A small cache is enough: questions about one call come in a row.
     try:
         values = msgspec.json.decode(text)
     except (ValueError, RecursionError):
@@ -64,14 +57,14 @@ def _parse_arguments(text: str) -> dict[str, Any]:
 
 
 def find_command(use: ToolUse) -> str | None:
-    """The shell command a call ran."""
+    """Return the shell command of a call; None for tools that run none."""
     if split_tool_name(use.call.name).isdisjoint(RUN_WORDS):
         return None
-    given = read_arguments(use)
-    for name in COMMAND_ARGUMENTS:
-        if (found := _join_command(given.get(name))) is not None:
+    arguments = read_arguments(use)
+    for name in (*COMMAND_ARGUMENTS, "input"):
+        if (found := _join_command(arguments.get(name))) is not None:
             return found
-    return _join_command(given.get("input"))
+    return None
 
 
 def _join_command(value: object) -> str | None:
@@ -90,7 +83,7 @@ def _quote(word: str) -> str:
     return "'" + word.replace("'", "'\\''") + "'" if not word or _QUOTE.search(word) else word
 
 
-# How it ended
+# Exit codes and failures
 
 _CODE = re.compile(
     r"<(?:returncode|exit_?code)>\s*(-?\d{1,10})\s*</"
@@ -112,7 +105,7 @@ _FAILURE = re.compile(
 
 
 def find_exit_code(use: ToolUse) -> int | None:
-    """What the tool says the command ended with, at the beginning or the end of its result."""
+    """Return the exit code at the beginning or the end of a result."""
     text = use.result.text
     found = _CODE.search(text[:MAX_STATUS_CHARS]) or _find_last(_CODE.finditer(text[-MAX_STATUS_CHARS:]))
     return int(next(filter(None, found.groups()))) if found else None
@@ -126,7 +119,7 @@ def _find_last(found: Iterator[re.Match[str]]) -> re.Match[str] | None:
 
 
 def has_failed(use: ToolUse) -> bool:
-    """Whether the call did not do what it was for, as far as it or its result says."""
+    """Test whether a call failed, by its error flag, exit code or the beginning of its result."""
     ran = find_command(use)
     if ran is None:
         return use.result.error or bool(_FAILURE.match(use.result.text[:MAX_STATUS_CHARS]))
@@ -137,7 +130,7 @@ def has_failed(use: ToolUse) -> bool:
 
 
 QUERY_COMMANDS = frozenset("grep egrep fgrep rg ag diff cmp test [ [[ which pgrep".split())
-"""Commands whose exit code 1 is an answer: there is none, or they differ."""
+"""Commands whose exit code 1 is an answer: nothing found, or a difference."""
 
 
 def _is_query(ran: str) -> bool:
@@ -145,7 +138,7 @@ def _is_query(ran: str) -> bool:
     return bool(last and last[0].words and last[0].words[0] in QUERY_COMMANDS)
 
 
-# What it said
+# Test summaries and errors
 
 _COLOUR = re.compile(r"\x1b\[[0-9;]{0,16}[A-Za-z]")
 _TESTS = re.compile(
@@ -177,11 +170,11 @@ _FAILED_TESTS = re.compile(
 )
 
 MAX_SCANNED_CHARS = 40_000
-"""Characters at the end of a result where a test run is summed up, and at both ends where errors are told."""
+"""Characters of a result that are searched: at its end for a test summary, at both ends for errors."""
 
 
 def find_test_summary(text: str) -> str | None:
-    """The last line that sums up a test run; where that is told in several lines, those that belong together."""
+    """Return the last summary of a test run, in one line; None if there is none."""
     found = list(_TESTS.finditer(_COLOUR.sub("", text[-MAX_SCANNED_CHARS:])))
     if not found:
         return None
@@ -196,7 +189,7 @@ def find_test_summary(text: str) -> str | None:
 
 
 def has_failed_tests(summary: str) -> bool:
-    """Whether the summing up of a test run tells of a failure."""
+    """Test a summary of a test run for failures."""
     return bool(_FAILED_TESTS.search(summary))
 
 
@@ -209,9 +202,9 @@ _ERROR = re.compile(
     r"|[Ii]nvalid \w|denied|refus(?:ed|ing)|エラー|失敗"
     r"|見つかりません|存在しません|できません|ありません|不正な|無効な)"
 )
-"""Each begins with a letter of its own, without a look behind: that is what makes it quick."""
+"""For speed, each alternative begins with letters and none looks behind."""
 
-# What only sounds like an error, and code that deals with one.
+# Lines that only look like errors: "no errors", and code that handles one.
 _HARMLESS = re.compile(
     r"\b(?:0|no) (?:errors?|failures?|failed)\b|エラー(?:は|が)?(?:あり|ござい)ません"
     r"|^\s{0,40}(?:\d{1,6}[:→|]?\s{0,40})?(?:raise|except|throw|catch|return|if|def|import|from)\b",
@@ -219,14 +212,14 @@ _HARMLESS = re.compile(
 )
 
 MAX_ERROR_CHARS = 240
-"""Characters of an error line that are shown."""
+"""A longer error line is shortened."""
 
 MAX_HEADING_CHARS = 10
-"""Characters of a line too short to say what went wrong."""
+"""A shorter error line may be a heading: the next line says what is wrong."""
 
 
 def find_errors(text: str, most: int = 3) -> tuple[str, ...]:
-    """The lines that say what went wrong, in order: of the surest kind there is, the first ones and the last."""
+    """Return the error lines, in order: sure ones, or else weak ones; of many the first ones and the last."""
     sure: dict[str, None] = {}
     weak: dict[str, None] = {}
     text = _COLOUR.sub(
@@ -240,7 +233,7 @@ def find_errors(text: str, most: int = 3) -> tuple[str, ...]:
         begin = text.rfind("\n", 0, found.start()) + 1
         at = text.find("\n", found.end())
         if 0 <= at - begin < MAX_HEADING_CHARS and not text[found.end() : at].strip(" \t\r:："):
-            at = text.find("\n", at + 1)  # "ERROR:" and the like stand over what they are about
+            at = text.find("\n", at + 1)  # a heading such as "ERROR:"
         line = text[begin : at if at >= 0 else len(text)]
         if not _HARMLESS.search(line, 0, 2 * MAX_ERROR_CHARS):
             (sure if found.lastgroup == "sure" else weak)[_shorten_line(line, found.start() - begin)] = None
@@ -251,7 +244,7 @@ def find_errors(text: str, most: int = 3) -> tuple[str, ...]:
 
 
 def _shorten_line(line: str, at: int) -> str:
-    """A line around the place that counts, without the space at its ends."""
+    """Return the part of a line around a position, without tags and extra spaces."""
     if len(line) > MAX_ERROR_CHARS:
         begin = max(0, at - MAX_ERROR_CHARS // 4)
         line = line[begin : begin + MAX_ERROR_CHARS]
@@ -259,7 +252,7 @@ def _shorten_line(line: str, at: int) -> str:
 
 
 def find_complaint(use: ToolUse, most: int = 3) -> tuple[str, ...]:
-    """What a failed call says went wrong; if nothing, how the user or the tool puts it."""
+    """Return why a call failed: the user's refusal, error lines, or else the last (for other tools first) line."""
     text = use.result.text
     if (refused := _USER_REFUSED.search(text[: 4 * MAX_STATUS_CHARS])) and most > 0:
         return (_shorten_line(refused[0], 0),)
@@ -267,13 +260,13 @@ def find_complaint(use: ToolUse, most: int = 3) -> tuple[str, ...]:
     if found or most < 1:
         return found
     lines = [_shorten_line(line, 0) for line in text[-2 * MAX_STATUS_CHARS :].splitlines() if not _CODE.search(line)]
-    told = [line for line in lines if line]
-    return tuple(told[-1:] if find_command(use) is not None else told[:1])
+    filled = [line for line in lines if line]
+    return tuple(filled[-1:] if find_command(use) is not None else filled[:1])
 
 
 _TAGS = re.compile(r"</?[a-z_]{1,40}>")
 _USER_REFUSED = re.compile(r"\bthe user said:\s*\S[^\n]{0,400}", re.IGNORECASE)
-"""Where a call is refused, the reason is the user's."""
+"""A refused call: what the user wrote is the reason."""
 
 
 MAX_CALL_CHARS = 60

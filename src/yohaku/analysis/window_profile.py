@@ -1,4 +1,4 @@
-"""What an agent does about a small window, chosen by its size alone: the user sets nothing."""
+"""Measures of the agent for small windows, chosen by the size of the window alone."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ Degree: TypeAlias = Literal["full", "on", "when needed", "off"]
 
 class WindowProfile(NamedTuple):
     folding: Degree
-    """Results become one line after they were read once."""
+    """Results become one line after the model has seen them once."""
     split_reading: Degree
-    """A big file is shown by its structure, to be read part by part."""
+    """A large file is shown as an outline, to be read part by part."""
     light_prompt: Degree
-    """The short system prompt and the few tools; "on" is a part of that."""
+    """Short system prompt and few tools; "on" is a part of that."""
     propose_split: Degree
-    """The agent splits work that is too big for the window, and says so."""
+    """The agent proposes to split work that is too large for the window."""
 
 
 def profile_for(window: int) -> WindowProfile:

@@ -36,7 +36,7 @@ TITLE_TOKENS = 16
 
 
 class _Hidden(NamedTuple):
-    """What a gist tells about."""
+    """Material of a gist."""
 
     turns: Sequence[Turn]
     activity: Activity

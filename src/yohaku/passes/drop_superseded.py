@@ -121,7 +121,7 @@ def _find_older(showings: list[FileShown | FileEdit]) -> Iterator[tuple[FileShow
 
 
 class _LaterShowings:
-    """What is visible of a file after the showing that is tested."""
+    """Visible showings of a file after the one that is tested."""
 
     def __init__(self) -> None:
         self.by = ""

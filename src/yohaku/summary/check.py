@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from yohaku.analysis.language import count_japanese
-from yohaku.analysis.sentences import SENTENCE
+from yohaku.analysis.sentences import SENTENCE_END
 from yohaku.summary.answer_fields import (
     ANY_TAG,
     FIELDS,
@@ -70,7 +70,7 @@ REASONS = {
 
 
 class Evidence(NamedTuple):
-    """What an answer may refer to."""
+    """Text and numbers that an answer may refer to."""
 
     text: str
     """With case and spaces normalised."""
@@ -176,7 +176,7 @@ WORD = re.compile(r"[a-z\d_]{4,}")
 PROMPT_LINES = frozenset(
     " ".join(line.split()).strip("()")
     for text in (SUMMARY, RETAIN, SNAPSHOT, MERGE, REPAIR, *FORMS.values())
-    for line in (*text.splitlines(), *SENTENCE.split(text))
+    for line in (*text.splitlines(), *SENTENCE_END.split(text))
     if len(line) > 8
 )
 PROMPT_WORDS = tuple(
@@ -209,7 +209,7 @@ def _clean_field(field: str, seen: Seen) -> str:
 
 def _echoes_prompt(line: str) -> bool:
     """Test for a line of nothing but sentences or words of one of our prompts."""
-    if len(line) > 80 and all(part.strip() in PROMPT_LINES for part in SENTENCE.split(line)):
+    if len(line) > 80 and all(part.strip() in PROMPT_LINES for part in SENTENCE_END.split(line)):
         return True
     words = set(WORD.findall(line.casefold()))
     return len(words) >= 5 and line.isascii() and any(words <= prompt for prompt in PROMPT_WORDS)
@@ -245,7 +245,7 @@ def _split_line(line: str) -> list[str]:
     """Return the sentences of a long line, or the line, with the spaces behind them."""
     if len(line) < MIN_LONG_LINE_CHARS:
         return [line] if line.strip() else []
-    ends = [found.end() for found in SENTENCE.finditer(line)]
+    ends = [found.end() for found in SENTENCE_END.finditer(line)]
     spans = zip([0, *ends], [*ends, len(line)], strict=True)
     return [line[start:end] for start, end in spans if line[start:end].strip()]
 

@@ -26,7 +26,7 @@ Count: TypeAlias = Callable[[str], int]
 
 @dataclass(frozen=True, slots=True)
 class SummaryRequest:
-    """What the answer shall be."""
+    """Form, length and content of the answer."""
 
     kind: SummaryKind
     limit: int
