@@ -104,7 +104,7 @@ def terminal(tmp_path: Path) -> Iterator[Terminal]:
 @pytest.mark.slow
 def test_start_work_fold_undo_resume_quit(terminal: Terminal, url: str) -> None:
     terminal.start("--model", url, "--yolo")
-    terminal.until("/ 8K (")
+    terminal.until("/ 7K (")
     terminal.type("please work")
     page = terminal.until("答えは 42 です。")
     assert "Folded: " in page and " → " in page
