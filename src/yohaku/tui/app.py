@@ -263,7 +263,7 @@ class YohakuApp(App[int]):
     async def _take(self, text: str) -> None:
         name = text.split(maxsplit=1)[0].removeprefix("/")
         command = slash_commands.COMMANDS.get(name) if text.startswith("/") else None
-        alone = command is not None and (command.alone or (command.calm and self.agent is not None))
+        alone = command is not None and (command.without_agent or (command.while_working and self.agent is not None))
         if text.startswith("/") and (command is None or alone or (self.agent and not self._busy)):
             self.run_worker(self._command(text), group="command", exit_on_error=False)
         elif self.agent is None and not self.workers_busy("begin"):

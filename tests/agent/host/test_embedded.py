@@ -69,7 +69,7 @@ def test_a_real_llama_cpp_server_is_found_with_its_window_and_its_file(model: Pa
         "LLAMACPP_BASE_URL": serving.endpoint.url,
         "LLAMA_API_KEY": serving.endpoint.key,
     }
-    [endpoint] = asyncio.run(find_models(setting.read(environ), model="llama.cpp", memory=MEMORY, patience=60))
+    [endpoint] = asyncio.run(find_models(setting.read(environ), model="llama.cpp", memory=MEMORY, timeout=60))
     assert (endpoint.provider, endpoint.model, endpoint.window, endpoint.trained) == (
         "llama.cpp",
         "tiny-instruct",

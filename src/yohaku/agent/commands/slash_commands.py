@@ -1,6 +1,8 @@
-"""The slash commands, for any surface: what is typed goes in, a text to show comes out.
+"""Slash commands for any user interface: a typed line in, a text to show out.
 
-Law: a command that cannot do what it is asked says so in one plain sentence, and changes nothing.
+To add a command: a function with the signature of the others, a row in `COMMANDS` at the end, and the sentence
+`cmd_<name>` in the messages, from which /help and the completions are made.
+Law: a command that cannot be done changes nothing and returns one plain sentence.
 """
 
 from __future__ import annotations
@@ -28,18 +30,18 @@ class CommandResult:
     text: str = ""
     kind: Literal["note", "warning", "error"] = "note"
     do: Literal["", "quit", "redraw"] = ""
-    """What is left to the surface; "redraw": another conversation is on the desk."""
+    """Left to the user interface; "redraw": the conversation was exchanged."""
 
 
 @dataclass(frozen=True, slots=True)
 class Command:
     name: str
     takes: str
-    """What may follow it, as people write it: `[words]`, `<ref>`."""
+    """Argument as shown in /help: `[words]` is optional, `<ref>` required."""
     run: Callable[[CommandContext, str], Awaitable[CommandResult]]
-    calm: bool = False
+    while_working: bool = False
     """May be run while the agent works."""
-    alone: bool = False
+    without_agent: bool = False
     """Needs no agent."""
 
     @property
@@ -51,7 +53,7 @@ class Command:
 
 
 async def run_command(context: CommandContext, typed: str) -> CommandResult:
-    """One line that begins with a slash."""
+    """Run a line that begins with a slash."""
     name, _, rest = typed.strip().removeprefix("/").partition(" ")
     lang = context.lang
     command = COMMANDS.get(name.lower())
@@ -59,7 +61,7 @@ async def run_command(context: CommandContext, typed: str) -> CommandResult:
         near = get_close_matches(name.lower(), COMMANDS, n=1)
         hint = say("cmd_near", lang, name=f"/{near[0]}") if near else ""
         return CommandResult(say("cmd_unknown", lang, name=f"/{name}", near=hint), "error")
-    if not command.alone and context.agent is None:
+    if not command.without_agent and context.agent is None:
         return CommandResult(say("cmd_not_yet", lang, name=f"/{command.name}"), "warning")
     if command.takes.startswith("<") and not rest.strip():
         return CommandResult(say("cmd_needs", lang, usage=command.usage), "error")
@@ -74,7 +76,7 @@ async def run_command(context: CommandContext, typed: str) -> CommandResult:
 
 
 def complete(typed: str, data: Path | None = None, root: Path | None = None) -> list[str]:
-    """What the line could become: names of commands, of sessions after /resume, what is allowed after /permissions."""
+    """Return completions of a line: commands, sessions after /resume, stored permissions after /permissions."""
     name, space, rest = typed.partition(" ")
     if not typed.startswith("/") or "\n" in typed:
         return []
@@ -94,7 +96,7 @@ def help_text(lang: str) -> str:
 
 
 def config_text(settings: setting.Settings, lang: str) -> str:
-    """Every setting, its value and where it came from, in columns."""
+    """Return every setting with its value and origin, in columns."""
     rows = [tuple(say("config_head", lang).split(" | "))]
     rows += [
         (name, value, where or say("config_default", lang)) for name, value, where in setting.list_settings(settings)
@@ -277,7 +279,7 @@ async def _quit(context: CommandContext, _: str) -> CommandResult:
 
 
 def _agent_of(context: CommandContext) -> WorkingAgent:
-    assert context.agent is not None  # `run_command` has seen to it
+    assert context.agent is not None  # `run_command` has checked it
     return context.agent
 
 
@@ -288,7 +290,7 @@ def _describe_model(agent: WorkingAgent, lang: str) -> str:
 
 
 def _parse_number(text: str, default: int) -> int:
-    """8192, 8,192, 8k; the default for anything else."""
+    """Parse 8192, 8,192 or 8k; the default for anything else."""
     text = text.strip().lower().replace(",", "").replace("_", "")
     factor = {"k": 1024, "m": 1024 * 1024}.get(text[-1:], 1)
     digits = text[:-1] if factor > 1 else text
@@ -296,28 +298,28 @@ def _parse_number(text: str, default: int) -> int:
 
 
 MAX_WHY_ROWS = 30
-"""Folds that /why lists."""
+"""Folds listed by /why."""
 
 COMMANDS: Mapping[str, Command] = {
     command.name: command
     for command in (
         Command("compact", "[words]", _compact),
         Command("compress", "[words]", _compact),
-        Command("context", "", _context, calm=True),
+        Command("context", "", _context, while_working=True),
         Command("undo", "[count]", _undo),
         Command("redo", "[count]", _redo),
-        Command("why", "[ref]", _why, calm=True),
-        Command("recall", "<ref or words>", _recall, calm=True),
-        Command("pin", "[ref or text]", _pin, calm=True),
-        Command("unpin", "<ref or text>", _unpin, calm=True),
+        Command("why", "[ref]", _why, while_working=True),
+        Command("recall", "<ref or words>", _recall, while_working=True),
+        Command("pin", "[ref or text]", _pin, while_working=True),
+        Command("unpin", "<ref or text>", _unpin, while_working=True),
         Command("model", "[name]", _model),
         Command("window", "[tokens]", _window),
-        Command("permissions", "[forget]", _permissions, calm=True),
+        Command("permissions", "[forget]", _permissions, while_working=True),
         Command("resume", "[file or id]", _resume),
-        Command("export", "[file]", _export, calm=True),
+        Command("export", "[file]", _export, while_working=True),
         Command("clear", "", _clear),
-        Command("config", "", _config, calm=True, alone=True),
-        Command("help", "", _help, calm=True, alone=True),
-        Command("quit", "", _quit, calm=True, alone=True),
+        Command("config", "", _config, while_working=True, without_agent=True),
+        Command("help", "", _help, while_working=True, without_agent=True),
+        Command("quit", "", _quit, while_working=True, without_agent=True),
     )
 }

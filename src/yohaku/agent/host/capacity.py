@@ -1,7 +1,7 @@
-"""How large a window this machine can give a model: memory, the model's own numbers, then the user's wish.
+"""Window this machine can give a model, from its memory, the model's metadata and the number the user asked for.
 
-Law: pure, and never an error. A wish that does not fit is made smaller, and both numbers are in what comes back.
-The automatic window takes what a graphics card holds, else two thirds of what memory does: others want some too, and
+Law: pure, and never an error. A number that does not fit is made smaller, and the result holds both.
+The automatic window is what a graphics card holds, else two thirds of main memory: other programs need some too, and
 `quality` (half as much again) still fits.
 """
 
@@ -18,16 +18,16 @@ from yohaku.messages import say
 GIB = 1024 * MIB
 
 MIN_WINDOW = 4_096
-"""Tokens. With fewer an agent has no room to work, and servers start with this many by themselves."""
+"""Tokens. An agent cannot work with fewer, and servers start with this many by default."""
 
 MAX_AUTOMATIC_WINDOW = 131_072
-"""Tokens the automatic choice takes at most; who wants more says so."""
+"""Tokens. A larger window must be asked for."""
 
 MIN_CARD_WINDOW = 16_384
-"""Tokens that must fit beside the model on the graphics card, else main memory is used too, which is slower."""
+"""Tokens that must fit beside the model on the graphics card; else main memory is used too, which is slower."""
 
 SERVER_OVERHEAD_BYTES = 512 * MIB
-"""What a server needs beside the model and its cache."""
+"""Memory of a server beside the model and its cache."""
 
 Tier: TypeAlias = Literal["small", "full"]
 Preset: TypeAlias = Literal["speed", "balanced", "quality"]
@@ -46,11 +46,11 @@ class MachineMemory:
 
     ram: int
     free: int
-    """What programs may still take without swapping."""
+    """Available without swapping."""
     vram: int = 0
     vram_free: int = 0
     unified: bool = False
-    """Graphics and programs share one memory: it is all `ram`, and as fast as a card's."""
+    """Graphics and programs share one memory: all of it is `ram`, and as fast as a card's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +61,9 @@ class ChosenWindow:
     most: int
     """Tokens that would fit; fewer than `window` where it was forced, or where even the least does not fit."""
     asked: int | None = None
-    """The user's number, where it is not the window now."""
+    """The number the user asked for, where the window differs."""
     exact: bool = False
-    """Whether the model's own metadata told the weight of a token, and not the guide."""
+    """Whether the bytes of a token come from the model's metadata, not from an estimate."""
 
 
 def explain_window(chosen: ChosenWindow, lang: str) -> str:
@@ -79,7 +79,7 @@ def window_warning(chosen: ChosenWindow, lang: str) -> str:
 
 
 def tier_of(window: int) -> Tier:
-    """The short prompt and few tools go with what the window's strategies say of the prompt."""
+    """Return the tier of prompt and tools for a window."""
     return "full" if profile_for(window).light_prompt == "off" else "small"
 
 
@@ -95,10 +95,10 @@ def window_for(
     cache_type: str = "f16",
     loaded: bool = False,
 ) -> ChosenWindow:
-    """`about` is the model's metadata, or its size in billions; without either the size is told by its bytes.
+    """Choose the window. `about`: metadata, or billions of parameters; else they are estimated from `model_bytes`.
 
-    `loaded` says that the model's own bytes are not counted as free any more. `trained` bounds the window where the
-    metadata says nothing of it.
+    `loaded`: the model is in memory, so its bytes are no longer counted as free. `trained` bounds the window where
+    the metadata has no length.
     """
     info = about if isinstance(about, Mapping) else {}
     cache = cache_from_metadata(info, cache_type)
@@ -123,7 +123,7 @@ def window_for(
 def window_of_server(
     window: int, *, preset: Preset = "balanced", n: int | None = None, force: bool = False
 ) -> ChosenWindow:
-    """The window where a server already has one: a wish can only make it smaller."""
+    """Choose the window where the server has one already: a request can only make it smaller."""
     if n is not None:
         return _choose_requested(n, window, True, force, True)
     taken = max(min(MIN_WINDOW, window), window // 2) if preset == "speed" else window
@@ -131,8 +131,8 @@ def window_of_server(
 
 
 def round_down(tokens: int) -> int:
-    """The largest of 4K, 6K, 8K, 12K, 16K, 24K … that is not more, so that a little memory more or less, from one start
-    to the next, gives the same window and the server need not load its model anew."""
+    """Round down to 4K, 6K, 8K, 12K, 16K, 24K …, so that a little more or less free memory at the next start gives the
+    same window, and the server need not load its model again."""
     if tokens < MIN_WINDOW:
         return max(tokens, 0)
     power = 1 << (tokens.bit_length() - 1)
@@ -140,7 +140,7 @@ def round_down(tokens: int) -> int:
 
 
 def estimate_billions(model_bytes: int) -> float:
-    """Parameters of a model of this size at about five bits each, which is how most are kept."""
+    """Estimate billions of parameters from the size of the file, at about five bits each."""
     return model_bytes / 0.62e9
 
 
@@ -149,14 +149,14 @@ def trained_window(info: Mapping[str, object]) -> int | None:
 
 
 def usable_bytes(memory: MachineMemory) -> tuple[int, int]:
-    """Bytes a model and its cache may take, of main memory and of the card."""
+    """Return the bytes a model and its cache may take, of main memory and of the card."""
     ram = min(memory.free, memory.ram * 3 // 4) - SERVER_OVERHEAD_BYTES
     card = min(memory.vram_free, memory.vram * 9 // 10) - SERVER_OVERHEAD_BYTES if memory.vram else 0
     return max(ram, 0), max(card, 0)
 
 
 def _choose_automatically(fits: int, beside: int, length: int | None) -> tuple[int, WindowReason]:
-    """`beside` are those that fit on the card with the model, and `length` what it was trained for."""
+    """`beside`: tokens that fit on the card with the model; `length`: what it was trained for."""
     why: WindowReason = "memory"
     window = round_down(fits * 2 // 3)
     if beside >= min(MIN_CARD_WINDOW, length or MIN_CARD_WINDOW):
@@ -169,7 +169,7 @@ def _choose_automatically(fits: int, beside: int, length: int | None) -> tuple[i
 
 
 def _choose_requested(n: int, most: int, own: bool, force: bool, exact: bool) -> ChosenWindow:
-    """`own` says that the bound is the model's or the server's own, and not memory."""
+    """`own`: the bound is the model's or the server's, not memory."""
     bound = most if own else max(round_down(most), MIN_WINDOW)
     if n <= max(most, bound) or force:
         return ChosenWindow(n, tier_of(n), "asked" if n <= most else "forced" if force else "least", most, exact=exact)

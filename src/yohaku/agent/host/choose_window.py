@@ -1,7 +1,7 @@
-"""The window of any endpoint: what its server gives, what this machine holds or what is known of the model, then the
-user's wish, then what was learned the last time.
+"""Window of an endpoint: from its server, this machine's memory or the catalogue, then the user's number, then what a
+server refused before.
 
-Law: nothing is taken that is known to be refused, and where nothing is known it is so little that any model takes it.
+Law: no window is chosen that is known to be refused; where nothing is known it is small enough for any model.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from yohaku.config.resolve import SAFE_WINDOW
 from yohaku.config.settings import Settings
 
 REMOTE_OLLAMA_WINDOW = 8_192
-"""Tokens for a model that an Ollama on another machine has not loaded: how much memory is there nobody says."""
+"""Tokens for a model an Ollama on another machine has not loaded: its memory is not known."""
 
 
 def choose_window(
@@ -39,7 +39,7 @@ def choose_window(
 
 
 def is_settable(endpoint: Endpoint) -> bool:
-    """Whether the window is ours to choose, and memory the bound of it."""
+    """Return whether we choose the window, with memory as its bound."""
     return endpoint.provider in ("ollama", "embedded") and endpoint.local
 
 
@@ -72,14 +72,14 @@ def _choose(
 
 
 def _choose_remote(window: int, asked: int | None, trained: int | None, preset: Preset) -> ChosenWindow:
-    """A server that takes what it is told, on a machine we cannot look into."""
+    """Choose the window of an Ollama on another machine, which takes any number."""
     if asked:
         return window_of_server(trained or asked, n=asked)
     return replace(window_of_server(window, preset=preset), why="unknown", exact=False)
 
 
 def _configured_window(endpoint: Endpoint, settings: Settings) -> int | None:
-    """The user's number in a variable or the config file, for all models or for those of this provider."""
+    """Return the user's number from a variable or the config file, for all models or for this provider."""
     if settings.window:
         return settings.window
     if not settings.maxima:

@@ -1,7 +1,7 @@
-"""The built-in model's file, brought from its official home once: asked for first, resumed where it broke off.
+"""Download of the built-in model's file, resumed where it was interrupted.
 
-Law: a file stands under its own name only when it is whole and its sha256 is the pinned one. Whatever interrupts a
-download, a cut, a cancel, a kill, what came down stays for the next time.
+Law: a file has its own name only when it is complete and its sha256 is the pinned one. After any interruption the
+bytes so far are kept for the next attempt.
 """
 
 from __future__ import annotations
@@ -23,19 +23,18 @@ if TYPE_CHECKING:
     from aiohttp import ClientSession
 
 CHUNK_BYTES = 1 << 20
-"""Bytes read at once."""
 
 MAX_IDLE_TRIES = 5
-"""Connections in a row that bring nothing before it is given up."""
+"""Connections in a row without a byte before the download fails."""
 
 MIN_FREE_BYTES = 256 << 20
-"""Bytes of the disk that stay free."""
+"""Bytes that stay free on the disk."""
 
 STALL_TIMEOUT = 60.0
 """Seconds without a byte after which a connection counts as lost."""
 
 Progress = Callable[[int, int], None]
-"""Told the bytes that are there, and all."""
+"""Called with the bytes so far, and the total."""
 
 
 class DownloadFailed(YohakuError):
@@ -55,23 +54,23 @@ async def download(
     stall: float = STALL_TIMEOUT,
     tries: int = MAX_IDLE_TRIES,
 ) -> Path:
-    """Brings the file down and returns its path; raises `DownloadFailed` with what to do next."""
+    """Download the file and return its path; raises `DownloadFailed` with what to do next."""
     weights, path = offer.weights, offer.path
     if file_size(path) == weights.bytes:
         return path
-    with _lock_partial(weights, path) as half:
-        await asyncio.to_thread(half.hash_all)
-        _check_space(weights, path, half.size)
-        await _download_rest(weights, half, progress, home, stall, tries)
-        if half.sha256() != weights.sha256:
-            half.empty()
+    with _lock_partial(weights, path) as partial:
+        await asyncio.to_thread(partial.hash_all)
+        _check_space(weights, path, partial.size)
+        await _download_rest(weights, partial, progress, home, stall, tries)
+        if partial.sha256() != weights.sha256:
+            partial.empty()
             raise DownloadFailed("wrong_hash", name=weights.name, home=_host(home))
     partial_path(path).replace(path)
     return path
 
 
 class _PartialFile:
-    """The file as far as it came, and the hash of that."""
+    """The bytes so far, and their hash."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self.file = file
@@ -95,55 +94,55 @@ class _PartialFile:
         self._digest = hashlib.sha256()
 
     def sha256(self) -> str:
-        """With everything on the disk."""
+        """Flush to disk and return the hash."""
         self.file.flush()
         os.fsync(self.file.fileno())
         return self._digest.hexdigest()
 
 
 async def _download_rest(
-    weights: ModelFile, half: _PartialFile, progress: Progress, home: str, stall: float, tries: int
+    weights: ModelFile, partial: _PartialFile, progress: Progress, home: str, stall: float, tries: int
 ) -> None:
-    """Connection after connection, as long as one in a few brings something."""
+    """Open connections until the file is complete, or `tries` in a row brought nothing."""
     import aiohttp
 
-    patience = aiohttp.ClientTimeout(total=None, sock_connect=30, sock_read=stall)
+    timeouts = aiohttp.ClientTimeout(total=None, sock_connect=30, sock_read=stall)
     idle, why = 0, "nothing came"
-    async with aiohttp.ClientSession(timeout=patience, trust_env=True, auto_decompress=False) as session:
-        while half.size < weights.bytes:
-            before = half.size
+    async with aiohttp.ClientSession(timeout=timeouts, trust_env=True, auto_decompress=False) as session:
+        while partial.size < weights.bytes:
+            before = partial.size
             try:
-                await _download_some(session, weights, half, progress, home)
-            except aiohttp.ClientResponseError as told:  # its own text names an address that may hold a ticket
-                why = f"{told.status} {told.message}"
-                idle = tries if 400 <= told.status < 500 and told.status not in (408, 429) else idle
+                await _download_some(session, weights, partial, progress, home)
+            except aiohttp.ClientResponseError as answer:  # its own text holds an address that may hold a token
+                why = f"{answer.status} {answer.message}"
+                idle = tries if 400 <= answer.status < 500 and answer.status not in (408, 429) else idle
             except (aiohttp.ClientError, TimeoutError, ConnectionError) as broken:
                 why = str(broken) or type(broken).__name__
             except OSError as full:
-                raise DownloadFailed("not_writable", folder=Path(half.file.name).parent, why=full.strerror) from full
-            idle = 0 if half.size > before else idle + 1
+                raise DownloadFailed("not_writable", folder=Path(partial.file.name).parent, why=full.strerror) from full
+            idle = 0 if partial.size > before else idle + 1
             if idle >= tries:
                 raise DownloadFailed("download_cut", name=weights.name, why=why)
             await asyncio.sleep(min(2.0, 0.05 * 4**idle) if idle else 0)
 
 
 async def _download_some(
-    session: ClientSession, weights: ModelFile, half: _PartialFile, progress: Progress, home: str
+    session: ClientSession, weights: ModelFile, partial: _PartialFile, progress: Progress, home: str
 ) -> None:
-    here = half.size
+    here = partial.size
     async with session.get(weights.url(home), headers={"Range": f"bytes={here}-"} if here else {}) as reply:
         reply.raise_for_status()
         if here and not _resumes_at(reply.status, reply.headers.get("Content-Range", ""), here):
-            half.empty()  # this server begins anew
+            partial.empty()  # this server starts again from 0
         async for piece in reply.content.iter_chunked(CHUNK_BYTES):
-            half.add(piece[: weights.bytes - half.size])
-            progress(half.size, weights.bytes)
-            if half.size >= weights.bytes:
+            partial.add(piece[: weights.bytes - partial.size])
+            progress(partial.size, weights.bytes)
+            if partial.size >= weights.bytes:
                 return
 
 
-def _resumes_at(status: int, told: str, here: int) -> bool:
-    return status == 206 and told.startswith(f"bytes {here}-")
+def _resumes_at(status: int, answer: str, here: int) -> bool:
+    return status == 206 and answer.startswith(f"bytes {here}-")
 
 
 def _check_space(weights: ModelFile, path: Path, here: int) -> None:
@@ -155,7 +154,7 @@ def _check_space(weights: ModelFile, path: Path, here: int) -> None:
 
 @contextmanager
 def _lock_partial(weights: ModelFile, path: Path) -> Iterator[_PartialFile]:
-    """The half-finished file, which nobody else writes to meanwhile."""
+    """Open the partial file and lock it."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         file = partial_path(path).open("a+b")
@@ -166,7 +165,7 @@ def _lock_partial(weights: ModelFile, path: Path) -> Iterator[_PartialFile]:
             import fcntl
 
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except ImportError:  # not there on Windows, where a second one cannot replace the file and fails by that
+        except ImportError:  # Windows, where a second download fails because it cannot replace the open file
             pass
         except OSError as why:
             raise DownloadFailed("download_busy", name=weights.name) from why

@@ -1,6 +1,6 @@
-"""Models that can be brought down and run here, as data, and which of them suits a machine.
+"""Table of models that can be downloaded, and the choice of one that suits a machine.
 
-Law: only files whose hash is known from elsewhere than the place they come from, and nothing is brought unasked.
+Law: only files with a pinned hash, and nothing is downloaded without asking.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from yohaku.messages import say
 HUB_URL = "https://huggingface.co"
 
 MIN_COMFORTABLE_WINDOW = 16_384
-"""Tokens of window that a larger model must leave room for, to be offered."""
+"""Window a larger model must leave to be offered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class ModelFile:
     sha256: str
     billions: float
     card: bool = False
-    """Whether it wants a graphics card to be pleasant."""
+    """Whether it is too slow without a graphics card."""
     licence: str = "Apache-2.0"
 
     def url(self, home: str = HUB_URL) -> str:
@@ -61,12 +61,12 @@ class DownloadableModel:
 
     weights: ModelFile
     path: Path
-    """Where the file will be."""
+    """Target of the download."""
     here: int = 0
-    """Bytes that came down before."""
+    """Bytes downloaded before."""
 
     def said(self, lang: str) -> str:
-        """The question to ask."""
+        """Return the question to the user."""
         facts = {"name": self.weights.name, "licence": self.weights.licence, "home": HUB_URL.partition("://")[2]}
         if self.here:
             return say("host_offer_rest", lang, **facts, percent=100 * self.here / self.weights.bytes)
@@ -74,7 +74,7 @@ class DownloadableModel:
 
 
 def choose_download(folder: Path, memory: MachineMemory) -> DownloadableModel:
-    """The largest model this machine runs well; one that is half here already before that."""
+    """Return the largest model this machine runs well; a partly downloaded one goes first."""
     offers = [
         DownloadableModel(each, folder / each.file, file_size(partial_path(folder / each.file))) for each in MODEL_FILES
     ]

@@ -1,7 +1,7 @@
-"""The built-in engine: llama.cpp's server inside this process, with a model from a file.
+"""Embedded engine: llama.cpp's server inside this process, with a model from a file.
 
-Law: only this process can talk to it (loopback, a free port, a key made for the occasion), and it ends with whoever
-holds it. It leaves a core to the rest of the machine.
+Law: only this process can use it (loopback, a free port, a random key), and it ends with its `EmbeddedServer`. One
+core is left to the rest of the machine.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from yohaku.messages import say
 from yohaku.meters import gguf
 
 MAX_THREADS = 12
-"""More do not make it faster: memory is the bound."""
+"""More are not faster: memory is the bound."""
 
 MIN_BATCH_TOKENS = 512
-"""Tokens of a prompt worked on at once."""
+"""Tokens of a prompt processed at once."""
 
 START_TIMEOUT = 30.0
-"""Seconds in which a server that has loaded its model answers for the first time."""
+"""Seconds a server with a loaded model has for its first answer."""
 
 
 class CannotServe(YohakuError):
@@ -43,7 +43,7 @@ class CannotServe(YohakuError):
 
 
 class EmbeddedServer:
-    """A server that runs until it is closed, or nobody holds this any more."""
+    """A server that runs until this object is closed or dropped."""
 
     def __init__(self, endpoint: Endpoint, server: object) -> None:
         self.endpoint = endpoint
@@ -54,23 +54,22 @@ class EmbeddedServer:
 
 
 def is_installed() -> bool:
-    """Whether the engine is installed."""
     return importlib.util.find_spec("xllamacpp") is not None
 
 
 def find_model_file(settings: Settings, memory: MachineMemory) -> Endpoint | None:
-    """The best model among the files on this machine, still to be served."""
+    """Return the best model file on this machine, not yet served."""
     found = local_models.best_model(local_models.list_models(settings), memory)
     return _endpoint(found[0].name, found[0].path, found[0].bytes, found[1]) if found else None
 
 
 def offer_download(settings: Settings, memory: MachineMemory) -> DownloadableModel | None:
-    """The model to be downloaded where there is none, for the surface to ask about; none without the engine."""
+    """Return the model to offer for download; None without the engine."""
     return downloadable_models.choose_download(settings.data / "models", memory) if is_installed() else None
 
 
 def endpoint_of_file(path: Path) -> Endpoint:
-    """A model from this file; raises `CannotServe` where it is none."""
+    """Return an endpoint for this file; raises `CannotServe` if it is not a model."""
     try:
         said = gguf.metadata(path)
     except Unreadable as why:
@@ -80,7 +79,7 @@ def endpoint_of_file(path: Path) -> Endpoint:
 
 
 def start_server(endpoint: Endpoint, window: int, *, threads: int | None = None) -> EmbeddedServer:
-    """Starts the engine; that takes as long as reading the file does."""
+    """Start the engine; this takes as long as reading the file."""
     if not is_installed():
         raise CannotServe("no_engine")
     import xllamacpp

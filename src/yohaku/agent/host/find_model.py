@@ -67,7 +67,7 @@ async def add_vocabulary(endpoint: Endpoint, timeout: float = 10.0) -> Endpoint:
     megabytes: call it in the background, not at start."""
     if endpoint.provider != "ollama" or local_servers.PATH_KEY in endpoint.info:
         return endpoint
-    address = ServerAddress(endpoint.url, endpoint.key, patience=timeout)
+    address = ServerAddress(endpoint.url, endpoint.key, timeout=timeout)
     shown = await address.get("/api/show", {"model": endpoint.model, "verbose": True})
     said = shown.get("model_info") if isinstance(shown, dict) else None
     return replace(endpoint, info={**endpoint.info, **said}) if isinstance(said, dict) else endpoint
@@ -127,7 +127,7 @@ class _ModelSearch:
         if ServerAddress(url).local:
             return await local_servers.probe_address(url, model, key, self.timeout)
         return await local_servers.probe_compatible(
-            ServerAddress(url, key, model, patience=max(REMOTE_TIMEOUT, self.timeout))
+            ServerAddress(url, key, model, timeout=max(REMOTE_TIMEOUT, self.timeout))
         )
 
     async def find_files(self, path: str = "") -> list[Endpoint]:

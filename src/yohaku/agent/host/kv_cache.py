@@ -1,7 +1,7 @@
-"""What the cache of a model weighs, token by token, from the model's metadata (GGUF keys), or by a guide.
+"""Size of a model's key-value cache, from its metadata (GGUF keys) or a table of typical sizes.
 
-Law: what cannot be read is never guessed small. A layer that looks back only a little way is counted as one only where
-servers are known to keep it so.
+Law: unknown numbers are never estimated too small. A layer with a sliding window is counted as one only where servers
+are known to store it so.
 """
 
 from __future__ import annotations
@@ -24,24 +24,24 @@ ELEMENT_BYTES = {
     "q4_0": 18 / 32,
     "iq4_nl": 18 / 32,
 }
-"""Bytes of one number in the cache, by the type it is kept in: quantised ones carry a scale for every 32."""
+"""Bytes of one number in the cache, by type; quantised ones carry a scale for every 32."""
 
 TYPICAL_BYTES = ((8.0, 256 * 1024), (14.0, 384 * 1024), (30.0, 896 * 1024))
-"""Bytes a token where nothing is known but the size, in billions: about twice what today's models need."""
+"""Bytes per token by size in billions: about twice what today's models need."""
 
 FULL_ATTENTION_EVERY = {"gemma2": 2, "gemma3": 6, "gemma3n": 5, "cohere2": 4, "gpt-oss": 2}
-"""Architectures that look back only a little way in all layers but each such one."""
+"""Architectures with a sliding window in all layers but every Nth."""
 
 BATCH_TOKENS = 512
-"""Tokens a server works on at once; the cache of a layer with a short view has room for them besides."""
+"""Tokens a server processes at once; a sliding-window layer stores them too."""
 
 
 @dataclass(frozen=True, slots=True)
 class KvCache:
     per_token: float
-    """Bytes; it grows so much with each token."""
+    """Bytes added by each token."""
     fixed: float = 0.0
-    """Bytes of the layers that never hold more than their own short view."""
+    """Bytes of the sliding-window layers, whatever the length."""
 
     def bytes(self, window: int) -> int:
         return int(self.fixed + self.per_token * window)
@@ -57,7 +57,7 @@ def kv_bytes_per_token(info: Mapping[str, object], cache_type: str = "f16") -> i
 
 
 def estimate_cache(size: float, cache_type: str = "f16") -> KvCache:
-    """For a model of so many billions: between the rows in proportion, beyond them as at the nearest."""
+    """Estimate by billions of parameters: interpolated between the rows, in proportion beyond them."""
     first, last = TYPICAL_BYTES[0], TYPICAL_BYTES[-1]
     per_token = size * (first[1] / first[0] if size < first[0] else last[1] / last[0])
     for (less, light), (more, heavy) in pairwise(TYPICAL_BYTES):
@@ -67,21 +67,21 @@ def estimate_cache(size: float, cache_type: str = "f16") -> KvCache:
 
 
 def cache_from_metadata(info: Mapping[str, object], cache_type: str = "f16") -> KvCache | None:
-    said = _Metadata(info)
-    layers = said.number("block_count")
+    metadata = _Metadata(info)
+    layers = metadata.number("block_count")
     if not layers:
         return None
-    if latent := said.number("attention.kv_lora_rank"):  # one short row stands for all heads
-        wide = latent + (said.number("rope.dimension_count") or 64)
+    if latent := metadata.number("attention.kv_lora_rank"):  # one short row stands for all heads
+        wide = latent + (metadata.number("rope.dimension_count") or 64)
         return KvCache(layers * wide * _element_bytes(cache_type))
-    heads, narrow = said.heads(layers), said.short(layers)
+    heads, narrow = metadata.heads(layers), metadata.sliding_layers(layers)
     if heads is None:
         return None
-    long, short = said.width(""), said.width("_swa") or said.width("")
+    long, short = metadata.width(""), metadata.width("_swa") or metadata.width("")
     if not long or not short:
         return None
-    view = said.number("attention.sliding_window") or 0
-    own = layers - (said.number("attention.shared_kv_layers") or 0)  # the last ones look into the caches of others
+    view = metadata.number("attention.sliding_window") or 0
+    own = layers - (metadata.number("attention.shared_kv_layers") or 0)  # the last ones look into the caches of others
     element = _element_bytes(cache_type)
     per_token = fixed = 0.0
     for layer in range(max(own, 1)):
@@ -97,7 +97,7 @@ def _element_bytes(cache_type: str) -> float:
 
 
 class _Metadata:
-    """What the metadata says under the name of its architecture."""
+    """Metadata under the name of its architecture."""
 
     def __init__(self, info: Mapping[str, object]) -> None:
         self.info = info
@@ -110,7 +110,7 @@ class _Metadata:
         return positive_int(self.value(key))
 
     def heads(self, layers: int) -> list[int] | None:
-        """How many heads each layer keeps: none in layers that remember otherwise."""
+        """Return the cached heads of each layer; 0 in layers without attention."""
         found, all_of_them = self.value("attention.head_count_kv"), self.value("attention.head_count")
         for said in (found, all_of_them):  # a list may have been left out; every head keeping its own is the most
             if _is_list(said) and len(said) == layers:
@@ -123,8 +123,8 @@ class _Metadata:
         every = self.number("full_attention_interval")
         return [count if not every or (layer + 1) % every == 0 else 0 for layer, count in enumerate(heads)]
 
-    def short(self, layers: int) -> list[bool]:
-        """Which layers look back only a little way."""
+    def sliding_layers(self, layers: int) -> list[bool]:
+        """Return which layers have a sliding window."""
         if not self.number("attention.sliding_window"):
             return [False] * layers
         pattern = self.value("attention.sliding_window_pattern")
@@ -134,7 +134,7 @@ class _Metadata:
         return [bool(every) and (layer + 1) % (every or 1) != 0 for layer in range(layers)]
 
     def width(self, which: str) -> int | None:
-        """Numbers a head keeps of one token: its key and its value."""
+        """Return the numbers a head stores of one token: its key and its value."""
         key, value = self.number(f"attention.key_length{which}"), self.number(f"attention.value_length{which}")
         if key or which:
             return (key or 0) + (value or key or 0) or None
@@ -148,7 +148,7 @@ def _is_list(value: object) -> TypeGuard[Sequence[object]]:
 
 
 def positive_int(value: object) -> int | None:
-    """A positive number, as servers and files write them."""
+    """Return a positive number as int; None for anything else."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1 << 62:
         return None
     return int(value)

@@ -1,6 +1,6 @@
-"""Models in files the user has already: where LM Studio, Ollama, Hugging Face, llama.cpp and we ourselves keep them.
+"""Model files on this machine: those of LM Studio, Ollama, Hugging Face, llama.cpp and our own.
 
-Law: it only reads names, sizes and the first bytes, stops after a bounded look, and follows no folder in circles.
+Law: it reads names, sizes and the first bytes only, of a bounded number of files, and follows no loop of folders.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from yohaku.core.errors import Unreadable
 from yohaku.meters import gguf
 
 MAX_DEPTH, MAX_NAMES = 6, 4_000
-"""Folders inside one another, and names, that are looked at on one shelf."""
+"""Levels and names searched in one folder."""
 
 MAX_FILES_READ = 12
-"""Files whose metadata is read, the likeliest first."""
+"""Files whose metadata is read, the best candidates first."""
 
 MIN_MODEL_BYTES = 50_000_000
-"""Bytes. What is smaller is a vocabulary, or a toy."""
+"""Smaller files are vocabularies, or toys."""
 
 MAX_CPU_MODEL_BYTES = 6_000_000_000
-"""Bytes of a model that is still pleasant to work with where no graphics card carries it."""
+"""Larger models are too slow without a graphics card."""
 
 PART_SUFFIX = re.compile(r"-(\d{5})-of-(\d{5})$")
 
@@ -42,7 +42,7 @@ class LocalModel:
 
 
 def list_models(settings: Settings, smallest: int = MIN_MODEL_BYTES) -> list[LocalModel]:
-    """Every model in a file, each once; the parts of a split one count as one."""
+    """Return every model file once; the parts of a split one count as one."""
     found: dict[Path, LocalModel] = {}
     for folder in model_folders(settings):
         for path in _gguf_files(folder):
@@ -56,7 +56,7 @@ def list_models(settings: Settings, smallest: int = MIN_MODEL_BYTES) -> list[Loc
 
 
 def best_model(models: list[LocalModel], memory: MachineMemory) -> tuple[LocalModel, Mapping[str, object]] | None:
-    """The largest that talks and that this machine runs well, with its metadata."""
+    """Return the largest chat model this machine runs well, with its metadata."""
     ram, card = usable_bytes(memory)
     pleasant = max(ram if memory.unified else card, min(ram + card, MAX_CPU_MODEL_BYTES))
     likely = sorted(models, key=lambda model: (model.bytes > pleasant, not _is_for_code(model.name), -model.bytes))
@@ -98,7 +98,7 @@ def _cannot_chat(name: str) -> bool:
 
 
 def _gguf_files(folder: Path) -> Iterator[Path]:
-    """Hugging Face's snapshots are links to its blobs: names count, not what they lead to."""
+    """Yield GGUF files by name: Hugging Face's snapshots are links to blobs without a suffix."""
     names = (Path(where) / name for where, _, files in _walk(folder) for name in files)
     yield from (path for path in islice(names, MAX_NAMES) if path.suffix.lower() == ".gguf")
 
@@ -124,13 +124,13 @@ def model_of_file(path: Path) -> LocalModel | None:
         ]
     try:
         size = sum(each.stat().st_size for each in paths)
-    except OSError:  # a part, or what a link leads to, is not there
+    except OSError:  # a part, or the target of a link, is missing
         return None
     return LocalModel(PART_SUFFIX.sub("", path.stem), path, size) if os.access(path, os.R_OK) else None
 
 
 def _ollama_models(folder: Path) -> Iterator[LocalModel]:
-    """What Ollama pulled: a manifest a tag, and in it the blob that is the model."""
+    """Yield models pulled by Ollama: each tag has a manifest, which names the blob of the model."""
     for where, _, files in islice(_walk(folder / "manifests"), MAX_NAMES):
         for tag in files:
             name = f"{Path(where).name}:{tag}"

@@ -1,7 +1,7 @@
-"""How much memory there is for a model: main memory within the limits of a container, and that of graphics cards.
+"""Memory of this machine: main memory within the limits of a container, and graphics cards.
 
-Law: it only looks, quickly, and what cannot be found out counts as not there. On machines where graphics and programs
-share one memory there is no card to add.
+Law: it only reads, quickly, and what is not known counts as absent. Where graphics and programs share one memory there
+is no card to add.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from pathlib import Path
 from yohaku.agent.host.capacity import GIB, MachineMemory
 
 FALLBACK = MachineMemory(8 * GIB, 4 * GIB)
-"""What a machine that says nothing is taken for: a small one."""
+"""Assumed where nothing can be read: a small machine."""
 
 NO_LIMIT = 1 << 60
-"""Bytes. Older containers write a number beyond this where there is no limit."""
+"""Bytes. Older containers report a larger number where there is no limit."""
 
 ROOT = Path("/")
 
@@ -33,7 +33,7 @@ def read_memory() -> MachineMemory:
 
 
 def usable_cores() -> int:
-    """Real ones this process may use; two threads on one core only get in each other's way."""
+    """Return the physical cores this process may use; two threads on one core are no faster."""
     allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     try:
         import psutil
@@ -45,14 +45,14 @@ def usable_cores() -> int:
 
 
 def parse_meminfo(text: str) -> tuple[int, int] | None:
-    """Bytes in all and still to be had, from Linux's own table."""
+    """Return total and available bytes from /proc/meminfo."""
     rows = {name: int(kib) * 1024 for name, kib in re.findall(r"^(\w+):\s+(\d+) kB$", text, re.MULTILINE)}
     total, free = rows.get("MemTotal"), rows.get("MemAvailable", rows.get("MemFree"))
     return (total, free) if total and free is not None else None
 
 
 def container_limits(root: Path = ROOT) -> tuple[int, int]:
-    """Bytes this container may have, and has left; without bound where it is none."""
+    """Return the limit of this container and what is left of it; `NO_LIMIT` outside one."""
     limit = left = NO_LIMIT
     for folder, most, now, cache in _control_groups(root):
         allowed = _read_number(folder / most)
@@ -65,7 +65,7 @@ def container_limits(root: Path = ROOT) -> tuple[int, int]:
 
 
 def radeon_memory(root: Path = ROOT) -> tuple[int, int]:
-    """Bytes on AMD's cards, in all and free, as their driver writes them down."""
+    """Return total and free bytes of AMD cards, as reported by their driver."""
     total = used = 0
     for folder in sorted((root / "sys/class/drm").glob("card[0-9]*/device")):
         total += _read_number(folder / "mem_info_vram_total") or 0
@@ -88,11 +88,11 @@ def _sysconf_memory() -> tuple[int, int] | None:
         page, pages = os.sysconf("SC_PAGE_SIZE"), os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):
         return None
-    return page * pages, page * pages // 2  # how much of it is free it does not say
+    return page * pages, page * pages // 2  # free memory is not reported
 
 
 def _control_groups(root: Path) -> Iterator[tuple[Path, str, str, str]]:
-    """The groups this process is in, from its own to the outermost, in the new layout and in the old."""
+    """Yield the control groups of this process, from its own to the outermost, of version 2 and version 1."""
     lines = _read_text(root / "proc/self/cgroup").splitlines()
     paths = {fields[1]: fields[2] for line in lines if len(fields := line.split(":", 2)) == 3}
     for name, folder, files in (
@@ -112,7 +112,7 @@ def _control_groups(root: Path) -> Iterator[tuple[Path, str, str, str]]:
 
 
 def _cpu_quota() -> int:
-    """Cores' worth of time a container is given."""
+    """Return the cores a container may use."""
     said = _read_text(ROOT / "sys/fs/cgroup/cpu.max").split()
     if len(said) == 2 and all(word.isdecimal() for word in said) and int(said[1]):
         return max(1, int(said[0]) // int(said[1]))

@@ -1,6 +1,6 @@
-"""What `--model` means, and what is taken where only a key is there: tables and one small grammar.
+"""Parser of `--model`, and default models of providers.
 
-Law: pure. A word before a slash is a provider only if the catalogue knows it.
+Law: pure. A word before a slash is a provider only if it is in the catalogue.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from yohaku.core.errors import YohakuError
 from yohaku.messages import say
 
 PREFERRED_PROVIDERS = ("openai", "anthropic", "gemini", "openrouter")
-"""Whose key is taken first; the others follow as the catalogue has them."""
+"""Providers whose key is used first; the others follow in the order of the catalogue."""
 
 DEFAULT_MODELS = {
     "openai": "gpt-6.1-sol",
@@ -31,7 +31,7 @@ DEFAULT_MODELS = {
     "together": "openai/gpt-oss-120b",
     "fireworks": "accounts/fireworks/models/gpt-oss-120b",
 }
-"""The model taken where only a key is there: it calls tools, and is neither the dearest nor the smallest."""
+"""Model used where only a key is set: it calls tools, and is neither the dearest nor the smallest."""
 
 PROVIDER_TITLES = {
     "openai": "OpenAI", "anthropic": "Anthropic", "gemini": "Gemini", "openrouter": "OpenRouter", "xai": "xAI",
@@ -45,7 +45,7 @@ EMBEDDED = "embedded"
 
 
 class ModelNotFound(YohakuError):
-    """What the user named is not there."""
+    """Raised where the model the user named is not there."""
 
     def __init__(self, code: str, **facts: object) -> None:
         super().__init__(say(f"host_{code}", "en", **facts), **facts)
@@ -59,21 +59,21 @@ class ModelNotFound(YohakuError):
 class ModelSpec:
     kind: Literal["file", "url", "provider", "name"]
     where: str
-    """The path, the address or the provider; empty for a bare name."""
+    """Path, address or provider; empty for a bare name."""
     model: str = ""
 
 
-def parse_model_spec(said: str, known: Catalog) -> ModelSpec:
-    """`provider/model`, a provider, an address with `#model`, a GGUF file, or the name of a model."""
-    said = said.strip()
-    if said.startswith(("http://", "https://")):
-        url, _, model = said.partition("#")
+def parse_model_spec(text: str, known: Catalog) -> ModelSpec:
+    """Parse `provider/model`, a provider, an address with `#model`, a GGUF file, or the name of a model."""
+    text = text.strip()
+    if text.startswith(("http://", "https://")):
+        url, _, model = text.partition("#")
         return ModelSpec("url", url.rstrip("/"), model)
-    if said.lower().endswith(".gguf") or said.startswith(("/", "./", "../", "~")):
-        return ModelSpec("file", said)
-    head, _, model = said.partition("/")
+    if text.lower().endswith(".gguf") or text.startswith(("/", "./", "../", "~")):
+        return ModelSpec("file", text)
+    head, _, model = text.partition("/")
     if head == EMBEDDED:
         return ModelSpec("provider", EMBEDDED, model)
     if provider := known.provider(head):
         return ModelSpec("provider", provider.name, model)
-    return ModelSpec("name", "", said)
+    return ModelSpec("name", "", text)

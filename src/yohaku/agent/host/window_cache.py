@@ -1,7 +1,7 @@
-"""What was learned about windows, kept in a small file for the next start: by the server's address and the model.
+"""Windows learned from servers, stored by address and model for the next start.
 
-Law: the newest word counts, but no server is believed for more than it declares, unless the user said so. What a server
-refused stands as long as it declares the same. No key gets in, and a file that cannot be read is as good as none.
+Law: the newest row counts, but never for more than the server declares, unless the user set it. A refusal is valid as
+long as the server declares the same. No key is stored, and an unreadable file counts as empty.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ import msgspec
 from yohaku.client.endpoint import Endpoint
 
 WindowSource: TypeAlias = Literal["declared", "discovered", "overflow", "told"]
-"""The server says so; it was tried; the server refused more; the user says so."""
+"""Declared by the server; found by trying; from a refusal; set by the user."""
 
 MAX_ROWS = 500
-"""Rows; the oldest go."""
+"""The oldest are dropped."""
 
 FILE_NAME = "windows.json"
 
@@ -32,7 +32,7 @@ class CachedWindow(msgspec.Struct, frozen=True):
     tokens: int
     source: WindowSource
     declared: int | None = None
-    """What the server said at that time."""
+    """Window the server declared at that time."""
     at: float = 0.0
     """Seconds since 1970."""
 
@@ -42,12 +42,12 @@ class WindowCache:
         self.path = folder / FILE_NAME
 
     def window(self, endpoint: Endpoint) -> int | None:
-        """Tokens that this endpoint really takes, as far as that was learned."""
+        """Return the learned window of an endpoint."""
         row = self.rows().get(cache_key(endpoint))
         return still_valid(row, endpoint.window) if row else None
 
     def learn(self, endpoint: Endpoint, tokens: int, source: WindowSource, at: float | None = None) -> None:
-        """Kept at once. What cannot be written is forgotten: it was only to save a refusal next time."""
+        """Store a window at once. A failed write is ignored: it only saves a refusal next time."""
         if tokens < 1:
             return
         rows = self.rows()
@@ -76,7 +76,7 @@ class WindowCache:
 
 
 def still_valid(row: CachedWindow, declared: int | None) -> int | None:
-    """What a row is still worth beside what the server declares now."""
+    """Return the window of a row that is still valid with what the server declares now."""
     if row.source == "told":
         return row.tokens
     if declared is None:
@@ -85,7 +85,7 @@ def still_valid(row: CachedWindow, declared: int | None) -> int | None:
 
 
 def cache_key(endpoint: Endpoint) -> str:
-    """The address without anything secret in it, and the model."""
+    """Return the address without secrets, and the model."""
     parts = urlsplit(endpoint.url)
     host = (parts.hostname or "").lower() + (f":{parts.port}" if parts.port else "")
     return f"{parts.scheme}://{host}{parts.path.rstrip('/')}#{endpoint.model}"
