@@ -28,13 +28,13 @@ CALL = Call("call_1", "read", '{"path":"app.py"}')
 each = pytest.mark.parametrize("dialect", DIALECTS)
 
 
-def talked(dialect: str) -> Conversation:
-    talk = Conversation(dialect, "m", "Be kind.", tool_definitions((TOOL,), dialect))
-    talk.say("Read app.py.")
-    talk.settle(Reply((Text("I look."), CALL)), {"call_1": Result((Text("x = 1"),))})
-    talk.settle(Reply((Text("x is 1."),)), {})
-    talk.say("ありがとう。")
-    return talk
+def converse(dialect: str) -> Conversation:
+    conversation = Conversation(dialect, "m", "Be kind.", tool_definitions((TOOL,), dialect))
+    conversation.add_prompt("Read app.py.")
+    conversation.settle(Reply((Text("I look."), CALL)), {"call_1": Result((Text("x = 1"),))})
+    conversation.settle(Reply((Text("x is 1."),)), {})
+    conversation.add_prompt("ありがとう。")
+    return conversation
 
 
 TOLD = (
@@ -51,20 +51,22 @@ TOLD = (
 
 @each
 def test_what_was_said_reads_as_it_was_said(dialect: str) -> None:
-    talk = talked(dialect)
-    shapes = [[_plain(turn.prompt), *(_plain(step.items) for step in turn.steps)] for turn in talk.history.turns]
+    conversation = converse(dialect)
+    shapes = [
+        [_plain(turn.prompt), *(_plain(step.items) for step in turn.steps)] for turn in conversation.history.turns
+    ]
     assert shapes == [[_plain(turn.prompt), *(_plain(step.items) for step in turn.steps)] for turn in TOLD]
-    assert [part.text for part in talk.history.system if isinstance(part, Text)] == ["Be kind."]
-    assert [tool.name for tool in talk.history.tools] == ["read"]
-    assert checkers.DIALECTS[dialect].problems(talk.body) == []
+    assert [part.text for part in conversation.history.system if isinstance(part, Text)] == ["Be kind."]
+    assert [tool.name for tool in conversation.history.tools] == ["read"]
+    assert checkers.DIALECTS[dialect].problems(conversation.body) == []
 
 
 @each
 def test_the_entries_that_were_there_stay_the_same_objects(dialect: str) -> None:
-    talk = talked(dialect)
-    before = talk.body[talk.dialect.entries]
-    talk.settle(Reply((Text("Not at all."),)), {})
-    after = talk.body[talk.dialect.entries]
+    conversation = converse(dialect)
+    before = conversation.body[conversation.dialect.entries]
+    conversation.settle(Reply((Text("Not at all."),)), {})
+    after = conversation.body[conversation.dialect.entries]
     assert len(after) == len(before) + 1
     assert all(one is other for one, other in zip(before, after, strict=False))
 
@@ -72,66 +74,68 @@ def test_the_entries_that_were_there_stay_the_same_objects(dialect: str) -> None
 @each
 def test_a_fit_reads_on_from_where_the_last_one_was(dialect: str) -> None:
     session = Session(100_000, dialect=dialect, meter=ByteMeter())
-    talk = Conversation(dialect, "m", "Be kind.", tool_definitions((TOOL,), dialect))
-    talk.say("Begin.")
-    session.fit(talk.body)
+    conversation = Conversation(dialect, "m", "Be kind.", tool_definitions((TOOL,), dialect))
+    conversation.add_prompt("Begin.")
+    session.fit(conversation.body)
     reading = session._last.reading if session._last else None
     for number in range(20):
-        talk.settle(Reply((Call(f"c{number}", "read", "{}"),)), {f"c{number}": Result((Text("x"),))})
-        session.fit(talk.body)
+        conversation.settle(Reply((Call(f"c{number}", "read", "{}"),)), {f"c{number}": Result((Text("x"),))})
+        session.fit(conversation.body)
     assert session._last and session._last.reading is reading
 
 
 @each
 @given(history=histories(media=False))
 def test_another_dialect_is_told_the_same(dialect: str, history: History) -> None:
-    talk = Conversation("openai_chat", "m", "Be kind.")
-    talk.resume(history)
+    conversation = Conversation("openai_chat", "m", "Be kind.")
+    conversation.resume(history)
     told = Conversation(dialect, "m", "Be kind.")
     told.resume(history)
-    talk.switch(dialect, "m", "Be kind.")
-    assert talk.history.turns == told.history.turns, "all but whether a tool failed, which not every dialect can tell"
+    conversation.switch(dialect, "m", "Be kind.")
+    assert conversation.history.turns == told.history.turns, (
+        "all but whether a tool failed, which not every dialect can tell"
+    )
 
 
 @each
 def test_a_reply_that_says_nothing_is_not_taken_down(dialect: str) -> None:
-    talk = Conversation(dialect)
-    talk.say("Hello.")
-    before = talk.body
-    talk.settle(Reply(()), {})
-    talk.settle(Reply((Text(""),)), {})
-    assert talk.body == before
+    conversation = Conversation(dialect)
+    conversation.add_prompt("Hello.")
+    before = conversation.body
+    conversation.settle(Reply(()), {})
+    conversation.settle(Reply((Text(""),)), {})
+    assert conversation.body == before
 
 
 @each
 def test_a_prompt_can_be_taken_back_but_never_the_system_prompt(dialect: str) -> None:
-    talk = Conversation(dialect, "m", "Be kind.", tool_definitions((TOOL,), dialect))
-    empty = talk.body
-    mark = talk.mark()
-    talk.say("A paste far too long.")
-    assert talk.began
-    talk.back(mark)
-    assert talk.body == empty and not talk.began
-    talk.back(0)
-    assert talk.body == empty
+    conversation = Conversation(dialect, "m", "Be kind.", tool_definitions((TOOL,), dialect))
+    empty = conversation.body
+    mark = conversation.length
+    conversation.add_prompt("A paste far too long.")
+    assert conversation.began
+    conversation.truncate(mark)
+    assert conversation.body == empty and not conversation.began
+    conversation.truncate(0)
+    assert conversation.body == empty
 
 
 def test_calls_that_were_open_are_answered_by_the_truth() -> None:
     history = history_of((Turn((Text("Go."),)),), pending=Reply((CALL,)))
-    talk = Conversation("anthropic")
-    talk.resume(history)
-    (turn,) = talk.history.turns
+    conversation = Conversation("anthropic")
+    conversation.resume(history)
+    (turn,) = conversation.history.turns
     assert turn.steps[0].uses[0].result.text == NO_RESULT
-    assert close_pending(talk.history) is not None and talk.history.pending is None
+    assert close_pending(conversation.history) is not None and conversation.history.pending is None
 
 
 def test_a_recording_of_another_tool_is_gone_on_with(tmp_path: Path) -> None:
     path = tmp_path / "body.json"
     path.write_text(json.dumps({"messages": [{"role": "user", "content": "Hello."}]}))
     assert load_history(path).turns == (Turn((Text("Hello."),)),)
-    talk = Conversation("gemini", "m", "Be kind.")
-    talk.resume(load_history(path))
-    assert dialect_named("gemini").read(talk.body).history().turns == load_history(path).turns
+    conversation = Conversation("gemini", "m", "Be kind.")
+    conversation.resume(load_history(path))
+    assert dialect_named("gemini").read(conversation.body).history().turns == load_history(path).turns
 
 
 def _plain(items: object) -> list[object]:

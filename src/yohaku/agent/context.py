@@ -241,7 +241,7 @@ class Context:
         if needs_split(self.meter.count(prompt), self.budget, self.ledger):
             self._events.notify("loop_split", window=self.budget.window)
         text = "\n\n".join(filter(None, (prompt, note)))
-        self.conversation.say(text)
+        self.conversation.add_prompt(text)
         self._added += self.meter.count(text)
 
     def settle(self, reply: Reply, results: Mapping[str, Result]) -> None:
@@ -259,13 +259,13 @@ class Context:
             self.session.learn(usage)
 
     def mark(self) -> Mark:
-        return Mark(self.conversation.mark(), self.ledger, self._added, self.budget.window)
+        return Mark(self.conversation.length, self.ledger, self._added, self.budget.window)
 
     def take_back_prompt(self, mark: Mark) -> None:
         """Remove a prompt that came after `mark`, if nothing else did."""
         if self.conversation.length != mark.entries + 1:
             return
-        self.conversation.back(mark.entries)
+        self.conversation.truncate(mark.entries)
         self.ledger, self._added = mark.ledger, mark.added
         if self.budget.window != mark.window:
             self._weigh()

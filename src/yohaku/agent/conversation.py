@@ -50,7 +50,7 @@ class Conversation:
         """Entries on the wire."""
         return len(self._entries)
 
-    def say(self, *parts: str | Part) -> None:
+    def add_prompt(self, *parts: str | Part) -> None:
         """Add a prompt of the user: texts and other parts."""
         prompt = tuple(Text(part) if isinstance(part, str) else part for part in parts)
         self._entries += self._compose_turn(Turn(prompt))
@@ -63,13 +63,9 @@ class Conversation:
             self._entries += self._compose_turn(Turn((Text("."),), (step,)))[1:]
         return step
 
-    def mark(self) -> int:
-        """Return the current position, for `back`."""
-        return len(self._entries)
-
-    def back(self, mark: int) -> None:
-        """Remove what was added after `mark`."""
-        del self._entries[max(mark, self._fixed) :]
+    def truncate(self, length: int) -> None:
+        """Remove the entries after the first `length`; those before the conversation stay."""
+        del self._entries[max(length, self._fixed) :]
 
     def switch(self, dialect: str, model: str = "", system: str = "", tools: Iterable[Json] = ()) -> None:
         """Rewrite the same turns in another dialect, or with another system prompt and other tools."""
