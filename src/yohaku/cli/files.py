@@ -1,4 +1,4 @@
-"""What commands read and write: files, standard input and output, notices.
+"""Input and output of commands: files, standard streams, notices.
 
 Law: an error is an `InputError` with one plain line, and then nothing has been written.
 """
