@@ -139,6 +139,35 @@ def test_a_thought_without_what_it_led_to_is_left_out() -> None:
     assert mended(said, thought, {"role": "user", "content": "Go."})[0] == [said, {"role": "user", "content": "Go."}]
 
 
+def test_a_custom_call_without_a_result_stays_a_custom_call() -> None:
+    custom = {"type": "custom_tool_call", "call_id": "c1", "name": "patch", "input": "*** Begin", "status": "completed"}
+    found, _ = mended({"role": "user", "content": "Go."}, custom)
+    assert found[1:] == [custom, {"type": "custom_tool_call_output", "call_id": "c1", "output": NO_RESULT}]
+
+
+def test_typed_calls_are_let_be() -> None:
+    action = {"type": "shell_call", "call_id": "c1", "action": {"commands": ["ls"]}}
+    output = {"type": "shell_call_output", "call_id": "c1", "output": [{"stdout": "a.py", "stderr": ""}]}
+    body = {"input": [{"role": "user", "content": "Go."}, action, output]}
+    assert repair(json.dumps(body).encode()).data is None
+
+
+def test_a_call_that_lost_its_name_takes_that_of_its_result() -> None:
+    entries = [
+        {"role": "user", "parts": [{"text": "Go."}]},
+        {"role": "model", "parts": [{"functionCall": {"id": "c1", "args": {"path": "a.py"}}}]},
+        {"role": "user", "parts": [{"functionResponse": {"id": "c1", "name": "read", "response": {"output": "x"}}}]},
+    ]
+    found, _ = mended(*entries)
+    assert found[1]["parts"] == [{"functionCall": {"id": "c1", "name": "read", "args": {"path": "a.py"}}}]
+
+
+def test_fields_of_entries_stay_where_only_their_order_was_wrong() -> None:
+    thinking = {**asks("c1"), "reasoning_content": "Hm.", "z": 1}
+    marked = {**answer("c1"), "z": 2}
+    assert mended(USER, marked, thinking)[0] == [USER, thinking, marked]
+
+
 def test_results_of_one_gemini_reply_are_put_together() -> None:
     calls = [{"functionCall": {"name": name, "args": {}}} for name in ("a", "b")]
     answers = [{"functionResponse": {"name": name, "response": {"output": name}}} for name in ("a", "b")]

@@ -74,7 +74,10 @@ def _write(dialect: Dialect, stretch: list[OrderedItem], entries: list[Json], wh
         return
     said = {home: _read_alone(dialect, entries[home], -1) for home in homes if home in whole}
     free = [home for home in homes if home not in whole]
+    custom = {entries[home].get("call_id") for home in said if entries[home].get("type") == "custom_tool_call"}
     for entry in compose(dialect, stretch):
+        if "call_id" in entry and entry["call_id"] in custom:  # composed as the call of a function
+            entry = {**entry, "type": entry["type"].replace("function_call", "custom_tool_call")}
         words = _read_alone(dialect, entry, 1)
         same = next((home for home in said if said[home] == words and _alike(entry, entries[home])), None)
         if same is not None:
