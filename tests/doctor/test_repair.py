@@ -28,7 +28,7 @@ def answer(name: str = "c1", text: str = "done") -> dict[str, Any]:
     return {"role": "tool", "tool_call_id": name, "content": text}
 
 
-def mended(*messages: Any) -> tuple[list[Any], list[tuple[str, str]]]:
+def fixed(*messages: Any) -> tuple[list[Any], list[tuple[str, str]]]:
     """The messages after the repair, and what was noted where."""
     repaired = repair(json.dumps(messages).encode())
     assert repaired.data is not None
@@ -37,45 +37,45 @@ def mended(*messages: Any) -> tuple[list[Any], list[tuple[str, str]]]:
 
 
 def test_a_call_without_a_result_gets_one_that_says_so() -> None:
-    assert mended(USER, asks("c1", "c2"), answer("c2")) == (
+    assert fixed(USER, asks("c1", "c2"), answer("c2")) == (
         [USER, asks("c1", "c2"), answer("c1", NO_RESULT), answer("c2")],
         [("messages[1]", "no_result")],
     )
 
 
 def test_a_result_without_a_call_becomes_a_text_of_the_user() -> None:
-    found, notes = mended(USER, answer("c9", "lost words"), {"role": "assistant", "content": "Hm."})
+    found, notes = fixed(USER, answer("c9", "lost words"), {"role": "assistant", "content": "Hm."})
     assert found[1] == {"role": "user", "content": "[this result was recorded without its call (c9)]\nlost words"}
     assert notes == [("messages[1]", "orphan")]
 
 
 def test_a_result_in_the_wrong_place_goes_to_its_call() -> None:
-    assert mended(USER, asks("c1"), USER, answer("c1")) == (
+    assert fixed(USER, asks("c1"), USER, answer("c1")) == (
         [USER, asks("c1"), answer("c1"), USER],
         [("messages[3]", "moved")],
     )
-    assert mended(USER, answer("c1"), asks("c1"))[0] == [USER, asks("c1"), answer("c1")]
+    assert fixed(USER, answer("c1"), asks("c1"))[0] == [USER, asks("c1"), answer("c1")]
 
 
 def test_what_was_written_down_twice_is_left_out_once() -> None:
-    assert mended(USER, asks("c1"), asks("c1"), answer("c1"), answer("c1")) == (
+    assert fixed(USER, asks("c1"), asks("c1"), answer("c1"), answer("c1")) == (
         [USER, asks("c1"), answer("c1")],
         [("messages[1]", "twice"), ("messages[4]", "twice")],
     )
 
 
 def test_of_two_that_say_the_same_one_stays() -> None:
-    assert mended(USER, asks("c1"), asks("c1"))[0] == [USER, asks("c1"), answer("c1", NO_RESULT)]
+    assert fixed(USER, asks("c1"), asks("c1"))[0] == [USER, asks("c1"), answer("c1", NO_RESULT)]
 
 
 def test_a_second_answer_that_says_something_else_is_kept_as_a_text() -> None:
-    found, notes = mended(USER, asks("c1"), answer("c1", "one"), answer("c1", "two"))
+    found, notes = fixed(USER, asks("c1"), answer("c1", "one"), answer("c1", "two"))
     assert found[:3] == [USER, asks("c1"), answer("c1", "one")]
     assert found[3]["content"].endswith("\ntwo") and notes == [("messages[3]", "orphan")]
 
 
 def test_an_id_used_twice_in_one_reply_is_given_out_anew() -> None:
-    found, notes = mended(USER, asks("c1", "c1"), answer("c1", "one"), answer("c1", "two"))
+    found, notes = fixed(USER, asks("c1", "c1"), answer("c1", "one"), answer("c1", "two"))
     assert [each["id"] for each in found[1]["tool_calls"]] == ["c1", "c1_1"]
     assert [(each["tool_call_id"], each["content"]) for each in found[2:]] == [("c1", "one"), ("c1_1", "two")]
     assert ("messages[1]", "same_id") in notes
@@ -87,19 +87,22 @@ def test_servers_that_number_their_calls_anew_are_let_be() -> None:
 
 
 def test_an_unknown_role_is_taken_for_the_nearest() -> None:
-    found, notes = mended(USER, {"role": "assistent", "content": "Yes."}, {"role": "human", "content": "Good."})
+    found, notes = fixed(USER, {"role": "assistent", "content": "Yes."}, {"role": "human", "content": "Good."})
     assert [each["role"] for each in found] == ["user", "assistant", "user"]
     assert notes == [("messages[1]", "role"), ("messages[2]", "role")]
 
 
 def test_empty_entries_and_what_is_none_are_left_out() -> None:
-    assert mended(USER, {"role": "assistant"}, None, 7, {"role": "user", "content": []}, USER)[0] == [USER, USER]
+    assert fixed(USER, {"role": "assistant"}, None, 7, {"role": "user", "content": []}, USER)[0] == [
+        USER,
+        USER,
+    ]
 
 
 def test_arguments_that_are_no_object_are_put_into_one() -> None:
     odd = asks("c1")
     odd["tool_calls"][0]["function"]["arguments"] = "rm -r build"
-    found, notes = mended(USER, odd, answer("c1"))
+    found, notes = fixed(USER, odd, answer("c1"))
     assert json.loads(found[1]["tool_calls"][0]["function"]["arguments"]) == {"arguments": "rm -r build"}
     assert ("messages[1]", "arguments") in notes
 
@@ -128,7 +131,7 @@ def test_results_behind_the_users_words_come_first() -> None:
     use = {"type": "tool_use", "id": "t1", "name": "run", "input": {}}
     result = {"type": "tool_result", "tool_use_id": "t1", "content": "done"}
     words = {"type": "text", "text": "and now?"}
-    found, notes = mended(USER, {"role": "assistant", "content": [use]}, {"role": "user", "content": [words, result]})
+    found, notes = fixed(USER, {"role": "assistant", "content": [use]}, {"role": "user", "content": [words, result]})
     assert found[2] == {"role": "user", "content": [result, words]}
     assert notes == [("messages[2]", "moved")]
 
@@ -136,12 +139,15 @@ def test_results_behind_the_users_words_come_first() -> None:
 def test_a_thought_without_what_it_led_to_is_left_out() -> None:
     thought = {"type": "reasoning", "id": "r", "summary": []}
     said = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Yes."}]}
-    assert mended(said, thought, {"role": "user", "content": "Go."})[0] == [said, {"role": "user", "content": "Go."}]
+    assert fixed(said, thought, {"role": "user", "content": "Go."})[0] == [
+        said,
+        {"role": "user", "content": "Go."},
+    ]
 
 
 def test_a_custom_call_without_a_result_stays_a_custom_call() -> None:
     custom = {"type": "custom_tool_call", "call_id": "c1", "name": "patch", "input": "*** Begin", "status": "completed"}
-    found, _ = mended({"role": "user", "content": "Go."}, custom)
+    found, _ = fixed({"role": "user", "content": "Go."}, custom)
     assert found[1:] == [custom, {"type": "custom_tool_call_output", "call_id": "c1", "output": NO_RESULT}]
 
 
@@ -158,14 +164,14 @@ def test_a_call_that_lost_its_name_takes_that_of_its_result() -> None:
         {"role": "model", "parts": [{"functionCall": {"id": "c1", "args": {"path": "a.py"}}}]},
         {"role": "user", "parts": [{"functionResponse": {"id": "c1", "name": "read", "response": {"output": "x"}}}]},
     ]
-    found, _ = mended(*entries)
+    found, _ = fixed(*entries)
     assert found[1]["parts"] == [{"functionCall": {"id": "c1", "name": "read", "args": {"path": "a.py"}}}]
 
 
 def test_fields_of_entries_stay_where_only_their_order_was_wrong() -> None:
     thinking = {**asks("c1"), "reasoning_content": "Hm.", "z": 1}
     marked = {**answer("c1"), "z": 2}
-    assert mended(USER, marked, thinking)[0] == [USER, thinking, marked]
+    assert fixed(USER, marked, thinking)[0] == [USER, thinking, marked]
 
 
 def test_results_of_one_gemini_reply_are_put_together() -> None:
@@ -173,7 +179,7 @@ def test_results_of_one_gemini_reply_are_put_together() -> None:
     answers = [{"functionResponse": {"name": name, "response": {"output": name}}} for name in ("a", "b")]
     entries = [{"role": "user", "parts": [{"text": "Go."}]}, {"role": "model", "parts": calls}]
     apart = [{"role": "user", "parts": [each]} for each in answers]
-    found, notes = mended(*entries, *apart)
+    found, notes = fixed(*entries, *apart)
     assert len(found) == 3 and notes == [("contents[2]", "regrouped")]
     assert [part["functionResponse"]["response"] for part in found[2]["parts"]] == [{"output": "a"}, {"output": "b"}]
 

@@ -34,7 +34,7 @@ def repair_body(dialect: Dialect, body: Json, notes: Notes) -> Json:
         raise Unreadable("nothing was said in this")
     if len(written) != len(old) or any(new is not was for new, was in zip(written, old, strict=True)):
         body = dialect.with_entries(body, written)
-    return lower_to_rules(dialect, body, notes) if isinstance(body, dict) else body
+    return apply_body_rules(dialect, body, notes) if isinstance(body, dict) else body
 
 
 def repair_fields(dialect: Dialect, body: dict[str, Json], notes: Notes) -> dict[str, Json]:
@@ -99,8 +99,8 @@ def _tools_of(dialect: Dialect, tools: Json) -> Json:
     return [tool for tool in tools if _opens(dialect, {"tools": [tool]})] if isinstance(tools, list) else None
 
 
-def lower_to_rules(dialect: Dialect, body: dict[str, Json], notes: Notes) -> dict[str, Json]:
-    """What Anthropic wants of a body as a whole."""
+def apply_body_rules(dialect: Dialect, body: dict[str, Json], notes: Notes) -> dict[str, Json]:
+    """Apply the rules of Anthropic that look at a body as a whole."""
     if dialect.name != "anthropic":
         return body
     notes.where = ""

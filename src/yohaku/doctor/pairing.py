@@ -51,7 +51,7 @@ RULES = {
 
 
 class OrderedItem(NamedTuple):
-    """A step, a part of the user's or the system's, or an entry in which nothing is said (None)."""
+    """A step, a part of the user's or the system's, or an entry without words (None)."""
 
     value: Step | Part | None
     homes: tuple[int, ...]

@@ -1,8 +1,8 @@
 """Entries of a damaged conversation, read as far as they go.
 
-An entry that its provider would take is read by its dialect. Of any other one the blocks are: each that is sound by the
-dialect, the rest by the fields they have, whatever the format.
-Law: no words are lost. What is neither a call nor a result becomes a text.
+An entry that its provider would take is read by its dialect. Any other one is taken apart: its sound blocks are read by
+the dialect, the rest by the fields they have, whatever the format.
+Law: no words are lost. A block that is neither a call nor a result becomes a text.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ WORDS = ("text", "thinking", "refusal", "content", "output", "input_text", "outp
 @dataclass(slots=True, eq=False)
 class ReadItem:
     kind: Literal["system", "prompt", "said", "result", "silent"]
-    """"silent" is an entry in which nothing is said, and which may stay."""
+    """"silent" is an entry without words that may stay."""
     value: Part | Call | Result | None
     home: int
     """Index of its entry."""
@@ -241,9 +241,9 @@ class LenientReader:
         elif any(key in inner for key in ARGUMENTS) or ("name" in inner and block.get("type") in TYPES[2:]):
             self._call(inner)
         else:
-            said = next((block[key] for key in WORDS if isinstance(block.get(key), str)), None)
+            words = next((block[key] for key in WORDS if isinstance(block.get(key), str)), None)
             self.notes.add("block", kind or next(iter(block), ""), "text")
-            self._speak(dump(block) if said is None and block else said or "", role)
+            self._speak(dump(block) if words is None and block else words or "", role)
 
     def _speak(self, text: str, role: str) -> None:
         if not text.strip():

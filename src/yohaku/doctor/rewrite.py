@@ -72,23 +72,23 @@ def _write(dialect: Dialect, stretch: list[OrderedItem], entries: list[Json], wh
     if whole.issuperset(homes) and not any(item.changed for item in stretch):
         yield from ((entries[home], home) for home in homes)
         return
-    said = {home: _read_alone(dialect, entries[home], -1) for home in homes if home in whole}
+    old = {home: _read_alone(dialect, entries[home], -1) for home in homes if home in whole}
     free = [home for home in homes if home not in whole]
-    custom = {entries[home].get("call_id") for home in said if entries[home].get("type") == "custom_tool_call"}
+    custom = {entries[home].get("call_id") for home in old if entries[home].get("type") == "custom_tool_call"}
     for entry in compose(dialect, stretch):
         if "call_id" in entry and entry["call_id"] in custom:  # composed as the call of a function
             entry = {**entry, "type": entry["type"].replace("function_call", "custom_tool_call")}
-        words = _read_alone(dialect, entry, 1)
-        same = next((home for home in said if said[home] == words and _alike(entry, entries[home])), None)
+        items = _read_alone(dialect, entry, 1)
+        same = next((home for home in old if old[home] == items and _alike(entry, entries[home])), None)
         if same is not None:
-            del said[same]
+            del old[same]
             yield entries[same], same
         else:
             yield entry, free.pop(0) if free else None
 
 
 def _read_alone(dialect: Dialect, entry: Json, index: int) -> list[Any]:
-    """What an entry says. Calls without ids are named by the index: two that differ keep them apart."""
+    """The items of an entry. Calls without ids are named by the index, so two indices keep them apart."""
     reader = LenientReader(dialect, Notes())
     reader.read(index, entry)
     return [(item.kind, item.value, item.id) for item in reader.items if not is_thought(item)]
@@ -104,9 +104,9 @@ def compose(dialect: Dialect, stretch: Iterable[OrderedItem]) -> list[Json]:
     builder = HistoryBuilder()
     for item in stretch:
         match item.value:
-            case Step(items=said):
+            case Step(items=items):
                 builder.reply()
-                for each in said:
+                for each in items:
                     builder.say(each.call if isinstance(each, ToolUse) else each)
                 for use in item.value.uses:
                     parts = tuple(_legible(dialect, part) for part in use.result.parts)

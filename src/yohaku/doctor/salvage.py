@@ -1,4 +1,4 @@
-"""JSON and JSON Lines from bytes that may be damaged: what can be read is read, and each loss is noted.
+"""JSON and JSON Lines from damaged bytes, read as far as they go; each loss is noted.
 
 Law: whole JSON comes out as it is. Of broken JSON every value that was closed is kept, and the ones still open are
 closed where the text breaks off. The work is linear in the length of the text.
@@ -158,16 +158,16 @@ def mend(text: str) -> Any:
 STRING = re.compile(r'[^"\\]*(?:\\.[^"\\]*)*', re.DOTALL)
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?")
 NAMED, LISTED = re.compile(r"\s*:"), re.compile(r"\s*[],}]")
-"""What follows a text that is a name, and one that is an item of a list."""
+"""Signs after a text that is a name, and after one that is an item of a list."""
 INVERTED = re.compile(r'"[\s,:\[\]{}]*"')
-"""What stands between two texts, taken for a text itself."""
+"""The signs between two texts, taken for a text themselves."""
 WORDS = {"true": True, "false": False, "null": None}
 NOISE = re.compile(r'[^\[\]{}"\d\-tfn]*')
-"""What stands between values, and says nothing."""
+"""Signs between values that carry no meaning."""
 
 
 class _Reader:
-    """Reads JSON as far as it goes: commas and colons are passed over, what is no value is skipped."""
+    """Reads JSON as far as it goes: commas and colons are passed over, anything but a value is skipped."""
 
     def __init__(self, text: str, place: int) -> None:
         self.text, self.place = text, place
@@ -221,7 +221,7 @@ class _Reader:
         return found
 
     def _is_astray(self, followed: re.Pattern[str]) -> bool:
-        """Whether the quote here ends a text whose beginning was lost, by what follows the next one; it is skipped."""
+        """Skip the quote here if it ends a text whose beginning was lost, judged by the signs after the next quote."""
         if self.place >= self.looked:
             found = STRING.match(self.text, self.place + 1)
             self.looked = found.end() if found else len(self.text)
@@ -233,11 +233,11 @@ class _Reader:
     def _string(self) -> str:
         found = STRING.match(self.text, self.place + 1)
         end = found.end() if found else len(self.text)
-        said, self.place = self.text[self.place + 1 : end], end + 1
+        content, self.place = self.text[self.place + 1 : end], end + 1
         try:
-            text = json.loads(f'"{said}"', strict=False)
+            text = json.loads(f'"{content}"', strict=False)
         except ValueError:  # an escape that is none, or half of one
-            text = said.removesuffix("\\")
+            text = content.removesuffix("\\")
         return str(text)
 
     def _word(self) -> Any:

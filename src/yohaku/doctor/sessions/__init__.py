@@ -16,7 +16,7 @@ from yohaku.doctor.salvage import Row
 
 
 class SessionRepair(Protocol):
-    """What each module of this folder has."""
+    """Functions that each module of this folder has."""
 
     def knows(self, values: list[Json]) -> bool:
         """True for rows of such a file, also where its beginning is lost."""
@@ -32,9 +32,9 @@ def repair_rows(
     entry_of: Callable[[Json], Json],
     row_of: Callable[[Json, Json], Json],
 ) -> list[Row]:
-    """Repair a file that holds an entry a row, in the order it was said.
+    """Repair a file that holds an entry a row, in the order of the conversation.
 
-    `entry_of` takes the entry out of a row, None where nothing is said; `row_of` puts another one in, or makes a new
+    `entry_of` takes the entry out of a row, None where there is none; `row_of` puts another one in, or makes a new
     row for it.
     """
     found = [(place, entry) for place, row in enumerate(rows) if (entry := entry_of(row.value)) is not None]
@@ -53,7 +53,7 @@ def repair_rows(
 
 
 def _silent(rows: list[Row], spoken: set[int], present: set[int]) -> dict[int, list[Row]]:
-    """Rows in which nothing is said, by the row they stand before; those behind the last come at -1."""
+    """Rows without an entry, by the row they stand before; those behind the last come at -1."""
     silent: dict[int, list[Row]] = {}
     waiting: list[Row] = []
     for place, row in enumerate(rows):

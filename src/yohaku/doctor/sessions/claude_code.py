@@ -1,4 +1,4 @@
-"""Claude Code's session files: a tree of rows, so nothing is moved; only what a row says, or hangs on, is mended."""
+"""Claude Code's session files: a tree of rows, so none is moved; only their blocks and parents are repaired."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def _content(value: Json) -> list[Json]:
 
 
 def _repair_row(row: Row, notes: Notes) -> Row:
-    """The row with who speaks, and blocks that can be read."""
+    """The row with a known role, and blocks that can be read."""
     value, message = row.value, row.value.get("message")
     if not isinstance(message, dict):
         return row
@@ -227,5 +227,5 @@ class _Calls:
                 content = compose_blocks(DIALECT, [lost])
                 beside = {key: row.value[key] for key in COPIED if key in row.value}
                 own = str(uuid5(NAMESPACE_OID, f"{uuid} {block['id']}"))
-                said = {"type": "user", "message": {"role": "user", "content": content}}
-                yield Row(0, {"parentUuid": uuid, **beside, **said, "uuid": own})
+                message = {"type": "user", "message": {"role": "user", "content": content}}
+                yield Row(0, {"parentUuid": uuid, **beside, **message, "uuid": own})

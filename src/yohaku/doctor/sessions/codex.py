@@ -41,7 +41,7 @@ def _with_header(rows: list[Row], plain: bool, notes: Notes) -> list[Row]:
 
 
 def _is_hollow(row: Row, notes: Notes) -> bool:
-    """An envelope with nothing in it would be taken for something the model said."""
+    """True for an envelope with nothing in it, which the reader would take for a reply."""
     if row.value.get("type") not in ENVELOPES or "payload" in row.value:
         return False
     notes.add("lost_line", where=row.where)

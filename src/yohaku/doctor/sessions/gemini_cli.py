@@ -1,4 +1,4 @@
-"""Gemini CLI's saved chats and checkpoints. A call holds its own result, so each record is mended by itself."""
+"""Gemini CLI's saved chats and checkpoints. A call holds its own result, so each record is repaired by itself."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ def _calls(value: dict[str, Json]) -> list[Json]:
 
 
 def _entry(value: Json) -> Json:
-    """A summary by another tool stands beside what it replaced, and is not said."""
+    """None for a summary by another tool: what it replaced stands beside it."""
     return None if value.get("mark") == "compact_summary" else value
 
 

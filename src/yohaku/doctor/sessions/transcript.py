@@ -7,7 +7,7 @@ from yohaku.dialects import BUILT_IN
 from yohaku.dialects.detect import detect
 from yohaku.dialects.json_values import Json
 from yohaku.dialects.recordings.transcript import NAME, recognise, transcribed
-from yohaku.doctor.bodies import lower_to_rules, repair_fields
+from yohaku.doctor.bodies import apply_body_rules, repair_fields
 from yohaku.doctor.notes import Notes
 from yohaku.doctor.reading import nearest
 from yohaku.doctor.rewrite import repair_entries
@@ -41,13 +41,13 @@ def _header(header: Row | None, rest: list[Row], notes: Notes) -> Row:
     if header and header.value.get("dialect") in tuple(BUILT_IN):
         return header
     notes.add("header", where="")
-    said = header.value if header else {"format": NAME}
+    fields = header.value if header else {"format": NAME}
     entries = [row.value["entry"] for row in rest if isinstance(row.value.get("entry"), dict)]
     try:
         otherwise = detect(entries)
     except YohakuError:
         otherwise = "openai_chat"
-    return Row(0, {**said, "dialect": nearest(said.get("dialect"), BUILT_IN) or otherwise})
+    return Row(0, {**fields, "dialect": nearest(fields.get("dialect"), BUILT_IN) or otherwise})
 
 
 def _is_row(value: dict[str, Json]) -> bool:
@@ -55,7 +55,7 @@ def _is_row(value: dict[str, Json]) -> bool:
 
 
 def _lawful(value: dict[str, Json]) -> bool:
-    """Whether a row can be read by itself."""
+    """True for a row that can be read by itself."""
     if not any(key in value for key in KNOWN):
         return False
     try:
@@ -84,15 +84,15 @@ def _with_lawful_backs(rows: list[Row], notes: Notes) -> list[Row]:
 def _repair(header: Row, rows: list[Row], notes: Notes) -> list[Row]:
     """As it is; or what the transcript says now, repaired, and what was taken back is in the original only."""
     before = len(notes.found)
-    told = transcribed(encode_rows([header, *rows]))
+    now = transcribed(encode_rows([header, *rows]))
     numbers = dict(enumerate([header, *rows], 1))
-    fields = repair_fields(told.dialect, told.beside, notes)
-    places = [f"line {numbers[number].number}" for number in told.lines]
-    written = repair_entries(told.dialect, list(told.entries), places, notes)
-    body = lower_to_rules(told.dialect, {**fields, told.dialect.entries: [entry for entry, _ in written]}, notes)
+    fields = repair_fields(now.dialect, now.beside, notes)
+    places = [f"line {numbers[number].number}" for number in now.lines]
+    written = repair_entries(now.dialect, list(now.entries), places, notes)
+    body = apply_body_rules(now.dialect, {**fields, now.dialect.entries: [entry for entry, _ in written]}, notes)
     if len(notes.found) == before:
         return [header, *rows]
-    entries = body.pop(told.dialect.entries)
+    entries = body.pop(now.dialect.entries)
     folds = [row for row in rows if "folds" in row.value or "undone" in row.value]
     return [
         header,
