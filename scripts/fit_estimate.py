@@ -35,22 +35,22 @@ Row = tuple[list[float], float]
 def conversations(data: Path) -> Iterator[tuple[str, list[str]]]:
     for path in sorted(data.glob("*/*.gz")):
         with gzip.open(path, "rt", encoding="utf-8") as lines:
-            said = [json.loads(line) for line in lines][1:]
-        texts = [entry["content"] for entry in said if entry.get("content")]
-        texts += [call["arguments"] for entry in said for call in entry.get("tool_calls") or ()]
+            rows = [json.loads(line) for line in lines][1:]
+        texts = [entry["content"] for entry in rows if entry.get("content")]
+        texts += [call["arguments"] for entry in rows for call in entry.get("tool_calls") or ()]
         yield path.parent.name, texts
 
 
 def catalogues(locale: Path, limit: int = 40_000) -> Iterator[str]:
     for tongue in TONGUES:
-        said = ""
+        joined = ""
         for path in sorted((locale / tongue / "LC_MESSAGES").glob("*.mo")):
             with path.open("rb") as file:
                 catalogue = gettext.GNUTranslations(file)._catalog  # type: ignore[attr-defined]
-            said += "\n".join(text for key, text in catalogue.items() if key and isinstance(text, str))
-            if len(said) > limit:
+            joined += "\n".join(text for key, text in catalogue.items() if key and isinstance(text, str))
+            if len(joined) > limit:
                 break
-        yield said[:limit]
+        yield joined[:limit]
 
 
 def pieces(text: str, rng: random.Random, most: int) -> list[str]:
@@ -97,7 +97,8 @@ def main() -> None:
     sources = sorted({source for source, _ in whole})
     samples: list[str] = []
     for source in sources:  # as much of each source as of any other
-        texts = [piece for name, said in whole if name == source for text in said for piece in pieces(text, rng, 3)]
+        found = (text for name, texts in whole if name == source for text in texts)
+        texts = [piece for text in found for piece in pieces(text, rng, 3)]
         rng.shuffle(texts)
         room = given.sample // len(sources)
         for text in texts:
@@ -111,21 +112,21 @@ def main() -> None:
     rng.shuffle(samples)
     cut = len(samples) * 4 // 5
 
-    told = {text: [float(value) for value in features(text)] for text in set(samples)}
+    by_text = {text: [float(value) for value in features(text)] for text in set(samples)}
     targets: dict[str, Callable[[str], int]] = {
         "claude_v3": exact_counter("3.0"), "claude_v48": exact_counter("4.8"), "any": largest
     }  # fmt: skip
     held = whole[:: max(1, len(whole) // 60)]
     written = {}
     for target, count in targets.items():
-        truth = {text: count(text) for text in told}
-        rows = [(told[text], float(truth[text])) for text in samples]
+        truth = {text: count(text) for text in by_text}
+        rows = [(by_text[text], float(truth[text])) for text in samples]
         raw = fit(rows[:cut])
         middle = [sum(map(mul, raw, values)) for values, _ in rows[cut:]]
         errors = sorted(abs(guess / real - 1) for guess, (_, real) in zip(middle, rows[cut:], strict=True) if real > 50)
         ratios = []
-        for _, said in held:
-            some = [piece for text in said for piece in pieces(text, rng, 4)]
+        for _, held_texts in held:
+            some = [piece for text in held_texts for piece in pieces(text, rng, 4)]
             some = rng.sample(some, min(len(some), 25))
             guess = sum(sum(map(mul, raw, features(text))) for text in some)
             ratios.append(sum(map(count, some)) / guess)

@@ -108,9 +108,9 @@ def fold_session(job: tuple[int, Path]) -> dict[str, str]:
                     "fit", str(path), "--window", str(window), "--recipe", recipe, "--dialect", dialect,
                     "--out", str(out), "--report", str(report), "--store", "memory:", "--quiet",
                 )  # fmt: skip
-                told = json.loads(report.read_bytes()) if report.exists() else {}
-                facts = [code, *(told.get(name) for name in ("verdict", "before", "after", "limit", "exact"))]
-                folds = [[fold[name] for name in ("kind", "ref", "before", "after")] for fold in told.get("folds", ())]
+                found = json.loads(report.read_bytes()) if report.exists() else {}
+                facts = [code, *(found.get(name) for name in ("verdict", "before", "after", "limit", "exact"))]
+                folds = [[fold[name] for name in ("kind", "ref", "before", "after")] for fold in found.get("folds", ())]
                 body = out.read_bytes() if out.exists() else b""
                 found[f"{path.name} {window} {recipe} {dialect}"] = digest(body + json.dumps([facts, folds]).encode())
     return found
@@ -220,7 +220,7 @@ def differences(old: Any, new: Any, where: str = "") -> Iterator[str]:
 def main(argv: list[str] | None = None, show: Callable[[str], None] = print) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="compare six of the sessions only")
-    parser.add_argument("--write", action="store_true", help="record anew instead of comparing")
+    parser.add_argument("--write", action="store_true", help="record again instead of comparing")
     arguments = parser.parse_args(argv)
     if not (shared() / "data").is_dir():
         show(f"freeze: no recorded sessions at {shared()}; set YOHAKU_SHARED to the folder that has them")

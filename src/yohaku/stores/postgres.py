@@ -155,7 +155,7 @@ class PostgresStore:
                 continue
             data = encode(original)
             if len(data) > CHUNK_BYTES:
-                self._take(Cutter([data], binary=isinstance(original, bytes), ref=ref))
+                self._put_chunks(Cutter([data], binary=isinstance(original, bytes), ref=ref))
             elif ref not in small:
                 small[ref] = self._row(ref, data, isinstance(original, bytes), now)
         if small:
@@ -178,9 +178,9 @@ class PostgresStore:
         return tuple(share.ref for (head,) in rows for share in joined.read_shares(head, self._server.where))
 
     def put_stream(self, source: Source, *, binary: bool = False) -> Original:
-        return self._take(Cutter(source, binary=binary))
+        return self._put_chunks(Cutter(source, binary=binary))
 
-    def _take(self, cutter: Cutter) -> Original:
+    def _put_chunks(self, cutter: Cutter) -> Original:
         chunks = map(pack, cutter)
         head = next(chunks, pack(b""))
         row = (self._tenant, int(self._clock()), head)
@@ -367,9 +367,9 @@ class _Server:
                         raise
                     return work(self._connection())  # the server was restarted, or an idle connection was cut
             except psycopg.Error as why:
-                said = (str(why).strip() or type(why).__name__).splitlines()[0]
+                reason = (str(why).strip() or type(why).__name__).splitlines()[0]
                 remedy = "see that the server runs and has room left, or choose another store"
-                raise StoreFailed(self.where, said, remedy) from why
+                raise StoreFailed(self.where, reason, remedy) from why
 
     def close(self) -> None:
         with self._lock:

@@ -124,8 +124,8 @@ class RedisStore:
             yield self._client
         except redis.RedisError as why:
             remedy = "see that the server runs, and has memory and disk left, or choose another store"
-            said = (str(why).strip() or type(why).__name__).splitlines()[0]
-            raise StoreFailed(self._where, said, remedy) from why
+            reason = (str(why).strip() or type(why).__name__).splitlines()[0]
+            raise StoreFailed(self._where, reason, remedy) from why
 
     @contextmanager
     def _transaction(self) -> Iterator[Any]:
@@ -151,7 +151,7 @@ class RedisStore:
                 binary |= {ref} if isinstance(original, bytes) else set()
         large = [ref for ref, data in first.items() if len(data) > CHUNK_BYTES]
         for ref in self._unknown(large, now):
-            self._take(Cutter([first[ref]], binary=ref in binary, ref=ref))
+            self._put_chunks(Cutter([first[ref]], binary=ref in binary, ref=ref))
         small = [ref for ref in first if ref not in set(large)]
         for start in range(0, len(small), CHUNKS_PER_WRITE):  # a lookup before would cost as much as the put
             with self._transaction() as pipe:
@@ -181,9 +181,9 @@ class RedisStore:
         return tuple(share.ref for share in joined.read_shares(head, self._where)) if _joins(binary) else ()
 
     def put_stream(self, source: Source, *, binary: bool = False) -> Original:
-        return self._take(Cutter(source, binary=binary))
+        return self._put_chunks(Cutter(source, binary=binary))
 
-    def _take(self, cutter: Cutter) -> Original:
+    def _put_chunks(self, cutter: Cutter) -> Original:
         """Write chunks under a temporary key, which expires after a crash, and rename it at the end."""
         arriving = self._key("t", token_hex(16))
         chunks, numbers = map(pack, cutter), itertools.count(1)
@@ -309,8 +309,8 @@ class RedisStore:
                     for ref, _ in some:
                         pipe.memory_usage(self._key("o", ref.decode()), samples=0)
                         pipe.hget(self._key("o", ref.decode()), "binary")
-                    told = pipe.execute()
-                for (ref, at), stored, binary in zip(some, told[::2], told[1::2], strict=True):
+                    answers = pipe.execute()
+                for (ref, at), stored, binary in zip(some, answers[::2], answers[1::2], strict=True):
                     yield StoredOriginal(ref.decode(), stored or 0, int(at), _joins(binary))
 
     def standing(self, since: int) -> Iterator[Fold]:

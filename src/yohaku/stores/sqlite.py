@@ -112,11 +112,11 @@ class SQLiteStore:
         small: list[tuple[object, ...]] = []
         now = int(self._clock())
         for ref, original in originals:
-            if self._known(check_ref(ref), now):
+            if self._touch(check_ref(ref), now):
                 continue
             data = encode(original)
             if len(data) > CHUNK_BYTES:
-                self._take(Cutter([data], binary=isinstance(original, bytes), ref=ref))
+                self._put_chunks(Cutter([data], binary=isinstance(original, bytes), ref=ref))
                 continue
             packed = pack(data)
             facts = (len(data), count_lines(data), isinstance(original, bytes), len(packed), packed)
@@ -138,10 +138,10 @@ class SQLiteStore:
         return tuple(share.ref for (head,) in rows for share in joined.read_shares(head, self._file.name))
 
     def put_stream(self, source: Source, *, binary: bool = False) -> Original:
-        return self._take(Cutter(source, binary=binary))
+        return self._put_chunks(Cutter(source, binary=binary))
 
-    def _known(self, ref: str, now: int) -> bool:
-        """Whether it is there already; then it is marked as put now, for what collects the old."""
+    def _touch(self, ref: str, now: int) -> bool:
+        """Return True if it is there already, and note that it was put now, for garbage collection."""
         with self._file.reading() as db:
             row = db.execute(PUT_AT, (self._tenant, ref)).fetchone()
         if row and row[0] < now - HOUR:
@@ -149,7 +149,7 @@ class SQLiteStore:
                 return bool(db.execute(PUT_AGAIN, (now, self._tenant, ref)).rowcount)
         return row is not None
 
-    def _take(self, cutter: Cutter) -> Original:
+    def _put_chunks(self, cutter: Cutter) -> Original:
         chunks = map(pack, cutter)
         head = next(chunks, pack(b""))
         stored, numbers = len(head), count(1)
@@ -207,7 +207,7 @@ class SQLiteStore:
         start = first_chunk(lines, line) if marks else 0
         if start == 0:
             if head is None:
-                ((head,),) = self._rows("SELECT head FROM originals WHERE id = ?", (number,)) or self._removed()
+                ((head,),) = self._rows("SELECT head FROM originals WHERE id = ?", (number,)) or self._raise_removed()
             yield StoredBytes(0, unpack(head, where))
             start = 1
         few = 1  # enough for a reader of some lines; doubled for a reader of all
@@ -215,7 +215,7 @@ class SQLiteStore:
             stop = min(start + few, len(lines))
             rows = self._rows(CHUNKS, (number << SHIFT | start, number << SHIFT | stop))
             if len(rows) != stop - start:
-                self._removed()
+                self._raise_removed()
             for chunk, (data,) in enumerate(rows, start):
                 yield StoredBytes(lines[chunk], unpack(data, where))
             start, few = stop, min(2 * few, MAX_CHUNKS_PER_READ)
@@ -224,7 +224,7 @@ class SQLiteStore:
         with self._file.reading() as db:
             return db.execute(query, values).fetchall()
 
-    def _removed(self) -> NoReturn:
+    def _raise_removed(self) -> NoReturn:
         raise StoreFailed(self._file.name, "the original was removed while it was being read", "fold anew")
 
     def keep(self, folds: Iterable[Fold]) -> None:
