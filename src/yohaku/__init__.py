@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from yohaku.core.folds import Gist as Gist
     from yohaku.core.folds import Stub as Stub
     from yohaku.core.model import History as History
-    from yohaku.core.receipt import Receipt as Receipt
     from yohaku.core.recipe import Question as Question
     from yohaku.core.recipe import Recipe as Recipe
     from yohaku.core.recipe import Rung as Rung
     from yohaku.core.verdict import Folded as Folded
     from yohaku.core.verdict import TooBig as TooBig
     from yohaku.core.view import View as View
+    from yohaku.session.receipt import Receipt as Receipt
     from yohaku.session.session import Session as Session
 
 __version__ = "0.1.0"
@@ -44,7 +44,7 @@ _HOME = {
     "Stub": "yohaku.core.folds",
     "View": "yohaku.core.view",
     "History": "yohaku.core.model",
-    "Receipt": "yohaku.core.receipt",
+    "Receipt": "yohaku.session.receipt",
     "Session": "yohaku.session.session",
 }
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.models import tiny
-from yohaku.agent.gauge import fold_threshold, make_gauge, meter_for
+from yohaku.agent.gauge import make_gauge, meter_for
 from yohaku.client.endpoint import Endpoint
 from yohaku.core.budget import Budget
 from yohaku.core.weigh import Ledger
@@ -47,7 +47,7 @@ def told(used: int, lang: str = "en") -> str:
 
 
 def test_it_says_what_comes_next_and_why() -> None:
-    at = fold_threshold(AUTO, Budget(10_000, 1_000))
+    at = AUTO.starts_at(Budget(10_000, 1_000))
     assert told(2_000) == "nothing: there is room"
     assert told(6_000) == f"folds at {at:,} tokens, {at - 6_000:,} from here"
     assert told(at) == f"folds before the next call: over {at:,} tokens"
@@ -55,6 +55,6 @@ def test_it_says_what_comes_next_and_why() -> None:
 
 
 def test_over_the_limit_it_says_by_how_much_and_that_it_is_folded_before_it_is_sent() -> None:
-    assert told(9_000) == f"folds before the next call: over {fold_threshold(AUTO, Budget(10_000, 1_000)):,} tokens"
+    assert told(9_000) == f"folds before the next call: over {AUTO.starts_at(Budget(10_000, 1_000)):,} tokens"
     assert told(10_300) == "folds before it is sent: 1,300 tokens more than fit"
     assert told(10_300, "ja") == "収まる量を 1,300 トークン超えたので、送る前に圧縮します"

@@ -21,7 +21,6 @@ from yohaku.core.folds import Gist
 from yohaku.core.history_builder import history_of
 from yohaku.core.model import Call, Result, Step, Text, ToolUse, Turn
 from yohaku.core.originals import ref_of, render_turns
-from yohaku.core.receipt import Receipt
 from yohaku.core.recipe import PlanOptions
 from yohaku.core.verdict import Folded, TooBig
 from yohaku.core.view import View
@@ -29,6 +28,7 @@ from yohaku.dialects.load import Request, load
 from yohaku.digest.gist import write_gist
 from yohaku.recipes.auto import RECIPES
 from yohaku.session.driver import EffectHandlers, drive
+from yohaku.session.receipt import Receipt
 from yohaku.testing import ByteMeter, ScriptedModel
 
 FOLDINGS = 10
@@ -153,11 +153,11 @@ class Fold(NamedTuple):
 
 def folded(talk: Talk, recipe: str, window: int, model: ScriptedModel | None, withdraw_at: int = 0) -> Iterator[Fold]:
     """Each of the foldings that hide something anew, ten of them."""
-    budget, wish = Budget.of(window), PlanOptions(model=model is not None)
+    budget, options = Budget.of(window), PlanOptions(model=model is not None)
     view, count = View(history_of([])), 0
     for turns in growing(talk, budget.limit, withdraw_at):
         history = history_of(turns)
-        planning = plan(View(history, view.stubs, view.gists), budget, RECIPES[recipe], METER, wish)
+        planning = plan(View(history, view.stubs, view.gists), budget, RECIPES[recipe], METER, options)
         outcome = drive(planning, EffectHandlers(model))
         assert not isinstance(outcome.verdict, TooBig), outcome.verdict
         if any(isinstance(fold, Gist) for fold in outcome.folds):

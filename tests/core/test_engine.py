@@ -42,7 +42,7 @@ def stub(view: View, text: str, before: int | None = None, after: int | None = N
 
 
 def proposing(*texts: str) -> Pass:
-    return lambda view, room: [stub(view, text) for text in texts]
+    return lambda view, context: [stub(view, text) for text in texts]
 
 
 def recipe(*rungs: Rung) -> Recipe:
@@ -103,9 +103,9 @@ def test_a_folding_says_what_it_did() -> None:
 def test_a_rung_sees_the_view_the_rungs_before_it_left_and_the_goal_it_was_given() -> None:
     seen: list[tuple[View, int, int, int]] = []
 
-    def look(view: View, room: PassContext) -> list[Fold]:
-        seen.append((view, room.ledger.total, room.goal, room.excess))
-        assert room.meter is METER and room.budget == Budget(100, 0)
+    def look(view: View, context: PassContext) -> list[Fold]:
+        seen.append((view, context.ledger.total, context.goal, context.excess))
+        assert context.meter is METER and context.budget == Budget(100, 0)
         return []
 
     v = view(100)
@@ -115,7 +115,7 @@ def test_a_rung_sees_the_view_the_rungs_before_it_left_and_the_goal_it_was_given
 
 
 def test_a_rung_that_is_no_longer_needed_is_not_asked() -> None:
-    def never(view: View, room: PassContext) -> list[Fold]:
+    def never(view: View, context: PassContext) -> list[Fold]:
         raise AssertionError("asked")
 
     v = view(100)
@@ -126,7 +126,7 @@ def test_only_the_folds_that_still_show_are_told() -> None:
     v = view(100, reply=50)
     (step,) = v.history.steps
 
-    def both(view: View, room: PassContext) -> list[Fold]:
+    def both(view: View, context: PassContext) -> list[Fold]:
         return [stub(view, "[a bit shorter]"), Stub(step.key, Slot("item", 0), "r" * 40, "ref", "reply", "why", 50, 40)]
 
     everything = Gist(step.key, "[gist]", "ref", "all", "why", 50, 10)
@@ -141,7 +141,7 @@ def test_only_the_folds_that_still_show_are_told() -> None:
 def shortening(by: int, least: int = 0) -> Pass:
     """Takes so many bytes from the prompt each time it is asked."""
 
-    def propose(view: View, room: PassContext) -> list[Fold]:
+    def propose(view: View, context: PassContext) -> list[Fold]:
         (part,) = view.shown.turns[0].prompt
         assert isinstance(part, Text)
         left = len(part.text) - by
@@ -155,18 +155,18 @@ def test_what_a_later_rung_leaves_an_earlier_one_to_do_is_done_at_once() -> None
     (step,) = v.history.steps
     reply = Stub(step.key, Slot("item", 0), "[r]", "ref", "reply", "why", 50, 3)
 
-    def after_the_reply(view: View, room: PassContext) -> list[Fold]:
+    def after_the_reply(view: View, context: PassContext) -> list[Fold]:
         return [stub(view, "[short]")] if view.live == (reply,) else []
 
-    outcome = planned(v, 100, always(after_the_reply), always(lambda view, room: [reply]))
+    outcome = planned(v, 100, always(after_the_reply), always(lambda view, context: [reply]))
     assert (outcome.folds, outcome.verdict) == ((reply, stub(v, "[short]")), Folded())
 
 
 def test_the_rungs_are_gone_through_until_nothing_changes() -> None:
     asked: list[int] = []
 
-    def counting(view: View, room: PassContext) -> list[Fold]:
-        asked.append(room.ledger.total)
+    def counting(view: View, context: PassContext) -> list[Fold]:
+        asked.append(context.ledger.total)
         return []
 
     outcome = planned(view(100), 100, always(counting), always(shortening(20, least=40)))
@@ -201,7 +201,7 @@ def test_the_verdict_says_when_folds_that_grow_were_refused() -> None:
 def test_folds_that_say_they_shrink_and_do_not_are_refused_together() -> None:
     v = view(10)
 
-    def lying(view: View, room: PassContext) -> list[Fold]:
+    def lying(view: View, context: PassContext) -> list[Fold]:
         return [stub(view, "[a text that is longer than what it hides]", before=100, after=5)]
 
     outcome = planned(v, 10_000, always(lying))
@@ -216,7 +216,7 @@ def test_one_that_grows_does_not_spoil_those_that_shrink() -> None:
 
 def test_a_refused_proposal_does_not_stop_the_next_rung() -> None:
     v = view(100)
-    lying = always(lambda view, room: [stub(view, "p" * 200, after=1)])
+    lying = always(lambda view, context: [stub(view, "p" * 200, after=1)])
     outcome = planned(v, 10_000, lying, always(proposing("[short]")))
     assert (outcome.folds, outcome.verdict) == ((stub(v, "[short]"),), Folded())
 
@@ -224,7 +224,7 @@ def test_a_refused_proposal_does_not_stop_the_next_rung() -> None:
 # Questions
 
 
-def asking(view: View, room: PassContext) -> AskingPass:
+def asking(view: View, context: PassContext) -> AskingPass:
     first = yield Question("gist", "what was said?", 50)
     second = yield Question("check", f"is this true: {first}", 5)
     return [stub(view, f"[{first} {second}]")]
@@ -253,7 +253,7 @@ def test_a_question_nobody_answers_ends_the_planning_when_the_pass_cannot_do_wit
 
 
 def test_a_pass_may_do_without_a_model_where_nobody_answers() -> None:
-    def frugal(view: View, room: PassContext) -> AskingPass:
+    def frugal(view: View, context: PassContext) -> AskingPass:
         try:
             text = yield Question("gist", "what was said?", 50)
         except Unanswered:
@@ -265,7 +265,7 @@ def test_a_pass_may_do_without_a_model_where_nobody_answers() -> None:
 
 
 def test_a_pass_may_ask_something_else_where_nobody_answers() -> None:
-    def stubborn(view: View, room: PassContext) -> AskingPass:
+    def stubborn(view: View, context: PassContext) -> AskingPass:
         try:
             yield Question("gist", "what was said?", 50)
         except Unanswered:
@@ -285,8 +285,8 @@ def test_a_pass_may_ask_something_else_where_nobody_answers() -> None:
 
 
 def test_a_pass_may_be_a_generator_that_asks_nothing() -> None:
-    def quiet(view: View, room: PassContext) -> Generator[Question, str, list[Fold]]:
-        if room.excess < 0:
+    def quiet(view: View, context: PassContext) -> Generator[Question, str, list[Fold]]:
+        if context.excess < 0:
             yield Question("never", "", 0)
         return [stub(view, "[short]")]
 
@@ -380,15 +380,15 @@ def test_what_does_not_fit_unfolded_is_not_sent_when_the_surface_refuses_to_fold
 def test_the_user_may_have_it_folded_below_any_level_and_say_what_to_keep() -> None:
     heard: list[PlanOptions] = []
 
-    def listening(view: View, room: PassContext) -> list[Fold]:
-        heard.append(room.wish)
+    def listening(view: View, context: PassContext) -> list[Fold]:
+        heard.append(context.options)
         return [stub(view, "[short]")]
 
     planning = plan(
         view(100), Budget(10_000, 0), recipe(Rung("full", listening)), METER, PlanOptions(manual=True, words="a")
     )
     outcome = drive(planning, EffectHandlers(before=lambda folding: "b"))
-    assert outcome.verdict == Folded() and [(wish.manual, wish.words) for wish in heard] == [(True, "a\nb")]
+    assert outcome.verdict == Folded() and [(options.manual, options.words) for options in heard] == [(True, "a\nb")]
 
 
 def test_a_rung_that_must_pay_back_waits_until_it_does() -> None:
@@ -400,7 +400,7 @@ def test_a_rung_that_must_pay_back_waits_until_it_does() -> None:
 
 
 def test_why_a_question_had_no_answer_is_told() -> None:
-    def frugal(view: View, room: PassContext) -> AskingPass:
+    def frugal(view: View, context: PassContext) -> AskingPass:
         try:
             text = yield Question("gist", "what was said?", 50)
         except Unanswered:

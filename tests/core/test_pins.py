@@ -7,13 +7,14 @@ from random import Random
 
 import pytest
 
+from yohaku.analysis.tool_calls import describe_call
 from yohaku.core.budget import Budget
 from yohaku.core.engine import AGAIN, Outcome, plan
 from yohaku.core.folds import Cut, Fold, Gist, Place, Stub, place_of
 from yohaku.core.history_builder import history_of
 from yohaku.core.model import Call, History, Opaque, Result, Step, Text, ToolUse, Turn
 from yohaku.core.originals import Slot, ref_of, render_turns
-from yohaku.core.pins import TITLE, TITLE_JA, Pin, locate_pins
+from yohaku.core.pins import TITLE, TITLE_JA, Pin, PinnedPlaces, locate_pins
 from yohaku.core.recipe import PassContext, PlanOptions, Recipe, Rung
 from yohaku.core.verdict import Fits, Folded, TooBig
 from yohaku.core.view import View
@@ -25,6 +26,10 @@ from yohaku.testing import PNG, ByteMeter, conversation
 WINDOW = 8_000
 
 
+def located(history: History, pins: list[Pin]) -> PinnedPlaces:
+    return locate_pins(history, pins, describe=describe_call)
+
+
 def used(number: int, size: int = 600) -> Step:
     call = Call(f"c{number}", "bash", f'{{"command":"cat {number}.log"}}')
     return Step((ToolUse(call, Result((Text(f"{number}: " + "all is well. " * (size // 13)),))),))
@@ -34,9 +39,9 @@ def agent(steps: int, asked: str = "Read the logs.") -> History:
     return history_of([Turn((Text(asked),), tuple(map(used, range(steps))))])
 
 
-def planned(view: View, recipe: str | Recipe = "auto", window: int = WINDOW, **wish: object) -> Outcome:
+def planned(view: View, recipe: str | Recipe = "auto", window: int = WINDOW, **options: object) -> Outcome:
     found = RECIPES[recipe] if isinstance(recipe, str) else recipe
-    return drive(plan(view, Budget.of(window), found, ByteMeter(), PlanOptions(**wish)))  # type: ignore[arg-type]
+    return drive(plan(view, Budget.of(window), found, ByteMeter(), PlanOptions(**options)))  # type: ignore[arg-type]
 
 
 def places(folds: tuple[Fold, ...]) -> frozenset[Place]:
@@ -115,7 +120,7 @@ def test_undoing_any_folding_leaves_it_open_or_folds_it_again_visibly(recipe: st
 
 
 def test_a_recipe_without_a_last_resort_may_fold_what_is_held_too() -> None:
-    def hide(view: View, room: PassContext) -> list[Fold]:
+    def hide(view: View, context: PassContext) -> list[Fold]:
         cut = Cut(0, 8)
         hidden = render_turns(view.hidden(cut))
         return [] if view.gist else [Gist(view.key_at(cut), "[folded]", ref_of(hidden), "all", "full", 9_000, 9)]
@@ -144,7 +149,7 @@ def test_no_model_is_asked_for_a_gist_that_may_not_stand() -> None:
 
 def rude(*folds: Fold) -> Recipe:
     """A pass that folds what it likes."""
-    return Recipe("rude", (Rung("calm", lambda view, room: list(folds), goal=0.0),))
+    return Recipe("rude", (Rung("calm", lambda view, context: list(folds), goal=0.0),))
 
 
 def test_a_pass_that_folds_what_is_pinned_is_refused() -> None:
@@ -152,7 +157,7 @@ def test_a_pass_that_folds_what_is_pinned_is_refused() -> None:
     step = history.steps[0]
     original = str(step.uses[0].result.text)
     stub = Stub(step.key, Slot("result", 0, 0), "[gone]", ref_of(original), "result", "mine", 600, 6)
-    pins = locate_pins(history, [Pin("ref", ref_of(original))])
+    pins = located(history, [Pin("ref", ref_of(original))])
     outcome = planned(View(history, pins=pins), rude(stub))
     assert (outcome.folds, outcome.verdict) == ((), Fits())
     assert planned(View(history), rude(stub)).folds == (stub,)
@@ -163,7 +168,7 @@ def test_a_passage_is_put_into_the_stub_that_would_hide_it() -> None:
     history = agent(3)
     step = history.steps[1]
     stub = Stub(step.key, Slot("result", 0, 0), "[gone]", "a" * 12, "result", "mine", 600, 6)
-    pins = locate_pins(history, [Pin("text", "1: all is well.")])
+    pins = located(history, [Pin("text", "1: all is well.")])
     outcome = planned(View(history, pins=pins), rude(stub))
     (made,) = outcome.folds
     assert made.text == f"[gone]\n{TITLE}\n1: all is well." and made.after == len(made.text)
@@ -172,7 +177,7 @@ def test_a_passage_is_put_into_the_stub_that_would_hide_it() -> None:
 def test_in_a_gist_what_is_pinned_stands_word_for_word_under_its_call() -> None:
     history = agent(30)
     original = str(history.steps[2].uses[0].result.text)
-    pins = locate_pins(history, [Pin("ref", ref_of(original)), Pin("text", "7: all is well.")])
+    pins = located(history, [Pin("ref", ref_of(original)), Pin("text", "7: all is well.")])
     outcome = planned(View(history, pins=pins))
     assert outcome.view.gist
     tail = f"\n{TITLE}\n- `cat 2.log`:\n{original}\n- `cat 7.log`:\n7: all is well."
@@ -186,7 +191,7 @@ def test_in_a_gist_what_is_pinned_stands_word_for_word_under_its_call() -> None:
 def test_a_gist_in_japanese_says_so_in_japanese() -> None:
     asked = Turn((Text("ログを読んで、まとめてください。"),), (used(0),))
     history = history_of([asked, Turn((Text("続けてください。"),), tuple(map(used, range(1, 30))))])
-    pins = locate_pins(history, [Pin("key", history.steps[0].key)])
+    pins = located(history, [Pin("key", history.steps[0].key)])
     gist = planned(View(history, pins=pins)).view.gist
     assert gist and f"\n{TITLE_JA}\n- `cat 0.log` command:\ncat 0.log\n- `cat 0.log`:\n0: all" in gist.text
 
@@ -194,7 +199,7 @@ def test_a_gist_in_japanese_says_so_in_japanese() -> None:
 def test_pins_that_alone_do_not_fit_are_named_with_how_to_unpin_them() -> None:
     history = history_of([Turn((Text("Read."),), (used(0), used(1, 9_000), used(2)))])
     ref = ref_of(str(history.steps[1].uses[0].result.text))
-    outcome = planned(View(history, pins=locate_pins(history, [Pin("ref", ref), Pin("key", history.steps[0].key)])))
+    outcome = planned(View(history, pins=located(history, [Pin("ref", ref), Pin("key", history.steps[0].key)])))
     assert outcome.verdict == TooBig("pinned", outcome.before.total, 7_000, f"ref={ref}", "`cat 1.log`")
     assert f"unpin ref={ref}, or use a larger window" in str(outcome.verdict)
     assert planned(View(history)).verdict == Folded()
@@ -206,7 +211,7 @@ def test_a_pinned_image_is_not_hidden_by_a_gist() -> None:
     history = history_of(turns)
     free = planned(View(history))
     assert free.view.cut.turn == 1
-    pins = locate_pins(history, [Pin("ref", ref_of(base64.b64decode(PNG)))])
+    pins = located(history, [Pin("ref", ref_of(base64.b64decode(PNG)))])
     assert pins.media == {history.turns[0].key}
     held = planned(View(history, pins=pins))
     assert held.view.cut.turn == 0 and image in held.view.shown.turns[0].prompt

@@ -15,7 +15,7 @@ from yohaku.testing import ByteMeter
 METER = ByteMeter()
 
 
-def room(view: View, limit: int, goal: int) -> PassContext:
+def context(view: View, limit: int, goal: int) -> PassContext:
     weigher = Weigher(METER)
     return PassContext(Budget(limit, 0), weigher, weigher.ledger(view.shown), goal)
 
@@ -27,7 +27,7 @@ def view(*sizes: int) -> View:
 
 
 def proposed(view: View, limit: int, goal: int, *where: str, keep: float = 0.25, least: float = 0.1) -> list[Fold]:
-    found = clear_largest(*(where or ("result",)), keep=keep, least=least)(view, room(view, limit, goal))
+    found = clear_largest(*(where or ("result",)), keep=keep, least=least)(view, context(view, limit, goal))
     assert isinstance(found, list)
     return found
 
@@ -74,7 +74,7 @@ def test_nothing_is_done_for_too_little_unless_it_is_over_the_limit() -> None:
     (all_of_it,) = proposed(view(900, 10), limit=1_000, goal=500, keep=0)
     assert all_of_it.before == 900
     small = view(300, *[40] * 100, 10)  # only one is worth a stub
-    total = room(small, 1, 1).ledger.total
+    total = context(small, 1, 1).ledger.total
     assert proposed(small, limit=total, goal=total // 2, keep=0) == []
     assert len(proposed(small, limit=total - 1, goal=total // 2, keep=0)) == 1
     assert len(proposed(small, limit=total, goal=total // 2, keep=0, least=0.01)) == 1
@@ -95,7 +95,7 @@ def test_only_the_kinds_asked_for_are_cleared() -> None:
 
 def test_what_was_clipped_may_be_cleared_later_and_opens_to_the_same_original() -> None:
     v = view(5_000, 10)
-    clipped = cap_results(most=1_000)(v, room(v, 10_000, 100))
+    clipped = cap_results(most=1_000)(v, context(v, 10_000, 100))
     assert isinstance(clipped, list) and len(clipped) == 1
     again = v.with_(clipped)
     (fold,) = proposed(again, limit=1_000, goal=100, keep=0, least=0)

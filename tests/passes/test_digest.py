@@ -33,15 +33,15 @@ class FourMeter(ByteMeter):
         return -(-super().count(text) // 4)
 
 
-def room(
-    v: View, limit: int, wish: PlanOptions = QUIET, goal: float = 0.6, meter: ByteMeter | None = None
+def context(
+    v: View, limit: int, options: PlanOptions = QUIET, goal: float = 0.6, meter: ByteMeter | None = None
 ) -> PassContext:
     weigher = Weigher(meter or FourMeter())
-    return PassContext(Budget(limit, 0), weigher, weigher.ledger(v.shown), int(limit * goal), wish)
+    return PassContext(Budget(limit, 0), weigher, weigher.ledger(v.shown), int(limit * goal), options)
 
 
 def total(v: View) -> int:
-    return room(v, 1).ledger.total
+    return context(v, 1).ledger.total
 
 
 def proposed(v: View, r: PassContext, model: ScriptedModel | None = None, **how: float) -> list[Fold]:
@@ -62,8 +62,8 @@ def proposed(v: View, r: PassContext, model: ScriptedModel | None = None, **how:
         return folds
 
 
-def folded(v: View, limit: int, wish: PlanOptions = QUIET, model: ScriptedModel | None = None, **how: float) -> View:
-    return v.with_(proposed(v, room(v, limit, wish), model, **how))
+def folded(v: View, limit: int, options: PlanOptions = QUIET, model: ScriptedModel | None = None, **how: float) -> View:
+    return v.with_(proposed(v, context(v, limit, options), model, **how))
 
 
 def gist(v: View) -> Gist:
@@ -97,7 +97,7 @@ def test_the_newest_step_and_prompt_are_untouched_and_every_fold_opens_to_what_i
     h: History, limit: int, goal: float
 ) -> None:
     v = View(h)
-    folds = proposed(v, room(v, limit, goal=goal, meter=ByteMeter()))
+    folds = proposed(v, context(v, limit, goal=goal, meter=ByteMeter()))
     w = v.with_(folds)
     newest = len(h.turns[-1].prompt)
     assert w.shown.turns[-1].prompt[-newest:] == h.turns[-1].prompt
@@ -112,7 +112,7 @@ def test_the_newest_step_and_prompt_are_untouched_and_every_fold_opens_to_what_i
 @given(histories(), st.integers(200, 20_000))
 def test_the_same_view_gives_the_same_folds(h: History, limit: int) -> None:
     v = View(h)
-    assert proposed(v, room(v, limit)) == proposed(View(history_of(h.turns, h.system, h.tools)), room(v, limit))
+    assert proposed(v, context(v, limit)) == proposed(View(history_of(h.turns, h.system, h.tools)), context(v, limit))
 
 
 def test_the_newest_steps_stay_whole_and_all_before_them_is_hidden() -> None:
@@ -136,22 +136,22 @@ def test_the_goal_is_all_but_met_and_most_of_what_it_leaves_is_used(limit: int) 
 
 def test_nothing_is_proposed_where_the_newest_alone_is_too_big() -> None:
     v = View(history_of([*history(12).turns, Turn((Text("x" * 8_000),))]))
-    assert proposed(v, room(v, 1_900)) == []
-    assert proposed(v, room(v, 4_000)) != []
+    assert proposed(v, context(v, 1_900)) == []
+    assert proposed(v, context(v, 4_000)) != []
     big = View(history_of([Turn((Text("go"),), (*(step(n) for n in range(9)), step(9, lines=600)))]))
-    assert proposed(big, room(big, 2_000)) == []
+    assert proposed(big, context(big, 2_000)) == []
 
 
 def test_without_steps_there_is_nothing_to_fold() -> None:
     for h in (History(), history_of([Turn((Text("hello"),))]), history(1)):
-        assert proposed(View(h), room(View(h), 5_000)) == []
+        assert proposed(View(h), context(View(h), 5_000)) == []
 
 
 def test_nothing_is_done_for_too_little_unless_it_is_over_the_limit() -> None:
     v = View(history_of([Turn((Text("go"),), (step(0, 20), step(1, 400)))]))
-    assert proposed(v, room(v, total(v))) == []
-    assert len(proposed(v, room(v, total(v)), least=0.001)) == 1
-    assert len(proposed(v, room(v, total(v) - 1))) == 1
+    assert proposed(v, context(v, total(v))) == []
+    assert len(proposed(v, context(v, total(v)), least=0.001)) == 1
+    assert len(proposed(v, context(v, total(v) - 1))) == 1
 
 
 def test_what_the_lines_do_not_use_keeps_more_steps_whole() -> None:
@@ -159,7 +159,7 @@ def test_what_the_lines_do_not_use_keeps_more_steps_whole() -> None:
         Step((ToolUse(Call(str(n), "bash", "{}"), Result((Text("all is well here\n" * 30),))),)) for n in range(40)
     ]
     v = View(history_of([Turn((Text("go"),), tuple(silent))]))
-    weight = room(v, 1).weigher.step(silent[0])
+    weight = context(v, 1).weigher.step(silent[0])
     w = folded(v, 4_000)
     assert w.cut.steps < 40 - 4_000 * 0.6 * 0.6 / weight
     assert 4_000 * 0.5 < total(w) < 4_000 * 0.65
@@ -175,7 +175,7 @@ def test_a_second_digest_tells_everything_from_the_beginning() -> None:
     v = View(history(12))
     first = folded(v, 1_500)
     grown = first.grown(history_of([*history(12).turns, Turn((Text("More."),), tuple(step(n) for n in range(12, 24)))]))
-    second = grown.with_(proposed(grown, room(grown, 1_500)))
+    second = grown.with_(proposed(grown, context(grown, 1_500)))
     assert second.cut > first.cut
     assert dict(second.originals(gist(second)))[gist(second).ref] == render_turns(grown.hidden(second.cut))
     assert len(second.shown.turns[0].prompt) == 2
@@ -202,7 +202,7 @@ def test_a_gist_is_told_and_goes_on_with_lines_under_their_calls() -> None:
         ref,
         Subject("before_step", steps=7),
         "window_full",
-        sum(room(v, 1).weigher.step(each) for each in v.history.steps[:7])
+        sum(context(v, 1).weigher.step(each) for each in v.history.steps[:7])
         + total(View(history(0, prompt="x" * 25)))
         - 3,
         4 + FourMeter().count(gist(w).text),

@@ -14,7 +14,7 @@ from yohaku.testing import ByteMeter
 METER = ByteMeter()
 
 
-def room(view: View, limit: int, goal: int) -> PassContext:
+def context(view: View, limit: int, goal: int) -> PassContext:
     weigher = Weigher(METER)
     return PassContext(Budget(limit, 0), weigher, weigher.ledger(view.shown), goal)
 
@@ -35,7 +35,7 @@ def history(*turns: int, size: int = 100) -> History:
 
 
 def proposed(view: View, limit: int, goal: int, **how: object) -> list[Fold]:
-    found = drop_oldest(**how)(view, room(view, limit, goal))  # type: ignore[arg-type]
+    found = drop_oldest(**how)(view, context(view, limit, goal))  # type: ignore[arg-type]
     assert isinstance(found, list)
     return found
 
@@ -51,12 +51,12 @@ def weight(view: View, end: Cut) -> int:
     steps = sum(len(turn.steps) for turn in view.hidden(end))
     text = f"[Earlier conversation folded: {steps} steps; ref={ref_of(render_turns(view.hidden(end)))}]"
     gist = Gist(view.key_at(end), text, "ref", "all", "why", 9, 1)
-    return room(view.with_([gist]), 1, 1).ledger.total
+    return context(view.with_([gist]), 1, 1).ledger.total
 
 
 def test_as_little_of_the_oldest_goes_as_the_goal_needs() -> None:
     h = history(10, size=1_000)  # each step weighs 1,014
-    total = room(View(h), 1, 1).ledger.total
+    total = context(View(h), 1, 1).ledger.total
     assert cut(h, total, total - 500, asked=0, least=0) == Cut(0, 1)
     assert cut(h, total, total - 1_500, asked=0, least=0) == Cut(0, 2)
     assert cut(h, total, total - 4_500, asked=0) == Cut(0, 5)
@@ -65,10 +65,10 @@ def test_as_little_of_the_oldest_goes_as_the_goal_needs() -> None:
 def test_the_goal_is_met_with_the_notice_and_what_the_user_asked_in_it() -> None:
     h = history(3, 3, 3, 3, size=300)
     view = View(h)
-    total = room(view, 1, 1).ledger.total
+    total = context(view, 1, 1).ledger.total
     for goal in range(1_000, total, 300):
         (gist,) = proposed(view, total, goal, least=0)
-        assert room(view.with_([gist]), 1, 1).ledger.total <= goal
+        assert context(view.with_([gist]), 1, 1).ledger.total <= goal
 
 
 def test_a_gist_tells_what_it_weighs_in_place_of_what() -> None:
@@ -82,7 +82,7 @@ def test_a_gist_tells_what_it_weighs_in_place_of_what() -> None:
         ref,
         Subject("before_prompt", steps=2),
         "window_full",
-        room(view, 1, 1).weigher.turn(view.history.turns[0]),
+        context(view, 1, 1).weigher.turn(view.history.turns[0]),
         len(text) + 4,
     )
 
@@ -131,7 +131,7 @@ def test_the_newest_step_is_that_of_the_turn_before_when_a_prompt_just_came() ->
 
 def test_behind_a_whole_turn_the_next_one_begins() -> None:
     h = history(3, 3, 3, size=500)
-    total = room(View(h), 1, 1).ledger.total
+    total = context(View(h), 1, 1).ledger.total
     found = {cut(h, total, goal, asked=0, least=0, newest=True) for goal in range(0, total, 50)}
     inside = {Cut(turn, steps) for turn in range(3) for steps in (1, 2)}
     assert found == inside | {Cut(1, 0), Cut(2, 0), Cut(2, 3)}
@@ -139,7 +139,7 @@ def test_behind_a_whole_turn_the_next_one_begins() -> None:
 
 def test_by_turns_only_whole_turns_go() -> None:
     h = history(2, 2, 2, size=500)
-    total = room(View(h), 1, 1).ledger.total
+    total = context(View(h), 1, 1).ledger.total
     assert cut(h, total, total - 600, by="turns") == Cut(1, 0)
     assert cut(h, total, total - 1_200, by="turns") == Cut(2, 0)
     assert cut(h, total, 0, by="turns") == Cut(2, 0)
@@ -153,7 +153,7 @@ def test_nothing_is_cut_where_there_is_nothing_to_cut() -> None:
 
 def test_nothing_is_done_for_too_little_unless_it_is_over_the_limit() -> None:
     view = View(history_of([Turn((Text("go"),), (step("a", 150), step("b", 3_000)))]))
-    total = room(view, 1, 1).ledger.total
+    total = context(view, 1, 1).ledger.total
     assert proposed(view, total, total // 2) == []
     assert len(proposed(view, total, total // 2, least=0.01)) == 1
     assert len(proposed(view, total - 1, total // 2)) == 1
@@ -166,7 +166,7 @@ def test_a_second_cut_goes_on_from_the_first_and_its_gist_tells_everything() -> 
     assert first.cut < second.cut and second.gist is not None
     assert dict(second.originals(second.gist))[second.gist.ref] == render_turns(view.hidden(second.cut))
     assert len(second.shown.turns[0].prompt) == 2
-    old = room(first, 1, 1).weigher
+    old = context(first, 1, 1).weigher
     gone = old.entries((Text(first.gist.text),)) if first.gist else 0
     assert second.gist.before == gone + sum(map(old.step, view.history.steps[first.cut.steps : second.cut.steps]))
 
@@ -178,7 +178,7 @@ def thinking() -> tuple[Step, ...]:
 
 def every_cut(turns: list[Turn], **how: object) -> set[Cut | None]:
     h = history_of(turns)
-    total = room(View(h), 1, 1).ledger.total
+    total = context(View(h), 1, 1).ledger.total
     return {cut(h, total, goal, asked=0, least=0, **how) for goal in range(0, total, 50)}
 
 

@@ -38,13 +38,13 @@ def view(*uses: ToolUse | tuple[ToolUse, ...]) -> View:
     return View(history_of([Turn((Text("go"),), (*steps, Step((Text("done"),))))]))
 
 
-def room(v: View, limit: int = 100_000) -> PassContext:
+def context(v: View, limit: int = 100_000) -> PassContext:
     weigher = Weigher(METER)
     return PassContext(Budget(limit, 0), weigher, weigher.ledger(v.shown), 0)
 
 
 def proposed(v: View, limit: int = 100_000, least: float = 0) -> list[Stub]:
-    found = drop_superseded(least)(v, room(v, limit))
+    found = drop_superseded(least)(v, context(v, limit))
     assert isinstance(found, list)
     return [fold for fold in found if isinstance(fold, Stub)]
 
@@ -155,7 +155,7 @@ def test_a_read_that_failed_supersedes_nothing() -> None:
 
 def test_what_is_folded_already_supersedes_nothing() -> None:
     v = view(read(code(1, 30)), read(code(1, 40)))
-    cleared = clear_largest("result", keep=0, least=0)(v, room(v, 100))
+    cleared = clear_largest("result", keep=0, least=0)(v, context(v, 100))
     assert isinstance(cleared, list)
     (newer,) = [stub for stub in cleared if stub.before == len(code(1, 40))]
     assert len(proposed(v)) == 1
@@ -276,7 +276,7 @@ def test_nothing_is_done_for_too_little_unless_it_is_over_the_limit() -> None:
     saved = sum(stub.before - stub.after for stub in proposed(v))
     assert len(proposed(v, saved * 50, 0.02)) == 1
     assert proposed(v, saved * 50 + 50, 0.02) == []
-    assert len(proposed(v, room(v).ledger.total - 1, 5)) == 1
+    assert len(proposed(v, context(v).ledger.total - 1, 5)) == 1
 
 
 @given(histories(max_turns=5, max_steps=6))

@@ -41,13 +41,13 @@ def thinking(*replies: Step, last: Step | None = None) -> History:
     return history_of([*turns, Turn((Text("and now?"),), (last,) if last else ())])
 
 
-def room(view: View, meter: Meter = METER) -> PassContext:
+def context(view: View, meter: Meter = METER) -> PassContext:
     weigher = Weigher(meter)
     return PassContext(Budget(10_000, 0), weigher, weigher.ledger(view.shown), 0)
 
 
 def proposed(view: View, meter: Meter = METER) -> list[Stub]:
-    found = drop_thoughts()(view, room(view, meter))
+    found = drop_thoughts()(view, context(view, meter))
     assert isinstance(found, list)
     return [fold for fold in found if isinstance(fold, Stub)]
 

@@ -23,7 +23,7 @@ IMAGE = Opaque("image", PNG, "base64", "image/png")
 LONG = "x" * 100
 
 
-def room(view: View, limit: int = 10_000) -> PassContext:
+def context(view: View, limit: int = 10_000) -> PassContext:
     weigher = Weigher(METER)
     return PassContext(Budget(limit, 0), weigher, weigher.ledger(view.shown), limit // 2)
 
@@ -59,7 +59,7 @@ def test_pieces_are_everything_worth_a_stub_oldest_first_with_their_age() -> Non
     picture = base64.b64decode(PNG)
     edits = json.dumps([LONG])
     content, edited = (Subject("argument", "bash", name) for name in ("content", "edits"))
-    assert list(pieces(view, room(view))) == [
+    assert list(pieces(view, context(view))) == [
         Piece(h.turns[0].key, Slot("prompt", 0), LONG, Subject("prompt"), "", 100, turn=1, step=3),
         Piece(h.turns[0].key, Slot("prompt", 1), picture, Subject("image"), "", 100, turn=1, step=3, media=True),
         Piece(first.key, Slot("item", 0), LONG, Subject("reply"), "", 100, turn=1, step=2),
@@ -78,8 +78,8 @@ def test_pieces_of_one_kind_are_those_of_all_that_have_it(where: str) -> None:
     arguments = json.dumps({"content": LONG})
     h = history_of([Turn((Text(LONG),), (Step((Text(LONG), use("1", arguments=arguments))),))])
     view = View(h)
-    everything = list(pieces(view, room(view)))
-    assert list(pieces(view, room(view), where)) == [piece for piece in everything if piece.slot.where == where]
+    everything = list(pieces(view, context(view)))
+    assert list(pieces(view, context(view), where)) == [piece for piece in everything if piece.slot.where == where]
     assert len(everything) == 4
 
 
@@ -87,9 +87,9 @@ def test_what_is_small_what_is_sealed_and_what_is_no_json_is_no_piece() -> None:
     items = (Text("x" * SMALL), Opaque("web_search", LONG), use("1", "x" * SMALL, LONG), use("2", "", f'["{LONG}"]'))
     infinite = use("3", "", f'{{"n":1e400,"content":"{LONG}"}}')
     view = View(history_of([Turn((Text("x" * SMALL),), (Step((*items, infinite)),))]))
-    assert list(pieces(view, room(view))) == []
+    assert list(pieces(view, context(view))) == []
     one_more = View(history_of([Turn((Text("x" * (SMALL + 1)),))]))
-    assert [piece.weight for piece in pieces(one_more, room(one_more))] == [SMALL + 1]
+    assert [piece.weight for piece in pieces(one_more, context(one_more))] == [SMALL + 1]
 
 
 def test_a_folded_piece_weighs_what_it_shows_and_opens_to_its_original() -> None:
@@ -99,14 +99,17 @@ def test_a_folded_piece_weighs_what_it_shows_and_opens_to_its_original() -> None
         Stub(h.steps[1].key, Slot("result", 0, 0), "y" * 20, "r", "bash result", "why", 100, 20),
     ]
     view = View(h).with_(stubs)
-    found = list(pieces(view, room(view)))
+    found = list(pieces(view, context(view)))
     assert [(piece.key, piece.weight, piece.original) for piece in found] == [(h.steps[0].key, 60, LONG)]
 
 
 def test_what_a_gist_hides_is_no_piece() -> None:
     h = history_of([Turn((Text(LONG),), (Step((use("1"),)), Step((use("2"),))))])
     view = View(h).with_([Gist(h.steps[0].key, "[gist]" * 20, "r", "before", "why", 100, 10)])
-    assert [(piece.key, piece.step) for piece in pieces(view, room(view))] == [(h.turns[0].key, 0), (h.steps[1].key, 0)]
+    assert [(piece.key, piece.step) for piece in pieces(view, context(view))] == [
+        (h.turns[0].key, 0),
+        (h.steps[1].key, 0),
+    ]
 
 
 # One line instead
@@ -116,19 +119,19 @@ def test_a_piece_folded_whole_says_what_it_was_how_much_and_what_opens_it() -> N
     text = numbered(1_200)
     ref = ref_of(text)
     shown = f"[bash result folded: 1,200 lines, 10,892 characters; ref={ref}]"
-    assert fold_whole(piece(text), room(an_empty_view()), "old_and_big") == Stub(
+    assert fold_whole(piece(text), context(an_empty_view()), "old_and_big") == Stub(
         "key", Slot("result", 0, 0), shown, ref, BASH_RESULT, "old_and_big", 10_892, len(shown)
     )
 
 
 def test_a_text_that_ends_with_a_break_has_as_many_lines_as_it_has_breaks() -> None:
-    stub = fold_whole(piece("a line\n" * 100), room(an_empty_view()), "why")
+    stub = fold_whole(piece("a line\n" * 100), context(an_empty_view()), "why")
     assert stub.text == f"[bash result folded: 100 lines, 700 characters; ref={stub.ref}]"
 
 
 def test_an_image_folded_whole_says_its_bytes() -> None:
     picture = base64.b64decode(PNG)
-    stub = fold_whole(piece(picture, Subject("image")), room(an_empty_view()), "why")
+    stub = fold_whole(piece(picture, Subject("image")), context(an_empty_view()), "why")
     assert stub.text == f"[image folded: {len(picture)} bytes; ref={ref_of(picture)}]"
 
 
@@ -138,18 +141,18 @@ def link(data: str = "https://example.com/" + "picture/" * 60) -> Opaque:
 
 def test_an_image_by_url_is_folded_whole_and_opens_to_its_url() -> None:
     view = View(history_of([Turn((Text("look"), link()))]))
-    (found,) = pieces(view, room(view))
+    (found,) = pieces(view, context(view))
     assert (found.original, str(found.what), found.weight, found.media) == (link().data, "image", 100, True)
-    stub = fold_part(found, room(view), "why", 400)
-    assert stub == fold_whole(found, room(view), "why")
+    stub = fold_part(found, context(view), "why", 400)
+    assert stub == fold_whole(found, context(view), "why")
     assert stub.text == f"[image folded: a link; ref={ref_of(link().data)}]"
     assert dict(view.with_([stub]).originals(stub)) == {stub.ref: link().data}
 
 
 def test_an_argument_that_is_not_text_opens_to_its_json() -> None:
     view = View(history_of([Turn((Text("go"),), (Step((use("1", arguments=json.dumps({"edits": [LONG]})),)),))]))
-    (found,) = pieces(view, room(view), "argument")
-    stub = fold_whole(found, room(view), "why")
+    (found,) = pieces(view, context(view), "argument")
+    stub = fold_whole(found, context(view), "why")
     assert (
         dict(view.with_([stub]).originals(stub))
         == {stub.ref: json.dumps([LONG])}
@@ -162,7 +165,7 @@ def test_an_argument_that_is_not_text_opens_to_its_json() -> None:
 
 def test_a_clipped_piece_shows_whole_lines_of_both_ends_and_what_is_between() -> None:
     text = numbered(1_000)
-    stub = fold_part(piece(text), room(an_empty_view()), "outsized_result", 200)
+    stub = fold_part(piece(text), context(an_empty_view()), "outsized_result", 200)
     lines = stub.text.split("\n")
     at = next(index for index, line in enumerate(lines) if line.startswith("[…"))
     first, note, last = lines[:at], lines[at], lines[at + 1 :]
@@ -173,12 +176,12 @@ def test_a_clipped_piece_shows_whole_lines_of_both_ends_and_what_is_between() ->
 
 
 def test_a_read_is_clipped_to_its_beginning() -> None:
-    stub = fold_part(piece(numbered(1_000)), room(an_empty_view()), "why", 200, head=1)
+    stub = fold_part(piece(numbered(1_000)), context(an_empty_view()), "why", 200, head=1)
     assert stub.text.startswith("line 1\nline 2\n") and stub.text.endswith(f"; ref={stub.ref}]")
 
 
 def test_the_note_says_how_many_lines_are_hidden() -> None:
-    stub = fold_part(piece(numbered(1_000)), room(an_empty_view()), "why", 200)
+    stub = fold_part(piece(numbered(1_000)), context(an_empty_view()), "why", 200)
     lines = stub.text.split("\n")
     note = next(line for line in lines if line.startswith("[…"))
     assert note.startswith(f"[… {1_000 - (len(lines) - 1)} lines, ")
@@ -187,12 +190,14 @@ def test_the_note_says_how_many_lines_are_hidden() -> None:
 @pytest.mark.parametrize("tokens", [0, 10, SMALL])
 def test_where_there_is_no_room_for_a_beginning_one_line_stands_for_all(tokens: int) -> None:
     given = piece(numbered(100))
-    assert fold_part(given, room(an_empty_view()), "why", tokens) == fold_whole(given, room(an_empty_view()), "why")
+    assert fold_part(given, context(an_empty_view()), "why", tokens) == fold_whole(
+        given, context(an_empty_view()), "why"
+    )
 
 
 def test_bytes_are_never_shown_in_part() -> None:
     given = piece(b"\0" * 1_000, Subject("image"))
-    assert fold_part(given, room(an_empty_view()), "why", 500) == fold_whole(given, room(an_empty_view()), "why")
+    assert fold_part(given, context(an_empty_view()), "why", 500) == fold_whole(given, context(an_empty_view()), "why")
 
 
 def test_a_line_without_an_end_is_cut_and_says_so() -> None:

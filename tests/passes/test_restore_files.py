@@ -33,8 +33,8 @@ def view(*steps: Step) -> View:
 def restoring(v: View, disk: Mapping[str, str], *, limit: int, goal: int, **options: int) -> tuple[Gist, list[str]]:
     """The gist with what came back, and what was looked at."""
     weigher = Weigher(METER)
-    room = PassContext(Budget(limit, 0), weigher, weigher.ledger(v.shown), goal)
-    asking = restore_files(drop_oldest(by="turns", asked=0, least=0), **options)(v, room)
+    context = PassContext(Budget(limit, 0), weigher, weigher.ledger(v.shown), goal)
+    asking = restore_files(drop_oldest(by="turns", asked=0, least=0), **options)(v, context)
     assert not isinstance(asking, list)
     folds, looked = drive(asking, disk)
     (gist,) = folds
@@ -114,7 +114,7 @@ def test_what_can_still_be_seen_does_not_come_back() -> None:
 def test_nothing_comes_back_where_nothing_was_folded() -> None:
     v = view(read(1, "a.py"))
     weigher = Weigher(METER)
-    asking = restore_files(lambda view, room: [])(
+    asking = restore_files(lambda view, context: [])(
         v, PassContext(Budget(9_000, 0), weigher, weigher.ledger(v.shown), 8_000)
     )
     assert not isinstance(asking, list) and drive(asking, {}) == ([], [])

@@ -13,7 +13,7 @@ from yohaku.testing import PNG, ByteMeter
 METER = ByteMeter()
 
 
-def room(view: View, goal: int) -> PassContext:
+def context(view: View, goal: int) -> PassContext:
     weigher = Weigher(METER)
     return PassContext(Budget(goal, 0), weigher, weigher.ledger(view.shown), goal)
 
@@ -28,13 +28,13 @@ def view(prompt: int, *sizes: int) -> View:
 
 
 def proposed(view: View, goal: int, prompts: bool = True) -> list[Fold]:
-    found = shrink_all(prompts)(view, room(view, goal))
+    found = shrink_all(prompts)(view, context(view, goal))
     assert isinstance(found, list)
     return found
 
 
 def after(view: View, folds: list[Fold]) -> int:
-    return room(view.with_(folds), 1).ledger.total
+    return context(view.with_(folds), 1).ledger.total
 
 
 def test_the_biggest_arelevelled_until_the_whole_just_fits() -> None:
@@ -62,7 +62,7 @@ def test_an_older_prompt_may_be_squeezed_in_any_case() -> None:
 
 def test_nothing_is_proposed_where_it_fits() -> None:
     v = view(300, 200, 400)
-    assert proposed(v, room(v, 1).ledger.total) == []
+    assert proposed(v, context(v, 1).ledger.total) == []
 
 
 def test_where_nothing_is_left_each_piece_becomes_one_line() -> None:

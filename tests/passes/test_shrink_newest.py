@@ -13,7 +13,7 @@ from yohaku.testing import ByteMeter
 LIMIT = 10_000
 
 
-def room(view: View, goal: float = 0.7) -> PassContext:
+def context(view: View, goal: float = 0.7) -> PassContext:
     weigher = Weigher(ByteMeter())
     return PassContext(Budget(LIMIT, 0), weigher, weigher.ledger(view.shown), int(LIMIT * goal))
 
@@ -32,13 +32,13 @@ def view(*steps: Step, prompt: int = 100) -> View:
 
 
 def proposed(view: View, share: float = 0.2) -> list[Fold]:
-    found = shrink_newest(share)(view, room(view))
+    found = shrink_newest(share)(view, context(view))
     assert isinstance(found, list)
     return found
 
 
 def weight(view: View) -> int:
-    return room(view).ledger.total
+    return context(view).ledger.total
 
 
 def test_a_newest_step_that_can_be_sent_whole_is_left_alone_however_full_it_is() -> None:

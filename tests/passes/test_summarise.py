@@ -20,9 +20,9 @@ METER = ByteMeter()
 GOOD = "The user wants the tasks done, and some of them are."
 
 
-def room(view: View, limit: int, goal: int, wish: PlanOptions = PlanOptions()) -> PassContext:  # noqa: B008
+def context(view: View, limit: int, goal: int, options: PlanOptions = PlanOptions()) -> PassContext:  # noqa: B008
     weigher = Weigher(METER)
-    return PassContext(Budget(limit, 0), weigher, weigher.ledger(view.shown), goal, wish)
+    return PassContext(Budget(limit, 0), weigher, weigher.ledger(view.shown), goal, options)
 
 
 def step(name: str, size: int) -> Step:
@@ -40,9 +40,9 @@ def history(*turns: int, size: int = 1_000, prompt: str = "Task {}.") -> History
 
 
 def proposed(
-    view: View, model: ScriptedModel, limit: int, goal: int, wish: PlanOptions | None = None, **how: object
+    view: View, model: ScriptedModel, limit: int, goal: int, options: PlanOptions | None = None, **how: object
 ) -> list[Fold]:
-    asking = summarise(**how)(view, room(view, limit, goal, wish or PlanOptions()))  # type: ignore[arg-type]
+    asking = summarise(**how)(view, context(view, limit, goal, options or PlanOptions()))  # type: ignore[arg-type]
     assert not isinstance(asking, list)
     try:
         question = next(asking)
@@ -59,8 +59,8 @@ def proposed(
         return folds
 
 
-def cut(view: View, limit: int, goal: int, wish: PlanOptions = PlanOptions(), **how: object) -> Cut | None:  # noqa: B008
-    folds = proposed(view, ScriptedModel(*[GOOD] * 9), limit, goal, wish, **how)
+def cut(view: View, limit: int, goal: int, options: PlanOptions = PlanOptions(), **how: object) -> Cut | None:  # noqa: B008
+    folds = proposed(view, ScriptedModel(*[GOOD] * 9), limit, goal, options, **how)
     return view.with_(folds).cut if folds else None
 
 
@@ -147,8 +147,8 @@ def test_nothing_is_asked_for_little() -> None:
 
 def test_the_words_of_the_user_are_in_the_question() -> None:
     model = ScriptedModel(GOOD)
-    wish = PlanOptions(manual=True, words="keep the names of all files")
-    proposed(View(history(3, 3, 3)), model, 10_000, 9_000, wish, directives=("In verse.",), window=50_000)
+    options = PlanOptions(manual=True, words="keep the names of all files")
+    proposed(View(history(3, 3, 3)), model, 10_000, 9_000, options, directives=("In verse.",), window=50_000)
     assert "keep the names of all files" in model.asked[0].text and "\n- In verse.\n" in model.asked[0].text
 
 
@@ -164,7 +164,7 @@ def test_the_summary_is_made_of_what_was_said_and_not_of_stubs() -> None:
 def _all_stubbed(view: View) -> list[Fold]:
     from yohaku.passes.pieces import fold_whole, pieces
 
-    return [fold_whole(piece, room(view, 1, 1), "test") for piece in pieces(view, room(view, 1, 1), "result")]
+    return [fold_whole(piece, context(view, 1, 1), "test") for piece in pieces(view, context(view, 1, 1), "result")]
 
 
 def test_a_rule_taken_back_in_what_stays_is_not_handed_on() -> None:
@@ -216,7 +216,7 @@ def test_where_the_model_fails_there_is_a_gist_without_it(kind: str, answers: tu
     assert len(model.asked) <= 2
     assert gist.why.startswith("without_model.")
     assert f"ref={gist.ref}" in gist.text and "Never push." in gist.text
-    assert room(view.with_([gist]), 1, 1).ledger.total <= 6_000
+    assert context(view.with_([gist]), 1, 1).ledger.total <= 6_000
 
 
 @given(
@@ -232,6 +232,6 @@ def test_what_is_proposed_is_smaller_and_leaves_the_newest_alone(
     for gist in folds:
         after = view.with_([gist])
         assert gist.after < gist.before
-        assert room(view, 1, 1).ledger.total - room(after, 1, 1).ledger.total == gist.before - gist.after
+        assert context(view, 1, 1).ledger.total - context(after, 1, 1).ledger.total == gist.before - gist.after
         assert after.shown.turns[-1].prompt[-len(history.turns[-1].prompt) :] == history.turns[-1].prompt
         assert after.shown.steps[-1] == history.steps[-1]

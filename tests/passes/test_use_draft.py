@@ -26,8 +26,10 @@ def gist(view: View, turn: int, text: str = "What came before.") -> Gist:
 
 def proposed(view: View, *drafts: Gist, words: str = "") -> list[Fold]:
     weigher = Weigher(METER)
-    wish = PlanOptions(drafts={draft.key: draft for draft in drafts}, words=words)
-    found = use_draft()(view, PassContext(Budget(LIMIT, 0), weigher, weigher.ledger(view.shown), LIMIT * 6 // 10, wish))
+    options = PlanOptions(drafts={draft.key: draft for draft in drafts}, words=words)
+    found = use_draft()(
+        view, PassContext(Budget(LIMIT, 0), weigher, weigher.ledger(view.shown), LIMIT * 6 // 10, options)
+    )
     assert isinstance(found, list)
     return found
 

@@ -58,9 +58,9 @@ def filling(history: History, share: float) -> Budget:
     return Budget(int(Weigher(METER).ledger(history).total / share), 0)
 
 
-def folded(history: History, recipe: Recipe, budget: Budget, *said: str, wish: PlanOptions | None = None) -> Outcome:
+def folded(history: History, recipe: Recipe, budget: Budget, *said: str, options: PlanOptions | None = None) -> Outcome:
     model = ScriptedModel(*said) if said else None
-    return drive(plan(View(history), budget, recipe, METER, wish), EffectHandlers(model))
+    return drive(plan(View(history), budget, recipe, METER, options), EffectHandlers(model))
 
 
 def whys(outcome: Outcome) -> list[str]:
@@ -198,7 +198,7 @@ def test_no_summary_is_made_where_it_is_off_or_waits_for_the_user() -> None:  # 
     budget = filling(chatting(8), 0.85)
     for recipe in (cache(compaction=False), cache(auto=False)):
         assert folded(chatting(8), recipe, budget, SUMMARY).verdict == Fits()
-    asked = folded(chatting(8), cache(auto=False), budget, SUMMARY, wish=PlanOptions(manual=True))
+    asked = folded(chatting(8), cache(auto=False), budget, SUMMARY, options=PlanOptions(manual=True))
     assert whys(asked) == ["by_model"]
 
 
@@ -375,8 +375,8 @@ def test_a_snapshot_is_taken_where_the_next_request_hardly_fits(history: int, ne
     turns = [Turn((Text("x" * 10),), (Step((Text("y" * (history - around)),)),))] if history else []
     view = View(history_of([*turns, Turn((Text("z" * (new - meter.frame.message)),))]))
     weigher = Weigher(meter)
-    room = PassContext(Budget(1_000, 0), weigher, weigher.ledger(view.shown), 0)
-    assert hardly_fits()(view, room) == fires
+    context = PassContext(Budget(1_000, 0), weigher, weigher.ledger(view.shown), 0)
+    assert hardly_fits()(view, context) == fires
 
 
 def test_the_newest_thirty_percent_stay() -> None:  # S2, S4
@@ -405,7 +405,7 @@ def test_a_snapshot_that_is_not_smaller_is_refused() -> None:  # S5
     """Statuses: folded, inflated, nothing to do; counting cannot fail here, as no meter raises."""
     history = chatting(2, 60)
 
-    def bigger(view: View, room: PassContext) -> list[Fold]:
+    def bigger(view: View, context: PassContext) -> list[Fold]:
         return [Gist(view.history.turns[1].key, "x" * 9_000, "r", "all", "test", 9_999, 9_000)]
 
     recipe = Recipe("test", (Rung(0.1, bigger, goal="calm"),))

@@ -29,7 +29,7 @@ def mine(*rungs: object, **more: object) -> dict[str, Any]:
 
 
 def nothing(share: float = 1.0) -> Pass:
-    def propose(view: View, room: PassContext) -> list[Fold]:
+    def propose(view: View, context: PassContext) -> list[Fold]:
         return []
 
     return propose

@@ -32,7 +32,6 @@ from yohaku.core.folds import Fold, Gist
 from yohaku.core.history_builder import history_of
 from yohaku.core.model import Text, Turn
 from yohaku.core.originals import ref_of
-from yohaku.core.receipt import Receipt
 from yohaku.core.recipe import AskingPass, FoldStarting, PassContext, Question, Recipe, Rung
 from yohaku.core.verdict import Fits, Folded, TooBig
 from yohaku.core.view import View
@@ -41,6 +40,7 @@ from yohaku.dialects import dialect_named
 from yohaku.dialects.answer import Usage
 from yohaku.recipes import builtin
 from yohaku.recipes.auto import AUTO, RECIPES
+from yohaku.session.receipt import Receipt
 from yohaku.session.session import Session
 from yohaku.stores.memory import MemoryStore
 from yohaku.testing import ByteMeter, ScriptedModel, conversation

@@ -20,13 +20,13 @@ from yohaku.core.errors import DoesNotFit
 from yohaku.core.folds import Fold
 from yohaku.core.history_builder import history_of
 from yohaku.core.model import Call, Opaque, Part, Result, Step, Text, Tool, ToolUse, Turn
-from yohaku.core.receipt import Receipt
 from yohaku.core.shape import shape
 from yohaku.core.verdict import TooBig
 from yohaku.core.view import View
 from yohaku.messages import LANGUAGES, describe, explain
 from yohaku.recipes.auto import RECIPES
 from yohaku.session.driver import EffectHandlers, drive
+from yohaku.session.receipt import Receipt
 from yohaku.testing import PNG, ScriptedModel
 
 GOLDEN = Path(__file__).parent / "golden"

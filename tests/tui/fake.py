@@ -14,8 +14,8 @@ from yohaku.client.endpoint import Endpoint
 from yohaku.config.settings import Settings
 from yohaku.core.history_builder import history_of
 from yohaku.core.model import Call, History, Result, Step, Text, Turn
-from yohaku.core.receipt import Receipt
 from yohaku.session.fold_log import FoldingRecord
+from yohaku.session.receipt import Receipt
 from yohaku.session.session import Session
 
 SERVED = Endpoint("llama.cpp", "llama.cpp", "openai_chat", "http://127.0.0.1:8080", "qwen2.5-coder-1.5b", local=True)

@@ -14,7 +14,7 @@ from yohaku.agent.conversation import Conversation, load_history
 from yohaku.agent.equipment import Equipment, choose_equipment
 from yohaku.agent.event_queue import EventQueue
 from yohaku.agent.events import ConversationFolded, Gauge, UserNotice
-from yohaku.agent.gauge import fold_threshold, make_gauge
+from yohaku.agent.gauge import make_gauge
 from yohaku.agent.hooks import Hooks
 from yohaku.agent.overflow import enlarge_reserve, shrink_budget
 from yohaku.agent.toolkit.secrets import register_secret
@@ -27,11 +27,11 @@ from yohaku.config.settings import Settings
 from yohaku.core.budget import Budget
 from yohaku.core.errors import YohakuError
 from yohaku.core.model import History, Reply, Result
-from yohaku.core.receipt import Receipt
 from yohaku.core.weigh import Ledger, Weigher, weigh
 from yohaku.dialects.answer import Usage
 from yohaku.dialects.json_values import Json
 from yohaku.messages import notice
+from yohaku.session.receipt import Receipt
 from yohaku.session.session import Session
 
 if TYPE_CHECKING:
@@ -201,7 +201,7 @@ class Context:
     @property
     def will_fold(self) -> bool:
         """True when the next fitting folds something."""
-        return self.gauge.used >= fold_threshold(self.session.recipe, self.budget)
+        return self.gauge.used >= self.session.recipe.starts_at(self.budget)
 
     async def fit_to_send(self, *, fold: bool = False) -> Json:
         """Return the body to send, folded where it must be, and show that; the user can stop it."""

@@ -17,8 +17,8 @@ from yohaku.core.budget import Budget, Level
 
 if TYPE_CHECKING:  # a surface is on the screen before all of this is loaded
     from yohaku.core.model import Call, Result
-    from yohaku.core.receipt import Receipt
     from yohaku.dialects.answer import Usage
+    from yohaku.session.receipt import Receipt
 
 
 @dataclass(frozen=True, slots=True)

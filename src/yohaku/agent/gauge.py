@@ -11,10 +11,8 @@ from typing import TYPE_CHECKING
 from yohaku import meters
 from yohaku.agent.events import Gauge
 from yohaku.client.endpoint import Endpoint
-from yohaku.core.budget import Budget
 from yohaku.core.errors import Unreadable
 from yohaku.core.meter import Meter
-from yohaku.core.recipe import Recipe
 from yohaku.messages import say
 
 if TYPE_CHECKING:
@@ -46,11 +44,6 @@ def _from_metadata(endpoint: Endpoint) -> Meter:
     return CachedMeter(tokenizer_json.TokenizerFileMeter(Path(endpoint.model).name, encode, family.frame, family.rule))
 
 
-def fold_threshold(recipe: Recipe, budget: Budget) -> int:
-    """Return the tokens at which folding begins."""
-    return min((budget.at(rung.level) for rung in recipe.rungs if not rung.quiet), default=budget.limit)
-
-
 def make_gauge(
     session: Session,
     ledger: Ledger,
@@ -65,7 +58,7 @@ def make_gauge(
     """`ledger`: of the request sent last. `added`: tokens that came after it."""
     budget, scale = session.budget, session.scale
     used = scale.total(ledger.total + added)
-    at = fold_threshold(session.recipe, budget)
+    at = session.recipe.starts_at(budget)
     if used > budget.limit:  # big tool results are shown as they are, and folded before they are sent
         coming = say("loop_over", lang, over=used - budget.limit)
     elif used >= at:

@@ -17,8 +17,8 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO
 
-from yohaku.core.receipt import Receipt
 from yohaku.core.recipe import FoldStarting
+from yohaku.session.receipt import Receipt
 
 HOOK_TIMEOUT = 30.0
 MAX_OUTPUT_CHARS = 8_000

@@ -11,9 +11,9 @@ from yohaku.cli.files import InputError, LoadedInput, load, print_notices, read,
 from yohaku.config.settings import Settings
 from yohaku.core.errors import DoesNotFit
 from yohaku.core.meter import Meter
-from yohaku.core.receipt import Receipt
 from yohaku.core.view import View
 from yohaku.core.weigh import weigh
+from yohaku.session.receipt import Receipt
 
 
 def fit(arguments: argparse.Namespace, settings: Settings) -> int:

@@ -41,15 +41,15 @@ ROUNDS = 8
 
 
 def plan(
-    view: View, budget: Budget, recipe: Recipe, meter: Meter, wish: PlanOptions | None = None
+    view: View, budget: Budget, recipe: Recipe, meter: Meter, options: PlanOptions | None = None
 ) -> Generator[Effect, str, Outcome]:
-    wish = wish or PlanOptions()
-    planning = _Planning(view, budget, meter, wish)
+    options = options or PlanOptions()
+    planning = _Planning(view, budget, meter, options)
     before = planning.after
     if not budget.feasible(planning.ledger):
         return Outcome(view, before, before, planning.verdict())
     try:
-        if planning.guard.holds and not wish.manual:
+        if planning.guard.holds and not options.manual:
             yield from planning.climb(recipe.rungs, held=True)
             if planning.after.total > budget.limit:
                 last = tuple(rung for rung in recipe.rungs if rung.level == "over" or rung.last)
@@ -67,7 +67,7 @@ def plan(
             planning.asks,
         )
     made = _standing(planning.made, planning.view)
-    back = break_even(view, planning.view, planning.weigher, wish.prices) if planning.made else None
+    back = break_even(view, planning.view, planning.weigher, options.prices) if planning.made else None
     failed = tuple(planning.failed)
     return Outcome(planning.view, before, planning.after, planning.verdict(), made, planning.asks, failed, back)
 
@@ -75,11 +75,11 @@ def plan(
 class _Planning:
     """A planning as it goes on."""
 
-    def __init__(self, view: View, budget: Budget, meter: Meter, wish: PlanOptions) -> None:
-        self.view, self.budget, self.wish = view, budget, wish
+    def __init__(self, view: View, budget: Budget, meter: Meter, options: PlanOptions) -> None:
+        self.view, self.budget, self.options = view, budget, options
         self.weigher = Weigher(meter)
         self._lean = PinnedWeigher(meter, view.history, view.pins) if view.pins else None
-        self.guard = _Guard(view, wish.held, meter.count)
+        self.guard = _Guard(view, options.held, meter.count)
         self.after = self.weigher.ledger(view.shown)
         self.made: list[Fold] = []
         self.asks = 0
@@ -99,22 +99,22 @@ class _Planning:
         for _ in range(ROUNDS):
             start, settled = self.after.total, True
             for rung in rungs:
-                if _fires(rung, self.budget, start, self.after.total, self.wish.manual):
+                if _fires(rung, self.budget, start, self.after.total, self.options.manual):
                     settled &= not (yield from self._take(rung, held))
-            if settled or self.wish.manual:
+            if settled or self.options.manual:
                 return
 
     def _take(self, rung: Rung, held: bool) -> Generator[Effect, str, bool]:
         """Whether the rung changed anything. Raises `Refused` where the surface wants no folding."""
-        room = self._room(rung, held)
-        if not (rung.when is None or self.wish.manual or rung.when(self.view, room)):
+        context = self._context(rung, held)
+        if not (rung.when is None or self.options.manual or rung.when(self.view, context)):
             return False
         if not (self._begun or rung.quiet):
             self._begun = True
-            words = yield FoldStarting(self.wish.manual, self.after.total, self.budget.limit)
-            self.wish = replace(self.wish, words="\n".join(filter(None, (self.wish.words, words))))
-            room = self._room(rung, held)
-        proposed, asked = yield from _propose(rung.propose, self.view, room, self.failed)
+            words = yield FoldStarting(self.options.manual, self.after.total, self.budget.limit)
+            self.options = replace(self.options, words="\n".join(filter(None, (self.options.words, words))))
+            context = self._context(rung, held)
+        proposed, asked = yield from _propose(rung.propose, self.view, context, self.failed)
         self.asks += asked
         allowed = self.guard.let(self.view, proposed, held=held, newest=held and rung.level == "over")
         folds = [fold for fold in allowed if fold.after < fold.before]
@@ -124,20 +124,20 @@ class _Planning:
             self._inflated |= bool(allowed) and not rung.quiet
             return False
         if rung.pays and self.after.total <= self.budget.limit:
-            back = break_even(self.view, candidate, self.weigher, self.wish.prices)
-            if back.steps > _ahead(self.wish, self.view):
+            back = break_even(self.view, candidate, self.weigher, self.options.prices)
+            if back.steps > _ahead(self.options, self.view):
                 return False
         self.view, self.after = candidate, weight
         self.made += folds
         return True
 
-    def _room(self, rung: Rung, held: bool) -> PassContext:
+    def _context(self, rung: Rung, held: bool) -> PassContext:
         goal = self.budget.at(rung.goal)
-        if self.wish.manual:
+        if self.options.manual:
             goal = min(goal, self.after.total // 2)
         # What is held makes most gists impossible: no model is asked for one that may not stand.
-        wish = replace(self.wish, model=False) if held else self.wish
-        return PassContext(self.budget, self._lean or self.weigher, self.ledger, goal, wish)
+        options = replace(self.options, model=False) if held else self.options
+        return PassContext(self.budget, self._lean or self.weigher, self.ledger, goal, options)
 
     def verdict(self) -> Verdict:
         weight, limit = self.after.total, self.budget.limit
@@ -160,15 +160,15 @@ def _fires(rung: Rung, budget: Budget, start: int, now: int, manual: bool) -> bo
     return manual or (start >= budget.at(rung.level) and now > budget.at(rung.goal))
 
 
-def _ahead(wish: PlanOptions, view: View) -> int:
+def _ahead(options: PlanOptions, view: View) -> int:
     """How many steps to expect. What has lasted long lasts long."""
-    return len(view.history.steps) if wish.ahead is None else wish.ahead
+    return len(view.history.steps) if options.ahead is None else options.ahead
 
 
 def _propose(
-    propose: Pass, view: View, room: PassContext, failed: list[str]
+    propose: Pass, view: View, context: PassContext, failed: list[str]
 ) -> Generator[Effect, str, tuple[list[Fold], int]]:
-    proposed = propose(view, room)
+    proposed = propose(view, context)
     if isinstance(proposed, list):
         return proposed, 0
     asks = 0

@@ -6,6 +6,7 @@ Values know where on the wire they came from (`at`), but two values that say the
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
@@ -155,6 +156,10 @@ class History:
     @property
     def steps(self) -> tuple[Step, ...]:
         return tuple(step for turn in self.turns for step in turn.steps)
+
+
+def newest_step(turns: Sequence[Turn]) -> Step | None:
+    return next((turn.steps[-1] for turn in reversed(turns) if turn.steps), None)
 
 
 def canonical(arguments: str) -> str:

@@ -7,11 +7,10 @@ with its call. To passes what is pinned weighs nothing, since nothing they do ca
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple
 
-from yohaku.analysis.tool_calls import describe_call
 from yohaku.core.meter import Meter
 from yohaku.core.model import History, Part, Step, Text, ToolUse, Turn
 from yohaku.core.originals import Slot, argument_text, arguments_of, is_media, original_at, ref_of
@@ -29,6 +28,10 @@ class Pin(NamedTuple):
         return f"ref={self.value}" if self.kind == "ref" else self.value
 
 
+def _call_name(use: ToolUse) -> str:
+    return use.call.name
+
+
 @dataclass(frozen=True, slots=True)
 class PinnedPlaces:
     """Where what is pinned stands in one history: by the key of the turn or step, then by slot."""
@@ -39,6 +42,8 @@ class PinnedPlaces:
     """The keys under which an image or document is pinned: a gist cannot show it, so it may not hide it."""
     steps: frozenset[str] = frozenset()
     """The keys that are pinned themselves: the thoughts of such a step stay as long as it is shown."""
+    describe: Callable[[ToolUse], str] = field(default=_call_name, compare=False, repr=False)
+    """The call a pinned piece comes from, in a few words."""
 
     def __bool__(self) -> bool:
         return bool(self.whole or self.passages)
@@ -57,7 +62,12 @@ Known = dict[tuple[str, Pin], tuple[Slot, ...]]
 """Which slots of a turn or step a pin was found in, so that a history that grows is not looked through again."""
 
 
-def locate_pins(history: History, pins: Iterable[Pin], known: Known | None = None) -> PinnedPlaces:
+def locate_pins(
+    history: History,
+    pins: Iterable[Pin],
+    known: Known | None = None,
+    describe: Callable[[ToolUse], str] = _call_name,
+) -> PinnedPlaces:
     """A ref is pinned wherever it stands; a passage where it was said first."""
     known = {} if known is None else known
     whole: dict[str, dict[Slot, Pin]] = {}
@@ -79,7 +89,8 @@ def locate_pins(history: History, pins: Iterable[Pin], known: Known | None = Non
         if any(_is_media(owner, slot) for slot in whole.get(owner.key, ())):
             shown.add(owner.key)
     keys = frozenset(pin.value for pin in given if pin.kind == "key")
-    return PinnedPlaces({key: slots for key, slots in whole.items() if slots}, passages, frozenset(shown), keys)
+    found = {key: slots for key, slots in whole.items() if slots}
+    return PinnedPlaces(found, passages, frozenset(shown), keys, describe)
 
 
 def _thoughts(owner: Turn | Step, pin: Pin) -> Iterator[Slot]:
@@ -161,7 +172,7 @@ def render_pinned(hidden: Iterable[Turn], pins: PinnedPlaces, header: str) -> st
     told: dict[str, str] = {}
     for owner in _owners(hidden):
         for slot, text in _pinned(owner, pins):
-            told.setdefault(text, origin_title(owner, slot))
+            told.setdefault(text, origin_title(owner, slot, pins.describe))
     lines = [f"- {title}:\n{text}" for text, title in told.items()]
     return "\n" + "\n".join([title_in(header), *lines]) if lines else ""
 
@@ -180,7 +191,7 @@ def _pinned(owner: Turn | Step, pins: PinnedPlaces) -> Iterator[tuple[Slot, str]
         yield from ((slot, pin.value) for pin in said)
 
 
-def origin_title(owner: Turn | Step, slot: Slot) -> str:
+def origin_title(owner: Turn | Step, slot: Slot, describe: Callable[[ToolUse], str]) -> str:
     """Where a piece comes from, in a few words."""
     if isinstance(owner, Turn):
         return "user"
@@ -189,7 +200,7 @@ def origin_title(owner: Turn | Step, slot: Slot) -> str:
     item = owner.solid[slot.item]
     if not isinstance(item, ToolUse):
         return "assistant"
-    return f"`{describe_call(item)}`" + (f" {slot.part}" if slot.where == "argument" else "")
+    return f"`{describe(item)}`" + (f" {slot.part}" if slot.where == "argument" else "")
 
 
 # On the scales
@@ -236,7 +247,7 @@ def heaviest_pin(history: History, pins: PinnedPlaces, weigher: Weigher) -> tupl
     for owner in _owners(history.turns):
         for slot, pin in pins.whole.get(owner.key, {}).items():
             part = part_at(owner, slot) or Text(str(original_at(owner, slot)))
-            found.append((weigher.part(part), origin_title(owner, slot), pin))
+            found.append((weigher.part(part), origin_title(owner, slot, pins.describe), pin))
         for slot, said in pins.passages.get(owner.key, {}).items():
-            found += [(weigher.part(Text(pin.value)), origin_title(owner, slot), pin) for pin in said]
+            found += [(weigher.part(Text(pin.value)), origin_title(owner, slot, pins.describe), pin) for pin in said]
     return max(found, key=lambda one: one[0])[1:] if found else None

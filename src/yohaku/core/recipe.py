@@ -14,6 +14,7 @@ from yohaku.core.budget import At, Budget
 from yohaku.core.cache_break_even import CachePrices
 from yohaku.core.folds import Fold, Gist, Place
 from yohaku.core.meter import Meter
+from yohaku.core.model import newest_step
 from yohaku.core.view import View
 from yohaku.core.weigh import Ledger, Weigher
 
@@ -86,7 +87,7 @@ class PassContext:
     """Of the view as it stands."""
     goal: int
     """Tokens to come down to."""
-    wish: PlanOptions = field(default_factory=PlanOptions)
+    options: PlanOptions = field(default_factory=PlanOptions)
 
     @property
     def meter(self) -> Meter:
@@ -103,7 +104,7 @@ class PassContext:
     def newest(self, view: View) -> int:
         """What the newest prompt and step weigh with all that no folding can touch."""
         turns = view.stubbed
-        step = next((turn.steps[-1] for turn in reversed(turns) if turn.steps), None)
+        step = newest_step(turns)
         prompt = self.weigher.entries(turns[-1].prompt) if turns else 0
         return self.ledger.fixed + prompt + (self.weigher.step(step) if step else 0)
 
@@ -133,3 +134,8 @@ class Rung:
 class Recipe:
     name: str
     rungs: tuple[Rung, ...]
+
+    def starts_at(self, budget: Budget, *, quiet: bool = False) -> int:
+        """Tokens at which the first rung fires; `quiet`: counting those that work at every turn."""
+        levels = (budget.at(rung.level) for rung in self.rungs if quiet or not rung.quiet)
+        return min(levels, default=budget.at("over"))

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from yohaku.core.meter import Meter
-from yohaku.core.model import History, Part, Step, Text, Tool, ToolUse, Turn
+from yohaku.core.model import History, Part, Step, Text, Tool, ToolUse, Turn, newest_step
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,12 +46,12 @@ class Weigher:
         """By identity; the step is kept beside its weight so that no other can take its place."""
 
     def ledger(self, shown: History) -> Ledger:
-        newest = next((turn.steps[-1] for turn in reversed(shown.turns) if turn.steps), Step(()))
+        newest = newest_step(shown.turns)
         return Ledger(
             system=self.entries(shown.system),
             tools=self.tools(shown.tools, shown.forced),
             turns=self.turns(shown.turns),
-            last=sum(self.parts(use.result.parts) for use in newest.uses),
+            last=self.results(newest) if newest else 0,
             request=self.frame.request,
         )
 
@@ -87,6 +87,9 @@ class Weigher:
             total += self.frame.parallel * len(step.uses)
         self._known[id(step)] = step, total
         return total
+
+    def results(self, step: Step) -> int:
+        return sum(self.parts(use.result.parts) for use in step.uses)
 
     def use(self, use: ToolUse) -> int:
         call = sum(map(self.meter.count, self.frame.invoke(use.call.name, use.call.arguments)))

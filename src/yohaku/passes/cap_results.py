@@ -16,15 +16,15 @@ def cap_results(most: int = 50 * 1024, line: int = 2_000) -> Pass:
     """Lines are cut at `line` characters, the whole at `most` bytes; a view that was cut ends with a note."""
     long = re.compile(rf"([^\n]{{{line}}})[^\n]+")
 
-    def propose(view: View, room: PassContext) -> list[Fold]:
+    def propose(view: View, context: PassContext) -> list[Fold]:
         folds: list[Fold] = []
-        for piece in pieces(view, room, "result"):
+        for piece in pieces(view, context, "result"):
             if piece.media or not isinstance(piece.original, str) or piece.slot in view.stubs.get(piece.key, {}):
                 continue
             ref = ref_of(piece.original)
             text = seen(piece.original, ref, most, long)
             if text is not None:
-                after = room.meter.count(text)
+                after = context.meter.count(text)
                 folds.append(Stub(piece.key, piece.slot, text, ref, piece.what, ARRIVED, piece.weight, after))
         return folds
 

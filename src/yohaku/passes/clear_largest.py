@@ -16,21 +16,21 @@ def clear_largest(*where: str, keep: float = 0.25, least: float = 0.1) -> Pass:
     than `least` of the limit, unless the conversation is over it.
     """
 
-    def propose(view: View, room: PassContext) -> list[Fold]:
-        if room.newest_is_too_big(view):
+    def propose(view: View, context: PassContext) -> list[Fold]:
+        if context.newest_is_too_big(view):
             return []  # what is old would go for nothing
-        old = _older(list(pieces(view, room, *where)), int(room.goal * keep))
+        old = _older(list(pieces(view, context, *where)), int(context.goal * keep))
         rules = find_binding_sentences(view.history.turns) if any(piece.slot.where == "prompt" for piece in old) else ()
         folds: list[Fold] = []
         saved = 0
         for piece in sorted(old, key=lambda piece: -piece.weight):
-            if saved >= room.excess:
+            if saved >= context.excess:
                 break
-            fold = fold_whole(piece, room, "old_and_big", rules)
+            fold = fold_whole(piece, context, "old_and_big", rules)
             if fold.after < fold.before:
                 folds.append(fold)
                 saved += fold.before - fold.after
-        worth = saved >= room.budget.limit * least or room.ledger.total > room.budget.limit
+        worth = saved >= context.budget.limit * least or context.ledger.total > context.budget.limit
         return folds if worth else []
 
     return propose

@@ -22,18 +22,18 @@ def clear_old_results(tools: Iterable[str] = TOOLS, keep: int = 3, over: int = 1
     """
     named = [split_tool_name(tool) for tool in tools]
 
-    def propose(view: View, room: PassContext) -> list[Fold]:
-        found = [piece for piece in pieces(view, room, "result") if _one_of(piece.tool, named)]
+    def propose(view: View, context: PassContext) -> list[Fold]:
+        found = [piece for piece in pieces(view, context, "result") if _one_of(piece.tool, named)]
         results = dict.fromkeys((piece.key, piece.slot.item) for piece in reversed(found))
         newest = set(list(results)[:keep])
-        big = min(over, room.budget.window // 32)
+        big = min(over, context.budget.window // 32)
         folds = [
-            _cleared(piece, room)
+            _cleared(piece, context)
             for piece in found
             if piece.weight > big and piece.step > 0 and (piece.key, piece.slot.item) not in newest
         ]
         saved = sum(fold.before - fold.after for fold in folds)
-        return list[Fold](folds) if saved >= min(least, room.budget.window // 10) else []
+        return list[Fold](folds) if saved >= min(least, context.budget.window // 10) else []
 
     return propose
 
@@ -44,7 +44,7 @@ def _one_of(tool: str, named: list[frozenset[str]]) -> bool:
     return any(name <= words for name in named)
 
 
-def _cleared(piece: Piece, room: PassContext) -> Stub:
+def _cleared(piece: Piece, context: PassContext) -> Stub:
     ref = ref_of(piece.original)
     text = f"[Old tool result content cleared; ref={ref}]"
-    return Stub(piece.key, piece.slot, text, ref, piece.what, "old_result", piece.weight, room.meter.count(text))
+    return Stub(piece.key, piece.slot, text, ref, piece.what, "old_result", piece.weight, context.meter.count(text))

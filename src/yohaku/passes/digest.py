@@ -68,7 +68,7 @@ def digest(recent: float = 0.1, gist: float = 0.08, least: float = 0.1) -> Pass:
     def propose(view: View, context: PassContext) -> AskingPass:
         if not view.history.steps or context.newest_is_too_big(view):
             return []  # hiding what is old would not help
-        if context.wish.manual and view.gist and view.gist.key in context.wish.drafts:
+        if context.options.manual and view.gist and view.gist.key in context.options.drafts:
             return []  # a draft has just taken its place
         tokens = max(1, _conversation_tokens(view, context))
         recent_share = max(recent, 1 - gist - MAX_LINES_TOKENS / tokens)
@@ -84,7 +84,7 @@ def digest(recent: float = 0.1, gist: float = 0.08, least: float = 0.1) -> Pass:
         if not layout.cut:
             return []
         fold = yield from _fold(draft, layout.cut, layout.removed, render_excerpts(excerpts, spans))
-        enough = 1 if context.wish.manual else context.budget.limit * least
+        enough = 1 if context.options.manual else context.budget.limit * least
         return [fold] if fold.before - fold.after >= enough or context.ledger.total > context.budget.limit else []
 
     return propose
@@ -125,7 +125,7 @@ def _lay_out(view: View, context: PassContext, recent: float) -> _Layout:
 
 
 def _min_lines_tokens(view: View, context: PassContext, used: int) -> int:
-    if context.wish.manual:
+    if context.options.manual:
         return 0
     window = context.budget.window
     wide = SCARCE_LINES_SHARE if window < SCARCE_WINDOW else LINES_SHARE
@@ -161,7 +161,7 @@ def _conversation_tokens(view: View, context: PassContext) -> int:
     """Return the tokens for the conversation beside the newest prompt."""
     fixed = _fixed_tokens(view, context)
     least = min(int(context.budget.limit * MIN_CONVERSATION_SHARE), context.budget.at("full") - fixed)
-    return max(0, context.goal - fixed, 0 if context.wish.manual else least)
+    return max(0, context.goal - fixed, 0 if context.options.manual else least)
 
 
 def _gist_tokens(view: View, context: PassContext, gist: float) -> int:
@@ -187,7 +187,7 @@ def _choose_lines(
         find_visible_names(view, layout.cut),
         max(0, tokens),
         find_topic_words(view),
-        split_words(context.wish.words),
+        split_words(context.options.words),
         cache,
         names_alone=True,
         fill=fill,
@@ -242,7 +242,7 @@ class _Draft:
     @property
     def taken(self) -> int:
         """Tokens that lines cannot have. A model may use all of them: that is not known before."""
-        if self.context.wish.model or not self.text:
+        if self.context.options.model or not self.text:
             return self.tokens
         return max(0, self.tokens - (self._tokens_with_rules - self._count(self.text)))
 
@@ -261,7 +261,7 @@ def _fold(draft: _Draft, cut: Cut, removed: int, lines: list[str]) -> Generator[
     """Write the gist, by a model if there is one and its answer is accepted, with the lines behind it."""
     view, hidden, opening = draft.view, draft.hidden, write_opening(draft.hidden, draft.ref, draft.rules)
     text, why, detail = draft.text or opening, "window_full", ""
-    if draft.context.wish.model and draft.tokens >= 2 * SMALL:
+    if draft.context.options.model and draft.tokens >= 2 * SMALL:
         found = yield from _summarise(draft, cut)
         if isinstance(found, Accepted):
             text, why = f"{opening}\n{found.whole}", BY_MODEL
@@ -275,7 +275,7 @@ def _fold(draft: _Draft, cut: Cut, removed: int, lines: list[str]) -> Generator[
 
 
 def _summarise(draft: _Draft, cut: Cut) -> Generator[Effect, str, Accepted | Rejected]:
-    view, words, count = draft.view, draft.context.wish.words, draft.context.meter.count
+    view, words, count = draft.view, draft.context.options.words, draft.context.meter.count
     prompts = [part.text for turn in view.history.turns for part in turn.prompt if isinstance(part, Text)]
     request = SummaryRequest("summary", draft.tokens, words=words, rules=draft.rules, japanese=is_japanese(prompts))
     tokens = int(draft.context.budget.window * QUESTION_SHARE) - draft.tokens

@@ -12,7 +12,7 @@ from typing import Literal
 from yohaku.analysis.rules import find_standing_rules
 from yohaku.core.folds import Cut, Fold, Gist, Subject
 from yohaku.core.meter import Meter
-from yohaku.core.model import Opaque, Text, Turn
+from yohaku.core.model import Opaque, Text, Turn, newest_step
 from yohaku.core.originals import ref_of_turns, render_turns
 from yohaku.core.recipe import Pass, PassContext
 from yohaku.core.view import View
@@ -27,30 +27,30 @@ def drop_oldest(
     `asked` is the share of the limit given to what the user had asked in what is hidden.
     """
 
-    def propose(view: View, room: PassContext) -> list[Fold]:
-        found = list(cuts(view, room, by, newest))
+    def propose(view: View, context: PassContext) -> list[Fold]:
+        found = list(cuts(view, context, by, newest))
         if not found:
             return []
-        share = int(room.budget.limit * asked)
-        ruled = room.meter.count(_listed(find_standing_rules(view.history.turns[:-1])))
-        enough = room.excess + room.weigher.frame.message + NOTICE
+        share = int(context.budget.limit * asked)
+        ruled = context.meter.count(_listed(find_standing_rules(view.history.turns[:-1])))
+        enough = context.excess + context.weigher.frame.message + NOTICE
         cut, removed = next((cut for cut in found if cut[1] >= enough + (share + ruled) * bool(cut[0].turn)), found[-1])
-        gist = _with_last_step(_gist(view, room, cut, removed, share), view, room, cut)
-        saved, limit = gist.before - gist.after, room.budget.limit
-        if room.ledger.total > limit:
+        gist = _with_last_step(_gist(view, context, cut, removed, share), view, context, cut)
+        saved, limit = gist.before - gist.after, context.budget.limit
+        if context.ledger.total > limit:
             # Where even this would not do it, something else is too big, and history would be hidden for nothing.
-            return [gist] if newest or room.ledger.total - saved <= limit else []
+            return [gist] if newest or context.ledger.total - saved <= limit else []
         return [gist] if saved >= limit * least else []
 
     return propose
 
 
-def cuts(view: View, room: PassContext, by: str, newest: bool) -> Iterator[tuple[Cut, int]]:
+def cuts(view: View, context: PassContext, by: str, newest: bool) -> Iterator[tuple[Cut, int]]:
     """Each place to cut, oldest first, with the tokens that go."""
     shown = view.stubbed
     if not shown:
         return
-    gone = room.weigher.turn(view.gist.turn) if view.gist else 0
+    gone = context.weigher.turn(view.gist.turn) if view.gist else 0
     left = sum(len(turn.steps) for turn in shown)
     for index, turn in enumerate(shown):
         number = view.cut.turn + index
@@ -61,10 +61,10 @@ def cuts(view: View, room: PassContext, by: str, newest: bool) -> Iterator[tuple
         beginnings = _beginnings(turn, index == len(shown) - 1)
         for count, step in enumerate(turn.steps, 1):
             left -= 1
-            inside += room.weigher.step(step)
+            inside += context.weigher.step(step)
             if by == "steps" and (left or newest) and count in beginnings:
                 yield Cut(number, before + count), inside
-        gone += room.weigher.turn(turn)
+        gone += context.weigher.turn(turn)
 
 
 def _beginnings(turn: Turn, newest: bool) -> set[int]:
@@ -82,28 +82,30 @@ def _is_thought(item: object) -> bool:
     return isinstance(item, Opaque) and item.kind == "thought"
 
 
-def _with_last_step(gist: Gist, view: View, room: PassContext, cut: Cut) -> Gist:
+def _with_last_step(gist: Gist, view: View, context: PassContext, cut: Cut) -> Gist:
     """Where even the newest step goes, what it did is told: the model would only do it again."""
     hidden = view.hidden(cut)
-    newest = next((turn.steps[-1] for turn in reversed(view.history.turns) if turn.steps), None)
+    newest = newest_step(view.history.turns)
     if newest is None or not hidden or hidden[-1].steps[-1:] != (newest,):
         return gist
-    limit, must = room.budget.limit, room.ledger.total - gist.before + gist.after
-    free = max(room.goal - must, (limit - must) // 2) - SMALL
+    limit, must = context.budget.limit, context.ledger.total - gist.before + gist.after
+    free = max(context.goal - must, (limit - must) // 2) - SMALL
     step, tokens = render_turns([Turn((), (newest,))]), min(free, limit // 4)
-    shown = step if room.meter.count(step) <= tokens else clip(step, tokens, room.meter.count, gist.ref, head=0.6)
+    shown = step if context.meter.count(step) <= tokens else clip(step, tokens, context.meter.count, gist.ref, head=0.6)
     if tokens < SMALL or shown is None:
         return gist
     text = f"{gist.text}\nThe last step was:\n{shown}"
-    return replace(gist, text=text, after=room.weigher.entries((Text(text),)))
+    return replace(gist, text=text, after=context.weigher.entries((Text(text),)))
 
 
-def _gist(view: View, room: PassContext, cut: Cut, removed: int, share: int) -> Gist:
+def _gist(view: View, context: PassContext, cut: Cut, removed: int, share: int) -> Gist:
     hidden = view.hidden(cut)
     ref = ref_of_turns(hidden)
-    rules = _within(find_standing_rules(hidden, then=view.history.turns[cut.turn :]), _spare(room, removed), room.meter)
-    text = notice(hidden, ref, room.meter, share, rules)
-    weight = room.weigher.entries((Text(text),))
+    rules = _within(
+        find_standing_rules(hidden, then=view.history.turns[cut.turn :]), _spare(context, removed), context.meter
+    )
+    text = notice(hidden, ref, context.meter, share, rules)
+    weight = context.weigher.entries((Text(text),))
     return Gist(view.key_at(cut), text, ref, before(cut, hidden), "window_full", removed, weight)
 
 
@@ -112,14 +114,14 @@ def before(cut: Cut, hidden: tuple[Turn, ...]) -> Subject:
     return Subject("before_step" if cut.steps else "before_prompt", steps=sum(len(turn.steps) for turn in hidden))
 
 
-def _spare(room: PassContext, removed: int) -> int:
+def _spare(context: PassContext, removed: int) -> int:
     """Tokens for the rules of what is hidden: all that the limit leaves, as nothing told here matters more.
 
     Where it leaves none, something else must be cut after this; beside that they get a small part.
     """
-    limit = room.budget.limit
-    free = limit - (room.ledger.total - removed + room.weigher.frame.message + NOTICE)
-    return free if free >= 0 else min(limit // 10, (limit - room.ledger.fixed) // 4)
+    limit = context.budget.limit
+    free = limit - (context.ledger.total - removed + context.weigher.frame.message + NOTICE)
+    return free if free >= 0 else min(limit // 10, (limit - context.ledger.fixed) // 4)
 
 
 def _within(rules: tuple[str, ...], tokens: int, meter: Meter) -> tuple[str, ...]:

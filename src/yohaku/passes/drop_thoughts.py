@@ -25,27 +25,27 @@ SPOKEN = re.compile(r"\s*(<think>.*?</think>)(?:[ \t]*\r?\n)*", re.DOTALL)
 def drop_thoughts() -> Pass:
     """All of them at once: dropping the oldest breaks the prompt cache, after that the others cost nothing more."""
 
-    def propose(view: View, room: PassContext) -> list[Fold]:
+    def propose(view: View, context: PassContext) -> list[Fold]:
         newest = {step.key for step in view.history.steps[-1:]}
         turns = zip(view.history.turns[view.cut.turn : -1], view.visible(), strict=False)
         steps = [
             step for turn, seen in turns if thoughts_are_spent(turn) for step in seen.steps if step.key not in newest
         ]
-        return [stub for step in steps for stub in (*_dropped(view, room, step), *_told(view, room, step))]
+        return [stub for step in steps for stub in (*_dropped(view, context, step), *_told(view, context, step))]
 
     return propose
 
 
-def _dropped(view: View, room: PassContext, step: Step) -> Iterator[Stub]:
-    if room.weigher.frame.forgets:
+def _dropped(view: View, context: PassContext, step: Step) -> Iterator[Stub]:
+    if context.weigher.frame.forgets:
         return  # the server leaves them out by itself, and they weigh nothing
     for index, thought in droppable_thoughts(step):
-        slot, weight = Slot("thought", index), room.weigher.part(thought)
+        slot, weight = Slot("thought", index), context.weigher.part(thought)
         if weight and slot not in view.dropped.get(step.key, ()):
             yield Stub(step.key, slot, "", ref_of(original_of(thought)), Subject("thought"), WHY, weight, 0)
 
 
-def _told(view: View, room: PassContext, step: Step) -> Iterator[Stub]:
+def _told(view: View, context: PassContext, step: Step) -> Iterator[Stub]:
     """Texts that begin with a thought, without it: a text may be changed, so here the model is told."""
     for index, item in enumerate(step.solid):
         slot = Slot("item", index)
@@ -54,6 +54,6 @@ def _told(view: View, room: PassContext, step: Step) -> Iterator[Stub]:
             continue
         rest, ref = item.text[found.end() :], ref_of(item.text)
         text = f"[thought folded: {size_of(found[1])}; ref={ref}]\n{rest}"
-        before, after = room.weigher.part(item), room.meter.count(text)
+        before, after = context.weigher.part(item), context.meter.count(text)
         if rest.strip() and after < before:
             yield Stub(step.key, slot, text, ref, Subject("thought"), WHY, before, after)

@@ -21,10 +21,10 @@ def limit_tool_output(most: int | None = None) -> Pass:
     Those of the newest step stay, whatever they weigh.
     """
 
-    def propose(view: View, room: PassContext) -> list[Fold]:
-        left = context_budget(room.budget.window) if most is None else most
+    def propose(view: View, context: PassContext) -> list[Fold]:
+        left = context_budget(context.budget.window) if most is None else most
         folds: list[Fold] = []
-        for piece in reversed(list(pieces(view, room, "result"))):
+        for piece in reversed(list(pieces(view, context, "result"))):
             left -= piece.weight
             if left >= 0 or piece.step == 0:
                 continue
@@ -32,7 +32,7 @@ def limit_tool_output(most: int | None = None) -> Pass:
             text = f"[tool output trimmed; ref={ref}]"
             stub = Stub(
                 piece.key, piece.slot, text, ref, piece.what, "tool_output_budget", piece.weight,
-                room.meter.count(text),
+                context.meter.count(text),
             )  # fmt: skip
             if stub.after < stub.before:
                 left += stub.before - stub.after

@@ -41,25 +41,27 @@ def one_line_results(keep: int = 1) -> Pass:
     The strategy for the window decides: above 16K nothing is done until there is need.
     """
 
-    def propose(view: View, room: PassContext) -> list[Fold]:
-        folding = profile_for(room.budget.window).folding
+    def propose(view: View, context: PassContext) -> list[Fold]:
+        folding = profile_for(context.budget.window).folding
         if folding not in ("full", "on"):
             return []
         steps = {step.key: step for turn in view.visible() for step in turn.steps}
         where = ("result", "argument") if folding == "full" else ("result",)
-        return [_folded(piece, steps[piece.key], room) for piece in pieces(view, room, *where) if piece.step >= keep]
+        return [
+            _folded(piece, steps[piece.key], context) for piece in pieces(view, context, *where) if piece.step >= keep
+        ]
 
     return propose
 
 
-def _folded(piece: Piece, step: Step, room: PassContext) -> Stub:
+def _folded(piece: Piece, step: Step, context: PassContext) -> Stub:
     use = step.solid[piece.slot.item]
     if piece.media or piece.slot.where == "argument" or not isinstance(use, ToolUse):
-        return fold_whole(piece, room, WHY)
+        return fold_whole(piece, context, WHY)
     assert isinstance(piece.original, str)
     ref = ref_of(piece.original)
     text = f"{line(use, piece.original)} [folded; ref={ref}]"
-    return Stub(piece.key, piece.slot, text, ref, piece.what, WHY, piece.weight, room.meter.count(text))
+    return Stub(piece.key, piece.slot, text, ref, piece.what, WHY, piece.weight, context.meter.count(text))
 
 
 def line(use: ToolUse, said: str) -> str:

@@ -39,7 +39,7 @@ class Piece:
     """Not a text, so there is no part of it to show."""
 
 
-def pieces(view: View, room: PassContext, *where: str) -> Iterator[Piece]:
+def pieces(view: View, context: PassContext, *where: str) -> Iterator[Piece]:
     """The visible pieces of the given kinds (all by default), oldest first, with what each weighs now."""
     turns = list(view.visible())
     steps = sum(len(turn.steps) for turn in turns)
@@ -49,55 +49,57 @@ def pieces(view: View, room: PassContext, *where: str) -> Iterator[Piece]:
             for index, part in enumerate(turn.prompt):
                 slot = Slot("prompt", index)
                 what = Subject("prompt" if isinstance(part, Text) else part.kind)
-                yield from _piece(view, room, turn.key, slot, part, what, "", age, steps if age else 0)
+                yield from _piece(view, context, turn.key, slot, part, what, "", age, steps if age else 0)
         for step in turn.steps:
             steps -= 1
-            yield from _of_step(view, room, step, where, age, steps)
+            yield from _of_step(view, context, step, where, age, steps)
 
 
-def _of_step(view: View, room: PassContext, step: Step, where: tuple[str, ...], turn: int, age: int) -> Iterator[Piece]:
+def _of_step(
+    view: View, context: PassContext, step: Step, where: tuple[str, ...], turn: int, age: int
+) -> Iterator[Piece]:
     """Those of one step, that many turns and steps before the newest."""
     for index, item in enumerate(step.solid):
         if not isinstance(item, ToolUse):
             if not where or "item" in where:
                 what = Subject("reply" if isinstance(item, Text) else item.kind)
-                yield from _piece(view, room, step.key, Slot("item", index), item, what, "", turn, age)
+                yield from _piece(view, context, step.key, Slot("item", index), item, what, "", turn, age)
             continue
         name = item.call.name
         if not where or "argument" in where:
-            yield from _arguments(view, room, step.key, index, item, turn, age)
+            yield from _arguments(view, context, step.key, index, item, turn, age)
         if not where or "result" in where:
             for number, part in enumerate(item.result.parts):
                 slot = Slot("result", index, number)
-                yield from _piece(view, room, step.key, slot, part, Subject("result", name), name, turn, age)
+                yield from _piece(view, context, step.key, slot, part, Subject("result", name), name, turn, age)
 
 
 def _piece(
-    view: View, room: PassContext, key: str, slot: Slot, part: Part, what: Subject, tool: str, turn: int, age: int
+    view: View, context: PassContext, key: str, slot: Slot, part: Part, what: Subject, tool: str, turn: int, age: int
 ) -> Iterator[Piece]:
     if not isinstance(part, Text) and not is_media(part):
         return
     stub = view.stubs.get(key, {}).get(slot)
-    weight = stub.after if stub else room.weigher.part(part)
+    weight = stub.after if stub else context.weigher.part(part)
     if weight > SMALL:
         yield Piece(key, slot, original_of(part), what, tool, weight, turn, age, media=not isinstance(part, Text))
 
 
 def _arguments(
-    view: View, room: PassContext, key: str, index: int, use: ToolUse, turn: int, age: int
+    view: View, context: PassContext, key: str, index: int, use: ToolUse, turn: int, age: int
 ) -> Iterator[Piece]:
-    if room.meter.count(use.call.arguments) <= SMALL:
+    if context.meter.count(use.call.arguments) <= SMALL:
         return
     for name in arguments_of(use.call.arguments):
         slot = Slot("argument", index, name)
         stub = view.stubs.get(key, {}).get(slot)
         original = argument_text(use.call, name)
-        weight = stub.after if stub else room.meter.count(original)
+        weight = stub.after if stub else context.meter.count(original)
         if weight > SMALL:
             yield Piece(key, slot, original, Subject("argument", use.call.name, name), use.call.name, weight, turn, age)
 
 
-def fold_whole(piece: Piece, room: PassContext, why: str, rules: Sequence[str] = ()) -> Stub:
+def fold_whole(piece: Piece, context: PassContext, why: str, rules: Sequence[str] = ()) -> Stub:
     """One line in place of the piece, and the rules given that it states."""
     if isinstance(piece.original, str) and not piece.media:
         size = size_of(piece.original)
@@ -105,30 +107,30 @@ def fold_whole(piece: Piece, room: PassContext, why: str, rules: Sequence[str] =
         size = many(len(piece.original), "byte") if isinstance(piece.original, bytes) else _linked(piece.original)
     ref = ref_of(piece.original)
     stated = _stated(piece, rules)
-    return _stub(piece, f"[{piece.what} folded: {size}; ref={ref}]{_listed(stated)}", ref, room, why)
+    return _stub(piece, f"[{piece.what} folded: {size}; ref={ref}]{_listed(stated)}", ref, context, why)
 
 
 def fold_part(
-    piece: Piece, room: PassContext, why: str, tokens: int, head: float = 0.6, rules: Sequence[str] = ()
+    piece: Piece, context: PassContext, why: str, tokens: int, head: float = 0.6, rules: Sequence[str] = ()
 ) -> Stub:
     """The beginning and the end in at most `tokens`, or one line where that is too little; `head=1` keeps no end.
 
     Of the rules given, those that it states stay in it, as many as there is room for beside that line.
     """
-    count = room.meter.count
+    count = context.meter.count
     stated = _within(_stated(piece, rules), tokens - SMALL // 2, count)
     if isinstance(piece.original, str) and not piece.media and tokens > SMALL:
         ref = ref_of(piece.original)
         text = clip(piece.original, tokens - (count(_listed(stated)) if stated else 0), count, ref, head)
         if text is not None:
-            return _stub(piece, text + _listed([rule for rule in stated if rule not in text]), ref, room, why)
-    return fold_whole(piece, room, why, stated)
+            return _stub(piece, text + _listed([rule for rule in stated if rule not in text]), ref, context, why)
+    return fold_whole(piece, context, why, stated)
 
 
-def floor(piece: Piece, room: PassContext, rules: Sequence[str]) -> int:
+def floor(piece: Piece, context: PassContext, rules: Sequence[str]) -> int:
     """Tokens below which a part of the piece would not show all of the rules that it states; 0 where it states none."""
     stated = _stated(piece, rules)
-    return SMALL // 2 + room.meter.count(_listed(stated)) if stated else 0
+    return SMALL // 2 + context.meter.count(_listed(stated)) if stated else 0
 
 
 def _stated(piece: Piece, rules: Sequence[str]) -> list[str]:
@@ -150,8 +152,8 @@ STATED = "In it the user said:"
 """What the user laid down is shown word for word, whatever else of a prompt is not."""
 
 
-def _stub(piece: Piece, text: str, ref: str, room: PassContext, why: str) -> Stub:
-    return Stub(piece.key, piece.slot, text, ref, piece.what, why, piece.weight, room.meter.count(text))
+def _stub(piece: Piece, text: str, ref: str, context: PassContext, why: str) -> Stub:
+    return Stub(piece.key, piece.slot, text, ref, piece.what, why, piece.weight, context.meter.count(text))
 
 
 def clip(text: str, tokens: int, count: Callable[[str], int], ref: str, head: float) -> str | None:

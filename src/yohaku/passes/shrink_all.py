@@ -16,20 +16,20 @@ def shrink_all(prompts: bool = True) -> Pass:
     The goal is a share of the room there is beside what cannot be cut: what that leaves may be little.
     """
 
-    def propose(view: View, room: PassContext) -> list[Fold]:
-        found = [piece for piece in pieces(view, room) if prompts or not _newest_prompt(piece)]
+    def propose(view: View, context: PassContext) -> list[Fold]:
+        found = [piece for piece in pieces(view, context) if prompts or not _newest_prompt(piece)]
         weights = [piece.weight for piece in found]
-        free = room.budget.limit - (room.ledger.total - sum(weights))
-        allowed = int(free * room.goal / room.budget.limit)
+        free = context.budget.limit - (context.ledger.total - sum(weights))
+        allowed = int(free * context.goal / context.budget.limit)
         cap = find_cap(weights, allowed)
         rules: tuple[str, ...] = ()
         if any(piece.slot.where == "prompt" and piece.weight > cap for piece in found):
             rules = find_binding_sentences(view.history.turns)
-        floors = [floor(piece, room, rules) for piece in found]
+        floors = [floor(piece, context, rules) for piece in found]
         # for rules the limit is near enough
         caps = sparing(weights, floors, allowed) or sparing(weights, floors, free) or [cap] * len(found)
         return [
-            fold_part(piece, room, "over_limit", most, rules=rules)
+            fold_part(piece, context, "over_limit", most, rules=rules)
             for piece, most in zip(found, caps, strict=True)
             if piece.weight > most
         ]

@@ -17,17 +17,17 @@ def shrink_newest(share: float = 0.2) -> Pass:
     is older leave of it, and `share` at least.
     """
 
-    def propose(view: View, room: PassContext) -> list[Fold]:
-        if not view.history.steps or not room.newest_is_too_big(view):
+    def propose(view: View, context: PassContext) -> list[Fold]:
+        if not view.history.steps or not context.newest_is_too_big(view):
             return []
-        found = [piece for piece in pieces(view, room, "result", "argument") if piece.step == 0]
+        found = [piece for piece in pieces(view, context, "result", "argument") if piece.step == 0]
         weights = [piece.weight for piece in found]
-        must = room.newest(view) - sum(weights)
-        free, older = room.budget.limit - must, room.ledger.total - room.newest(view)
-        left = free * room.goal / room.budget.limit - older
+        must = context.newest(view) - sum(weights)
+        free, older = context.budget.limit - must, context.ledger.total - context.newest(view)
+        left = free * context.goal / context.budget.limit - older
         cap = find_cap(weights, int(max(left, free * share)))
         if cap <= 2 * SMALL:
             return []  # too many of them, or no room: all that is visible has to give way
-        return [fold_part(piece, room, "over_limit", cap) for piece in found if piece.weight > cap]
+        return [fold_part(piece, context, "over_limit", cap) for piece in found if piece.weight > cap]
 
     return propose

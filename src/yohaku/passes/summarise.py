@@ -64,7 +64,7 @@ def summarise(
         place = _choose_place(view, context, keep, share)
         if place is None:
             return []
-        words = context.wish.words
+        words = context.options.words
         request = SummaryRequest(kind, 0, prompt, directives, retain, retain_directives, words, model=model)
         plan = _plan(view, context, place, request, share, ack)
         if plan is None or not _is_worthwhile(plan.removed - plan.fixed - plan.request.limit, context, least):
@@ -79,7 +79,7 @@ def _is_worthwhile(saved: int, context: PassContext, least: float) -> bool:
     total, limit = context.ledger.total, context.budget.limit
     if total > limit:
         return total - saved <= limit
-    return saved > 0 and (context.wish.manual or saved >= limit * least)
+    return saved > 0 and (context.options.manual or saved >= limit * least)
 
 
 # Where to cut
@@ -91,7 +91,7 @@ def _choose_place(view: View, context: PassContext, keep: float, share: float) -
     if not places:
         return None
     found = _place_that_keeps(places, view, keep)
-    if context.wish.manual:
+    if context.options.manual:
         enough = int(places[-1][1] * MANUAL_SHARE)
         return found or next(place for place in places if place[1] >= enough)
     enough = context.excess + int(context.budget.limit * (share + RULES_SHARE)) + NOTICE
@@ -185,7 +185,7 @@ def _fold(view: View, context: PassContext, plan: _Plan, window: int, ack: str) 
     hidden, request, count = view.hidden(plan.cut), plan.request, context.meter.count
     ref = ref_of_turns(hidden)
     found: Accepted | Rejected = Rejected("no_room")
-    if not context.wish.model:
+    if not context.options.model:
         found = Rejected("no_model")
     elif request.limit >= 2 * SMALL:
         found = yield from _ask(view, context, plan, window)
@@ -208,7 +208,7 @@ def _ask(view: View, context: PassContext, plan: _Plan, window: int) -> Generato
     tokens = int((window or context.budget.window) * QUESTION_SHARE) - plan.request.limit
     utterances = list(read_utterances(view.hidden(plan.cut)))
     system = [part.text for part in view.history.system if isinstance(part, Text)]
-    evidence = Evidence.of(utterances, context.wish.words, *system)
+    evidence = Evidence.of(utterances, context.options.words, *system)
     record = prefer_earlier_gist(utterances, view, plan.cut, tokens, count)
     return (yield from ask_for_summary(plan.request, record, evidence, tokens, count))
 

@@ -10,7 +10,7 @@ from yohaku.analysis.shell import split_commands
 from yohaku.analysis.tool_calls import find_command, split_tool_name
 from yohaku.analysis.window_profile import profile_for
 from yohaku.core.folds import Fold, Stub
-from yohaku.core.model import Step, ToolUse
+from yohaku.core.model import ToolUse, newest_step
 from yohaku.core.originals import ref_of
 from yohaku.core.recipe import Pass, PassContext
 from yohaku.core.view import View
@@ -30,19 +30,19 @@ def trim_new_results(share: float = 0.6, least: float = 1 / 16, ends: int = 50) 
     That floor is what old results and steps give way to next: a full window must not make a tool speechless.
     """
 
-    def propose(view: View, room: PassContext) -> list[Fold]:
-        step = newest_step(view)
+    def propose(view: View, context: PassContext) -> list[Fold]:
+        step = newest_step(view.history.turns)
         if step is None or not step.uses:
             return []
-        ledger = replace(room.ledger, turns=room.ledger.turns - room.ledger.last)
-        floor = int(room.budget.limit * least)
+        ledger = replace(context.ledger, turns=context.ledger.turns - context.ledger.last)
+        floor = int(context.budget.limit * least)
         folds: list[Fold] = []
-        for piece in arrived(view, room):
+        for piece in arrived(view, context):
             use = step.solid[piece.slot.item]
             assert isinstance(use, ToolUse)
-            tokens = max(int(room.budget.remaining(ledger) * share), floor)
+            tokens = max(int(context.budget.remaining(ledger) * share), floor)
             folded = piece.slot in view.stubs.get(piece.key, {})
-            stub = _cut(piece, use, room, tokens, ends) if not folded or piece.weight > tokens else None
+            stub = _cut(piece, use, context, tokens, ends) if not folded or piece.weight > tokens else None
             folds += [stub] if stub else []
             ledger = replace(ledger, turns=ledger.turns + (stub.after if stub else piece.weight))
         return folds
@@ -50,33 +50,29 @@ def trim_new_results(share: float = 0.6, least: float = 1 / 16, ends: int = 50) 
     return propose
 
 
-def arrived(view: View, room: PassContext) -> list[Piece]:
-    return [piece for piece in pieces(view, room, "result") if piece.step == 0]
+def arrived(view: View, context: PassContext) -> list[Piece]:
+    return [piece for piece in pieces(view, context, "result") if piece.step == 0]
 
 
-def newest_step(view: View) -> Step | None:
-    return next((turn.steps[-1] for turn in reversed(view.history.turns) if turn.steps), None)
-
-
-def _cut(piece: Piece, use: ToolUse, room: PassContext, tokens: int, ends: int) -> Stub | None:
+def _cut(piece: Piece, use: ToolUse, context: PassContext, tokens: int, ends: int) -> Stub | None:
     whole = read_whole(use)
-    split = SPLIT.get(profile_for(room.budget.window).split_reading)
+    split = SPLIT.get(profile_for(context.budget.window).split_reading)
     if whole and split is not None and piece.weight > tokens * split:
-        stub = _sketched(piece, room, tokens, ends)
+        stub = _sketched(piece, context, tokens, ends)
         if stub and stub.after < piece.weight:
             return stub
     if piece.weight <= tokens:
         return None
-    return fold_part(piece, room, ARRIVED, tokens, head=1 if whole or reads(use) else 0.6)
+    return fold_part(piece, context, ARRIVED, tokens, head=1 if whole or reads(use) else 0.6)
 
 
-def _sketched(piece: Piece, room: PassContext, tokens: int, ends: int) -> Stub | None:
+def _sketched(piece: Piece, context: PassContext, tokens: int, ends: int) -> Stub | None:
     if not isinstance(piece.original, str) or piece.media:
         return None
     ref = ref_of(piece.original)
     for half, most in ((ends, 80), (ends, 40), (ends // 2, 40), (ends // 5, 20), (ends // 10, 10)):
         text = render_outline(piece.original, ref, half, most) if half else None
-        weight = room.meter.count(text) if text else 0
+        weight = context.meter.count(text) if text else 0
         if text and weight <= tokens:
             return Stub(piece.key, piece.slot, text, ref, piece.what, ARRIVED, piece.weight, weight)
     return None

@@ -14,23 +14,23 @@ from yohaku.passes.drop_oldest import cuts
 
 
 def use_draft() -> Pass:
-    def propose(view: View, room: PassContext) -> list[Fold]:
-        found = draft(view, room)
+    def propose(view: View, context: PassContext) -> list[Fold]:
+        found = draft(view, context)
         return [found] if found else []
 
     return propose
 
 
-def draft(view: View, room: PassContext) -> Gist | None:
+def draft(view: View, context: PassContext) -> Gist | None:
     """The one that hides most, if it can stand here."""
-    drafts = {} if room.wish.words else room.wish.drafts
+    drafts = {} if context.options.words else context.options.drafts
     if not drafts:
         return None
-    places = [place for place in cuts(view, room, "steps", newest=False) if view.key_at(place[0]) in drafts]
+    places = [place for place in cuts(view, context, "steps", newest=False) if view.key_at(place[0]) in drafts]
     if not places:
         return None
     cut, removed = places[-1]
     found = drafts[view.key_at(cut)]
-    after = room.weigher.turn(found.turn)
-    enough = min(room.budget.limit, max(room.goal, room.budget.at("hot")))
-    return replace(found, before=removed, after=after) if room.ledger.total - removed + after <= enough else None
+    after = context.weigher.turn(found.turn)
+    enough = min(context.budget.limit, max(context.goal, context.budget.at("hot")))
+    return replace(found, before=removed, after=after) if context.ledger.total - removed + after <= enough else None

@@ -178,12 +178,12 @@ def near_the_limit(output: int = 20_000, spare: int = 13_000, share: float = 0.8
 
 
 def hardly_fits(share: float = 0.95, threshold: float = 0.5) -> Callable[[View, PassContext], bool]:
-    def when(view: View, room: PassContext) -> bool:
-        turns, limit = view.stubbed, room.budget.limit
+    def when(view: View, context: PassContext) -> bool:
+        turns, limit = view.stubbed, context.budget.limit
         if not turns:
             return False
-        new = room.ledger.last if turns[-1].steps else room.weigher.entries(turns[-1].prompt)
-        before = room.ledger.total - new
+        new = context.ledger.last if turns[-1].steps else context.weigher.entries(turns[-1].prompt)
+        before = context.ledger.total - new
         return new > share * (limit - before) and before >= threshold * limit
 
     return when

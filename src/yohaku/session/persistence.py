@@ -14,6 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from yohaku import stores
+from yohaku.analysis.tool_calls import describe_call
 from yohaku.config.settings import Notice
 from yohaku.core.engine import Outcome
 from yohaku.core.errors import BadSetting, StoreFailed, UnknownRef
@@ -21,13 +22,13 @@ from yohaku.core.folds import Cut, Fold, Gist, place_of
 from yohaku.core.model import History
 from yohaku.core.originals import ref_of
 from yohaku.core.pins import Known, Pin, locate_pins
-from yohaku.core.receipt import Receipt
 from yohaku.core.shape import shape
 from yohaku.core.view import View
 from yohaku.session import fold_log
 from yohaku.session.diff import diff
 from yohaku.session.fold_log import FoldingRecord, FoldLog
 from yohaku.session.incremental import keys_since, settled
+from yohaku.session.receipt import Receipt
 from yohaku.session.recorder import TranscriptRecorder
 from yohaku.stores import Store
 from yohaku.stores.fallback import FallbackStore
@@ -70,9 +71,11 @@ class Persistence:
         if before is None:
             self.past = FoldLog.of(self.store.recorded(self.conversation)) if self.conversation else FoldLog()
             fold_log.touch(self.store, self.conversation, self.past, time.time())
-            view = View(history, pins=locate_pins(history, self.past.pins, self._known))
+            view = View(history, pins=locate_pins(history, self.past.pins, self._known, describe_call))
             return view.with_(self._standing(history, Cut(0, 0)))
-        view = View(history, before.stubs, before.gists, locate_pins(history, self.past.pins, self._known))
+        view = View(
+            history, before.stubs, before.gists, locate_pins(history, self.past.pins, self._known, describe_call)
+        )
         found = self._standing(history, settled(before.history))
         return view.with_(found) if found else view
 

@@ -24,7 +24,6 @@ from yohaku.core.folds import Cut, Gist
 from yohaku.core.meter import Meter
 from yohaku.core.model import History
 from yohaku.core.pins import Pin
-from yohaku.core.receipt import Receipt
 from yohaku.core.recipe import Effect, FoldStarting, PlanOptions, Recipe
 from yohaku.core.verdict import Fits, TooBig
 from yohaku.core.view import View
@@ -42,6 +41,7 @@ from yohaku.session.file_watch import FileWatch
 from yohaku.session.fold_log import FoldingRecord
 from yohaku.session.incremental import keys_since, settled, since, steps_since
 from yohaku.session.persistence import Persistence, minutes_of
+from yohaku.session.receipt import Receipt
 from yohaku.stores import Store
 
 
@@ -251,7 +251,7 @@ class Session:
     def _wish(self, fold: bool, words: str) -> PlanOptions:
         return PlanOptions(manual=fold, words=words, model=self._answers.summarise is not None, prices=self._prices)
 
-    def _fitting(self, body: Any, wish: PlanOptions) -> Generator[Effect, str, Any]:
+    def _fitting(self, body: Any, options: PlanOptions) -> Generator[Effect, str, Any]:
         last, self._last, self.receipt = self._last, None, None
         if last and last.reading.extends_to(body, last.sent) and self._still_speaks(last, body):
             reading = last.reading
@@ -269,13 +269,13 @@ class Session:
         version = self._keeping.look(history)
         if last and last.version != version:
             last.stale = True
-        outcome = self._still_calm(last, history, meter) if last and not wish.manual else None
+        outcome = self._still_calm(last, history, meter) if last and not options.manual else None
         if self._watch:
             self._watch.see(steps_since(history, settled(last.outcome.view.history) if last else Cut(0, 0)))
         if outcome is None:
             view = self._view(last, history)
-            wish = replace(wish, drafts=self._drafts.standing(view), held=self._keeping.past.held)
-            outcome = yield from plan(view, self._weighable, self.recipe, meter, wish)
+            options = replace(options, drafts=self._drafts.standing(view), held=self._keeping.past.held)
+            outcome = yield from plan(view, self._weighable, self.recipe, meter, options)
         self.receipt = Receipt(outcome, self.budget.limit, meter.exact, meter.name, self.scale.total)
         if isinstance(outcome.verdict, TooBig):
             raise DoesNotFit(outcome.verdict)

@@ -12,12 +12,12 @@ from yohaku.core.folds import Fold, Gist, Stub
 from yohaku.core.history_builder import history_of
 from yohaku.core.model import Call, History, Result, Step, Text, ToolUse, Turn
 from yohaku.core.originals import Slot
-from yohaku.core.receipt import PieceCounts, Receipt
 from yohaku.core.verdict import Fits, Folded, Inflated, TooBig
 from yohaku.core.view import View
 from yohaku.core.weigh import weigh
 from yohaku.recipes.auto import RECIPES
 from yohaku.session.driver import drive
+from yohaku.session.receipt import PieceCounts, Receipt
 from yohaku.testing import ByteMeter
 
 METER = ByteMeter()
