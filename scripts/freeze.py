@@ -108,9 +108,9 @@ def fold_session(job: tuple[int, Path]) -> dict[str, str]:
                     "fit", str(path), "--window", str(window), "--recipe", recipe, "--dialect", dialect,
                     "--out", str(out), "--report", str(report), "--store", "memory:", "--quiet",
                 )  # fmt: skip
-                found = json.loads(report.read_bytes()) if report.exists() else {}
-                facts = [code, *(found.get(name) for name in ("verdict", "before", "after", "limit", "exact"))]
-                folds = [[fold[name] for name in ("kind", "ref", "before", "after")] for fold in found.get("folds", ())]
+                data = json.loads(report.read_bytes()) if report.exists() else {}
+                facts = [code, *(data.get(name) for name in ("verdict", "before", "after", "limit", "exact"))]
+                folds = [[fold[name] for name in ("kind", "ref", "before", "after")] for fold in data.get("folds", ())]
                 body = out.read_bytes() if out.exists() else b""
                 found[f"{path.name} {window} {recipe} {dialect}"] = digest(body + json.dumps([facts, folds]).encode())
     return found
