@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 from tests.digest.test_select_lines import TEXTS
 
 from yohaku.analysis.entities import Entity, extract_entities, extract_names, rank_entities, split_words
-from yohaku.analysis.tool_calls import describe_call
 from yohaku.core.model import Call, Result, Step, Text, ToolUse, Turn
 
 
@@ -109,12 +108,6 @@ def test_what_an_open_error_names_comes_first() -> None:
 def test_no_more_than_asked_is_given() -> None:
     assert len(rank_entities(turns(), limit=2)) == 2
     assert [found.entity.text for found in rank_entities(turns(), max_chars=5)] == ["common_one"]
-
-
-def test_an_origin_says_what_was_run_not_where() -> None:
-    assert describe_call(use("cd /x && git -C /y log 2>&1", "")) == "git log"
-    assert describe_call(ToolUse(Call("1", "Read", '{"file_path": "/a/b.py", "limit": 3}'), Result())) == "Read /a/b.py"
-    assert describe_call(use("echo " + "x" * 500, ""), limit=20) == "echo xxxxxxxxxxxxxx…"
 
 
 def test_paths_code_names_ids_and_numbers_are_names_and_plain_words_are_not() -> None:

@@ -83,13 +83,13 @@ def test_numbers_before_the_lines_are_taken_at_their_word(mark: str) -> None:
 
 def test_too_many_parts_are_told_without_what_is_inside_them_and_then_in_groups() -> None:
     classes = "\n".join(f"class C{n}:\n    def f(self):\n        pass" for n in range(30))
-    assert [title for *_, title in find_sections(classes, most=40)] == [f"class C{n}" for n in range(30)]
-    assert find_sections(classes, most=10)[:2] == [(1, 9, "class C0 and 2 more"), (10, 18, "class C3 and 2 more")]
+    assert [title for *_, title in find_sections(classes, limit=40)] == [f"class C{n}" for n in range(30)]
+    assert find_sections(classes, limit=10)[:2] == [(1, 9, "class C0 and 2 more"), (10, 18, "class C3 and 2 more")]
 
 
 def test_a_sketch_keeps_both_ends_and_says_how_to_read_the_rest() -> None:  # L5
     text = "\n".join(f"def f{n}():\n    return {n}\n" for n in range(60))
-    shown = render_outline(text, "abc", ends=3, most=5)
+    shown = render_outline(text, "abc", ends=3, limit=5)
     assert shown is not None
     assert shown.split("\n") == [
         "def f0():",

@@ -7,6 +7,7 @@ import pytest
 
 from yohaku.analysis import tool_calls
 from yohaku.analysis.tool_calls import (
+    describe_call,
     find_command,
     find_complaint,
     find_errors,
@@ -166,8 +167,8 @@ def test_the_lines_that_say_what_went_wrong_are_found(said: str, lines: tuple[st
 
 def test_of_many_errors_the_first_and_the_last_are_given() -> None:
     said = "\n".join(f"error: {number}" for number in range(9))
-    assert find_errors(said, most=3) == ("error: 0", "error: 1", "error: 8")
-    assert find_errors(said, most=0) == ()
+    assert find_errors(said, limit=3) == ("error: 0", "error: 1", "error: 8")
+    assert find_errors(said, limit=0) == ()
 
 
 def test_a_sure_error_goes_before_what_may_be_one() -> None:
@@ -197,3 +198,9 @@ def test_a_huge_text_is_no_trouble(piece: str) -> None:
     text = piece * (1_000_000 // len(piece))
     assert len(find_errors(text)) <= 3
     assert len(tool_calls.find_test_summary(text) or "") < 300
+
+
+def test_a_call_is_described_by_what_was_run_not_where() -> None:
+    assert describe_call(use("bash", {"command": "cd /x && git -C /y log 2>&1"})) == "git log"
+    assert describe_call(use("Read", {"file_path": "/a/b.py", "limit": 3})) == "Read /a/b.py"
+    assert describe_call(use("bash", {"command": "echo " + "x" * 500}), limit=20) == "echo xxxxxxxxxxxxxx…"

@@ -11,6 +11,9 @@ from collections.abc import Iterator
 MAX_TITLE_CHARS = 72
 """A longer title is cut."""
 
+MAX_SECTIONS = 40
+"""More sections are joined into groups."""
+
 _DECLARED = re.compile(
     r"[ \t]{0,8}(?:(?:export|default|pub(?:\([a-z]{1,9}\))?|public|private|protected|internal|static|abstract|async"
     r"|final|unsafe|sealed|data|declare|extern|virtual|override)[ \t]{1,4}){0,5}"
@@ -25,7 +28,7 @@ _BLOCK = ("if", "for", "while", "switch", "else", "}", "return", "do", "try", "c
 _LINE_NUMBER = re.compile(r"[ \t]{0,8}(\d{1,7})(?:\t|→|: ?|\| ?)")
 
 
-def find_sections(text: str, first: int = 1, most: int = 40) -> list[tuple[int, int, str]]:
+def find_sections(text: str, first: int = 1, limit: int = MAX_SECTIONS) -> list[tuple[int, int, str]]:
     """Return first line, last line and title of each part; [] if no structure is found.
 
     Line numbers that a reading tool wrote before the lines are used; `first` is the number of the first line otherwise.
@@ -34,12 +37,12 @@ def find_sections(text: str, first: int = 1, most: int = 40) -> list[tuple[int, 
     found = [at for at, line in enumerate(lines) if _is_declaration(line)]
     if not found:
         found = [at for at, line in enumerate(lines) if _HEADING.match(line)]
-    if len(found) > most:
+    if len(found) > limit:
         outer = [at for at in found if lines[at][:1] not in (" ", "\t")]
         found = outer if len(outer) > 1 else found
     if len(found) < 2:
         return []
-    every = -(-len(found) // most)  # if still too many, in groups
+    every = -(-len(found) // limit)  # if still too many, in groups
     starts = found[::every]
     if starts[0] > 0:
         starts = [0, *starts]
@@ -48,10 +51,10 @@ def find_sections(text: str, first: int = 1, most: int = 40) -> list[tuple[int, 
     return [(numbers[start], numbers[end], _title(lines, start, end, found)) for start, end in spans]
 
 
-def render_outline(text: str, ref: str, ends: int = 50, most: int = 40, first: int = 1) -> str | None:
+def render_outline(text: str, ref: str, ends: int = 50, limit: int = MAX_SECTIONS, first: int = 1) -> str | None:
     """Return the first and last lines of a file and its sections; None if it has none, or that saves little."""
     lines = text.splitlines()
-    parts = find_sections(text, first, most)
+    parts = find_sections(text, first, limit)
     if not parts or len(lines) <= 2 * ends + len(parts) + 4:
         return None
     numbers, _ = _number_lines(lines, first)

@@ -75,13 +75,20 @@ def mask_quotes(sentence: str) -> str:
 
 def strip_pasted(text: str) -> str:
     """Return the text without fenced code and text between tags of pasted content."""
+    return _strip_pasted_tags(_strip_fenced(text))
+
+
+def _strip_fenced(text: str) -> str:
     kept, fenced = [], False
     for line in text.split("\n"):
         if FENCE.match(line):
             fenced = not fenced
         elif not fenced:
             kept.append(line)
-    text = "\n".join(kept)
+    return "\n".join(kept)
+
+
+def _strip_pasted_tags(text: str) -> str:
     last = {tag[2]: tag.start() for tag in TAG.finditer(text) if tag[1]}
     out, at, within = [], 0, ""
     for tag in TAG.finditer(text):

@@ -56,11 +56,14 @@ def split_commands(command: str, depth: int = 2) -> tuple[ShellCommand, ...]:
     return tuple(found)
 
 
-def strip_heredocs(command: str, most: int = 32) -> str:
+MAX_HEREDOCS = 32
+
+
+def strip_heredocs(command: str) -> str:
     """Return the command without the bodies of its heredocs, also inside `$(…)`."""
     kept: list[str] = []
     at = 0
-    for _ in range(most):
+    for _ in range(MAX_HEREDOCS):
         opener = _HEREDOC.search(command, at)
         if not opener:
             break
@@ -77,10 +80,11 @@ def strip_heredocs(command: str, most: int = 32) -> str:
 
 
 def _split(command: str) -> Iterator[ShellCommand]:
+    """Yield the simple commands as they are written."""
     words: list[str] = []
     files: dict[str, list[str]] = {"w": [], "a": [], "r": []}
     word: str | None = None
-    target: Literal["w", "a", "r", "skip", ""] = ""
+    target: Literal["w", "a", "r", "skip", ""] = ""  # use of the next word: a file of `files`, nothing, an argument
     piped = False
 
     def end_word() -> None:

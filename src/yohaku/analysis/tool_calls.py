@@ -120,11 +120,11 @@ def _find_last(found: Iterator[re.Match[str]]) -> re.Match[str] | None:
 
 def has_failed(use: ToolUse) -> bool:
     """Test whether a call failed, by its error flag, exit code or the beginning of its result."""
-    ran = find_command(use)
-    if ran is None:
+    command = find_command(use)
+    if command is None:
         return use.result.error or bool(_FAILURE.match(use.result.text[:MAX_STATUS_CHARS]))
     code = find_exit_code(use)
-    if code == 1 and _is_query(ran):
+    if code == 1 and _is_query(command):
         return False
     return use.result.error or code not in (None, 0)
 
@@ -133,8 +133,8 @@ QUERY_COMMANDS = frozenset("grep egrep fgrep rg ag diff cmp test [ [[ which pgre
 """Commands whose exit code 1 is an answer: nothing found, or a difference."""
 
 
-def _is_query(ran: str) -> bool:
-    last = split_commands(ran)[-1:]
+def _is_query(command: str) -> bool:
+    last = split_commands(command)[-1:]
     return bool(last and last[0].words and last[0].words[0] in QUERY_COMMANDS)
 
 
@@ -211,6 +211,10 @@ _HARMLESS = re.compile(
     re.IGNORECASE,
 )
 
+_TAGS = re.compile(r"</?[a-z_]{1,40}>")
+_USER_REFUSED = re.compile(r"\bthe user said:\s*\S[^\n]{0,400}", re.IGNORECASE)
+"""A refused call: what the user wrote is the reason."""
+
 MAX_ERROR_CHARS = 240
 """A longer error line is shortened."""
 
@@ -218,16 +222,13 @@ MAX_HEADING_CHARS = 10
 """A shorter error line may be a heading: the next line says what is wrong."""
 
 
-def find_errors(text: str, most: int = 3) -> tuple[str, ...]:
+def find_errors(text: str, limit: int = 3) -> tuple[str, ...]:
     """Return the error lines, in order: sure ones, or else weak ones; of many the first ones and the last."""
     sure: dict[str, None] = {}
     weak: dict[str, None] = {}
-    text = _COLOUR.sub(
-        "",
-        text
-        if len(text) <= MAX_SCANNED_CHARS
-        else f"{text[: MAX_SCANNED_CHARS // 2]}\n{text[-MAX_SCANNED_CHARS // 2 :]}",
-    )
+    if len(text) > MAX_SCANNED_CHARS:
+        text = f"{text[: MAX_SCANNED_CHARS // 2]}\n{text[-MAX_SCANNED_CHARS // 2 :]}"
+    text = _COLOUR.sub("", text)
     at = 0
     while found := _ERROR.search(text, at):
         begin = text.rfind("\n", 0, found.start()) + 1
@@ -240,7 +241,9 @@ def find_errors(text: str, most: int = 3) -> tuple[str, ...]:
         if at < 0:
             break
     lines = list(sure or weak)
-    return tuple(lines if len(lines) <= most else [*lines[: most - 1], lines[-1]]) if most > 0 else ()
+    if limit < 1:
+        return ()
+    return tuple(lines if len(lines) <= limit else [*lines[: limit - 1], lines[-1]])
 
 
 def _shorten_line(line: str, at: int) -> str:
@@ -251,23 +254,23 @@ def _shorten_line(line: str, at: int) -> str:
     return " ".join(_TAGS.sub("", line).split())
 
 
-def find_complaint(use: ToolUse, most: int = 3) -> tuple[str, ...]:
-    """Return why a call failed: the user's refusal, error lines, or else the last (for other tools first) line."""
+def find_complaint(use: ToolUse, limit: int = 3) -> tuple[str, ...]:
+    """Return why a call failed: the user's refusal, or error lines, or else one line of the result.
+
+    That is the last line of a command's output, and the first line of other results.
+    """
     text = use.result.text
-    if (refused := _USER_REFUSED.search(text[: 4 * MAX_STATUS_CHARS])) and most > 0:
+    if (refused := _USER_REFUSED.search(text[: 4 * MAX_STATUS_CHARS])) and limit > 0:
         return (_shorten_line(refused[0], 0),)
-    found = find_errors(text, most)
-    if found or most < 1:
+    found = find_errors(text, limit)
+    if found or limit < 1:
         return found
     lines = [_shorten_line(line, 0) for line in text[-2 * MAX_STATUS_CHARS :].splitlines() if not _CODE.search(line)]
     filled = [line for line in lines if line]
     return tuple(filled[-1:] if find_command(use) is not None else filled[:1])
 
 
-_TAGS = re.compile(r"</?[a-z_]{1,40}>")
-_USER_REFUSED = re.compile(r"\bthe user said:\s*\S[^\n]{0,400}", re.IGNORECASE)
-"""A refused call: what the user wrote is the reason."""
-
+# One line for a call
 
 MAX_CALL_CHARS = 60
 MAX_SHORT_ARGUMENT_CHARS = 200

@@ -1,5 +1,7 @@
 """Identifiers: the names, paths, ids and numbers in a text, and the search for them in others.
 
+Independent of `analysis.entities` on purpose: the lab judges what folding keeps, and must not share its blind spots.
+
 Laws: an identifier is found at word boundaries only (words are of ASCII letters, digits and `_`, so that a name is
 found beside Japanese, too); every pattern is linear, whatever the text.
 """

@@ -39,6 +39,9 @@ REPAIR = """\
 Your last answer could not be used: {reason}. Answer again, with real content from the record above."""
 """Asks once more after an answer that could not be used."""
 
+RULES_KNOWN = "These rules of the user are handed on elsewhere; you need not repeat them:"
+IN_JAPANESE = "Write in Japanese (日本語で書くこと)."
+IN_USERS_LANGUAGE = "Write in the language the user writes in."
 ANSWER_IN_FORM = "Answer in exactly this form, with your own text in place of each line in parentheses:"
 
 FORMS = {

@@ -15,13 +15,29 @@ from yohaku.core.errors import Unanswered
 from yohaku.core.recipe import Question
 from yohaku.summary.answer_fields import FIELDS
 from yohaku.summary.check import Accepted, Evidence, Rejected, check_answer
-from yohaku.summary.prompts import ANSWER_IN_FORM, FORMS, MERGE, REPAIR, RETAIN, SNAPSHOT, SUMMARY
+from yohaku.summary.prompts import (
+    ANSWER_IN_FORM,
+    FORMS,
+    IN_JAPANESE,
+    IN_USERS_LANGUAGE,
+    MERGE,
+    REPAIR,
+    RETAIN,
+    RULES_KNOWN,
+    SNAPSHOT,
+    SUMMARY,
+)
 from yohaku.summary.transcript_text import Utterance, cut_middle_to_tokens, split_stretches
 
 BY_MODEL = "by_model"
 """Reason of a gist that a model wrote."""
 SummaryKind: TypeAlias = Literal["summary", "snapshot"]
 Count: TypeAlias = Callable[[str], int]
+
+REPAIR_TOKENS = 96
+"""Tokens kept free for the reason of a repair."""
+MIN_RECORD_TOKENS = 64
+"""With fewer tokens for the record, no question is asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +68,13 @@ class SummaryRequest:
 def build_question(request: SummaryRequest, record: str, reason: str = "", merge: bool = False) -> Question:
     """Return the question about one stretch of the record, or about notes to merge; with `reason`, a repair."""
     name = "notes" if merge else "transcript"
-    asks = [f"<{name}>\n{record}\n</{name}>", _instruction(request, merge)]
+    parts = [f"<{name}>\n{record}\n</{name}>", _instruction(request, merge)]
     if reason:
-        asks.append(REPAIR.format(reason=reason))
-    asks.append(f"{ANSWER_IN_FORM}\n{_answer_form(request)}")
+        parts.append(REPAIR.format(reason=reason))
+    parts.append(f"{ANSWER_IN_FORM}\n{_answer_form(request)}")
     return Question(
         "repair" if reason else "merge" if merge else request.kind,
-        "\n\n".join(asks),
+        "\n\n".join(parts),
         request.limit,
         prefill="<scratchpad>\n" if request.kind == "snapshot" else "<retain>\n" if request.retains else "<summary>\n",
         stop=("</state_snapshot>",) if request.kind == "snapshot" else ("</summary>",),
@@ -69,22 +85,18 @@ def build_question(request: SummaryRequest, record: str, reason: str = "", merge
 
 def _instruction(request: SummaryRequest, merge: bool) -> str:
     own = request.prompt or (SNAPSHOT if request.kind == "snapshot" else SUMMARY)
-    asks = [_list_points(MERGE if merge else own, request.directives)]
+    parts = [_list_points(MERGE if merge else own, request.directives)]
     if request.retains:
-        asks.append(_list_points(request.retain or "", request.retain_directives))
+        parts.append(_list_points(request.retain or "", request.retain_directives))
     if request.words:
-        asks.append(f"What the user asked for in this: {request.words}")
+        parts.append(f"What the user asked for in this: {request.words}")
     if request.rules:
-        asks.append(
-            _list_points("These rules of the user are handed on elsewhere; you need not repeat them:", request.rules)
-        )
-    language = (
-        "Write in Japanese (日本語で書くこと)." if request.japanese else "Write in the language the user writes in."
-    )
-    size = (
-        f"{request.limit * 4 // 5:,} characters" if request.japanese else f"{max(20, request.limit * 3 // 5):,} words"
-    )
-    return "\n\n".join(filter(None, [*asks, f"{language} At most {size}."]))
+        parts.append(_list_points(RULES_KNOWN, request.rules))
+    if request.japanese:  # tokens in characters or words, on the safe side
+        language, size = IN_JAPANESE, f"{request.limit * 4 // 5:,} characters"
+    else:
+        language, size = IN_USERS_LANGUAGE, f"{max(20, request.limit * 3 // 5):,} words"
+    return "\n\n".join(filter(None, [*parts, f"{language} At most {size}."]))
 
 
 def _list_points(text: str, points: Iterable[str]) -> str:
@@ -114,10 +126,10 @@ def ask_for_summary(
     records = split_stretches(utterances, left, count)
     part = request if len(records) == 1 else replace(request, limit=min(request.limit, left // len(records)))
     answers: list[Accepted] = []
-    again = True
+    may_repair = True
     try:
         for record in records:
-            found, again = yield from _ask_twice(part, record, evidence, count, again)
+            found, may_repair = yield from _ask(part, record, evidence, count, may_repair)
             if isinstance(found, Rejected):
                 return found
             answers.append(found)
@@ -127,7 +139,7 @@ def ask_for_summary(
         return answers[0]
     notes = cut_middle_to_tokens("\n\n".join(answer.whole for answer in answers), left, count)
     try:
-        found, _ = yield from _ask_twice(request, notes, evidence, count, again, merge=True)
+        found, _ = yield from _ask(request, notes, evidence, count, may_repair, merge=True)
     except Unanswered:
         found = Rejected("unanswered")
     return found if isinstance(found, Accepted) else _join_answers(answers, request.limit, count)
@@ -139,19 +151,13 @@ def _join_answers(answers: list[Accepted], tokens: int, count: Count) -> Accepte
     return Accepted("\n\n".join(cut_middle_to_tokens(answer.whole, share, count) for answer in answers))
 
 
-REPAIR_TOKENS = 96
-"""Tokens kept free for the reason of a repair."""
-MIN_RECORD_TOKENS = 64
-"""With fewer tokens for the record, no question is asked."""
-
-
-def _ask_twice(
-    request: SummaryRequest, record: str, evidence: Evidence, count: Count, again: bool, merge: bool = False
+def _ask(
+    request: SummaryRequest, record: str, evidence: Evidence, count: Count, may_repair: bool, merge: bool = False
 ) -> Generator[Question, str, tuple[Accepted | Rejected, bool]]:
-    """Return the checked answer, after a repair if `again` allows it, and whether a repair is still allowed."""
+    """Return the checked answer, after a repair if one is needed and allowed, and whether one is still allowed."""
     answer = yield build_question(request, record, merge=merge)
     found = check_answer(answer, request.kind, evidence, request.limit, count)
-    if isinstance(found, Accepted) or not again:
-        return found, again
+    if isinstance(found, Accepted) or not may_repair:
+        return found, may_repair
     answer = yield build_question(request, record, found.reason, merge)
     return check_answer(answer, request.kind, evidence, request.limit, count), False
