@@ -173,7 +173,7 @@ def test_a_forked_process_opens_it_anew(path: Path) -> None:
 @pytest.mark.slow
 def test_a_new_file_may_be_opened_by_many_at_once(path: Path) -> None:
     code = (
-        "import sys; from yohaku.stores.sqlite import SQLiteStore; from yohaku.core.folds import ref_of;"
+        "import sys; from yohaku.stores.sqlite import SQLiteStore; from yohaku.core.originals import ref_of;"
         "SQLiteStore(sys.argv[1]).put(ref_of(sys.argv[2]), sys.argv[2])"
     )
     started = [subprocess.Popen([sys.executable, "-c", code, str(path), f"text {number}"]) for number in range(6)]
