@@ -8,8 +8,7 @@ from textual.pilot import Pilot
 from tests.tui.fake import FakeAgent, begins
 from tests.tui.seen import run, same_as_golden, seen, until
 from yohaku.tui.app import YohakuApp
-from yohaku.tui.completions import CompletionList
-from yohaku.tui.prompt import PromptInput
+from yohaku.tui.prompt import CompletionList, PromptInput
 
 
 def test_a_slash_opens_the_list_and_tab_takes_what_is_chosen(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from tests.tui.seen import run, seen, until
 from yohaku.agent.events import TextDelta, TurnEnded
 from yohaku.agent.protocols import Surface
 from yohaku.tui.app import YohakuApp
-from yohaku.tui.dialog import Dialog
+from yohaku.tui.dialogs import Dialog
 from yohaku.tui.prompt import PromptInput
 
 

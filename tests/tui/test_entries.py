@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from yohaku.tui.entries import NoteEntry, PromptEntry, ThinkingEntry
+from yohaku.tui.conversation import NoteEntry, PromptEntry, ThinkingEntry
 
 
 def test_what_the_user_said_keeps_its_lines() -> None:

@@ -8,7 +8,7 @@ from textual.pilot import Pilot
 from tests.tui.fake import CALM, FakeAgent, begins
 from tests.tui.seen import run, seen
 from yohaku.tui.app import YohakuApp
-from yohaku.tui.gauge_line import GaugeLine
+from yohaku.tui.panel import GaugeLine
 
 
 def test_the_line_follows_the_gauge_and_its_level(tmp_path: Path) -> None:

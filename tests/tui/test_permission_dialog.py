@@ -13,7 +13,7 @@ from yohaku.agent.events import TextDelta, TurnEnded
 from yohaku.agent.protocols import Surface
 from yohaku.agent.toolkit.tool import PermissionRequest
 from yohaku.tui.app import YohakuApp
-from yohaku.tui.permission_dialog import PermissionDialog
+from yohaku.tui.dialogs import PermissionDialog
 from yohaku.tui.prompt import PromptInput
 
 DIFF = "--- a.py\n+++ a.py\n@@ -1 +1 @@\n-x = 1\n+x = 2\n"

@@ -10,8 +10,8 @@ from tests.tui.seen import run, seen, until
 from yohaku.agent.events import TextDelta, TurnEnded
 from yohaku.agent.protocols import Surface
 from yohaku.tui.app import YohakuApp
+from yohaku.tui.dialogs import QuestionDialog
 from yohaku.tui.prompt import PromptInput
-from yohaku.tui.question_dialog import QuestionDialog
 
 
 @pytest.mark.parametrize(

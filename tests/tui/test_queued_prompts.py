@@ -7,7 +7,7 @@ from textual.pilot import Pilot
 from tests.tui.fake import FakeAgent, begins
 from tests.tui.seen import run, seen
 from yohaku.tui.app import YohakuApp
-from yohaku.tui.queued_prompts import QueuedPrompts
+from yohaku.tui.prompt import QueuedPrompts
 
 
 def test_a_few_are_shown_and_the_rest_counted(tmp_path: Path) -> None:

@@ -37,15 +37,11 @@ from yohaku.agent.format import draw_progress
 from yohaku.agent.protocols import AgentStarter, Allowed, WorkingAgent
 from yohaku.agent.toolkit.tool import PermissionRequest
 from yohaku.messages import say
-from yohaku.tui.completions import CompletionList
 from yohaku.tui.conversation import ConversationView
-from yohaku.tui.gauge_line import GaugeLine
+from yohaku.tui.dialogs import PermissionDialog, QuestionDialog
 from yohaku.tui.input_history import InputHistory
-from yohaku.tui.panel import Panel
-from yohaku.tui.permission_dialog import PermissionDialog
-from yohaku.tui.prompt import PromptInput
-from yohaku.tui.question_dialog import QuestionDialog
-from yohaku.tui.queued_prompts import QueuedPrompts
+from yohaku.tui.panel import GaugeLine, Panel
+from yohaku.tui.prompt import CompletionList, PromptInput, QueuedPrompts
 
 Answer = TypeVar("Answer")
 
@@ -55,10 +51,7 @@ CLOSE_TIMEOUT = 3.0
 """Seconds that what is still running is given to end."""
 NARROW_COLUMNS = 90
 """Columns below which the panel is one line."""
-STYLE_SHEETS = """
-app panel gauge_line conversation entries reply tool_line queued_prompts prompt completions dialog permission_dialog
-question_dialog
-""".split()
+STYLE_SHEETS = "app panel conversation reply tool_line prompt dialogs".split()
 
 
 class YohakuApp(App[int]):

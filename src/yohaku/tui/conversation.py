@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 
 from textual.containers import VerticalScroll
 from textual.widget import Widget
+from textual.widgets import Static
 
 from yohaku.agent.events import ToolFinished, ToolOutput, ToolStarted
+from yohaku.agent.format import abridge, strip_controls
 from yohaku.messages import say
-from yohaku.tui.entries import NoteEntry, PromptEntry, ThinkingEntry
 from yohaku.tui.tool_line import ToolLine
 
 if TYPE_CHECKING:
@@ -22,6 +23,36 @@ MAX_ENTRIES = 200
 """Entries on the screen."""
 MAX_RESUMED_TURNS = 10
 """Turns that are shown of a conversation taken up again."""
+
+
+class PromptEntry(Static):
+    """What the user said."""
+
+    def __init__(self, text: str, lang: str = "en") -> None:
+        super().__init__(f"❯ {strip_controls(abridge(text, lang))}".replace("\n", "\n  "), markup=False)
+
+
+class NoteEntry(Static):
+    """A sentence of ours, or what a command gives."""
+
+    def __init__(self, text: str, kind: str = "note") -> None:
+        mark = {"warning": "! ", "error": "✗ "}.get(kind, "")
+        super().__init__(mark + strip_controls(text), classes=f"-{kind}", markup=False)
+
+
+class ThinkingEntry(Static):
+    """The newest of what the model thinks, in a line or two, gone when it speaks."""
+
+    TAIL = 160
+
+    def __init__(self, title: str) -> None:
+        super().__init__(title, markup=False)
+        self._title = title
+        self._tail = ""
+
+    def hear(self, text: str) -> None:
+        self._tail = (self._tail + strip_controls(text))[-self.TAIL :]
+        self.update(f"{self._title}: …{' '.join(self._tail.split())}")
 
 
 class ConversationView(VerticalScroll):

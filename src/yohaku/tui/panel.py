@@ -17,6 +17,7 @@ from yohaku.agent.format import (
     count_columns,
     draw_bar,
     format_counts,
+    format_gauge,
     format_headline,
     gauge_rows,
     pad,
@@ -82,3 +83,20 @@ class Panel(Vertical):
         if not gauge.coming:
             return Content(f"\n{state}")
         return Content.assemble(f"\n{state}\n\n", (say("panel_next", self.lang), "bold"), f"\n{gauge.coming}")
+
+
+class GaugeLine(Static):
+    def __init__(self, lang: str) -> None:
+        super().__init__("", id="gaugeline", markup=False)
+        self.lang = lang
+        self.gauge: Gauge | None = None
+
+    def show(self, gauge: Gauge) -> None:
+        self.gauge = gauge
+        for level in LEVELS:
+            self.set_class(gauge.level == level, f"-{level}")
+        self.update(format_gauge(gauge, self.lang, max(20, self.app.size.width - 2)))
+
+    def on_resize(self) -> None:
+        if self.gauge:
+            self.show(self.gauge)

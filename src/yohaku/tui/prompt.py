@@ -13,8 +13,11 @@ from textual import events
 from textual._ansi_sequences import ANSI_SEQUENCES_KEYS
 from textual.keys import Keys
 from textual.message import Message
-from textual.widgets import TextArea
+from textual.widgets import OptionList, Static, TextArea
+from textual.widgets.option_list import Option
 
+from yohaku.agent.commands.slash_commands import COMMANDS
+from yohaku.agent.format import clip
 from yohaku.messages import say
 from yohaku.tui.input_history import InputHistory
 from yohaku.tui.pasted import MIN_LABELLED_CHARS, PastedTexts
@@ -130,3 +133,46 @@ class PromptInput(TextArea):
             self._standing = frozenset()
             self.text = ""
             self.post_message(self.Sent(text))
+
+
+class CompletionList(OptionList, can_focus=False):
+    def __init__(self, lang: str) -> None:
+        super().__init__(id="choices", markup=False)
+        self.lang = lang
+        self.texts: list[str] = []
+        self.display = False
+
+    def show(self, texts: list[str]) -> None:
+        if texts == self.texts:
+            return
+        self.texts = texts
+        self.clear_options()
+        self.add_options(Option(self._told(text)) for text in texts)
+        self.display = bool(texts)
+        if texts:
+            self.highlighted = 0
+
+    @property
+    def chosen(self) -> str:
+        return self.texts[self.highlighted or 0] if self.texts else ""
+
+    def _told(self, text: str) -> str:
+        command = COMMANDS.get(text.removeprefix("/"))
+        return f"{command.usage:<24} {command.about(self.lang)}" if command else text
+
+
+class QueuedPrompts(Static):
+    MOST = 3
+
+    def __init__(self, lang: str) -> None:
+        super().__init__("", id="waiting", markup=False)
+        self.lang = lang
+        self.display = False
+
+    def show(self, texts: tuple[str, ...]) -> None:
+        width = max(20, self.app.size.width - 12)
+        lines = [say("screen_waiting", self.lang, text=clip(text, width)) for text in texts[: self.MOST]]
+        if len(texts) > self.MOST:
+            lines.append(f"… +{len(texts) - self.MOST}")
+        self.display = bool(texts)
+        self.update("\n".join(lines))

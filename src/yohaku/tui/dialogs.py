@@ -6,20 +6,42 @@ close the window is to say no.
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
-from textual.widgets import Button, Static
+from textual.screen import ModalScreen
+from textual.widgets import Button, Input, OptionList, Static
 
 from yohaku.agent.format import clip, strip_controls
 from yohaku.agent.protocols import Allowed
 from yohaku.agent.toolkit.tool import PermissionRequest
 from yohaku.messages import say
-from yohaku.tui.dialog import Dialog
 from yohaku.tui.diff import colour_diff
 
 ARMING_SECONDS = 0.5
 """Seconds in which keys are still meant for what was being typed."""
+
+
+Answer = TypeVar("Answer")
+
+
+class Dialog(ModalScreen[Answer]):
+    """Its one child with the class `box` is the window."""
+
+    def on_resize(self) -> None:
+        self.call_after_refresh(self._make_room)
+
+    def on_unmount(self) -> None:
+        self._room(0)
+
+    def _make_room(self) -> None:
+        self._room(self.query_one(".box").outer_size.height)
+
+    def _room(self, lines: int) -> None:
+        for main in self.app.screen_stack[0].query("#main") if self.app.screen_stack else ():
+            main.styles.padding = (0, 0, lines, 0)
 
 
 class PermissionDialog(Dialog[Allowed]):
@@ -85,3 +107,34 @@ class PermissionDialog(Dialog[Allowed]):
         detail = self.ask.detail
         looks = detail.startswith(("--- ", "@@ ")) or "\n@@ " in detail
         return colour_diff(detail, self.lang, 2000) if looks else Content(strip_controls(detail))
+
+
+class QuestionDialog(Dialog[str]):
+    BINDINGS = [("escape", "leave")]  # noqa: RUF012
+
+    def __init__(self, text: str, choices: tuple[str, ...], lang: str) -> None:
+        super().__init__()
+        self.text = text
+        self.choices = choices
+        self.lang = lang
+
+    def compose(self) -> ComposeResult:
+        with Vertical(classes="box") as box:
+            box.border_title = say("ask_title", self.lang)
+            yield Static(strip_controls(self.text), classes="title", markup=False)
+            if self.choices:
+                yield OptionList(*map(strip_controls, self.choices), markup=False)
+            yield Input(placeholder=say("ask_own", self.lang) if self.choices else "")
+
+    def on_mount(self) -> None:
+        self.query_one(OptionList if self.choices else Input).focus()
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        self.dismiss(self.choices[event.option_index])
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        if event.value.strip():
+            self.dismiss(event.value.strip())
+
+    def action_leave(self) -> None:
+        self.dismiss("")
