@@ -1,6 +1,6 @@
-"""The screen: the conversation, the panel, the line to type in. Everything that happens comes in as an event.
+"""The terminal application: conversation, panel and prompt, driven by the agent's events.
 
-Law: nothing typed is lost; Ctrl-C stops the step, twice the program; what goes wrong is a sentence on the screen.
+Law: nothing typed is lost; Ctrl-C stops the step, twice the program; every failure is a sentence on the screen.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ Answer = TypeVar("Answer")
 DOUBLE_PRESS_SECONDS = 2.0
 """Seconds in which a second Ctrl-C quits."""
 CLOSE_TIMEOUT = 3.0
-"""Seconds that what is still running is given to end."""
+"""Seconds the agent has to end."""
 NARROW_COLUMNS = 90
 """Columns below which the panel is one line."""
 STYLE_SHEETS = "app panel conversation reply tool_line prompt dialogs".split()
@@ -78,7 +78,7 @@ class YohakuApp(App[int]):
         """Typed before there was an agent, and commands typed while it works."""
         self._working = False
         self._commands = 0
-        """Being run: what is typed meanwhile waits, for a command may exchange the agent."""
+        """Running commands: what is typed meanwhile waits, because a command may exchange the agent."""
         self._halting = False
         self._began = 0.0
         self._seen: tuple[str, ...] = ()
@@ -148,7 +148,7 @@ class YohakuApp(App[int]):
                 prompt.take(choices.chosen + (" " if command and command.takes else ""))
 
     async def action_interrupt(self) -> None:
-        """Ctrl-C: what is selected is copied; else the step stops; twice, the program."""
+        """Copy the selection; without one stop the step; twice, the program."""
         if selected := self.screen.get_selected_text():
             self.copy_to_clipboard(selected)
             self.screen.clear_selection()
@@ -207,7 +207,7 @@ class YohakuApp(App[int]):
         return new
 
     async def _asked(self, screen: Callable[[], ModalScreen[Answer]]) -> Answer | None:
-        """One at a time; one whose asker is gone is taken away."""
+        """Show one dialog at a time; remove it if the caller is cancelled."""
         async with self._asking:
             answer: asyncio.Future[Answer | None] = asyncio.get_running_loop().create_future()
             shown = screen()
@@ -302,7 +302,7 @@ class YohakuApp(App[int]):
         self._go_on()
 
     def _go_on(self) -> None:
-        """What waits is taken up, in order: what was said before what is to be done."""
+        """Continue with what waits: queued prompts before other lines."""
         if self._busy or self.agent is None:
             return
         text = self.agent.unqueue()
@@ -367,7 +367,7 @@ class YohakuApp(App[int]):
                     await flow.note(say("screen_stopped", self.lang))
 
     async def _taken_in(self) -> None:
-        """What was queued and is not any more was taken into the work."""
+        """Show queued prompts that the agent has taken."""
         assert self.agent is not None
         now = self.agent.queued
         if now == self._seen:

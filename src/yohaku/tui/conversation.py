@@ -1,6 +1,6 @@
-"""The conversation on the screen: entries one under another, the newest in sight.
+"""The conversation on the screen: entries one under another, the newest visible.
 
-Law: what is on the screen is bounded; what scrolled out of it is in the transcript.
+Law: the number of entries is bounded; older ones are in the transcript.
 """
 
 from __future__ import annotations
@@ -22,18 +22,16 @@ if TYPE_CHECKING:
 MAX_ENTRIES = 200
 """Entries on the screen."""
 MAX_RESUMED_TURNS = 10
-"""Turns that are shown of a conversation taken up again."""
+"""Turns shown of a resumed conversation."""
 
 
 class PromptEntry(Static):
-    """What the user said."""
-
     def __init__(self, text: str, lang: str = "en") -> None:
         super().__init__(f"❯ {strip_controls(abridge(text, lang))}".replace("\n", "\n  "), markup=False)
 
 
 class NoteEntry(Static):
-    """A sentence of ours, or what a command gives."""
+    """A notice, or the output of a command."""
 
     def __init__(self, text: str, kind: str = "note") -> None:
         mark = {"warning": "! ", "error": "✗ "}.get(kind, "")
@@ -41,7 +39,7 @@ class NoteEntry(Static):
 
 
 class ThinkingEntry(Static):
-    """The newest of what the model thinks, in a line or two, gone when it speaks."""
+    """The end of the model's thinking, removed when the reply starts."""
 
     TAIL = 160
 
@@ -112,12 +110,12 @@ class ConversationView(VerticalScroll):
         self._calls.pop(called.call.id).end(called)
 
     async def ended(self) -> None:
-        """The work of a prompt is over."""
+        """Close open entries at the end of a turn."""
         await self._end()
         self._calls.clear()
 
     async def show(self, history: History) -> None:
-        """A conversation taken up again: the end of it."""
+        """Show the end of a resumed conversation."""
         from yohaku.agent.format import call_title
         from yohaku.core.model import Text, ToolUse
 
@@ -143,14 +141,14 @@ class ConversationView(VerticalScroll):
     async def _add(self, entry: Widget) -> None:
         await self.mount(entry)
         over = len(self.children) - MAX_ENTRIES
-        if over > MAX_ENTRIES // 10:  # seldom, and many at once: each removal lays the page out anew
+        if over > MAX_ENTRIES // 10:  # rarely, and many at once: each removal lays out the whole page
             old = list(self.children[: over + 1])
             self.gone += len(old) - (1 if self.gone else 0)
             await self.remove_children(old)
             await self.mount(NoteEntry(say("screen_earlier", self.lang, count=self.gone)), before=0)
 
     async def _end(self) -> None:
-        """The reply, or the thought, that was being heard is whole."""
+        """Finish the current reply or thought."""
         from yohaku.tui.reply import ReplyEntry
 
         await self._thought_over()

@@ -1,7 +1,7 @@
-"""May I? A permission is asked for: what is about to be done, whole, and why it may be dangerous.
+"""Dialogs at the bottom of the screen: a permission, and a question to the user.
 
-Law: nothing is allowed by a key that was meant for something else: no answer is taken in the first moment, and to
-close the window is to say no.
+Law: the conversation above stays visible. No permission is given by a key meant for something else: the first half
+second takes no answer, and closing the dialog means no.
 """
 
 from __future__ import annotations
@@ -21,25 +21,24 @@ from yohaku.messages import say
 from yohaku.tui.diff import colour_diff
 
 ARMING_SECONDS = 0.5
-"""Seconds in which keys are still meant for what was being typed."""
-
+"""Time in which keys may still be meant for the prompt."""
 
 Answer = TypeVar("Answer")
 
 
 class Dialog(ModalScreen[Answer]):
-    """Its one child with the class `box` is the window."""
+    """Base of the dialogs; its one child with the class `box` is the frame."""
 
     def on_resize(self) -> None:
-        self.call_after_refresh(self._make_room)
+        self.call_after_refresh(self._update_padding)
 
     def on_unmount(self) -> None:
-        self._room(0)
+        self._pad_conversation(0)
 
-    def _make_room(self) -> None:
-        self._room(self.query_one(".box").outer_size.height)
+    def _update_padding(self) -> None:
+        self._pad_conversation(self.query_one(".box").outer_size.height)
 
-    def _room(self, lines: int) -> None:
+    def _pad_conversation(self, lines: int) -> None:
         for main in self.app.screen_stack[0].query("#main") if self.app.screen_stack else ():
             main.styles.padding = (0, 0, lines, 0)
 
@@ -55,27 +54,29 @@ class PermissionDialog(Dialog[Allowed]):
         ("down", "scroll(1)"),
     ]
 
-    def __init__(self, ask: PermissionRequest, lang: str, moment: float = ARMING_SECONDS) -> None:
+    def __init__(self, request: PermissionRequest, lang: str, moment: float = ARMING_SECONDS) -> None:
         super().__init__()
-        self.ask = ask
+        self.request = request
         self.lang = lang
         self.moment = moment
         self.armed = False
 
     def compose(self) -> ComposeResult:
-        ask, lang = self.ask, self.lang
-        with Vertical(classes="box -danger" if ask.danger else "box") as box:
-            box.border_title = f"{say('allow_title', lang)} {say(f'allow_{ask.kind}', lang)}"
-            yield Static(strip_controls(ask.title), classes="title", markup=False)
-            if ask.danger:
-                yield Static(say("allow_danger", lang, why=strip_controls(ask.danger)), classes="danger", markup=False)
-            if ask.detail.strip() and ask.detail.strip() != ask.title.strip():
+        request, lang = self.request, self.lang
+        with Vertical(classes="box -danger" if request.danger else "box") as box:
+            box.border_title = f"{say('allow_title', lang)} {say(f'allow_{request.kind}', lang)}"
+            yield Static(strip_controls(request.title), classes="title", markup=False)
+            if request.danger:
+                yield Static(
+                    say("allow_danger", lang, why=strip_controls(request.danger)), classes="danger", markup=False
+                )
+            if request.detail.strip() and request.detail.strip() != request.title.strip():
                 with VerticalScroll(classes="detail"):
                     yield Static(self._detail(), markup=False)
             with Horizontal(classes="answers"):
                 yield Button(say("allow_once", lang), id="once", disabled=True)
-                if ask.remember:
-                    yield Button(say("allow_always", lang, what=clip(ask.remember, 30)), id="always", disabled=True)
+                if request.remember:
+                    yield Button(say("allow_always", lang, what=clip(request.remember, 30)), id="always", disabled=True)
                 yield Button(say("allow_no", lang), id="no")
 
     def on_mount(self) -> None:
@@ -83,7 +84,7 @@ class PermissionDialog(Dialog[Allowed]):
         self.set_timer(max(self.moment, 0.001), self._arm)
 
     def action_answer(self, answer: Allowed) -> None:
-        if self.armed and (answer != "always" or self.ask.remember):
+        if self.armed and (answer != "always" or self.request.remember):
             self.dismiss(answer)
 
     def action_scroll(self, lines: int) -> None:
@@ -100,11 +101,11 @@ class PermissionDialog(Dialog[Allowed]):
         self.armed = True
         for button in self.query(Button):
             button.disabled = False
-        if not self.ask.danger:
+        if not self.request.danger:
             self.query_one("#once").focus()
 
     def _detail(self) -> Content:
-        detail = self.ask.detail
+        detail = self.request.detail
         looks = detail.startswith(("--- ", "@@ ")) or "\n@@ " in detail
         return colour_diff(detail, self.lang, 2000) if looks else Content(strip_controls(detail))
 

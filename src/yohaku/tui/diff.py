@@ -1,4 +1,4 @@
-"""A unified diff with its colours; the signs stay, for those who see none."""
+"""A unified diff in colours; the signs stay, for terminals without them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ STYLES = {"+": "$text-success", "-": "$text-error", "@": "$text-accent"}
 
 
 def colour_diff(diff: str, lang: str, most: int = 200) -> Content:
-    """At most so many lines of it, with how many there are more."""
+    """Colour at most `most` lines, and add the number of the others."""
     lines = strip_controls(diff).rstrip("\n").split("\n")
     told = [(f"{line}\n", _style_of(line)) for line in lines[:most]]
     if len(lines) > most:
@@ -20,7 +20,7 @@ def colour_diff(diff: str, lang: str, most: int = 200) -> Content:
 
 
 def summarize_changes(diff: str) -> str:
-    """`+3 -1`: how much it changes."""
+    """Return `+3 -1`: lines added and removed."""
     lines = [line for line in diff.split("\n") if not line.startswith(("+++", "---"))]
     added = sum(line.startswith("+") for line in lines)
     return f"+{added} -{sum(line.startswith('-') for line in lines)}"

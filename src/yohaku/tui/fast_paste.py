@@ -1,6 +1,6 @@
-"""What a terminal sends while something is pasted, taken in pieces: letter by letter ten megabytes take a long time.
+"""Terminal parser that reads a paste in blocks: letter by letter ten megabytes take minutes.
 
-Law: a paste is one event, whatever stands in it; everything else is left to the parser of Textual.
+Law: a paste is one event, whatever it contains; everything else is left to Textual's parser.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from textual.message import Message
 
 START, END = "\x1b[200~", "\x1b[201~"
 KEPT = len(END) - 1
-"""Letters that are looked at again with the next piece, as the end may come in two."""
+"""Letters searched again with the next block, because the end mark may be cut in two."""
 
 
 class FastPaste(XTermParser):
     _pasting: list[str] | None = None
-    """What has come so far; None where nothing is being pasted."""
+    """Blocks so far; None outside a paste."""
 
     def feed(self, data: str) -> Iterable[Message]:
         if not data:  # the end of all input

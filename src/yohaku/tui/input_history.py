@@ -1,6 +1,6 @@
-"""What the user typed before, to be taken up again with the arrow keys; kept in a file of the user's own.
+"""History of typed lines for the arrow keys, stored in a private file.
 
-Law: a file that cannot be read or written is no trouble: what was typed is then known for this run only.
+Law: without a readable and writable file the history lasts for this run only, with no error.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class InputHistory:
         self._draft = ""
 
     def back(self, now: str) -> str | None:
-        """The one before; `now` is what stands in the line, and comes back at the end."""
+        """Return the line before; `now`, the line being typed, comes back after the newest."""
         if self._at == 0:
             return None
         if self._at == len(self.lines):
@@ -36,7 +36,7 @@ class InputHistory:
         return self.lines[self._at]
 
     def on(self) -> str | None:
-        """The one after."""
+        """Return the line after."""
         if self._at >= len(self.lines):
             return None
         self._at += 1

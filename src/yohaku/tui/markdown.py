@@ -1,6 +1,6 @@
-"""Markdown as lines of letters and colours, for one widget to show: a page of widgets, one a paragraph, is too slow.
+"""Markdown rendered to styled lines for one widget: one widget a paragraph is too slow.
 
-Law: what is drawn has exactly the width it was drawn for, and a text cut into pieces reads as it did whole.
+Law: no line is wider than the width it was rendered for, and a text split into pieces reads as the whole does.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from textual.content import Content
 FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)$")
 DARK, LIGHT = "monokai", "friendly"
 MIN_PIECE_CHARS = 3000
-"""Characters from which on a piece is drawn for good, at the next place where a text may be cut."""
+"""Characters after which a piece is final, at the next place where the text may be split."""
 CODE_FACTOR = 3
-"""Code, whose cuts are seen, is cut so many times more seldom."""
+"""Code is split at this multiple, because the split is visible."""
 
 
 def render_markdown(text: str, width: int, *, dark: bool = True) -> Content:
@@ -47,9 +47,9 @@ def render_markdown(text: str, width: int, *, dark: bool = True) -> Content:
 
 
 def split_markdown(text: str, most: int = MIN_PIECE_CHARS) -> tuple[list[str], str]:
-    """Pieces that will not change any more, and the rest, which may.
+    """Return final pieces, and the rest, which may still change.
 
-    A text is cut at an empty line; a long piece of code anywhere, closed in the one piece and opened in the next.
+    A text is split at an empty line; long code anywhere, with its fence closed in one piece and opened in the next.
     """
     done: list[str] = []
     begin = size = 0
@@ -81,7 +81,7 @@ def split_markdown(text: str, most: int = MIN_PIECE_CHARS) -> tuple[list[str], s
 
 @cache
 def _markdown_class() -> Any:
-    """Rich's, with headings at the left and without boxes, and with tags of HTML as the letters they are."""
+    """Return Rich's class with headings at the left, no boxes, and HTML tags as plain text."""
     from markdown_it import MarkdownIt
     from rich.markdown import Heading, Markdown
 

@@ -1,6 +1,6 @@
-"""The panel at the right: how full the window is, where the tokens are, what comes next and why.
+"""Panel at the right, or one line in a narrow terminal: how full the window is, and what happens next.
 
-Law: it shows the newest gauge and nothing older; without colours the words and marks say the same.
+Law: percent, bar and colour are shares of the limit; without colours the marks say the same.
 """
 
 from __future__ import annotations
@@ -60,17 +60,17 @@ class Panel(Vertical):
             self.show(self.gauge)
 
     @property
-    def _room(self) -> int:
+    def _width(self) -> int:
         return max(10, self.content_size.width)
 
     def _head(self, gauge: Gauge) -> str:
         head = format_headline(gauge, self.lang, whole=self.debug_rows)
-        if count_columns(head) > self._room:
+        if count_columns(head) > self._width:
             head = format_headline(gauge, self.lang)
         marks = MARKS[gauge.level]
-        if marks and count_columns(head) + 1 + len(marks) <= self._room:
+        if marks and count_columns(head) + 1 + len(marks) <= self._width:
             head = f"{head} {marks}"
-        return f"{clip(head, self._room)}\n{draw_bar(gauge.share, self._room)}"
+        return f"{clip(head, self._width)}\n{draw_bar(gauge.share, self._width)}"
 
     def _where(self, gauge: Gauge) -> list[str]:
         table = (*gauge_rows(gauge, self.lang), remaining_row(gauge, self.lang))

@@ -1,7 +1,7 @@
-"""Big pastes in the line to type in: a label stands there, and the whole text is sent.
+"""Labels for big pastes in the prompt; the whole text is sent.
 
-Law: a label stands for its text as long as the program runs, so that whatever brings the label back brings the text
-back; and what is put in its place is never looked at for labels again.
+Law: a label keeps its text as long as the program runs, so that an undo brings both back; inserted text is never
+searched for labels again.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from yohaku.agent.toolkit.output_budget import format_size
 from yohaku.messages import say
 
 MIN_LABELLED_CHARS = 50_000
-"""Characters from which a text is laid out too slowly to be typed in."""
+"""Longer texts make the prompt too slow."""
 
 
 class PastedTexts:
@@ -22,15 +22,15 @@ class PastedTexts:
         self._labels: re.Pattern[str] | None = None
 
     def label(self, text: str) -> str:
-        """What stands for a pasted text: a small one for itself."""
+        """Return the label of a big text; a small one is returned as it is."""
         return self._hold(text.replace("\r\n", "\n").replace("\r", "\n")) if len(text) >= MIN_LABELLED_CHARS else text
 
     def whole(self, typed: str) -> str:
-        """What is sent: every label has become its text."""
+        """Replace every label by its text."""
         return self._labels.sub(lambda found: self._held[found[0]], typed) if self._labels else typed
 
     def shown(self, text: str) -> str:
-        """A text that was sent, as it can be typed in again."""
+        """Replace big texts by labels, for a line from the history."""
         if len(text) < MIN_LABELLED_CHARS:
             return text
         short = text
@@ -39,11 +39,11 @@ class PastedTexts:
         return short if len(short) < MIN_LABELLED_CHARS and self.whole(short) == text else self._hold(text)
 
     def standing(self, typed: str) -> frozenset[str]:
-        """The labels in a text."""
+        """Return the labels in a text."""
         return frozenset(self._labels.findall(typed)) if self._labels else frozenset()
 
     def ending(self, typed: str) -> str:
-        """The label a text ends with, or nothing."""
+        """Return the label a text ends with, or an empty string."""
         return next((label for label in self._held if typed.endswith(label)), "")
 
     def beginning(self, typed: str) -> str:

@@ -1,7 +1,8 @@
-"""Where the user types: Enter sends, Alt-Enter or Ctrl-J begins a new line, arrows bring back what was typed before.
+"""Prompt with its completions and the queue of waiting prompts.
 
-Law: what is pasted is never sent by the new lines in it, and nothing typed is lost by looking at something older. Of
-a big paste a label stands here; should it vanish, that is said.
+Enter sends, Alt-Enter or Ctrl-J starts a new line, arrows go through the history.
+Law: new lines in a paste never send it, and browsing the history loses nothing typed. A big paste is shown as a label;
+its removal is reported.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ class PromptInput(TextArea):
 
     @dataclass
     class Lost(Message):
-        """A big paste is no longer in the text; to undo the edit brings it back."""
+        """A big paste was removed from the text; undo brings it back."""
 
         label: str
 
@@ -56,9 +57,9 @@ class PromptInput(TextArea):
         self.typed = typed
         self.pasted = PastedTexts(lang)
         self._standing: frozenset[str] = frozenset()
-        """Labels of pastes in the text, as far as was looked."""
+        """Labels in the text at the last change."""
         self.choosing = False
-        """Whether the list of completions is open: it then has the arrows, Tab and Enter."""
+        """Whether the list of completions is open, and takes arrows, Tab and Enter."""
 
     async def _on_key(self, event: events.Key) -> None:
         key = event.key

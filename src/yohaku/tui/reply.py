@@ -1,7 +1,7 @@
-"""A reply as it comes, in Markdown.
+"""A reply while it streams, in Markdown.
 
-Law: however fast the model speaks, the page is drawn at most fifteen times a second, and more seldom when drawing is
-slow; only its end is drawn again. What was heard is all there when the reply is whole.
+Law: it is drawn at most fifteen times a second, less often when drawing is slow, and only its end is drawn again. When
+the reply ends all of it is shown.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from yohaku.tui.markdown import render_markdown, split_markdown
 DRAW_INTERVAL = 1 / 15
 """Seconds between two drawings."""
 MAX_DRAW_SHARE = 3
-"""A drawing may take one part in so many of the time."""
+"""Pause after a drawing, as a multiple of its duration."""
 DEFAULT_WIDTH = 78
 """Columns, before the width is known."""
 
@@ -67,7 +67,7 @@ class ReplyEntry(Vertical):
         self._waiting.append(text)
 
     async def end(self) -> None:
-        """Nothing more will come."""
+        """Draw what is left and stop."""
         self._ticking.stop()
         await self._draw()
 

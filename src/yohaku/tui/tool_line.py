@@ -1,4 +1,4 @@
-"""A call of a tool: one line, with the end of its output while it runs, and all of it when opened.
+"""A tool call on the screen: one line, the end of its output while it runs, all of it when opened.
 
 Law: what is kept for the screen is bounded, whatever a tool prints.
 """
@@ -17,13 +17,13 @@ from yohaku.messages import say
 from yohaku.tui.diff import colour_diff, summarize_changes
 
 MAX_RUNNING_LINES = 5
-"""Lines that are shown while it runs."""
+"""Lines shown while it runs."""
 MAX_OUTPUT_CHARS = 20_000
 """Characters of the output, its end."""
 MAX_OPEN_LINES = 200
-"""Lines that are shown when it is opened."""
+"""Lines shown when it is opened."""
 MAX_DIFF_LINES = 12
-"""Lines of a diff that are shown unasked."""
+"""Lines of a diff shown while it is closed."""
 
 
 class ToolLine(Vertical, can_focus=True):
