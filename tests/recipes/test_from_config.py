@@ -1,11 +1,13 @@
 from __future__ import annotations
 
 import ast
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from yohaku import plugins
 from yohaku.core.budget import Budget
 from yohaku.core.engine import plan
 from yohaku.core.errors import BadSetting
@@ -148,3 +150,40 @@ def test_a_pass_may_be_an_argument_of_another() -> None:
     summed = {"pass": "summarise", "options": {"keep": 0}}
     recipe = recipe_of("mine", mine({"level": "hot", "pass": "restore_files", "args": [summed]}))
     assert recipe.rungs[0].propose.__qualname__.startswith("restore_files.")
+
+
+THEIRS = """
+from yohaku.core.folds import Stub, Subject
+from yohaku.core.originals import Slot, ref_of
+
+
+def shout(words="cleared"):
+    def propose(view, context):
+        step = view.history.steps[0]
+        original = step.uses[0].result.text
+        text = f"[{words}; ref={ref_of(original)}]"
+        before, after = context.meter.count(original), context.meter.count(text)
+        return [Stub(step.key, Slot("result", 0), text, ref_of(original), Subject("result"), "theirs", before, after)]
+
+    return propose
+"""
+
+
+@pytest.mark.parametrize("how", ["register", "entry point"])
+def test_a_pass_of_another_package_folds_by_its_name(how: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plugins, "_registered", {})
+    module = f"passes_of_{how.replace(' ', '_')}"
+    (tmp_path / f"{module}.py").write_text(THEIRS, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    if how == "register":
+        plugins.register("passes", "shout", import_module(module).shout)
+    else:
+        info = tmp_path / f"{module}-1.0.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {module}\nVersion: 1.0\n", encoding="utf-8")
+        (info / "entry_points.txt").write_text(f"[yohaku.passes]\nshout = {module}:shout\n", encoding="utf-8")
+    steps = [Step((ToolUse(Call(str(n), "bash", "{}"), Result((Text("x" * 900),))),)) for n in range(9)]
+    view = View(history_of([Turn((Text("go"),), tuple(steps))]))
+    recipe = recipe_of("mine", mine({"level": "hot", "pass": "shout", "options": {"words": "gone"}}))
+    outcome = drive(plan(view, Budget.of(8_192), recipe, ByteMeter()))
+    assert outcome.folds[0].text.startswith("[gone; ref=")
