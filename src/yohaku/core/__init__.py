@@ -5,9 +5,9 @@ One data flow:
     body -> dialect -> HistoryBuilder -> History -> View -> plan -> View.shown -> dialect -> body
 
 A dialect reads a request body into a `HistoryBuilder`, which checks it and gives every turn and step its key. A `View`
-is that `History` with its folds. `plan` weighs what the view shows against the `Budget` and runs the passes of a `Recipe`,
-rung by rung: passes propose folds, the engine applies those that make the view smaller. The dialect writes `View.shown`
-back into the body, changing only what is folded.
+is that `History` with its folds. `plan` weighs what the view shows against the `Budget` and runs the passes of a
+`Recipe`, rung by rung: passes propose folds, the engine applies those that make the view smaller. The dialect writes
+`View.shown` back into the body, changing only what is folded.
 
 Ten laws, each held by property tests:
 
