@@ -9,7 +9,7 @@ import pytest
 
 from yohaku.client.endpoint import Endpoint
 from yohaku.client.errors import Garbled, RequestFailed, Unreachable
-from yohaku.client.faults import of_status, quoted, wait_of
+from yohaku.client.faults import of_status, quote, read_wait
 from yohaku.messages import find
 
 HERE = Endpoint("H", "h", "openai_chat", "http://h", "m", "sk-123456")
@@ -29,11 +29,11 @@ HERE = Endpoint("H", "h", "openai_chat", "http://h", "m", "sk-123456")
     ],
 )
 def test_how_long_to_wait_is_said_in_many_ways(headers: dict[str, str], text: str, seconds: float | None) -> None:
-    assert wait_of(headers, text) == seconds
+    assert read_wait(headers, text) == seconds
 
 
 def test_a_date_in_the_future_is_waited_for() -> None:
-    found = wait_of({"retry-after": formatdate(time.time() + 100, usegmt=True)})
+    found = read_wait({"retry-after": formatdate(time.time() + 100, usegmt=True)})
     assert found is not None and 90 < found <= 100
 
 
@@ -55,7 +55,7 @@ def test_a_date_in_the_future_is_waited_for() -> None:
     ],
 )
 def test_a_server_is_quoted_in_one_line_without_the_key(text: str, said: str) -> None:
-    assert quoted(text, HERE) == said or (text.startswith('{"error": {"error"') and len(quoted(text, HERE)) <= 301)
+    assert quote(text, HERE) == said or (text.startswith('{"error": {"error"') and len(quote(text, HERE)) <= 301)
 
 
 @pytest.mark.parametrize("status", [301, 400, 401, 402, 403, 404, 409, 413, 418, 422, 429, 500, 503, 529, 599])

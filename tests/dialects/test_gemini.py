@@ -28,7 +28,7 @@ from yohaku.core.originals import Slot
 from yohaku.core.view import View
 from yohaku.core.weigh import weigh
 from yohaku.dialects.answer import Usage
-from yohaku.dialects.gemini import FEW, OPENING, Gemini
+from yohaku.dialects.gemini import MAX_TEXTS, OPENING, Gemini
 from yohaku.dialects.json_values import dig
 from yohaku.recipes.auto import RECIPES
 from yohaku.session.driver import drive
@@ -168,7 +168,7 @@ def test_results_without_ids_answer_calls_of_their_name_in_order() -> None:
         ({"return_value": "x", "error": None}, ["x"]),
         ({"name": "read", "content": "x"}, ["x"]),
         ({"result": ["x", "y"]}, ["x", "y"]),
-        ({"result": ["x"] * (FEW + 1)}, [json.dumps({"result": ["x"] * (FEW + 1)}, separators=(",", ":"))]),
+        ({"result": ["x"] * (MAX_TEXTS + 1)}, [json.dumps({"result": ["x"] * (MAX_TEXTS + 1)}, separators=(",", ":"))]),
         ({"output": "x", "code": 0}, ['{"output":"x","code":0}']),
         ({"other": "x"}, ['{"other":"x"}']),
     ],

@@ -20,7 +20,7 @@ from yohaku.core.view import View
 from yohaku.core.weigh import weigh
 from yohaku.dialects.answer import Usage
 from yohaku.dialects.json_values import dump
-from yohaku.dialects.openai_chat import CACHED, OpenAIChat
+from yohaku.dialects.openai_chat import CACHE_FIELDS, OpenAIChat
 from yohaku.testing import histories
 
 DIALECT = OpenAIChat()
@@ -273,7 +273,7 @@ def test_parallel_calls_are_told_apart_however_they_are_counted(places: tuple[in
     assert DIALECT.read_stream(stream).reply == Reply((Call("a", "read", "{}"), Call("b", "read", "[]")))
 
 
-@pytest.mark.parametrize("field", CACHED)
+@pytest.mark.parametrize("field", CACHE_FIELDS)
 def test_what_was_read_from_a_cache_has_many_names(field: str) -> None:
     answer = DIALECT.read_reply({"usage": {"prompt_tokens": 10, field: 4, "completion_tokens": 1}})
     assert answer.usage == Usage(6, 4, 0, 1)

@@ -20,7 +20,7 @@ from yohaku.core.view import View
 from yohaku.core.weigh import weigh
 from yohaku.dialects.answer import Usage
 from yohaku.dialects.json_values import dump
-from yohaku.dialects.openai_responses import LASTING, OpenAIResponses
+from yohaku.dialects.openai_responses import LASTING_ITEMS, OpenAIResponses
 from yohaku.testing import histories
 
 DIALECT = OpenAIResponses()
@@ -236,7 +236,7 @@ def test_a_thought_is_cut_with_what_it_led_to_and_lasting_items_stay() -> None:
             key = turn.steps[count - 1].key if count else turn.key
             out = DIALECT.write(body, View(history).with_([Gist(key, "[folded; ref=x]", "x", "it", "full", 9, 1)]))
             assert checker.problems(out) == []
-            assert [compaction, MORE_TOOLS] == [item for item in out["input"] if item.get("type") in LASTING]
+            assert [compaction, MORE_TOOLS] == [item for item in out["input"] if item.get("type") in LASTING_ITEMS]
             assert (THOUGHT in out["input"]) == (number == 0 and count == 0)
 
 
@@ -254,12 +254,12 @@ def intact(before: Any, after: Any) -> list[str]:
     """As the checker says, beside what is never cut: that must all be there."""
 
     def lasting(body: Any) -> list[Any]:
-        return [item for item in DIALECT.entries_of(body) if item.get("type") in LASTING]
+        return [item for item in DIALECT.entries_of(body) if item.get("type") in LASTING_ITEMS]
 
     def rest(body: Any) -> Any:
         if isinstance(body["input"], str):
             return body
-        return {**body, "input": [item for item in body["input"] if item.get("type") not in LASTING]}
+        return {**body, "input": [item for item in body["input"] if item.get("type") not in LASTING_ITEMS]}
 
     lost = [] if lasting(before) == lasting(after) else ["a lasting item is lost"]
     return lost + checker.intact(rest(before), rest(after))

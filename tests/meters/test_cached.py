@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from yohaku.core.meter import Overhead
 from yohaku.core.model import Opaque
-from yohaku.meters.cached import EACH, CachedMeter, CountCache
+from yohaku.meters.cached import ENTRY_CHARS, CachedMeter, CountCache
 
 
 @dataclass
@@ -40,10 +40,10 @@ def test_a_picture_is_weighed_once_wherever_it_stands() -> None:
 
 
 def test_the_older_half_is_forgotten_when_there_is_no_room() -> None:
-    meter = CachedMeter(Letters(), CountCache(room=4 * (EACH + 1)))
+    meter = CachedMeter(Letters(), CountCache(room=4 * (ENTRY_CHARS + 1)))
     assert [meter.count(letter) for letter in "abcde"] == [1] * 5
     assert list(meter.memory.counts) == ["d", "e"]
-    assert meter.memory.held == 2 * (EACH + 1)
+    assert meter.memory.held == 2 * (ENTRY_CHARS + 1)
 
 
 def test_a_text_larger_than_the_memory_is_counted_and_forgotten() -> None:

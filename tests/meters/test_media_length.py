@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yohaku.meters.media_length import pages, seconds, shown
+from yohaku.meters.media_length import pages, seconds, text_of_pages
 
 PAGE = b"<< /Type /Page /Parent 1 0 R >>\n"
 TREE = b"<< /Type /Pages /Kids [] /Count 3 >>\n"
@@ -40,28 +40,30 @@ def test_the_text_on_the_pages_is_read_packed_or_not() -> None:
     said = b"BT /F1 12 Tf (Hello \\) w\\157rld) Tj 0 -14 Td [(Lo) 17 (rem) -250 (ipsum) <61 62>] TJ ET"
     for pack in (True, False):
         pdf = b"%PDF-1.4\n" + page(said, pack) + page(b"0 0 9 9 re f", pack)
-        assert shown(pdf) == ("Hello ) world Lorem ipsumab", 0)
+        assert text_of_pages(pdf) == ("Hello ) world Lorem ipsumab", 0)
 
 
 def test_of_what_is_written_in_numbers_of_glyphs_the_bytes_are_counted() -> None:
     said = page(b"BT (Page 1) Tj <00480065006c> Tj (\\001\\002x) Tj ET")
-    assert shown(b"%PDF-1.4\n" + said) == ("Page 1", 6 + 3)
+    assert text_of_pages(b"%PDF-1.4\n" + said) == ("Page 1", 6 + 3)
 
 
 def test_a_text_that_cannot_be_found_is_not_an_empty_one() -> None:
     said = page(b"BT (Hello) Tj ET")
-    assert shown(b"%PDF-1.4\n" + page(b"0 0 9 9 re f")) == ("", 0)
-    assert [shown(b"%PDF-1.4\n" + odd) for odd in (b"", b"/Encrypt 3 0 R" + said, b"/LZWDecode" + said)] == [None] * 3
-    assert shown(b"%PDF-1.4\n" + page(b"0 0 9 9 re f") + b"stream\nBT") is None
+    assert text_of_pages(b"%PDF-1.4\n" + page(b"0 0 9 9 re f")) == ("", 0)
+    assert [text_of_pages(b"%PDF-1.4\n" + odd) for odd in (b"", b"/Encrypt 3 0 R" + said, b"/LZWDecode" + said)] == [
+        None
+    ] * 3
+    assert text_of_pages(b"%PDF-1.4\n" + page(b"0 0 9 9 re f") + b"stream\nBT") is None
 
 
 @pytest.mark.slow
 def test_the_text_of_a_wrong_file_takes_time_in_proportion_to_it() -> None:
-    assert shown(b"stream\n" * 400_000) is None
-    assert shown(b"stream\n" * 400_000 + b"endstream") is None
+    assert text_of_pages(b"stream\n" * 400_000) is None
+    assert text_of_pages(b"stream\n" * 400_000 + b"endstream") is None
     for noise in (b"(", b"(\\", b"<0", b"-", b"(a", b"<"):
         began = process_time()
-        assert shown(b"%PDF-1.4\n" + page(b"BT (x) Tj re " + noise * 500_000)) is not None
+        assert text_of_pages(b"%PDF-1.4\n" + page(b"BT (x) Tj re " + noise * 500_000)) is not None
         assert process_time() - began < 3
 
 
@@ -96,4 +98,4 @@ def test_a_film_tells_its_seconds_in_both_versions() -> None:
 def test_broken_files_do_no_harm(noise: bytes, start: bytes) -> None:
     assert (pages(start + noise) or 1) > 0
     assert (seconds(start + noise) or 0.0) >= 0.0
-    assert (shown(start + b"stream\nBT re (" + noise + b") Tj\nendstream") or ("", 0))[1] >= 0
+    assert (text_of_pages(start + b"stream\nBT re (" + noise + b") Tj\nendstream") or ("", 0))[1] >= 0

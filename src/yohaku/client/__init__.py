@@ -1,1 +1,1 @@
-"""Talking with a server: a body out, a reply heard as it comes, and what goes wrong on the way."""
+"""HTTP client of model servers: sends a request body, streams the reply, turns failures into typed errors."""

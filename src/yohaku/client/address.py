@@ -1,4 +1,4 @@
-"""Where a request goes: its URL, its headers, the proxy on the way."""
+"""URL, headers and proxy of a request."""
 
 from __future__ import annotations
 

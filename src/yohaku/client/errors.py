@@ -1,4 +1,4 @@
-"""Why a reply did not come, as one tree. Each says in a plain sentence, English or Japanese, what to do next.
+"""Errors of a request, as one tree. The message of each tells the user what to do next, in English or Japanese.
 
 TalkFailed
 ├── TooLong        the server takes no request this long (carries the numbers it told)
@@ -50,19 +50,19 @@ class TooLong(RequestFailed):
 class Truncated(RequestFailed):
     def __init__(self, told: int, sent: int, answer: Answer | None = None, window: int | None = None) -> None:
         self.told = told
-        """Tokens the server says it read."""
+        """Tokens that the server reports to have read."""
         self.sent = sent
         self.answer = answer
-        """What it answered to the rest."""
+        """The answer to the rest of the request."""
         self.window = window
-        """Tokens of the window it has loaded, where it says."""
+        """Tokens of the window it has loaded, where it reports one."""
         super().__init__("talk_truncated", told=told, sent=sent)
 
 
 class Busy(RequestFailed):
     def __init__(self, after: float | None = None, server: str = "") -> None:
         self.after = after
-        """Seconds it asked us to wait."""
+        """Seconds to wait, as requested by the server."""
         name = server or "the server"
         if after:
             super().__init__("talk_busy_until", server=name, seconds=max(1, round(after)))
@@ -74,7 +74,7 @@ class RequestRefused(RequestFailed):
     def __init__(self, status: int, text: str = "", server: str = "", model: str = "") -> None:
         self.status = status
         self.text = text
-        """What the server said, in one line."""
+        """The server's error message, in one line."""
         facts = {"status": status, "text": text or "-", "server": server or "the server", "model": model or "-"}
         super().__init__(_REFUSALS.get(status, "talk_failed" if status >= 500 else "talk_refused"), **facts)
 
@@ -104,5 +104,5 @@ class Unreachable(RequestFailed):
 class CutOff(RequestFailed):
     def __init__(self, answer: Answer, server: str = "") -> None:
         self.answer = answer
-        """What was heard, without calls: the last one may be torn."""
+        """The part of the reply that arrived, without calls: the last one may be torn."""
         super().__init__("talk_cut_off", server=server or "the server")

@@ -1,6 +1,6 @@
-"""What went wrong with a request, from what the server or the network gave: a typed error, and whether to try again.
+"""Failures of a request as values: a typed error made from the server's answer, and whether to try again.
 
-Law: nothing here is raised; a fault is a value. The server's own words are quoted in one line, and never a key.
+Law: nothing here raises. The server's message is quoted in one line, and never a key.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from yohaku.dialects import dialect_named
 from yohaku.dialects.answer import Answer
 from yohaku.dialects.json_values import Json
 
-BUSY = (429, 503, 529)
-PASSING = (408, 425, 500, 502, 504, 520, 521, 522, 523, 524)
-"""What may be over in a moment."""
-QUOTED = 300
-"""Characters of what a server said."""
+BUSY_STATUSES = (429, 503, 529)
+PASSING_STATUSES = (408, 425, 500, 502, 504, 520, 521, 522, 523, 524)
+"""Statuses of failures that may pass."""
+MAX_QUOTED_CHARS = 300
+"""Characters of a server's message."""
 
 _UNPAID = re.compile(r"insufficient_quota|billing|payment|credit balance", re.IGNORECASE)
 _OVERLOADED = re.compile(r"overloaded|rate.?limit|too many requests|unavailable|resource.?exhausted", re.IGNORECASE)
@@ -36,46 +36,44 @@ _MARKUP = re.compile(r"<(?:!doctype|html|head|body|title|h1|p|div)\b", re.IGNORE
 class Fault(NamedTuple):
     error: RequestFailed
     again: bool = False
-    """Whether another try may help."""
+    """True where another try may help."""
     after: float | None = None
-    """Seconds the server asks us to wait."""
+    """Seconds to wait, as requested by the server."""
     loading: bool = False
-    """Whether the server is only loading its model: it may take its time."""
+    """True while the server loads its model, which may take long."""
 
 
 def of_status(status: int, headers: Mapping[str, str], text: str, endpoint: Endpoint) -> Fault:
-    """The fault an answer with this status tells of."""
+    """Build the fault from an answer with an error status."""
     told = object_in(text)
     if status >= 400 and (
         overflow := dialect_named(endpoint.dialect).read_overflow(status, text if told is None else told)
     ):
         return Fault(TooLong(overflow))
-    said = quoted(text, endpoint)
+    said = quote(text, endpoint)
     refused = RequestRefused(status, said, endpoint.name, endpoint.model)
     if status == 429 and _UNPAID.search(text):
         return Fault(refused)
-    if status in BUSY:
-        after = wait_of(headers, text)
+    if status in BUSY_STATUSES:
+        after = read_wait(headers, text)
         return Fault(Busy(after, endpoint.name), True, after, status == 503 and "loading" in text.lower())
-    return Fault(refused, status in PASSING)
+    return Fault(refused, status in PASSING_STATUSES)
 
 
 def of_error_event(event: Json, endpoint: Endpoint) -> Fault:
-    """The fault an error inside a stream tells of; its overflow is recognised in the whole of the stream."""
+    """Build the fault from an error inside a stream; an overflow is recognised elsewhere, in the whole stream."""
     text = json.dumps(event, ensure_ascii=False)
     if _UNPAID.search(text):
-        return Fault(RequestRefused(429, quoted(text, endpoint), endpoint.name, endpoint.model))
+        return Fault(RequestRefused(429, quote(text, endpoint), endpoint.name, endpoint.model))
     if _OVERLOADED.search(text):
-        return Fault(Busy(wait_of({}, text), endpoint.name), True, wait_of({}, text))
+        return Fault(Busy(read_wait({}, text), endpoint.name), True, read_wait({}, text))
     passing = bool(_FAILED.search(text))
-    return Fault(
-        RequestRefused(500 if passing else 400, quoted(text, endpoint), endpoint.name, endpoint.model), passing
-    )
+    return Fault(RequestRefused(500 if passing else 400, quote(text, endpoint), endpoint.name, endpoint.model), passing)
 
 
 def of_exception(error: BaseException, endpoint: Endpoint) -> Fault:
-    """The fault a connection that failed tells of."""
-    why = _why(error)
+    """Build the fault from a failed connection."""
+    why = _classify(error)
     lost = Unreachable(why, endpoint.name, host_of(endpoint.url), endpoint.local)
     return Fault(lost, why in ("lost", "late", "refused"))
 
@@ -87,14 +85,14 @@ def stalled(endpoint: Endpoint, seconds: float) -> Fault:
 def garbled(text: str, endpoint: Endpoint) -> Fault:
     if not text.replace("data: [DONE]", "").strip():
         return Fault(Garbled("", endpoint.name, empty=True), True)
-    return Fault(Garbled(quoted(text, endpoint), endpoint.name))
+    return Fault(Garbled(quote(text, endpoint), endpoint.name))
 
 
 def broken_off(said: str, endpoint: Endpoint) -> Fault:
     return Fault(CutOff(Answer(Reply((Text(said),) if said else ())), endpoint.name))
 
 
-def _why(error: BaseException) -> Why:
+def _classify(error: BaseException) -> Why:
     import aiohttp
 
     match error:
@@ -113,8 +111,8 @@ def _why(error: BaseException) -> Why:
     return "lost"
 
 
-def wait_of(headers: Mapping[str, str], text: str = "") -> float | None:
-    """Seconds to wait, in whichever way a server says them."""
+def read_wait(headers: Mapping[str, str], text: str = "") -> float | None:
+    """Read the seconds to wait from headers or text."""
     for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
         said = headers.get(name, "").strip()
         if re.fullmatch(r"\d{1,9}(?:\.\d{1,9})?", said):
@@ -128,17 +126,17 @@ def wait_of(headers: Mapping[str, str], text: str = "") -> float | None:
     return float(found[1]) if found else None
 
 
-def quoted(text: str, endpoint: Endpoint) -> str:
-    """What a server said, in one line without markup and without the key."""
-    said = _message(text) or ("a web page" if _MARKUP.search(text[:2000]) else text)
-    line = " ".join("".join(sign if sign.isprintable() else " " for sign in said[: 4 * QUOTED]).split())
+def quote(text: str, endpoint: Endpoint) -> str:
+    """Return a server's message in one line, without markup and without the key."""
+    said = _find_message(text) or ("a web page" if _MARKUP.search(text[:2000]) else text)
+    line = " ".join("".join(sign if sign.isprintable() else " " for sign in said[: 4 * MAX_QUOTED_CHARS]).split())
     for key in (endpoint.key, endpoint.key.strip()):
         line = line.replace(key, "•••") if key else line
-    return line if len(line) <= QUOTED else line[:QUOTED] + "…"
+    return line if len(line) <= MAX_QUOTED_CHARS else line[:MAX_QUOTED_CHARS] + "…"
 
 
 def object_in(text: str) -> dict[str, Json] | None:
-    """The JSON object that a text is, if it is one."""
+    """Decode a text that is one JSON object; None for any other."""
     try:
         value = json.loads(text) if text.lstrip()[:1] == "{" else None
     except (ValueError, RecursionError):
@@ -146,7 +144,7 @@ def object_in(text: str) -> dict[str, Json] | None:
     return value if isinstance(value, dict) else None
 
 
-def _message(text: str) -> str:
+def _find_message(text: str) -> str:
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):

@@ -40,7 +40,7 @@ DROPPED_SHARE = 0.6
 
 
 class RequestForm(NamedTuple):
-    """What a server can hold a summarising model to; None: what every server of its dialect takes."""
+    """Means to constrain a summarising model; None: only what every server of the dialect takes."""
 
     prefill: bool | None = None
     schema: bool | None = None

@@ -25,7 +25,7 @@ from yohaku.dialects.json_values import Json, merge
 
 @dataclass(frozen=True, slots=True)
 class Quirks:
-    """What a server was found to refuse."""
+    """Fields and limits that a server was found to refuse."""
 
     refused: frozenset[str] = frozenset()
     """Names of fields."""

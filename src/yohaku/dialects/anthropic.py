@@ -20,19 +20,19 @@ from yohaku.dialects.json_values import Json, arguments_object, arguments_text, 
 from yohaku.dialects.server_api import signature
 
 OPENING = "(The assistant speaks first.)"
-"""What the user "says" in a composed body where the model spoke first; reading passes over it."""
+"""First user message in a composed body where the model spoke first; skipped when read."""
 
 MAX_TOKENS = 4096
-"""The API wants one; a surface that knows the model's own limit sets it."""
+"""Required by the API; the client replaces it by the model's own limit."""
 
-THOUGHTS = ("thinking", "redacted_thinking")
-OURS = re.compile(
+THOUGHT_BLOCKS = ("thinking", "redacted_thinking")
+OWN_BLOCKS = re.compile(
     r"thinking|redacted_thinking|image|document|server_tool_use|mcp_tool_use|.*_tool_result|container_upload"
     r"|search_result|tool_reference|tool_addition|tool_removal|compaction|fallback|mid_conv_system"
 )
 """Blocks that may be written again as they were read; one of another dialect would be refused."""
-BY_SYSTEM = ("tool_addition", "tool_removal")
-HOSTED = re.compile(r".*_\d{8}|mcp_toolset")
+SYSTEM_BLOCKS = ("tool_addition", "tool_removal")
+HOSTED_TOOLS = re.compile(r".*_\d{8}|mcp_toolset")
 LAWFUL_ID = re.compile(r"[a-zA-Z0-9_-]+")
 
 CONTINUE_PREFILL = re.compile(r"claude-(?:[23]|instant)|claude-[a-z]+-4(?:[-.@](?:[0-5]|20\d{6})\b|$)")
@@ -54,11 +54,11 @@ class Anthropic(Dialect):
     images_in_results = True
 
     def read_beside(self, builder: HistoryBuilder, body: dict[str, Json]) -> None:
-        builder.system += _content(body.get("system"), ("system",), "system")
+        builder.system += _read_content(body.get("system"), ("system",), "system")
         choice = body.get("tool_choice")
         builder.forced = isinstance(choice, dict) and choice.get("type") in ("any", "tool")
         for number, tool in enumerate(objects(body.get("tools"), "tools", "tools")):
-            builder.tools.append(Tool(str(tool.get("name", "")), dump(_unmarked(tool)), ("tools", number)))
+            builder.tools.append(Tool(str(tool.get("name", "")), dump(_unmark(tool)), ("tools", number)))
 
     def read_entry(self, builder: HistoryBuilder, index: int, entry: dict[str, Json]) -> None:
         content = entry.get("content")
@@ -66,18 +66,18 @@ class Anthropic(Dialect):
             case "user" if index == 0 and content == OPENING:
                 return
             case "user":
-                for block, at in _blocks(content, (index, "content"), builder.where):
+                for block, at in _iterate_blocks(content, (index, "content"), builder.where):
                     match block:
                         case {"type": "tool_result"}:
-                            builder.answer(*_result(block, at, builder.where))
+                            builder.answer(*_read_result(block, at, builder.where))
                         case _:
-                            for part in _part(block, at, builder.where):
+                            for part in _read_part(block, at, builder.where):
                                 builder.prompt(part)
             case "assistant":
-                _assistant(builder, index, content)
+                _read_assistant(builder, index, content)
             case "system":
                 began = builder.began
-                for part in _content(content, (index, "content"), builder.where):
+                for part in _read_content(content, (index, "content"), builder.where):
                     if not began:
                         builder.system.append(part)
                     else:
@@ -89,10 +89,10 @@ class Anthropic(Dialect):
         messages: list[Json] = []
         for turn in history.turns:
             for block in filter(None, map(block_of, turn.prompt)):
-                _add(messages, "system" if block["type"] in BY_SYSTEM else "user", [block])
+                _add(messages, "system" if block["type"] in SYSTEM_BLOCKS else "user", [block])
             for step in turn.steps:
-                _add(messages, "assistant", _said(step))
-                _add(messages, "user", [_result_block(use) for use in step.uses])
+                _add(messages, "assistant", _write_reply(step))
+                _add(messages, "user", [_write_result(use) for use in step.uses])
         if messages and messages[0]["role"] == "assistant":
             messages.insert(0, {"role": "user", "content": [{"type": "text", "text": OPENING}]})
         if messages and messages[-1]["role"] == "assistant":
@@ -100,9 +100,9 @@ class Anthropic(Dialect):
         body: dict[str, Json] = {"model": model} if model else {}
         body["max_tokens"] = MAX_TOKENS
         if system := list(filter(None, map(block_of, history.system))):
-            body["system"] = _shortened(system)
-        body["messages"] = [{**message, "content": _shortened(message["content"])} for message in messages]
-        if tools := list(filter(None, map(_definition, history.tools))):
+            body["system"] = _shorten(system)
+        body["messages"] = [{**message, "content": _shorten(message["content"])} for message in messages]
+        if tools := list(filter(None, map(_convert_definition, history.tools))):
             body["tools"] = tools
         return body
 
@@ -139,14 +139,14 @@ class Anthropic(Dialect):
         messages = list(body["messages"])
         by_user = [index for index, message in enumerate(messages) if message["role"] == "user"]
         for index in by_user[-MARKED_ENTRIES:]:
-            messages[index] = {**messages[index], "content": _marked(messages[index]["content"])}
-        system = {"system": _marked(body["system"])} if body.get("system") else {}
+            messages[index] = {**messages[index], "content": _mark(messages[index]["content"])}
+        system = {"system": _mark(body["system"])} if body.get("system") else {}
         return {**body, **system, "messages": messages}
 
     def read_reply(self, body: dict[str, Json]) -> Answer:
         builder = HistoryBuilder()
         builder.where = "reply"
-        _assistant(builder, 0, body.get("content"))
+        _read_assistant(builder, 0, body.get("content"))
         return Answer(builder.said(), usage_of(body.get("usage")), str(body.get("stop_reason") or ""))
 
     def stream_reader(self) -> StreamReader:
@@ -178,12 +178,12 @@ class _Stream(StreamReader):
                 self._usage = {**self._usage, **{key: value for key, value in billed.items() if value is not None}}
 
     def finish(self) -> Answer:
-        content = [_joined(self._blocks[index]) for index in sorted(self._blocks)]
+        content = [_join_input(self._blocks[index]) for index in sorted(self._blocks)]
         return self._dialect.read_reply({"content": content, "usage": self._usage or None, "stop_reason": self._stop})
 
 
 def usage_of(usage: Json) -> Usage | None:
-    """Where the server went several rounds, the fields beside `iterations` leave some of them out."""
+    """Add up the rounds of the server in `iterations`: the fields beside it leave some of them out."""
     if not isinstance(usage, dict):
         return None
     rounds = objects(usage.get("iterations"), "usage", "iterations") or [usage]
@@ -199,21 +199,21 @@ def usage_of(usage: Json) -> Usage | None:
     )
 
 
-def _assistant(builder: HistoryBuilder, index: int, content: Json) -> None:
+def _read_assistant(builder: HistoryBuilder, index: int, content: Json) -> None:
     # Neighbouring messages of the model's are one reply to the API, as long as no result stands between them.
     if len(builder.open_calls) < len(builder.said().calls):
         builder.reply()
-    for block, at in _blocks(content, (index, "content"), builder.where):
+    for block, at in _iterate_blocks(content, (index, "content"), builder.where):
         match block:
             case {"type": "tool_use"}:
-                builder.say(_call(block, at, builder.where))
+                builder.say(_read_call(block, at, builder.where))
             case _:
-                for part in _part(block, at, builder.where):
+                for part in _read_part(block, at, builder.where):
                     builder.say(part)
 
 
-def _blocks(content: Json, at: Path, where: str) -> Iterator[tuple[Json, Path]]:
-    """The blocks of a content, each with its place; one that is a mere text is its own only block."""
+def _iterate_blocks(content: Json, at: Path, where: str) -> Iterator[tuple[Json, Path]]:
+    """Yield the blocks of a content, each with its place; a text is one block."""
     if isinstance(content, str):
         yield content, at
     else:
@@ -221,11 +221,13 @@ def _blocks(content: Json, at: Path, where: str) -> Iterator[tuple[Json, Path]]:
             yield block, (*at, number)
 
 
-def _content(content: Json, at: Path, where: str) -> tuple[Part, ...]:
-    return tuple(part for block, place in _blocks(content, at, where) for part in _part(block, place, where))
+def _read_content(content: Json, at: Path, where: str) -> tuple[Part, ...]:
+    return tuple(
+        part for block, place in _iterate_blocks(content, at, where) for part in _read_part(block, place, where)
+    )
 
 
-def _part(block: Json, at: Path, where: str) -> tuple[Part, ...]:
+def _read_part(block: Json, at: Path, where: str) -> tuple[Part, ...]:
     match block:
         case "" | {"type": "text", "text": ""}:
             return ()
@@ -238,13 +240,13 @@ def _part(block: Json, at: Path, where: str) -> tuple[Part, ...]:
         case {"type": "image" | "document" as kind, "source": {"type": "url", "url": str(url)}}:
             return (Opaque(kind, url, "url", at=at),)
         case {"type": "document", "source": {"type": "text"}}:
-            return (Opaque("document", dump(_unmarked(block)), mime="text/plain", at=at),)
+            return (Opaque("document", dump(_unmark(block)), mime="text/plain", at=at),)
         case {"type": str(kind)}:
-            return (Opaque("thought" if kind in THOUGHTS else kind, dump(_unmarked(block)), at=at),)
+            return (Opaque("thought" if kind in THOUGHT_BLOCKS else kind, dump(_unmark(block)), at=at),)
     raise Malformed("a block of content needs a type", where)
 
 
-def _call(block: dict[str, Json], at: Path, where: str) -> Call:
+def _read_call(block: dict[str, Json], at: Path, where: str) -> Call:
     call_id = text_at(block.get("id"), where, "the id of a tool_use")
     name = text_at(block.get("name"), where, "the name of a tool_use")
     if not isinstance(block.get("input"), dict):
@@ -252,28 +254,28 @@ def _call(block: dict[str, Json], at: Path, where: str) -> Call:
     return Call(call_id, name, arguments_text(block["input"]), (*at, "input"))
 
 
-def _result(block: dict[str, Json], at: Path, where: str) -> tuple[str, Result]:
+def _read_result(block: dict[str, Json], at: Path, where: str) -> tuple[str, Result]:
     call_id = text_at(block.get("tool_use_id"), where, "tool_use_id")
-    parts = _content(block.get("content"), (*at, "content"), where)
+    parts = _read_content(block.get("content"), (*at, "content"), where)
     return call_id, Result(parts, error=block.get("is_error") is True, at=at)
 
 
-def _marked(content: Json) -> list[Json]:
+def _mark(content: Json) -> list[Json]:
     blocks = [{"type": "text", "text": content}] if isinstance(content, str) else list(content)
     if blocks and blocks[-1].get("type") in MARKABLE:
         blocks[-1] = {**blocks[-1], **CACHE_MARK}
     return blocks
 
 
-def _unmarked(block: dict[str, Json]) -> dict[str, Json]:
-    """Without cache marks, also on the blocks inside it."""
+def _unmark(block: dict[str, Json]) -> dict[str, Json]:
+    """Remove cache marks, also from blocks inside."""
     plain = {key: value for key, value in block.items() if key != "cache_control"}
     for key in ("content", "source"):
         inside = plain.get(key)
         if isinstance(inside, dict):
-            plain[key] = _unmarked(inside)
+            plain[key] = _unmark(inside)
         elif isinstance(inside, list):
-            plain[key] = [_unmarked(item) if isinstance(item, dict) else item for item in inside]
+            plain[key] = [_unmark(item) if isinstance(item, dict) else item for item in inside]
     return plain
 
 
@@ -285,18 +287,18 @@ def _add(messages: list[Json], role: str, blocks: list[Json]) -> None:
 
 
 def _trim(blocks: list[Json]) -> None:
-    """A reply that ends a body is one to go on with, and the API takes none that ends with blanks."""
+    """Remove blanks at the end: a reply that ends a body is continued, and the API refuses one that ends in blanks."""
     if blocks[-1]["type"] == "text":
         blocks[-1] = {"type": "text", "text": blocks[-1]["text"].rstrip()}
 
 
-def _shortened(blocks: list[Json]) -> Json:
-    """One text alone is written as a text."""
+def _shorten(blocks: list[Json]) -> Json:
+    """Write a single text as a plain string."""
     return blocks[0]["text"] if len(blocks) == 1 and blocks[0]["type"] == "text" else blocks
 
 
 def block_of(part: Part) -> Json:
-    """None for what the API would refuse: a blank text, another dialect's thought."""
+    """Write a block; None for what the API would refuse: a blank text, another dialect's thought."""
     match part:
         case Text(text):
             return {"type": "text", "text": text} if text.strip() else None
@@ -306,44 +308,44 @@ def block_of(part: Part) -> Json:
             return {"type": part.kind, "source": {"type": "url", "url": data}}
         case Opaque(kind, data, "json"):
             block = arguments_object(data)
-            if isinstance(block.get("type"), str) and OURS.fullmatch(block["type"]):
+            if isinstance(block.get("type"), str) and OWN_BLOCKS.fullmatch(block["type"]):
                 return block
             return None if kind == "thought" else {"type": "text", "text": f"[{kind}]"}
     return {"type": "text", "text": f"[{part.kind}]"}
 
 
-def _said(step: Step) -> list[Json]:
+def _write_reply(step: Step) -> list[Json]:
     blocks: list[Json] = []
     for item in step.items:
         if isinstance(item, ToolUse):
             arguments = arguments_object(item.call.arguments)
-            blocks.append({"type": "tool_use", "id": _id(item), "name": item.call.name, "input": arguments})
+            blocks.append({"type": "tool_use", "id": _lawful_id(item), "name": item.call.name, "input": arguments})
         elif isinstance(item, Opaque) and item.form != "json":
             blocks.append({"type": "text", "text": f"[{item.kind}]"})  # the model's own media cannot be sent back
         elif block := block_of(item):
             blocks.append(block)
-    while blocks and blocks[-1]["type"] in THOUGHTS:
+    while blocks and blocks[-1]["type"] in THOUGHT_BLOCKS:
         blocks.pop()
     return blocks
 
 
-def _result_block(use: ToolUse) -> Json:
-    block: dict[str, Json] = {"type": "tool_result", "tool_use_id": _id(use)}
+def _write_result(use: ToolUse) -> Json:
+    block: dict[str, Json] = {"type": "tool_result", "tool_use_id": _lawful_id(use)}
     if content := list(filter(None, map(block_of, use.result.parts))):
-        block["content"] = _shortened(content)
+        block["content"] = _shorten(content)
     return {**block, "is_error": True} if use.result.error else block
 
 
-def _id(use: ToolUse) -> str:
-    """Ids of other dialects may hold what this one refuses."""
+def _lawful_id(use: ToolUse) -> str:
+    """Return the call's id, or one made from it where it holds characters that the API refuses."""
     return use.call.id if LAWFUL_ID.fullmatch(use.call.id) else f"call_{ref_of(use.call.id)}"
 
 
-def _definition(tool: Tool) -> Json:
-    """None for a tool that another provider runs."""
+def _convert_definition(tool: Tool) -> Json:
+    """Write a tool's definition; None for a tool that another provider runs."""
     says = signature(tool.definition)
     definition = arguments_object(tool.definition)
-    if "input_schema" in definition or (says.hosted and HOSTED.fullmatch(str(definition.get("type")))):
+    if "input_schema" in definition or (says.hosted and HOSTED_TOOLS.fullmatch(str(definition.get("type")))):
         return definition
     if says.hosted:
         return None
@@ -360,7 +362,7 @@ def _add_delta(block: dict[str, Json], delta: dict[str, Json]) -> None:
         block["citations"] = [*(so_far if isinstance(so_far, list) else ()), delta["citation"]]
 
 
-def _joined(block: dict[str, Json]) -> dict[str, Json]:
+def _join_input(block: dict[str, Json]) -> dict[str, Json]:
     """Return a streamed block as it would have come in one piece: its input arrives as pieces of JSON text."""
     whole = {key: value for key, value in block.items() if key != "partial_json"}
     partial = block.get("partial_json")

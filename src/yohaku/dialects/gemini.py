@@ -23,16 +23,16 @@ from yohaku.dialects.json_values import Json, arguments_object, arguments_text, 
 from yohaku.dialects.server_api import Signature, signature
 
 OPENING = "(The model speaks first.)"
-"""What the user "says" in a composed body where the model spoke first; reading passes over it."""
+"""First user message in a composed body where the model spoke first; skipped when read."""
 
-ANSWERS = ("output", "result", "content", "return_value", "error", "text")
-"""Where clients put the text of a function's response."""
-FEW = 8
+ANSWER_FIELDS = ("output", "result", "content", "return_value", "error", "text")
+"""Fields in which clients put the text of a function's response."""
+MAX_TEXTS = 8
 """Texts a response may hold side by side. More of them are data, weighed and folded as one JSON text."""
 
-BESIDE = ("thought", "thoughtSignature", "videoMetadata", "mediaResolution", "partMetadata")
-"""What stands beside the data of a part, and never alone."""
-OURS = ("executableCode", "codeExecutionResult", "toolCall", "toolResponse", "thought", "thoughtSignature")
+PART_FIELDS = ("thought", "thoughtSignature", "videoMetadata", "mediaResolution", "partMetadata")
+"""Fields that stand beside the data of a part, and never alone."""
+OWN_PARTS = ("executableCode", "codeExecutionResult", "toolCall", "toolResponse", "thought", "thoughtSignature")
 
 MIMES = {"image": "image/jpeg", "audio": "audio/mpeg", "video": "video/mp4"}
 
@@ -48,7 +48,7 @@ class Gemini(Dialect):
     images_in_results = True
 
     def entries_of(self, body: Json) -> list[Json]:
-        """The API takes a single content where it wants a list of them."""
+        """Accept a single content in place of a list, as the API does."""
         if isinstance(body, dict) and isinstance(body.get("contents"), dict):
             return [body["contents"]]
         return super().entries_of(body)
@@ -58,20 +58,20 @@ class Gemini(Dialect):
         if isinstance(system, str):
             builder.system += (Text(system, at=(key,)),) if system else ()
         elif system is not None:
-            for part, at in _parts(system, (key,), key):
-                builder.system += _part(part, at, key)
+            for part, at in _iterate_parts(system, (key,), key):
+                builder.system += _read_part(part, at, key)
         groups = body.get("tools")
         for number, group in enumerate([groups] if isinstance(groups, dict) else objects(groups, "tools", "tools")):
-            builder.tools += _tools(group, ("tools", number) if groups is not group else ("tools",))
+            builder.tools += _read_tools(group, ("tools", number) if groups is not group else ("tools",))
 
     def read_entry(self, builder: HistoryBuilder, index: int, entry: dict[str, Json]) -> None:
         match entry.get("role"):
             case "user" if index == 0 and entry.get("parts") == [{"text": OPENING}]:
                 return
             case "user" | "function" | None:
-                _user(builder, list(_parts(entry, (index,), builder.where)))
+                _read_user(builder, list(_iterate_parts(entry, (index,), builder.where)))
             case "model":
-                _model(builder, _parts(entry, (index,), builder.where), f"call-{index}")
+                _read_model(builder, _iterate_parts(entry, (index,), builder.where), f"call-{index}")
             case role:
                 raise Malformed(f"unknown role {role!r}", builder.where)
 
@@ -79,22 +79,24 @@ class Gemini(Dialect):
         written = super().write(body, view)
         if written is body:
             return body
-        return self.with_entries(written, [_lawful(entry) for entry in self.entries_of(written)])
+        return self.with_entries(written, [_move_stubs(entry) for entry in self.entries_of(written)])
 
     def compose(self, history: History, model: str = "") -> dict[str, Json]:
-        """The model is named by the address a body is sent to, not in the body."""
+        """Leave out the model, which is named by the URL."""
         contents: list[Json] = []
         for turn in history.turns:
-            contents += _content("user", map(part_of, turn.prompt))
+            contents += _write_content("user", map(part_of, turn.prompt))
             for step in turn.steps:
-                contents += _content("model", _said(step)) + _content("user", map(_response, step.uses))
+                contents += _write_content("model", _write_reply(step)) + _write_content(
+                    "user", map(_write_response, step.uses)
+                )
         if contents and contents[0]["role"] == "model":
             contents.insert(0, self.user_entry(OPENING))
         body: dict[str, Json] = {}
         if system := list(filter(None, map(part_of, history.system))):
             body["systemInstruction"] = {"parts": system}
         body["contents"] = contents
-        if tools := _definitions(history.tools):
+        if tools := _convert_definitions(history.tools):
             body["tools"] = tools
         return body
 
@@ -139,7 +141,7 @@ class Gemini(Dialect):
 
     def events(self, stream: str) -> Iterable[dict[str, Json]]:
         """Return server-sent events, or the chunks of one array, which the API sends without `alt=sse`."""
-        return _values(stream) if stream.lstrip()[:1] in ("[", "{", ",") else sse_events(stream)
+        return _array_events(stream) if stream.lstrip()[:1] in ("[", "{", ",") else sse_events(stream)
 
 
 class _Stream(StreamReader):
@@ -158,7 +160,7 @@ class _Stream(StreamReader):
             self._stop = str(_field(feedback, "blockReason")[1] or self._stop)
         for candidate in objects(event.get("candidates"), "reply", "candidates")[:1]:
             self._stop = str(_field(candidate, "finishReason")[1] or self._stop)
-            for part, _ in _parts(candidate.get("content") or {}, (), "reply"):
+            for part, _ in _iterate_parts(candidate.get("content") or {}, (), "reply"):
                 (self.think if part.get("thought") is True else self.say)(part.get("text"))
                 _add_part(self._parts, part)
 
@@ -166,7 +168,7 @@ class _Stream(StreamReader):
         builder = HistoryBuilder()
         builder.where = "reply"
         # Replies follow one another: only an id made from the whole of one is not made again for the next.
-        _model(builder, _parts({"parts": self._parts}, (0,), "reply"), f"call-{self._id}")
+        _read_model(builder, _iterate_parts({"parts": self._parts}, (0,), "reply"), f"call-{self._id}")
         return Answer(builder.said(), self._usage, self._stop)
 
 
@@ -189,15 +191,15 @@ def _snake(camel: str) -> str:
 
 
 def _field(value: dict[str, Json], camel: str) -> tuple[str, Json]:
-    """A field, with its name as this client spells it."""
+    """Return a field and its name as this client spells it."""
     if camel in value:
         return camel, value[camel]
     snake = _snake(camel)
     return (snake, value[snake]) if snake in value else (camel, None)
 
 
-def _parts(content: Json, at: Path, where: str) -> Iterator[tuple[dict[str, Json], Path]]:
-    """The parts of a content, each with its place. The API takes a single part where it wants a list of them."""
+def _iterate_parts(content: Json, at: Path, where: str) -> Iterator[tuple[dict[str, Json], Path]]:
+    """Yield the parts of a content, each with its place. A single part may stand in place of a list."""
     if not isinstance(content, dict):
         raise Malformed(f"a content must be an object, not {kind_of(content)}", where)
     parts = content.get("parts")
@@ -208,22 +210,22 @@ def _parts(content: Json, at: Path, where: str) -> Iterator[tuple[dict[str, Json
             yield part, (*at, "parts", number)
 
 
-def _user(builder: HistoryBuilder, parts: list[tuple[dict[str, Json], Path]]) -> None:
-    """Results first: here, other than elsewhere, the user's words may stand before them in one content."""
+def _read_user(builder: HistoryBuilder, parts: list[tuple[dict[str, Json], Path]]) -> None:
+    """Read results first: only in this format may the user's words stand before them in one content."""
     for part, at in parts:
         key, response = _field(part, "functionResponse")
         if response is not None:
-            call_id, result = _result(response, at, key, builder)
+            call_id, result = _read_result(response, at, key, builder)
             builder.answer(call_id, result)
     for part, at in parts:
         if _field(part, "functionCall")[1] is not None:
             raise Malformed("only the model can call a function", builder.where)
         if _field(part, "functionResponse")[1] is None:
-            for said in _part(part, at, builder.where):
+            for said in _read_part(part, at, builder.where):
                 builder.prompt(said)
 
 
-def _model(builder: HistoryBuilder, parts: Iterable[tuple[dict[str, Json], Path]], made: str) -> None:
+def _read_model(builder: HistoryBuilder, parts: Iterable[tuple[dict[str, Json], Path]], made: str) -> None:
     # Neighbouring contents of the model's are one reply, as long as no result stands between them.
     if len(builder.open_calls) < len(builder.said().calls):
         builder.reply()
@@ -235,15 +237,15 @@ def _model(builder: HistoryBuilder, parts: Iterable[tuple[dict[str, Json], Path]
             builder.say(Opaque("thought", dump(data), hint="signature", at=(*at, key)))
         key, call = _field(part, "functionCall")
         if call is not None:
-            builder.say(_call(call, (*at, key), f"{made}-{at[-1]}", builder.where))
+            builder.say(_read_call(call, (*at, key), f"{made}-{at[-1]}", builder.where))
         elif _field(part, "functionResponse")[1] is not None:
             raise Malformed("the model cannot answer a function call", builder.where)
         else:
-            for said in _part(part, at, builder.where):
+            for said in _read_part(part, at, builder.where):
                 builder.say(said)
 
 
-def _part(part: dict[str, Json], at: Path, where: str) -> tuple[Part, ...]:
+def _read_part(part: dict[str, Json], at: Path, where: str) -> tuple[Part, ...]:
     if part.get("thought") is True:
         signed = _field(part, "thoughtSignature")[1]
         return (Opaque("thought", dump(part), hint="signature" if signed else "", at=at),)
@@ -253,14 +255,14 @@ def _part(part: dict[str, Json], at: Path, where: str) -> tuple[Part, ...]:
     for name, leaf, form in (("inlineData", "data", "base64"), ("fileData", "fileUri", "url")):
         media = _field(part, name)[1]
         if media is not None:
-            return (_media(media, name, leaf, form, at, where),)
+            return (_read_media(media, name, leaf, form, at, where),)
     data = {key: value for key, value in part.items() if key not in ("thoughtSignature", "thought_signature")}
-    beside = (*BESIDE, *map(_snake, BESIDE))
+    beside = (*PART_FIELDS, *map(_snake, PART_FIELDS))
     kind = next((key for key, value in data.items() if key not in beside and value is not None), "")
     return (Opaque(kind, dump(data), at=at),) if kind else ()
 
 
-def _media(media: Json, name: str, leaf: str, form: str, at: Path, where: str) -> Opaque:
+def _read_media(media: Json, name: str, leaf: str, form: str, at: Path, where: str) -> Opaque:
     if not isinstance(media, dict):
         raise Malformed(f"{name} must be an object, not {kind_of(media)}", where)
     data = text_at(_field(media, leaf)[1], where, leaf)
@@ -273,7 +275,7 @@ def _media(media: Json, name: str, leaf: str, form: str, at: Path, where: str) -
     return Opaque(kind, data.replace("-", "+").replace("_", "/"), "base64", mime, at=at)
 
 
-def _call(call: Json, at: Path, made: str, where: str) -> Call:
+def _read_call(call: Json, at: Path, made: str, where: str) -> Call:
     if not isinstance(call, dict):
         raise Malformed(f"functionCall must be an object, not {kind_of(call)}", where)
     name = text_at(call.get("name"), where, "the name of a function call")
@@ -283,45 +285,45 @@ def _call(call: Json, at: Path, made: str, where: str) -> Call:
     return Call(text_at(call.get("id") or made, where, "id"), name, arguments_text(args), (*at, "args"))
 
 
-def _result(response: Json, at: Path, key: str, builder: HistoryBuilder) -> tuple[str, Result]:
+def _read_result(response: Json, at: Path, key: str, builder: HistoryBuilder) -> tuple[str, Result]:
     if not isinstance(response, dict):
         raise Malformed(f"functionResponse must be an object, not {kind_of(response)}", builder.where)
     answer = {} if response.get("response") is None else response["response"]
     if not isinstance(answer, dict):
         raise Malformed(f"response must be an object, not {kind_of(answer)}", builder.where)
-    parts: list[Part] = [*_texts(answer, (*at, key, "response"))]
-    for part, place in _parts(response, (*at, key), builder.where):
-        parts += _part(part, place, builder.where)
-    return _answered(response, builder), Result(tuple(parts), bool(answer.get("error")), at)
+    parts: list[Part] = [*_read_texts(answer, (*at, key, "response"))]
+    for part, place in _iterate_parts(response, (*at, key), builder.where):
+        parts += _read_part(part, place, builder.where)
+    return _find_call_id(response, builder), Result(tuple(parts), bool(answer.get("error")), at)
 
 
-def _answered(response: dict[str, Json], builder: HistoryBuilder) -> str:
-    """The id of the call this answers. Some clients give ids to results only: those count as none."""
+def _find_call_id(response: dict[str, Json], builder: HistoryBuilder) -> str:
+    """Find the id of the call that this answers. Ids that a client gives to results only are ignored."""
     name = text_at(response.get("name"), builder.where, "the name of a function response")
     given = text_at(response.get("id") or "", builder.where, "id")
     waiting = builder.open_calls
     if any(call.id == given for call in waiting):
         return given
-    named = [call.id for call in waiting if call.name == name and (not given or call.id == _made(call))]
+    named = [call.id for call in waiting if call.name == name and (not given or call.id == _made_id(call))]
     return named[0] if named else given or name
 
 
-def _made(call: Call) -> str:
+def _made_id(call: Call) -> str:
     return f"call-{call.at[0]}-{call.at[-3]}"
 
 
 def _answer_key(response: dict[str, Json]) -> str:
-    """The field that holds the whole answer as text; "" where the answer is more than that."""
+    """Return the field that holds the whole answer as text; "" where the answer is more than that."""
     said = {key: value for key, value in response.items() if value is not None and value != ""}
     if len(said) == 2:
         said.pop("name", None)
     key = next(iter(said), "")
     text = said.get(key)
-    few = isinstance(text, list) and 0 < len(text) <= FEW and all(item and isinstance(item, str) for item in text)
-    return key if len(said) == 1 and key in ANSWERS and (isinstance(text, str) or few) else ""
+    few = isinstance(text, list) and 0 < len(text) <= MAX_TEXTS and all(item and isinstance(item, str) for item in text)
+    return key if len(said) == 1 and key in ANSWER_FIELDS and (isinstance(text, str) or few) else ""
 
 
-def _texts(response: dict[str, Json], at: Path) -> tuple[Text, ...]:
+def _read_texts(response: dict[str, Json], at: Path) -> tuple[Text, ...]:
     key = _answer_key(response)
     if isinstance(response.get(key), str):
         return (Text(response[key], at=(*at, key)),)
@@ -330,22 +332,22 @@ def _texts(response: dict[str, Json], at: Path) -> tuple[Text, ...]:
     return (Text(dump(response), at=at),) if any(value not in (None, "") for value in response.values()) else ()
 
 
-def _lawful(entry: Json) -> Json:
-    """The entry with no text among the media of a function's response: the stub of one belongs to its answer."""
+def _move_stubs(entry: Json) -> Json:
+    """Move stubs from among the media of a function's response, where no text may stand, into its answer."""
     parts = entry.get("parts")
     if not isinstance(parts, list):
         return entry
-    moved = [_moved(part) for part in parts]
+    moved = [_move_stub(part) for part in parts]
     return entry if all(new is old for new, old in zip(moved, parts, strict=True)) else {**entry, "parts": moved}
 
 
-def _moved(part: Json) -> Json:
+def _move_stub(part: Json) -> Json:
     key, response = _field(part, "functionResponse")
     media = objects(response.get("parts"), "", "parts") if isinstance(response, dict) else []
     stubs = [item["text"] for item in media if "text" in item]
     if not stubs:
         return part
-    said = [text.text for text in _texts(response.get("response") or {}, ())]
+    said = [text.text for text in _read_texts(response.get("response") or {}, ())]
     name = _answer_key(response.get("response") or {}) or "output"
     kept = [item for item in media if "text" not in item]
     answer = {name: [*said, *stubs] if said or len(stubs) > 1 else stubs[0]}
@@ -353,13 +355,13 @@ def _moved(part: Json) -> Json:
     return {**part, key: {**changed, "parts": kept} if kept else changed}
 
 
-def _content(role: str, parts: Iterable[Json]) -> list[Json]:
+def _write_content(role: str, parts: Iterable[Json]) -> list[Json]:
     said = list(filter(None, parts))
     return [{"role": role, "parts": said}] if said else []
 
 
 def part_of(part: Part) -> Json:
-    """None for another dialect's thought, which the API could not read."""
+    """Write a part; None for another dialect's thought, which the API could not read."""
     match part:
         case Text(text):
             return {"text": text}
@@ -368,12 +370,12 @@ def part_of(part: Part) -> Json:
         case Opaque(kind, data, "url"):
             return {"fileData": {"mimeType": part.mime or MIMES.get(kind, "application/pdf"), "fileUri": data}}
     block = arguments_object(part.data)
-    if any(_field(block, name)[1] is not None for name in OURS):
+    if any(_field(block, name)[1] is not None for name in OWN_PARTS):
         return block
     return None if part.kind == "thought" else {"text": f"[{part.kind}]"}
 
 
-def _said(step: Step) -> Iterator[Json]:
+def _write_reply(step: Step) -> Iterator[Json]:
     signed: dict[str, Json] = {}
     for item in step.items:
         if isinstance(item, ToolUse):
@@ -387,7 +389,7 @@ def _said(step: Step) -> Iterator[Json]:
         signed = {}
 
 
-def _response(use: ToolUse) -> Json:
+def _write_response(use: ToolUse) -> Json:
     texts = [part.text for part in use.result.parts if isinstance(part, Text)]
     answer = {"error" if use.result.error else "output": texts if len(texts) > 1 else "".join(texts)}
     response: dict[str, Json] = {"id": use.call.id, "name": use.call.name, "response": answer}
@@ -396,8 +398,8 @@ def _response(use: ToolUse) -> Json:
     return {"functionResponse": response}
 
 
-def _tools(group: dict[str, Json], at: Path) -> Iterator[Tool]:
-    """One for each function a group declares; what the provider runs itself stands there without a declaration."""
+def _read_tools(group: dict[str, Json], at: Path) -> Iterator[Tool]:
+    """Yield a tool for each declared function, and for each that the provider runs itself, without a declaration."""
     for name in group:
         if name in ("functionDeclarations", "function_declarations"):
             for number, declared in enumerate(objects(group[name], "tools", name)):
@@ -408,7 +410,7 @@ def _tools(group: dict[str, Json], at: Path) -> Iterator[Tool]:
             yield Tool(name, dump({name: group[name]}), (*at, name))
 
 
-def _definitions(tools: Iterable[Tool]) -> list[Json]:
+def _convert_definitions(tools: Iterable[Tool]) -> list[Json]:
     declared: list[Json] = []
     groups: list[Json] = []
     for tool in tools:
@@ -417,20 +419,20 @@ def _definitions(tools: Iterable[Tool]) -> list[Json]:
             groups.append(definition)
         elif not says.hosted:
             groups += [] if declared else [{"functionDeclarations": declared}]
-            declared.append(definition if _declares(definition) else _declaration(says))
+            declared.append(definition if _is_declaration(definition) else _write_declaration(says))
     return groups
 
 
-def _declares(definition: dict[str, Json]) -> bool:
+def _is_declaration(definition: dict[str, Json]) -> bool:
     return "type" not in definition and not {"input_schema", "inputSchema", "function"} & definition.keys()
 
 
-def _declaration(says: Signature) -> Json:
+def _write_declaration(says: Signature) -> Json:
     return {"name": says.name, "description": says.description, "parametersJsonSchema": says.parameters}
 
 
 def _add_part(parts: list[dict[str, Json]], part: dict[str, Json]) -> None:
-    """Joins streamed texts; one that is signed stays by itself, for the signature is of that part."""
+    """Join streamed texts; a signed one stays by itself, since the signature is of that part."""
     last = parts[-1] if parts else {}
     plain = all(each.keys() <= {"text", "thought"} and isinstance(each.get("text"), str) for each in (last, part))
     if plain and bool(last.get("thought")) == bool(part.get("thought")):
@@ -439,8 +441,8 @@ def _add_part(parts: list[dict[str, Json]], part: dict[str, Json]) -> None:
         parts.append(part)
 
 
-def _values(stream: str) -> Iterator[dict[str, Json]]:
-    """The objects of a JSON array, as far as it has come."""
+def _array_events(stream: str) -> Iterator[dict[str, Json]]:
+    """Yield the objects of a JSON array, as far as it is complete."""
     decoder, place = json.JSONDecoder(), 0
     while (begins := stream.find("{", place)) >= 0:
         try:

@@ -1,6 +1,6 @@
-"""Bytes of any input we accept, as a request or a recording.
+"""Load a request or a recording from bytes.
 
-Law: whatever the bytes are, the answer is a `Loaded` or one plain sentence; nothing is unpacked beyond the limit.
+Law: any bytes give a `Loaded` or an error of one plain sentence; nothing is unpacked beyond the limit.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from yohaku.dialects.json_values import Json
 from yohaku.dialects.recordings import Format, Recording
 from yohaku.dialects.recordings.lines import decode, first_rows, is_lines
 
-LIMIT = 256 * 2**20
+MAX_BYTES = 256 * 2**20
 """Bytes of JSON text; decoded it takes several times as much memory."""
 
 FORMATS = ("trajectory", "transcript", "claude_code", "codex", "gemini_cli")
@@ -36,28 +36,28 @@ class Request:
 Loaded: TypeAlias = Request | Recording
 
 
-def load(data: bytes, name: str = "", limit: int = LIMIT) -> Loaded:
-    """`name` is what errors call the input; `limit` is in bytes, unpacked."""
+def load(data: bytes, name: str = "", limit: int = MAX_BYTES) -> Loaded:
+    """Load any input we accept. `name`: of the input, for errors; `limit`: in bytes, unpacked."""
     try:
-        return _loaded(_text(data, limit))
+        return _load_text(_plain_text(data, limit))
     except Malformed as wrong:
         raise Malformed(wrong.what, ": ".join(filter(None, (name, wrong.where)))) from None
     except Unreadable as wrong:
         raise Unreadable(f"{name}: {wrong}" if name else str(wrong)) from None
 
 
-def _loaded(text: bytes) -> Loaded:
+def _load_text(text: bytes) -> Loaded:
     if is_lines(text):
-        if known := _format(first_rows(text)):
+        if known := _find_format(first_rows(text)):
             return known.read(text)
         raise Unreadable("these lines are of no session we know: give a request, a list of messages or a session file")
     value = decode(text)
-    if known := _format([value]):
+    if known := _find_format([value]):
         return known.read(text)
     return Request(value, detect(value))
 
 
-def _format(first: list[Json]) -> Format | None:
+def _find_format(first: list[Json]) -> Format | None:
     for name in FORMATS:
         module = cast(Format, import_module(f"yohaku.dialects.recordings.{name}"))
         if module.recognise(first):
@@ -65,11 +65,11 @@ def _format(first: list[Json]) -> Format | None:
     return None
 
 
-def _text(data: bytes, limit: int) -> bytes:
+def _plain_text(data: bytes, limit: int) -> bytes:
     if len(data) > limit:
-        raise Unreadable(f"this is larger than {_size(limit)}: split it, or raise the limit")
+        raise Unreadable(f"this is larger than {_format_size(limit)}: split it, or raise the limit")
     if data.startswith(b"\x1f\x8b"):
-        data = _unpacked(data, limit)
+        data = _unpack(data, limit)
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         raise Unreadable("this is UTF-16 text: save it as UTF-8")
     data = data.removeprefix(codecs.BOM_UTF8)
@@ -80,17 +80,17 @@ def _text(data: bytes, limit: int) -> bytes:
     return data
 
 
-def _unpacked(data: bytes, limit: int) -> bytes:
-    """Gzip undone, and given up as soon as it passes the limit."""
+def _unpack(data: bytes, limit: int) -> bytes:
+    """Unpack gzip, and give up as soon as it passes the limit."""
     try:
         with gzip.open(BytesIO(data)) as packed:
             unpacked = packed.read(limit + 1)
     except (EOFError, OSError, zlib.error):
         raise Unreadable("this gzip data is broken or cut off") from None
     if len(unpacked) > limit:
-        raise Unreadable(f"this unpacks to more than {_size(limit)}: split it, or raise the limit")
+        raise Unreadable(f"this unpacks to more than {_format_size(limit)}: split it, or raise the limit")
     return unpacked
 
 
-def _size(count: int) -> str:
+def _format_size(count: int) -> str:
     return f"{count / 2**20:,.0f} MB" if count >= 2**20 else f"{count:,} bytes"

@@ -1,7 +1,7 @@
 """Ollama's own API, /api/chat.
 
 Ids are optional: a result without one answers the first open call of its name. Images stand beside the text, in a
-list that takes nothing else, so a folded image leaves it and is told of in the text.
+list that takes nothing else, so the stub of a folded image stands in the text.
 """
 
 from __future__ import annotations
@@ -29,10 +29,16 @@ from yohaku.dialects.json_values import (
     text_at,
     text_or_empty,
 )
-from yohaku.dialects.openai_chat import tool_definition
+from yohaku.dialects.openai_chat import convert_definition
 
-MAGIC = {"iVBORw": "image/png", "/9j/": "image/jpeg", "R0lGOD": "image/gif", "UklGR": "image/webp", "Qk": "image/bmp"}
-"""How base64 of each kind of image begins."""
+IMAGE_STARTS = {
+    "iVBORw": "image/png",
+    "/9j/": "image/jpeg",
+    "R0lGOD": "image/gif",
+    "UklGR": "image/webp",
+    "Qk": "image/bmp",
+}
+"""First characters of each kind of image in base64."""
 
 
 class Ollama(Dialect):
@@ -55,7 +61,7 @@ class Ollama(Dialect):
             builder.tools.append(Tool(str(function.get("name", "")), dump(tool), ("tools", index)))
 
     def read_entry(self, builder: HistoryBuilder, index: int, entry: dict[str, Json]) -> None:
-        parts = _parts(index, entry, builder.where)
+        parts = _read_parts(index, entry, builder.where)
         match entry.get("role"):
             case "system" if not builder.began:
                 builder.system += parts
@@ -67,23 +73,23 @@ class Ollama(Dialect):
                     builder.prompt(part)
             case "assistant":
                 builder.reply()
-                for item in _said(index, entry, parts, builder.where):
+                for item in _read_reply(index, entry, parts, builder.where):
                     builder.say(item)
             case "tool":
-                builder.answer(_answered(builder, entry), Result(parts, at=(index,)))
+                builder.answer(_find_call_id(builder, entry), Result(parts, at=(index,)))
             case role:
                 raise Malformed(f"unknown role {role!r}", builder.where)
 
     def compose(self, history: History, model: str = "") -> dict[str, Json]:
-        messages = _messages("system", history.system)
+        messages = _write_messages("system", history.system)
         for turn in history.turns:
-            messages += _messages("user", turn.prompt)
+            messages += _write_messages("user", turn.prompt)
             for step in turn.steps:
-                messages += _step(step)
+                messages += _write_step(step)
         body: dict[str, Json] = {"model": model} if model else {}
         body["messages"] = messages
         if history.tools:
-            body["tools"] = [found for tool in history.tools if (found := tool_definition(tool))]
+            body["tools"] = [found for tool in history.tools if (found := convert_definition(tool))]
         return body
 
     def user_entry(self, text: str) -> dict[str, Json]:
@@ -93,13 +99,13 @@ class Ollama(Dialect):
         return {"role": "assistant", "content": text}
 
     def text_block(self, text: str, instead: Json) -> Json:
-        return {"told": text}
+        return {"stub": text}
 
     def write(self, body: Json, view: View) -> Json:
         written = super().write(body, view)
         if written is body:
             return body
-        return self.with_entries(written, [_told(entry) for entry in self.entries_of(written)])
+        return self.with_entries(written, [_move_stubs(entry) for entry in self.entries_of(written)])
 
     def limit_fields(self, limit: int, model: str) -> dict[str, Json]:
         return {"options": {"num_predict": limit}}
@@ -116,7 +122,7 @@ class Ollama(Dialect):
     def schema_fields(self, name: str, schema: Json) -> dict[str, Json]:
         return {"format": schema}
 
-    def tool_definition(self, name: str, about: str, schema: Json) -> dict[str, Json]:
+    def convert_definition(self, name: str, about: str, schema: Json) -> dict[str, Json]:
         return {"type": "function", "function": {"name": name, "description": about, "parameters": schema}}
 
     def read_loaded_window(self, reply: Json, model: str) -> int | None:
@@ -130,8 +136,8 @@ class Ollama(Dialect):
 
     def read_reply(self, body: dict[str, Json]) -> Answer:
         message = {**object_or_empty(body.get("message")), "role": "assistant"}
-        parts = _parts(0, message, "message")
-        said = tuple(_said(0, message, parts, "message", str(body.get("created_at") or "")))
+        parts = _read_parts(0, message, "message")
+        said = tuple(_read_reply(0, message, parts, "message", str(body.get("created_at") or "")))
         return Answer(Reply(said), usage_of(body), str(body.get("done_reason") or ""))
 
     def stream_reader(self) -> StreamReader:
@@ -162,13 +168,13 @@ class _Stream(StreamReader):
 
 
 def usage_of(body: dict[str, Json]) -> Usage | None:
-    """A prompt found whole in the server's cache is not counted at all; what was evaluated is."""
+    """Read the tokens that were evaluated; a prompt found whole in the server's cache is not counted."""
     if "prompt_eval_count" not in body and "eval_count" not in body:
         return None
     return Usage(input=count_of(body.get("prompt_eval_count")), output=count_of(body.get("eval_count")))
 
 
-def _parts(index: int, entry: dict[str, Json], where: str) -> tuple[Part, ...]:
+def _read_parts(index: int, entry: dict[str, Json], where: str) -> tuple[Part, ...]:
     content, images = entry.get("content"), entry.get("images")
     if images is not None and not (isinstance(images, list) and all(isinstance(image, str) for image in images)):
         raise Malformed("images must be a list of texts in base64", where)
@@ -180,15 +186,17 @@ def _parts(index: int, entry: dict[str, Json], where: str) -> tuple[Part, ...]:
     return (*([Text(text, at=(index, "content"))] if text else []), *seen)
 
 
-def _said(index: int, entry: dict[str, Json], parts: tuple[Part, ...], where: str, when: str = "") -> list[Part | Call]:
-    said: list[Part | Call] = []
+def _read_reply(
+    index: int, entry: dict[str, Json], parts: tuple[Part, ...], where: str, when: str = ""
+) -> list[Part | Call]:
+    thoughts: list[Part | Call] = []
     if entry.get("thinking"):
-        said.append(Opaque("thought", text_at(entry["thinking"], where, "thinking"), at=(index, "thinking")))
+        thoughts.append(Opaque("thought", text_at(entry["thinking"], where, "thinking"), at=(index, "thinking")))
     calls = objects(entry.get("tool_calls"), where, "tool_calls")
-    return [*said, *parts, *(_call(call, index, number, where, when) for number, call in enumerate(calls))]
+    return [*thoughts, *parts, *(_read_call(call, index, number, where, when) for number, call in enumerate(calls))]
 
 
-def _call(call: dict[str, Json], index: int, number: int, where: str, when: str) -> Call:
+def _read_call(call: dict[str, Json], index: int, number: int, where: str, when: str) -> Call:
     function = call.get("function")
     if not isinstance(function, dict):
         raise Malformed("a tool call needs a function", where)
@@ -197,18 +205,18 @@ def _call(call: dict[str, Json], index: int, number: int, where: str, when: str)
     if not isinstance(arguments, dict | str):
         raise Malformed(f"arguments must be an object, not {kind_of(arguments)}", where)
     said = arguments if isinstance(arguments, str) else arguments_text(arguments)
-    call_id = text_at(call.get("id") or _id(index, number, when, name + said), where, "the id of a tool call")
+    call_id = text_at(call.get("id") or _make_id(index, number, when, name + said), where, "the id of a tool call")
     return Call(call_id, name, said, (index, "tool_calls", number, "function", "arguments"))
 
 
-def _id(index: int, number: int, when: str, said: str) -> str:
-    """In a conversation the place is enough; a reply must also differ from those before and after it."""
+def _make_id(index: int, number: int, when: str, said: str) -> str:
+    """Make an id: from the place in a conversation; in a reply also from its time, to differ from other replies."""
     if not when:
         return f"call:{index}:{number}"
     return f"call_{blake2b(f'{when}:{number}:{said}'.encode('utf-8', 'replace'), digest_size=8).hexdigest()}"
 
 
-def _answered(builder: HistoryBuilder, entry: dict[str, Json]) -> str:
+def _find_call_id(builder: HistoryBuilder, entry: dict[str, Json]) -> str:
     if entry.get("tool_call_id"):
         return text_at(entry["tool_call_id"], builder.where, "tool_call_id")
     name = entry.get("tool_name") or entry.get("name") or ""
@@ -218,23 +226,23 @@ def _answered(builder: HistoryBuilder, entry: dict[str, Json]) -> str:
 
 
 def _mime(image: str) -> str:
-    return next((mime for magic, mime in MAGIC.items() if image.startswith(magic)), "")
+    return next((mime for magic, mime in IMAGE_STARTS.items() if image.startswith(magic)), "")
 
 
-def _told(entry: Json) -> Json:
-    """An entry without its folded images, and with what is told of them in its text."""
+def _move_stubs(entry: Json) -> Json:
+    """Move the stubs of folded images from the list of images into the text."""
     images = entry.get("images") or ()
-    told = [image["told"] for image in images if isinstance(image, dict)]
-    if not told:
+    stubs = [image["stub"] for image in images if isinstance(image, dict)]
+    if not stubs:
         return entry
     kept = [image for image in images if isinstance(image, str)]
     rest = {key: value for key, value in entry.items() if key != "images"}
-    rest["content"] = "\n".join(filter(None, [entry.get("content"), *told]))
+    rest["content"] = "\n".join(filter(None, [entry.get("content"), *stubs]))
     return {**rest, "images": kept} if kept else rest
 
 
-def _messages(role: str, parts: tuple[Part, ...]) -> list[dict[str, Json]]:
-    """One message a text, with the images that follow it."""
+def _write_messages(role: str, parts: tuple[Part, ...]) -> list[dict[str, Json]]:
+    """Write one message for each text, with the images that follow it."""
     messages: list[dict[str, Json]] = []
     for part in parts:
         if not isinstance(part, Text) and part.kind == "image" and part.form == "base64":
@@ -247,11 +255,11 @@ def _messages(role: str, parts: tuple[Part, ...]) -> list[dict[str, Json]]:
     return messages
 
 
-def _step(step: Step) -> list[dict[str, Json]]:
+def _write_step(step: Step) -> list[dict[str, Json]]:
     messages: list[dict[str, Json]] = []
     for item in step.items:
         match item:
-            case Opaque("thought", data) if not _foreign(data):
+            case Opaque("thought", data) if not _is_foreign(data):
                 messages.append({"role": "assistant", "content": "", "thinking": data})
             case Text(text) if messages and not messages[-1]["content"]:
                 messages[-1]["content"] = text
@@ -260,24 +268,24 @@ def _step(step: Step) -> list[dict[str, Json]]:
     if step.uses:
         if not messages:
             messages.append({"role": "assistant", "content": ""})
-        messages[-1]["tool_calls"] = [_call_of(use.call) for use in step.uses]
-    return [*messages, *(_result(use) for use in step.uses)]
+        messages[-1]["tool_calls"] = [_write_call(use.call) for use in step.uses]
+    return [*messages, *(_write_result(use) for use in step.uses)]
 
 
-def _foreign(thought: str) -> bool:
-    """Whether a thought is another provider's block, signed or not, rather than plain words."""
+def _is_foreign(thought: str) -> bool:
+    """Tell whether a thought is a block of another provider, not plain text."""
     try:
         return isinstance(json.loads(thought), dict | list)
     except (ValueError, RecursionError):
         return False
 
 
-def _call_of(call: Call) -> Json:
+def _write_call(call: Call) -> Json:
     return {"id": call.id, "function": {"name": call.name, "arguments": arguments_object(call.arguments)}}
 
 
-def _result(use: ToolUse) -> dict[str, Json]:
-    found = _messages("tool", use.result.parts)
+def _write_result(use: ToolUse) -> dict[str, Json]:
+    found = _write_messages("tool", use.result.parts)
     message: dict[str, Json] = {"role": "tool", "tool_name": use.call.name, "tool_call_id": use.call.id}
     message["content"] = "\n".join(part["content"] for part in found if part["content"])
     images = [image for part in found for image in part.get("images", ())]

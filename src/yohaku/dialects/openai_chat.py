@@ -1,4 +1,4 @@
-"""OpenAI chat completions, and the many servers that speak it.
+"""OpenAI chat completions, and the many servers that use them.
 
 A reply is one message: its text, then its calls; results follow at once, one message each.
 """
@@ -27,14 +27,14 @@ from yohaku.dialects.json_values import (
 )
 from yohaku.dialects.server_api import signature
 
-UNUSED = {"name": "", "arguments": ""}
+EMPTY_FUNCTION = {"name": "", "arguments": ""}
 """Some servers fill every field they do not use with empty texts."""
 
-THOUGHTS = ("reasoning_content", "reasoning", "reasoning_details")
-CACHED = ("prompt_cache_hit_tokens", "num_cached_tokens", "cached_tokens")
-"""Where DeepSeek, Mistral and others tell what was read from the cache."""
+THOUGHT_FIELDS = ("reasoning_content", "reasoning", "reasoning_details")
+CACHE_FIELDS = ("prompt_cache_hit_tokens", "num_cached_tokens", "cached_tokens")
+"""Fields in which DeepSeek, Mistral and others report tokens read from the cache."""
 
-THINKERS = re.compile(r"(?:^|/)(?:o\d|gpt-[5-9])")
+REASONING_MODELS = re.compile(r"(?:^|/)(?:o\d|gpt-[5-9])")
 """Models of OpenAI that take `max_completion_tokens` for `max_tokens`, and no `stop`."""
 
 
@@ -57,25 +57,25 @@ class OpenAIChat(Dialect):
             case "system" | "developer":
                 self._system(builder, index, entry)
             case "user":
-                for part in _content(entry.get("content"), (index, "content"), builder.where):
+                for part in _read_content(entry.get("content"), (index, "content"), builder.where):
                     builder.prompt(part)
             case "assistant":
                 self._assistant(builder, index, entry)
             case "tool":
                 call_id = text_at(entry.get("tool_call_id"), builder.where, "tool_call_id")
-                parts = _content(entry.get("content"), (index, "content"), builder.where)
+                parts = _read_content(entry.get("content"), (index, "content"), builder.where)
                 builder.answer(call_id, Result(parts, at=(index,)))
             case "function":
                 open_ = builder.open_calls
                 call_id = open_[0].id if open_ else str(entry.get("name"))
-                parts = _content(entry.get("content"), (index, "content"), builder.where)
+                parts = _read_content(entry.get("content"), (index, "content"), builder.where)
                 builder.answer(call_id, Result(parts, at=(index,)))
             case role:
                 raise Malformed(f"unknown role {role!r}", builder.where)
 
     def _system(self, builder: HistoryBuilder, index: int, entry: dict[str, Json]) -> None:
         began = builder.began
-        for part in _content(entry.get("content"), (index, "content"), builder.where):
+        for part in _read_content(entry.get("content"), (index, "content"), builder.where):
             if not began:
                 builder.system.append(part)
             else:
@@ -83,33 +83,33 @@ class OpenAIChat(Dialect):
 
     def _assistant(self, builder: HistoryBuilder, index: int, entry: dict[str, Json]) -> None:
         builder.reply()
-        for field in THOUGHTS:
+        for field in THOUGHT_FIELDS:
             if entry.get(field):
                 thought = entry[field]
                 data = thought if isinstance(thought, str) else dump(thought)
                 builder.say(Opaque("thought", data, at=(index, field)))
-        for part in _content(entry.get("content"), (index, "content"), builder.where):
+        for part in _read_content(entry.get("content"), (index, "content"), builder.where):
             builder.say(part)
         if isinstance(entry.get("audio"), dict) and entry["audio"].get("id"):
             builder.say(Opaque("audio_reply", dump(entry["audio"]), at=(index, "audio")))
         if isinstance(entry.get("refusal"), str) and entry["refusal"]:
             builder.say(Text(entry["refusal"], at=(index, "refusal")))
         for place, call in enumerate(objects(entry.get("tool_calls"), builder.where, "tool_calls")):
-            builder.say(_call(call, (index, "tool_calls", place), builder.where))
-        if entry.get("function_call") and entry["function_call"] != UNUSED:
+            builder.say(_read_call(call, (index, "tool_calls", place), builder.where))
+        if entry.get("function_call") and entry["function_call"] != EMPTY_FUNCTION:
             call = {"id": f"function:{index}", "function": entry["function_call"]}
-            builder.say(_call(call, (index,), builder.where, "function_call"))
+            builder.say(_read_call(call, (index,), builder.where, "function_call"))
 
     def compose(self, history: History, model: str = "") -> dict[str, Json]:
-        messages: list[Json] = [_message("system", (part,)) for part in history.system]
+        messages: list[Json] = [_write_message("system", (part,)) for part in history.system]
         for turn in history.turns:
-            messages += _prompt(turn)
+            messages += _write_prompt(turn)
             for step in turn.steps:
-                messages += _step(step)
+                messages += _write_step(step)
         body: dict[str, Json] = {"model": model} if model else {}
         body["messages"] = messages
         if history.tools:
-            body["tools"] = [found for tool in history.tools if (found := tool_definition(tool))]
+            body["tools"] = [found for tool in history.tools if (found := convert_definition(tool))]
         return body
 
     def user_entry(self, text: str) -> dict[str, Json]:
@@ -122,19 +122,19 @@ class OpenAIChat(Dialect):
         return {"type": "text", "text": text}
 
     def limit_fields(self, limit: int, model: str) -> dict[str, Json]:
-        return {"max_completion_tokens" if THINKERS.search(model) else "max_tokens": limit}
+        return {"max_completion_tokens" if REASONING_MODELS.search(model) else "max_tokens": limit}
 
     def temperature_fields(self, temperature: float) -> dict[str, Json]:
         return {"temperature": temperature}
 
     def stop_fields(self, texts: tuple[str, ...], model: str) -> dict[str, Json]:
-        return {} if THINKERS.search(model) else {"stop": list(texts)}
+        return {} if REASONING_MODELS.search(model) else {"stop": list(texts)}
 
     def schema_fields(self, name: str, schema: Json) -> dict[str, Json]:
         held = {"name": name, "strict": True, "schema": schema}
         return {"response_format": {"type": "json_schema", "json_schema": held}}
 
-    def tool_definition(self, name: str, about: str, schema: Json) -> dict[str, Json]:
+    def convert_definition(self, name: str, about: str, schema: Json) -> dict[str, Json]:
         return {"type": "function", "function": {"name": name, "description": about, "parameters": schema}}
 
     def without_tool_calls(self, body: dict[str, Json]) -> dict[str, Json]:
@@ -143,7 +143,7 @@ class OpenAIChat(Dialect):
     def read_reply(self, body: dict[str, Json]) -> Answer:
         choice = (objects(body.get("choices"), "choices", "this") or [{}])[0]
         message = object_or_empty(choice.get("message"))
-        return Answer(_reply(message), usage_of(body), str(choice.get("finish_reason") or ""))
+        return Answer(_read_message(message), usage_of(body), str(choice.get("finish_reason") or ""))
 
     def stream_reader(self) -> StreamReader:
         return _Stream()
@@ -163,12 +163,12 @@ class _Stream(StreamReader):
             delta = object_or_empty(choice.get("delta"))
             for field in ("content", "refusal"):
                 self.say(delta.get(field))
-            for field in THOUGHTS[:2]:
+            for field in THOUGHT_FIELDS[:2]:
                 self.think(delta.get(field))
             _add_delta(self._message, delta)
 
     def finish(self) -> Answer:
-        return Answer(_reply(self._message), self._usage, self._stop)
+        return Answer(_read_message(self._message), self._usage, self._stop)
 
 
 def usage_of(body: dict[str, Json]) -> Usage | None:
@@ -176,13 +176,13 @@ def usage_of(body: dict[str, Json]) -> Usage | None:
     if not isinstance(usage, dict):
         return None
     details = object_or_empty(usage.get("prompt_tokens_details"))
-    read = count_of(details.get("cached_tokens")) or max(count_of(usage.get(name)) for name in CACHED)
+    read = count_of(details.get("cached_tokens")) or max(count_of(usage.get(name)) for name in CACHE_FIELDS)
     written = count_of(details.get("cache_write_tokens")) or count_of(usage.get("cache_creation_input_tokens"))
     return Usage.split(count_of(usage.get("prompt_tokens")), read, written, count_of(usage.get("completion_tokens")))
 
 
-def tool_definition(tool: Tool) -> Json:
-    """A definition in this dialect's form; None for a tool that only another provider can run."""
+def convert_definition(tool: Tool) -> Json:
+    """Write a tool's definition; None for a tool that only another provider can run."""
     said = signature(tool.definition)
     if said.hosted:
         return None
@@ -193,17 +193,17 @@ def tool_definition(tool: Tool) -> Json:
     return {"type": "function", "function": {"name": said.name, **described, "parameters": said.parameters}}
 
 
-def _content(content: Json, at: Path, where: str) -> tuple[Part, ...]:
+def _read_content(content: Json, at: Path, where: str) -> tuple[Part, ...]:
     if content is None or content == "":
         return ()
     if isinstance(content, str):
         return (Text(content, at=at),)
     if not isinstance(content, list):
         raise Malformed(f"content must be a text or a list, not {kind_of(content)}", where)
-    return tuple(part for index, block in enumerate(content) for part in _block(block, (*at, index), where))
+    return tuple(part for index, block in enumerate(content) for part in _read_block(block, (*at, index), where))
 
 
-def _block(block: Json, at: Path, where: str) -> tuple[Part, ...]:
+def _read_block(block: Json, at: Path, where: str) -> tuple[Part, ...]:
     if isinstance(block, str):
         return (Text(block, at=at),) if block else ()
     if not isinstance(block, dict):
@@ -226,7 +226,7 @@ def _block(block: Json, at: Path, where: str) -> tuple[Part, ...]:
     return (Opaque(str(block.get("type", "unknown")), dump(block), at=at),)
 
 
-def _call(call: Json, at: Path, where: str, field: str = "function") -> Call:
+def _read_call(call: Json, at: Path, where: str, field: str = "function") -> Call:
     if not isinstance(call, dict):
         raise Malformed(f"a tool call must be an object, not {kind_of(call)}", where)
     call_id = text_at(call.get("id"), where, "the id of a tool call")
@@ -242,7 +242,7 @@ def _call(call: Json, at: Path, where: str, field: str = "function") -> Call:
     return Call(call_id, name, arguments, (*at, field, "arguments"))
 
 
-def _message(role: str, parts: tuple[Part, ...]) -> Json:
+def _write_message(role: str, parts: tuple[Part, ...]) -> Json:
     texts = [part.text for part in parts if isinstance(part, Text)]
     plain = len(texts) == len(parts) and len(parts) <= 1
     return {"role": role, "content": "".join(texts) if plain else [block_of(part) for part in parts]}
@@ -263,16 +263,16 @@ def block_of(part: Part) -> Json:
     return {"type": "text", "text": f"[{part.kind}]"}
 
 
-def _prompt(turn: Turn) -> list[Json]:
-    """One message a text; with anything else beside it, one message of several parts."""
+def _write_prompt(turn: Turn) -> list[Json]:
+    """Write one message for each text; where anything else stands beside them, one message of several parts."""
     if all(isinstance(part, Text) for part in turn.prompt):
-        return [_message((part.by if isinstance(part, Text) else "") or "user", (part,)) for part in turn.prompt]
-    return [_message("user", turn.prompt)]
+        return [_write_message((part.by if isinstance(part, Text) else "") or "user", (part,)) for part in turn.prompt]
+    return [_write_message("user", turn.prompt)]
 
 
-def _step(step: Step) -> list[Json]:
+def _write_step(step: Step) -> list[Json]:
     parts = tuple(item for item in step.items if isinstance(item, Text))
-    message: dict[str, Json] = _message("assistant", parts) if parts else {"role": "assistant", "content": None}
+    message: dict[str, Json] = _write_message("assistant", parts) if parts else {"role": "assistant", "content": None}
     if step.uses:
         message["tool_calls"] = [
             {
@@ -284,19 +284,19 @@ def _step(step: Step) -> list[Json]:
         ]
     results: list[Json] = []
     for use in step.uses:
-        content = _message("tool", use.result.parts)["content"]
+        content = _write_message("tool", use.result.parts)["content"]
         results.append({"role": "tool", "tool_call_id": use.call.id, "content": content})
     return [message, *results]
 
 
-def _reply(message: dict[str, Json]) -> Reply:
+def _read_message(message: dict[str, Json]) -> Reply:
     builder = HistoryBuilder()
     OpenAIChat()._assistant(builder, 0, message)
     return builder.said()
 
 
 def _add_delta(message: dict[str, Any], delta: dict[str, Json]) -> None:
-    for field in ("content", "refusal", *THOUGHTS[:2]):
+    for field in ("content", "refusal", *THOUGHT_FIELDS[:2]):
         if isinstance(delta.get(field), str):
             message[field] = (message.get(field) or "") + delta[field]
     calls = message["tool_calls"]

@@ -1,4 +1,4 @@
-"""OpenAI Responses, the dialect of Codex.
+"""OpenAI Responses, used by Codex.
 
 A reply is a run of items: thoughts, messages, calls, what the server did itself; results are items like any other.
 A thought or reference leads to the item after it, so the items of a step are never parted.
@@ -29,33 +29,33 @@ from yohaku.dialects.json_values import (
 )
 from yohaku.dialects.server_api import signature
 
-TYPED = {
+TYPED_CALLS = {
     "local_shell_call": "action",
     "shell_call": "action",
     "apply_patch_call": "operation",
     "computer_call": "action",
     "tool_search_call": "arguments",
 }
-"""Calls of a form the server checks, with the field that holds what is asked."""
+"""Calls whose form the server checks, with the field that holds the command."""
 
-OUTPUTS = (
+OUTPUT_ITEMS = (
     "function_call_output",
     "custom_tool_call_output",
     "tool_search_output",
-    *(f"{kind}_output" for kind in TYPED),
+    *(f"{kind}_output" for kind in TYPED_CALLS),
 )
 
-LASTING = ("additional_tools", "compaction", "compaction_summary")
-"""Tools given on the way, and what the server made of all before: nothing else says it, so no cut takes it."""
+LASTING_ITEMS = ("additional_tools", "compaction", "compaction_summary")
+"""Tools added on the way, and the server's own summaries: they stand nowhere else, so no cut removes them."""
 
-SERVED = (
+KEPT_ITEMS = (
     "reasoning", "item_reference", "tool_search_call", "tool_search_output", "web_search_call", "file_search_call",
     "code_interpreter_call", "image_generation_call", "mcp_call", "mcp_list_tools", "mcp_approval_request",
-    "mcp_approval_response", *LASTING,
+    "mcp_approval_response", *LASTING_ITEMS,
 )  # fmt: skip
-"""Items that are carried whole."""
+"""Items that are kept whole."""
 
-TOOLS = (
+TOOL_TYPES = (
     "function", "custom", "namespace", "tool_search", "web_search", "web_search_preview", "file_search", "mcp",
     "code_interpreter", "image_generation", "local_shell", "shell", "apply_patch", "computer", "computer_use_preview",
 )  # fmt: skip
@@ -98,37 +98,37 @@ class OpenAIResponses(Dialect):
     def read_entry(self, builder: HistoryBuilder, index: int, entry: dict[str, Json]) -> None:
         match entry.get("type") or ("message" if "role" in entry else None):
             case "message":
-                _message(builder, index, entry)
+                _read_message(builder, index, entry)
             case "function_call" | "custom_tool_call":
-                builder.say(_call(index, entry, builder.where))
-            case str(kind) if kind in TYPED and (kind != "tool_search_call" or entry.get("execution") == "client"):
-                builder.say(_typed_call(index, entry, kind, builder.where))
-            case str(kind) if kind in OUTPUTS and (kind != "tool_search_output" or entry.get("execution") == "client"):
-                _output(builder, index, entry)
-            case str(kind) if kind in LASTING:
-                builder.system.append(_item(index, entry, kind))
+                builder.say(_read_call(index, entry, builder.where))
+            case str(kind) if kind in TYPED_CALLS and _runs_here(kind, entry):
+                builder.say(_read_typed_call(index, entry, kind, builder.where))
+            case str(kind) if kind in OUTPUT_ITEMS and _runs_here(kind, entry):
+                _read_output(builder, index, entry)
+            case str(kind) if kind in LASTING_ITEMS:
+                builder.system.append(_read_item(index, entry, kind))
             case "compaction_trigger":
-                builder.prompt(_item(index, entry, "compaction_trigger"))
+                builder.prompt(_read_item(index, entry, "compaction_trigger"))
             case str(kind):
                 builder.partial |= kind == "item_reference"
                 by_model = entry.get("role", "assistant") == "assistant"
-                (builder.say if by_model else builder.prompt)(_item(index, entry, kind))
+                (builder.say if by_model else builder.prompt)(_read_item(index, entry, kind))
             case kind:
                 raise Malformed(f"an item needs a type or a role, and the type is {kind_of(kind)}", builder.where)
 
     def compose(self, history: History, model: str = "") -> dict[str, Json]:
         items: list[Json] = []
         for part in history.system:
-            items += _spoken("system", part)
+            items += _write_part("system", part)
         for turn in history.turns:
             for part in turn.prompt:
-                items += _spoken("user", part)
+                items += _write_part("user", part)
             for step in turn.steps:
-                items += _step(step)
+                items += _write_step(step)
         body: dict[str, Json] = {"model": model} if model else {}
         body["input"] = items
         if history.tools:
-            body["tools"] = [found for tool in history.tools if (found := _definition(tool))]
+            body["tools"] = [found for tool in history.tools if (found := _convert_definition(tool))]
         return body
 
     def user_entry(self, text: str) -> dict[str, Json]:
@@ -211,11 +211,16 @@ def usage_of(body: dict[str, Json]) -> Usage | None:
     return Usage.split(count_of(usage.get("input_tokens")), read, written, count_of(usage.get("output_tokens")))
 
 
-def _message(builder: HistoryBuilder, index: int, entry: dict[str, Json]) -> None:
+def _runs_here(kind: str, entry: dict[str, Json]) -> bool:
+    """Tell whether the client runs this call; a search for tools may be the server's own."""
+    return not kind.startswith("tool_search") or entry.get("execution") == "client"
+
+
+def _read_message(builder: HistoryBuilder, index: int, entry: dict[str, Json]) -> None:
     began, role = builder.began, entry.get("role")
     if role not in ("user", "assistant", "system", "developer"):
         raise Malformed(f"unknown role {role!r}", builder.where)
-    for part in _content(entry.get("content"), (index, "content"), builder.where):
+    for part in _read_content(entry.get("content"), (index, "content"), builder.where):
         match role:
             case "user":
                 builder.prompt(part)
@@ -229,9 +234,9 @@ def _message(builder: HistoryBuilder, index: int, entry: dict[str, Json]) -> Non
                 (builder.say if builder.open_calls else builder.prompt)(noted)
 
 
-def _output(builder: HistoryBuilder, index: int, entry: dict[str, Json]) -> None:
+def _read_output(builder: HistoryBuilder, index: int, entry: dict[str, Json]) -> None:
     call_id = text_at(entry.get("call_id") or entry.get("id"), builder.where, "call_id")
-    parts = _output_parts(index, entry, builder.where)
+    parts = _read_output_parts(index, entry, builder.where)
     here = any(call.id == call_id for call in builder.open_calls)
     if here or not builder.partial:
         builder.answer(call_id, Result(parts, at=(index,)))
@@ -243,11 +248,11 @@ def _output(builder: HistoryBuilder, index: int, entry: dict[str, Json]) -> None
             (builder.say if referred else builder.prompt)(part)
 
 
-def _output_parts(index: int, entry: dict[str, Json], where: str) -> tuple[Part, ...]:
+def _read_output_parts(index: int, entry: dict[str, Json], where: str) -> tuple[Part, ...]:
     output, at = entry.get("output"), (index, "output")
     match entry.get("type"):
         case "tool_search_output":
-            return (_item(index, entry, "tool_search_output"),)
+            return (_read_item(index, entry, "tool_search_output"),)
         case "shell_call_output" if isinstance(output, list):
             said = ((n, key, run.get(key)) for n, run in enumerate(output) if isinstance(run, dict) for key in run)
             return tuple(
@@ -260,10 +265,10 @@ def _output_parts(index: int, entry: dict[str, Json], where: str) -> tuple[Part,
             if isinstance(url := output.get("image_url"), str):
                 return (media_from_url("computer_screenshot", url, at),)
             return (Opaque("computer_screenshot", dump(output), at=at),)
-    return _content(output, at, where, "output")
+    return _read_content(output, at, where, "output")
 
 
-def _item(index: int, entry: dict[str, Json], kind: str) -> Opaque:
+def _read_item(index: int, entry: dict[str, Json], kind: str) -> Opaque:
     if kind == "image_generation_call" and isinstance(entry.get("result"), str):
         return Opaque(kind, entry["result"], "base64", "image/png", str(entry.get("id") or ""), (index,))
     if kind == "reasoning":
@@ -271,17 +276,17 @@ def _item(index: int, entry: dict[str, Json], kind: str) -> Opaque:
     return Opaque(kind, dump(entry), at=(index,))
 
 
-def _content(content: Json, at: Path, where: str, what: str = "content") -> tuple[Part, ...]:
+def _read_content(content: Json, at: Path, where: str, what: str = "content") -> tuple[Part, ...]:
     if content is None or content == "":
         return ()
     if isinstance(content, str):
         return (Text(content, at=at),)
     if not isinstance(content, list):
         raise Malformed(f"{what} must be a text or a list, not {kind_of(content)}", where)
-    return tuple(part for index, block in enumerate(content) for part in _block(block, (*at, index), where))
+    return tuple(part for index, block in enumerate(content) for part in _read_block(block, (*at, index), where))
 
 
-def _block(block: Json, at: Path, where: str) -> tuple[Part, ...]:
+def _read_block(block: Json, at: Path, where: str) -> tuple[Part, ...]:
     match block:
         case {"type": "input_text" | "output_text" | "text", "text": str(text)}:
             return (Text(text, at=(*at, "text")),) if text else ()
@@ -304,7 +309,7 @@ def _block(block: Json, at: Path, where: str) -> tuple[Part, ...]:
     raise Malformed(f"a part of content must be an object, not {kind_of(block)}", where)
 
 
-def _call(index: int, entry: dict[str, Json], where: str) -> Call:
+def _read_call(index: int, entry: dict[str, Json], where: str) -> Call:
     call_id = text_at(entry.get("call_id"), where, "call_id")
     name = text_at(entry.get("name"), where, "the name of a call")
     if entry["type"] == "custom_tool_call":
@@ -316,34 +321,34 @@ def _call(index: int, entry: dict[str, Json], where: str) -> Call:
     return Call(call_id, name, arguments, (index, "arguments"))
 
 
-def _typed_call(index: int, entry: dict[str, Json], kind: str, where: str) -> Call:
-    """In a list, so that nothing in it is folded: the server would not take a text for a command."""
+def _read_typed_call(index: int, entry: dict[str, Json], kind: str, where: str) -> Call:
+    """Read a typed call, its command in a list so that nothing in it is folded: the server refuses a text there."""
     call_id = text_at(entry.get("call_id") or entry.get("id"), where, "call_id")
-    asked = entry.get(TYPED[kind], entry.get("actions"))
-    return Call(call_id, kind.removesuffix("_call"), dump([asked]), (index, TYPED[kind]))
+    asked = entry.get(TYPED_CALLS[kind], entry.get("actions"))
+    return Call(call_id, kind.removesuffix("_call"), dump([asked]), (index, TYPED_CALLS[kind]))
 
 
-def _spoken(role: str, part: Part) -> list[Json]:
+def _write_part(role: str, part: Part) -> list[Json]:
     if isinstance(part, Text):
         return [{"role": part.by or role, "content": part.text}]
-    if item := _carried(part):
+    if item := _original_item(part):
         return [item]
     return [{"role": role, "content": [block_of(part)]}]
 
 
-def _carried(part: Opaque) -> Json:
-    """The item an opaque part was, if it was an item of this dialect."""
+def _original_item(part: Opaque) -> Json:
+    """Return the item that an opaque part was, if it was one of this dialect."""
     if part.kind == "image_generation_call":
         return {"type": part.kind, "id": part.hint, "status": "completed", "result": part.data}
-    item = _loaded(part.data)
+    item = _decode(part.data)
     kind = "reasoning" if part.kind == "thought" else part.kind
-    return item if kind in SERVED and item.get("type") == kind else None
+    return item if kind in KEPT_ITEMS and item.get("type") == kind else None
 
 
 def block_of(part: Part) -> Json:
     if isinstance(part, Text):
         return {"type": "input_text", "text": part.text}
-    if (block := _loaded(part.data)).get("type") in ("input_image", "input_file"):
+    if (block := _decode(part.data)).get("type") in ("input_image", "input_file"):
         return block
     match part.kind, part.form:
         case "image" | "computer_screenshot", "base64" | "url":
@@ -359,22 +364,22 @@ def block_of(part: Part) -> Json:
     return {"type": "input_text", "text": f"[{part.kind}]"}
 
 
-def _step(step: Step) -> list[Json]:
+def _write_step(step: Step) -> list[Json]:
     items: list[Json] = []
     for item in step.items:
         match item:
             case Text():
-                items += _spoken("assistant", item)
+                items += _write_part("assistant", item)
             case Opaque():
-                items += [carried] if (carried := _carried(item)) else []
+                items += [carried] if (carried := _original_item(item)) else []
             case ToolUse():
-                items.append(_call_item(item))
-    return [*items, *(_output_item(use) for use in step.uses)]
+                items.append(_write_call(item))
+    return [*items, *(_write_output(use) for use in step.uses)]
 
 
-def _call_item(use: ToolUse) -> Json:
+def _write_call(use: ToolUse) -> Json:
     call = use.call
-    if _searched(use):
+    if _search_output(use):
         asked = json.loads(call.arguments)[0]
         return {"type": "tool_search_call", "execution": "client", "call_id": call.id, "arguments": asked}
     arguments = arguments_object(call.arguments)
@@ -382,26 +387,26 @@ def _call_item(use: ToolUse) -> Json:
     return {"type": "function_call", "call_id": call.id, "name": call.name, "arguments": written}
 
 
-def _output_item(use: ToolUse) -> Json:
+def _write_output(use: ToolUse) -> Json:
     parts = use.result.parts
-    if searched := _searched(use):
-        return {**_loaded(searched.data), "call_id": use.call.id}
+    if searched := _search_output(use):
+        return {**_decode(searched.data), "call_id": use.call.id}
     plain = len(parts) <= 1 and all(isinstance(part, Text) for part in parts)
     output = use.result.text if plain else [block_of(part) for part in parts]
     return {"type": "function_call_output", "call_id": use.call.id, "output": output}
 
 
-def _searched(use: ToolUse) -> Opaque | None:
+def _search_output(use: ToolUse) -> Opaque | None:
     match use.result.parts:
         case (Opaque("tool_search_output") as found,):
             return found
     return None
 
 
-def _definition(tool: Tool) -> Json:
-    """A definition in this dialect's form; None for a tool that only another provider can run."""
-    own = _loaded(tool.definition)
-    if own.get("type") in TOOLS and not any(key in own for key in ("function", "custom", "input_schema")):
+def _convert_definition(tool: Tool) -> Json:
+    """Write a tool's definition; None for a tool that only another provider can run."""
+    own = _decode(tool.definition)
+    if own.get("type") in TOOL_TYPES and not any(key in own for key in ("function", "custom", "input_schema")):
         return own
     said = signature(tool.definition)
     if said.hosted:
@@ -410,8 +415,8 @@ def _definition(tool: Tool) -> Json:
     return {"type": "function", "name": said.name, **described, "parameters": said.parameters}
 
 
-def _loaded(text: str) -> dict[str, Json]:
-    """The object a text holds; an empty one if it holds none."""
+def _decode(text: str) -> dict[str, Json]:
+    """Decode a text that holds an object; an empty one for any other."""
     try:
         return object_or_empty(json.loads(text))
     except (ValueError, RecursionError):

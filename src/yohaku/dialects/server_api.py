@@ -1,4 +1,4 @@
-"""How a server of a wire format is called: its path, headers, request fields and habits.
+"""Requests to a server of a wire format: path, headers, fields and habits.
 
 The client reads all of it from here, so a new wire format changes nothing in the client. Every default suits a plain
 JSON API with a bearer key; a dialect overrides what differs.
@@ -20,7 +20,7 @@ SCHEMA_FIELDS = ("input_schema", "parameters", "parametersJsonSchema", "paramete
 
 
 class Signature(NamedTuple):
-    """A tool as a model is told of it."""
+    """A tool as it is described to a model."""
 
     name: str
     description: str

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from yohaku.core.errors import Malformed, Unreadable
 from yohaku.core.history_builder import HistoryBuilder
-from yohaku.dialects.anthropic import THOUGHTS
+from yohaku.dialects.anthropic import THOUGHT_BLOCKS
 from yohaku.dialects.dialect import Dialect
 from yohaku.dialects.json_values import Json
 from yohaku.doctor.notes import Notes
@@ -125,7 +125,7 @@ def _lacks_thought(messages: list[Json]) -> bool:
             break
         replies += [message] if message["role"] == "assistant" else []
     first = (reply["content"][0] for reply in replies if not isinstance(reply["content"], str))
-    return bool(replies) and not any(block["type"] in THOUGHTS for block in first)
+    return bool(replies) and not any(block["type"] in THOUGHT_BLOCKS for block in first)
 
 
 def _count_marks(value: Json) -> int:

@@ -12,8 +12,8 @@ from typing import TypeGuard
 
 from yohaku.dialects.anthropic import LAWFUL_ID
 from yohaku.dialects.json_values import Json
-from yohaku.dialects.openai_chat import UNUSED
-from yohaku.dialects.openai_responses import OUTPUTS, SERVED, TYPED
+from yohaku.dialects.openai_chat import EMPTY_FUNCTION
+from yohaku.dialects.openai_responses import OUTPUT_ITEMS, KEPT_ITEMS, TYPED_CALLS
 
 ROLES = {
     "anthropic": ("user", "assistant", "system"),
@@ -36,7 +36,7 @@ CHAT_PARTS = {"user": CHAT_MEDIA, "assistant": ("refusal", "thinking", "referenc
 WORDLESS = ("tool_calls", "function_call", "refusal", "audio")
 """Fields that let a message of the model have no content."""
 
-RESPONSES_CARRIED = {*SERVED, "compaction_trigger", "compaction_summary"} - {"reasoning"}
+RESPONSES_CARRIED = {*KEPT_ITEMS, "compaction_trigger", "compaction_summary"} - {"reasoning"}
 RESPONSES_MEDIA = ("input_image", "input_file", "input_audio")
 
 GEMINI_DATA = (
@@ -118,7 +118,7 @@ def _chat(entry: dict[str, Json]) -> bool:
         called = is_list(calls) and (all(map(_chat_call, calls)) if calls else "prefix" in entry)
         good = good and by_model and called
     older = entry.get("function_call")
-    return good and (older is None or older == UNUSED or (by_model and not calls and _function(older)))
+    return good and (older is None or older == EMPTY_FUNCTION or (by_model and not calls and _function(older)))
 
 
 def _chat_part(part: Json, role: str) -> bool:
@@ -187,7 +187,7 @@ def _responses(item: dict[str, Json]) -> bool:
             return good and (kind == "tool_search_call" or is_list(item.get("tools")))
         case "reasoning":
             return is_list(item.get("summary"))
-        case str() if kind in TYPED or kind in OUTPUTS:
+        case str() if kind in TYPED_CALLS or kind in OUTPUT_ITEMS:
             return isinstance(call_id or item.get("id"), str)
     return isinstance(kind, str) and kind in RESPONSES_CARRIED
 

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from yohaku.core.errors import Malformed, Unreadable
-from yohaku.dialects.load import LIMIT
+from yohaku.dialects.load import MAX_BYTES
 from yohaku.dialects.recordings.lines import decode
 from yohaku.doctor.notes import Notes
 
@@ -45,7 +45,7 @@ class Salvaged:
     packed: bool
 
 
-def salvage(data: bytes, notes: Notes, limit: int = LIMIT) -> Salvaged:
+def salvage(data: bytes, notes: Notes, limit: int = MAX_BYTES) -> Salvaged:
     packed = data.startswith(b"\x1f\x8b")
     text = _clean(_unpack(data, notes, limit) if packed else data, notes)
     if not text.strip():

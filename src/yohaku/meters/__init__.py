@@ -83,7 +83,7 @@ def counter(family: MeterFamily) -> Meter:
     elif family.estimate:
         meter = estimate.Estimate(f"{family.name} (estimate)", family.estimate, family.frame, family.rule)
     else:
-        near = family.near if family.sure else max(family.near, bpe.GUESSED)
+        near = family.near if family.sure else max(family.near, bpe.GUESS_FACTOR)
         name = family.vocabulary if near == 1.0 else f"{family.vocabulary} × {near:g} (estimate)"
         meter = bpe.Bpe(name, family.vocabulary, family.frame, family.rule, near)
     return CachedMeter(meter)

@@ -1,4 +1,4 @@
-"""Exact counts with the vocabularies that splintr has on board.
+"""Exact counts with the vocabularies that splintr ships.
 
 Law: the count is that of ordinary text. A marker such as `<|im_end|>` spelled out in a text is text, never a marker.
 """
@@ -16,12 +16,12 @@ from yohaku.core.meter import Overhead
 from yohaku.core.model import Opaque
 from yohaku.meters.media import MediaRule, weigh
 
-GUESSED = 1.03
-"""Times the count, where a model is only taken for one of the family."""
+GUESS_FACTOR = 1.03
+"""Factor on the count of a model that is only taken for one of the family."""
 
 RUN = re.compile(r"[^\n\t]+|\n{1,31}|\t{1,31}")
-"""What is never one token with its neighbour in Gemma: the longest run it knows has 31."""
-PIECE = 4000
+"""Runs that never form one token with their neighbour in Gemma; the longest run it knows has 31."""
+PIECE_CHARS = 4000
 """Characters."""
 
 Encode = Callable[[str], "list[int]"]
@@ -35,7 +35,7 @@ class Bpe:
     frame: Overhead = field(default_factory=Overhead)
     rule: MediaRule = field(default_factory=MediaRule)
     near: float = 1.0
-    """Over 1 when this is not the model's own vocabulary but the nearest one: the count is that many times it."""
+    """Factor on the count; over 1 where this is the nearest vocabulary, not the model's own."""
 
     @property
     def exact(self) -> bool:
@@ -51,7 +51,7 @@ class Bpe:
 
 @cache
 def _tokenizer(vocabulary: str) -> Any:
-    """One for all uses: each would build its tables anew."""
+    """Load a tokenizer once: each builds large tables."""
     from splintr import Tokenizer
 
     return Tokenizer.from_pretrained(vocabulary)
@@ -68,11 +68,14 @@ def encoder(vocabulary: str) -> Encode:
 
 
 def in_pieces(encode: Encode) -> Encode:
-    """For Gemma. Words such as `<table>` and runs of line breaks and tabs stand beside its vocabulary, which only the
-    raw form knows; its time grows with the square of how many a text has, and at their edges a text may be cut."""
+    """Encode long texts in pieces, for Gemma.
+
+    Words such as `<table>` and runs of line breaks and tabs stand beside its vocabulary. Only the raw form knows them,
+    and takes time by the square of their number in a text; at their edges a text may be cut.
+    """
 
     def pieces(text: str) -> list[int]:
-        if len(text) <= PIECE:
+        if len(text) <= PIECE_CHARS:
             return encode(text)
         tokens: list[int] = []
         waiting: list[str] = []
@@ -80,7 +83,7 @@ def in_pieces(encode: Encode) -> Encode:
         for run in RUN.findall(text):
             waiting.append(run)
             length += len(run)
-            if length >= PIECE:
+            if length >= PIECE_CHARS:
                 tokens += encode("".join(waiting))
                 waiting, length = [], 0
         return tokens + encode("".join(waiting))
@@ -98,7 +101,7 @@ def tokens_in(text: str, vocabulary: str) -> int:
 
 @cache
 def counter(vocabulary: str) -> Callable[[str], int]:
-    """Counts without making a list of numbers, where that is sure to be the same: no special token is in sight."""
+    """Return a counter that builds no list of numbers where the result is sure to be the same (no special token)."""
     encode, tokenizer = encoder(vocabulary), _tokenizer(vocabulary)
     if vocabulary.startswith("gemma") or not all(name.startswith("<|") for name in tokenizer.special_tokens()):
         return lambda text: len(encode(text))
@@ -114,5 +117,5 @@ def tokens_of(text: str, encode: Encode) -> int:
 
 
 def clean(text: str) -> str:
-    """Without lone surrogates, which no provider can receive: each becomes one `?`, as on the wire."""
+    """Replace lone surrogates, which no provider can receive, by `?`, as on the wire."""
     return text.encode("utf-8", "replace").decode("utf-8")

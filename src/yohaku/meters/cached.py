@@ -1,4 +1,4 @@
-"""Counts remembered by content, so that a turn costs what is new in it.
+"""Counts cached by content, so that a turn costs only what is new in it.
 
 Law: a remembered count is the count. The memory is bounded by the characters it holds on to.
 """
@@ -10,17 +10,17 @@ from dataclasses import dataclass, field
 from yohaku.core.meter import Meter, Overhead
 from yohaku.core.model import Opaque
 
-ROOM = 64_000_000
-"""Characters of text held at most; then the older half is forgotten."""
-EACH = 64
-"""Characters a remembered text is charged beside its own, for the memory it takes in the table."""
+MAX_CACHED_CHARS = 64_000_000
+"""Beyond this the older half is forgotten."""
+ENTRY_CHARS = 64
+"""Characters added to each cached text, for the memory it takes in the table."""
 
 
 @dataclass(slots=True)
 class CountCache:
-    """The only thing here that changes."""
+    """Cached counts; the only mutable state of a meter."""
 
-    room: int = ROOM
+    room: int = MAX_CACHED_CHARS
     counts: dict[str | Opaque, int] = field(default_factory=dict)
     held: int = 0
 
@@ -35,7 +35,7 @@ class CountCache:
 
 
 def charge(key: str | Opaque) -> int:
-    return EACH + len(key if isinstance(key, str) else key.data)
+    return ENTRY_CHARS + len(key if isinstance(key, str) else key.data)
 
 
 @dataclass(frozen=True, slots=True)

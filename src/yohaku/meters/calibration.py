@@ -1,7 +1,7 @@
-"""What the provider's own numbers teach about ours.
+"""Our counts, calibrated by the usage that the provider reports.
 
-Law: where the provider has reported a prompt's tokens, only what was added since is estimated. A Scale is a value:
-learning gives a new one.
+Law: where the provider has reported a prompt's tokens, only what was added since is estimated. A `Calibration` is a
+value: learning returns a new one.
 """
 
 from __future__ import annotations
@@ -9,27 +9,27 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from math import ceil
 
-KEEP = 0.9
-"""Of what was learned before, at each new lesson."""
-LOW, HIGH = 0.5, 3.0
-"""Bounds of the ratio; beyond them the lesson is about something else."""
-HIDDEN = 2000
-"""Tokens a provider may plausibly add unseen (a tool prompt, a system text); a larger first gap is a wrong ratio."""
+OLD_WEIGHT = 0.9
+"""Weight of earlier reports at each new one."""
+MIN_RATIO, MAX_RATIO = 0.5, 3.0
+"""Bounds of the ratio; beyond them something else is wrong."""
+MAX_HIDDEN = 2000
+"""Tokens a provider may plausibly add itself (a tool prompt, a system text); a larger first gap means a wrong ratio."""
 
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """One lesson, kept to be shown: what the meter weighed, what we said, what was billed."""
+    """One report, kept to be shown: the meter's count, our prediction, the reported tokens."""
 
     weight: int
     said: int
     reported: int
     heeded: bool = True
-    """False when the report was too low to believe: a server that cuts the prompt reports the cut one."""
+    """False where the report is too low to be used: a server that cuts the prompt reports the cut one."""
 
     @property
     def share(self) -> float:
-        """Of the reported tokens; over 0 when we said too little."""
+        """Share of the reported tokens; over 0 where our prediction was too low."""
         return (self.reported - self.said) / self.reported if self.reported else 0.0
 
 
@@ -38,9 +38,9 @@ class Calibration:
     true: float = 0.0
     """Tokens reported for what was added between reports, older ones fading."""
     weighed: float = 0.0
-    """What the meter weighed for the same."""
+    """The meter's count for the same."""
     anchor: tuple[int, int] | None = None
-    """The last report: what the meter weighed, and what was reported."""
+    """The last report: the meter's count, and the reported tokens."""
     last: Gap | None = None
     lessons: int = 0
 
@@ -49,7 +49,7 @@ class Calibration:
         """Reported tokens per weighed one."""
         if self.weighed:
             return clamp(self.true / self.weighed)
-        if self.anchor and abs(self.anchor[1] - self.anchor[0]) > HIDDEN:
+        if self.anchor and abs(self.anchor[1] - self.anchor[0]) > MAX_HIDDEN:
             return clamp(self.anchor[1] / max(1, self.anchor[0]))
         return 1.0
 
@@ -58,23 +58,23 @@ class Calibration:
         """Tokens the provider adds that the meter does not see."""
         if self.anchor is None:
             return 0
-        return min(HIDDEN, max(-HIDDEN, round(self.anchor[1] - self.ratio * self.anchor[0])))
+        return min(MAX_HIDDEN, max(-MAX_HIDDEN, round(self.anchor[1] - self.ratio * self.anchor[0])))
 
     def total(self, weight: int) -> int:
-        """The tokens a prompt of this weight will be billed. One lighter than the last report has been folded."""
+        """Predict the reported tokens of a prompt that weighs this much. One lighter than the last has been folded."""
         if self.anchor and weight >= self.anchor[0]:
             return self.anchor[1] + ceil(self.ratio * (weight - self.anchor[0]))
         return max(0, ceil(self.ratio * weight) + self.hidden)
 
     def weight(self, total: int) -> int:
-        """The most a prompt may weigh for a bill of at most `total`."""
+        """Return the most a prompt may weigh to be reported with at most `total` tokens."""
         if self.anchor and total >= self.anchor[1]:
             return self.anchor[0] + int((total - self.anchor[1]) / self.ratio)
         most = int((total - self.hidden) / self.ratio)
         return max(0, min(most, self.anchor[0] - 1) if self.anchor else most)
 
     def learn(self, weight: int, reported: int) -> Calibration:
-        """After a reply: the meter weighed its prompt so much, the provider reported so many tokens."""
+        """Return the calibration after a prompt that weighed `weight` was reported with `reported` tokens."""
         said = self.total(weight)
         if reported <= 0 or reported < 0.5 * weight:
             return replace(self, last=Gap(weight, said, reported, heeded=False))
@@ -84,8 +84,8 @@ class Calibration:
         if self.anchor is None or weight <= self.anchor[0] or reported <= self.anchor[1]:
             return lesson
         added, billed = weight - self.anchor[0], reported - self.anchor[1]
-        return replace(lesson, true=KEEP * self.true + billed, weighed=KEEP * self.weighed + added)
+        return replace(lesson, true=OLD_WEIGHT * self.true + billed, weighed=OLD_WEIGHT * self.weighed + added)
 
 
 def clamp(ratio: float) -> float:
-    return min(HIGH, max(LOW, ratio))
+    return min(MAX_RATIO, max(MIN_RATIO, ratio))

@@ -16,15 +16,15 @@ from yohaku.core.model import Opaque
 from yohaku.meters.media import MediaRule, weigh
 
 Count = Callable[[str], int]
-WORDS = 500_000
-"""Words remembered before the memory starts anew; a long session in one language meets about a tenth of that."""
+MAX_WORDS = 500_000
+"""Words remembered before all are forgotten; a long session in one language has about a tenth of that."""
 
 
 @dataclass(frozen=True, slots=True)
 class Claude:
     name: str
     version: str
-    """Of the tokenizer: "3.0", "4.7" or "4.8"."""
+    """Version of the tokenizer: "3.0", "4.7" or "4.8"."""
     frame: Overhead = field(default_factory=Overhead)
     rule: MediaRule = field(default_factory=MediaRule)
     exact: bool = True
@@ -43,7 +43,7 @@ def available() -> bool:
 
 @cache
 def exact_counter(version: str) -> Count:
-    """Tokens of a text beside the frame of its message."""
+    """Return a counter of the tokens of a text, without the frame of its message."""
     import ctok
 
     around = ctok.tokenize("", version).count("⟨pad⟩")
@@ -81,7 +81,7 @@ def by_words(version: str) -> Count:
         for word in words:
             tokens = known.get(word)
             if tokens is None:
-                if len(known) >= WORDS:
+                if len(known) >= MAX_WORDS:
                     known.clear()
                 tokens = known[word] = cost(word + EOW_G)
             total += tokens

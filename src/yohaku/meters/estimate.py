@@ -1,4 +1,4 @@
-"""The estimate where no vocabulary is on board: tokens of two others and counts of character classes, weighed.
+"""Estimate for models without a known vocabulary: a weighted sum of tokens in two others and of character classes.
 
 Law: what `count` returns is on the safe side; `raw` is the middle. `scripts/fit_estimate.py` writes the weights.
 """
@@ -25,7 +25,7 @@ RARE = 1.0
 
 
 def class_table() -> bytes:
-    """Each UTF-8 byte to the letter of its class: what kind of ASCII, or which scripts begin with it."""
+    """Map each UTF-8 byte to the letter of its class: a kind of ASCII, or the scripts that begin with it."""
     table = bytearray(b"p" * 256)
     spans = {
         "a": (0x61, 0x7A), "A": (0x41, 0x5A), "0": (0x30, 0x39), "x": (0x80, 0xBF),
@@ -51,7 +51,7 @@ CLASSES = (
 
 
 def features(text: str, bases: Iterable[str] = BASES, classes: Iterable[str] = CLASSES) -> list[int]:
-    """The tokens of a text in each of the bases and how often each of the classes occurs in it, all counted in C."""
+    """Count the tokens of a text in each base, and the occurrences of each class, all in C."""
     marks = text.encode("utf-8", "replace").translate(TABLE)
     return [*(tokens_of(text, encoder(base)) for base in bases), *(marks.count(name.encode()) for name in classes)]
 
@@ -64,7 +64,7 @@ class EstimateWeights:
     each: tuple[float, ...]
     """Tokens for one of the bases' tokens, then for one occurrence of a class."""
     safety: float
-    """Times the middle, this was not exceeded by any whole conversation measured."""
+    """Factor on the middle that no measured conversation exceeded."""
 
 
 @cache

@@ -1,6 +1,6 @@
-"""Which family a model's name belongs to: its vocabulary, the frame its provider adds, its rule for pictures.
+"""Families of models by name: vocabulary, overhead that the provider adds, rule for pictures.
 
-Law: the table is `families.toml`; a name that no row knows is never taken for exact.
+Law: the table is `families.toml`; a name that no row matches is never counted as exact.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ class MeterFamily:
     near: float = 1.0
     """Over 1 when the vocabulary is only the nearest one."""
     sure: bool = True
-    """Whether the model is known to belong here."""
+    """False for a model that is only taken for one of this family."""
 
     @property
     def known(self) -> bool:
-        """Whether a row of the table is meant for this model."""
+        """True where a row of the table is meant for this model."""
         return self.sure and self.name != "unknown"
 
 
 def family_of(model: str | None = None, dialect: str | None = None) -> MeterFamily:
-    """The family of a model; for a name nobody knows, that of the dialect, marked as a guess."""
+    """Return the family of a model; for an unknown name that of the dialect, marked as a guess."""
     table = load()
     if model:
         # A name alone may say nothing ("meta-llama/Guard"): then its whole path is a hint, not more.

@@ -1,4 +1,4 @@
-"""What a GGUF file says about its model, and a counter from the vocabulary inside it.
+"""Metadata of a GGUF file, and a counter from the vocabulary inside it.
 
 Law: a bad file is an `Unreadable` with a plain sentence, never a crash, a stall or a guess. Nothing is read past the
 metadata. The same keys come from Ollama's `/api/show` (verbose), as `model_info`.
@@ -19,7 +19,7 @@ from yohaku.meters.tokenizer_json import encoder_of as encoder_of_json
 
 NUMBERS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
 TEXT, ARRAY = 8, 9
-MOST = 100_000
+MAX_KEYS = 100_000
 """Keys; real files have fewer than a hundred."""
 
 SPACES = r"\s+(?!\S)|\s+"
@@ -50,9 +50,9 @@ SPLITS: dict[str, tuple[str, ...]] = {
     "tekken": (TEKKEN,),
     **dict.fromkeys(("deepseek-v3", "hunyuan-dense"), DEEPSEEK),
 }
-"""How a text is cut into words before merging, by the name llama.cpp gave it (`tokenizer.ggml.pre`)."""
+"""Patterns that cut a text into words before merging, by llama.cpp's name for them (`tokenizer.ggml.pre`)."""
 WHOLE_WORDS = frozenset({"llama-bpe", "llama3", "llama-v3", "falcon3", "lfm2", "tekken"})
-"""Those that take a word that is in the vocabulary as it is, without merging."""
+"""Names of those that do not merge a word that is in the vocabulary."""
 
 
 def is_gguf(path: Path) -> bool:
@@ -74,7 +74,7 @@ def metadata(path: Path) -> dict[str, Any]:
 
 
 class GgufReader:
-    """A place in the file that moves on. Every length is checked against what is left."""
+    """Reader at a place in the file. Every length is checked against what is left."""
 
     def __init__(self, data: mmap.mmap | bytes) -> None:
         self.data = data
@@ -85,7 +85,7 @@ class GgufReader:
         if magic != b"GGUF" or version not in (2, 3):
             raise ValueError("it begins otherwise" if magic != b"GGUF" else f"its version {version} is not known")
         _, keys = self.take("QQ")
-        if keys > MOST:
+        if keys > MAX_KEYS:
             raise ValueError(f"it claims {keys} keys")
         return {self.text(): self.value(self.take("I")[0]) for _ in range(keys)}
 
@@ -125,7 +125,7 @@ class GgufReader:
 
 
 def encoder_of(said: Mapping[str, Any]) -> Encode:
-    """From the metadata of a file, or from the `model_info` of Ollama."""
+    """Build an encoder from the metadata of a file, or from the `model_info` of Ollama."""
     tokens = said.get("tokenizer.ggml.tokens")
     if not isinstance(tokens, Sequence) or not tokens or isinstance(tokens, str):
         raise Unreadable("the model has no vocabulary in its metadata (ask Ollama for it with verbose)")

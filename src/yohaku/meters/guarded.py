@@ -1,6 +1,6 @@
-"""A counter of anybody's, whose failures are ours to explain.
+"""A wrapper for counters that the user brings.
 
-Law: whatever goes wrong while counting is `Uncountable`, and says which counter it was.
+Law: any failure while counting raises `Uncountable` with the name of the counter.
 """
 
 from __future__ import annotations
@@ -41,5 +41,5 @@ class GuardedMeter:
             raise self._explained(failed) from failed
 
     def _explained(self, failed: Exception) -> YohakuError:
-        """What is explained already stays as it is."""
+        """Keep errors of ours, and wrap all others."""
         return failed if isinstance(failed, YohakuError) else Uncountable(self.name, failed)

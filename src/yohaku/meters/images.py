@@ -13,7 +13,7 @@ from math import ceil, sqrt
 Size = tuple[int, int]
 """Width and height in pixels."""
 
-HEAD = 256 * 1024
+MAX_HEAD_CHARS = 256 * 1024
 """Characters of base64 read at most: a camera's JPEG may carry a large preview before its size."""
 LARGE: tuple[Size, ...] = ((8192, 8192), (8192, 3072))
 """For a picture that cannot be measured: for every rule, one of these costs as much as any picture can."""
@@ -21,7 +21,7 @@ LARGE: tuple[Size, ...] = ((8192, 8192), (8192, 3072))
 TO_PLAIN = str.maketrans("-_", "+/", " \t\r\n=")
 
 
-def bytes_of(data: str, most: int = HEAD) -> bytes:
+def bytes_of(data: str, most: int = MAX_HEAD_CHARS) -> bytes:
     """The first bytes of base64 text, in either alphabet, bare or in a data URL; empty when it is not base64."""
     start = data.find(",") + 1 if data.startswith("data:") else 0
     text = data[start : start + most].translate(TO_PLAIN)
@@ -88,21 +88,21 @@ def tiles(of: Size, hint: str, base: float, tile: float) -> int:
     """OpenAI's older models: into 2048 × 2048, the short side down to 768, then squares of 512."""
     if hint == "low":
         return ceil(base)
-    width, height = shrunk(of, 2048 / max(of))
-    width, height = shrunk((width, height), 768 / min(width, height))
+    width, height = shrink(of, 2048 / max(of))
+    width, height = shrink((width, height), 768 / min(width, height))
     return ceil(base + tile * ceil(width / 512) * ceil(height / 512))
 
 
 def patches(of: Size, hint: str, each: float, most: float) -> int:
     """OpenAI's newer and small models: squares of 32, shrunk until there are not more than `most`."""
     most = 10_000 if hint == "original" else most
-    width, height = shrunk(of, sqrt(most * 32 * 32 / (of[0] * of[1])))
+    width, height = shrink(of, sqrt(most * 32 * 32 / (of[0] * of[1])))
     return ceil(each * min(most, ceil(width / 32) * ceil(height / 32)))
 
 
 def area(of: Size, hint: str, edge: float, most: float, least: float = 0) -> int:
     """Claude, and most open vision models: squares of 28 (about 750 pixels), inside an edge and a ceiling."""
-    width, height = shrunk(of, edge / max(of))
+    width, height = shrink(of, edge / max(of))
     return ceil(max(least, min(most, ceil(width / 28) * ceil(height / 28)))) + 4
 
 
@@ -120,7 +120,7 @@ def steps(of: Size, hint: str, low: float, medium: float, high: float, ultra: fl
     return ceil({"low": low, "medium": medium, "ultra_high": ultra}.get(asked, high))
 
 
-def shrunk(of: Size, by: float) -> Size:
+def shrink(of: Size, by: float) -> Size:
     return of if by >= 1 else (max(1, round(of[0] * by)), max(1, round(of[1] * by)))
 
 

@@ -1,6 +1,6 @@
-"""The weight of what is not text: pictures, documents, recordings, films, sealed thoughts and unknown blocks.
+"""Tokens of everything that is not text: pictures, documents, recordings, films, encrypted thoughts, unknown blocks.
 
-Law: base64 is never counted as text. What cannot be measured weighs the provider's ceiling, never too little.
+Law: base64 is never counted as text. What cannot be measured counts as the provider's maximum, never too little.
 """
 
 from __future__ import annotations
@@ -14,24 +14,24 @@ from typing import Any
 
 from yohaku.core.model import Opaque
 from yohaku.meters.images import LARGE, RULES, bytes_of, size
-from yohaku.meters.media_length import pages, seconds, shown
+from yohaku.meters.media_length import pages, seconds, text_of_pages
 
 Count = Callable[[str], int]
 
-WHOLE = 1 << 30
+MAX_BASE64_CHARS = 1 << 30
 """Characters of base64 read when only the whole file tells its length."""
 ENCODED = re.compile(r"[A-Za-z0-9+/_=-]{200,}")
-SEALED = frozenset({"signature", "thoughtSignature", "thought_signature", "encrypted_content"})
+ENCRYPTED_FIELDS = frozenset({"signature", "thoughtSignature", "thought_signature", "encrypted_content"})
 ENVELOPE = 30
 """Tokens around a document that is text, on Claude's wire."""
-LETTER = 0.5
+TOKENS_PER_BYTE = 0.5
 """Tokens for a byte of text in a PDF that cannot be read: two bytes where a letter is not Latin."""
-LINES = 1.07
+LINE_FACTOR = 1.07
 """Times the tokens of a PDF's text: where a line ends there is a token more, and a line has about fifteen."""
 LOADED = {"tool_reference": 150, "tool_addition": 150, "additional_tools": 60}
 """Tokens for what such a block makes the provider add: a tool's definition that was held back until then."""
-UNSAID = frozenset({"id", "status", "cache_control", "tool_use_id", "call_id"})
-"""Fields of a block that the model does not get to read."""
+HIDDEN_FIELDS = frozenset({"id", "status", "cache_control", "tool_use_id", "call_id"})
+"""Fields of a block that the model does not see."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class MediaRule:
     image: str = "area"
     """Name of the rule in `images.RULES`."""
     numbers: tuple[float, ...] = (4096, 2048, 768)
-    """What that rule takes beside size and hint."""
+    """Parameters of that rule beside size and hint."""
     page: int = 1200
     """Per page of a PDF that is full of text: the text and the picture."""
     sheet: int | None = None
@@ -69,17 +69,19 @@ def weigh(part: Opaque, rule: MediaRule, count: Count) -> int:
         case "image":
             return image(b"" if named else bytes_of(part.data), part.hint, rule)
         case "text":
-            return count(bytes_of(part.data, WHOLE).decode("utf-8", "replace")) if not named else rule.page
+            return count(bytes_of(part.data, MAX_BASE64_CHARS).decode("utf-8", "replace")) if not named else rule.page
         case "document":
-            return rule.page * rule.file_pages if named else document(bytes_of(part.data, WHOLE), rule, count)
+            return (
+                rule.page * rule.file_pages if named else document(bytes_of(part.data, MAX_BASE64_CHARS), rule, count)
+            )
         case "audio" | "video":
             each = rule.audio if kind == "audio" else rule.video
-            return ceil(each * (rule.film_seconds if named else length(bytes_of(part.data, WHOLE), kind)))
+            return ceil(each * (rule.film_seconds if named else length(bytes_of(part.data, MAX_BASE64_CHARS), kind)))
     return image(b"", part.hint, rule)
 
 
 def kind_of(part: Opaque) -> str:
-    """By what the data says it is, then by what the wire called it."""
+    """Weigh by the kind that the data shows, then by the kind that the wire names."""
     mime = part.mime or (part.data[5:].split(";", 1)[0].split(",", 1)[0][:80] if part.data.startswith("data:") else "")
     first = mime.split("/", 1)[0]
     if first == "text" or mime in ("application/json", "application/xml"):
@@ -95,17 +97,19 @@ def image(head: bytes, hint: str, rule: MediaRule) -> int:
 
 
 def document(data: bytes, rule: MediaRule, count: Count) -> int:
-    """By its pages, or one for every 50 KB where none can be counted; and by the text on them, where it can be."""
+    """Weigh by pages, or one for every 50 KB where they cannot be counted, and by their text where it can be read."""
     number = pages(data) or ceil(len(data) / 50_000) or 1
-    found = None if rule.sheet is None else shown(data)
+    found = None if rule.sheet is None else text_of_pages(data)
     if rule.sheet is None or found is None:
         return rule.page * number
     text, glyphs = found
-    return rule.sheet * number + ceil(count(text) * LINES) + min(ceil(glyphs * LETTER), rule.page * number)
+    return (
+        rule.sheet * number + ceil(count(text) * LINE_FACTOR) + min(ceil(glyphs * TOKENS_PER_BYTE), rule.page * number)
+    )
 
 
 def length(data: bytes, kind: str) -> float:
-    """Seconds; where the file does not tell, those of a poor recording (4 KB a second) or film (60 KB a second)."""
+    """Return the seconds; where they are unknown, those of a poor recording (4 KB a second) or film (60 KB)."""
     found = seconds(data)
     return found if found is not None else len(data) / (4_000 if kind == "audio" else 60_000)
 
@@ -129,7 +133,7 @@ def weigh_json(part: Opaque, rule: MediaRule, count: Count) -> int:
 
 @dataclass(slots=True)
 class BlockContents:
-    """What a block holds: what can be read, what is sealed, and the pictures and files in it."""
+    """Contents of a block: readable text, encrypted text, and the pictures and files in it."""
 
     rule: MediaRule
     count: Count
@@ -147,7 +151,7 @@ class BlockContents:
         """The value without what is not text."""
         match value:
             case dict():
-                return {name: self.take(inner, name) for name, inner in value.items() if name not in UNSAID}
+                return {name: self.take(inner, name) for name, inner in value.items() if name not in HIDDEN_FIELDS}
             case list():
                 return [self.take(inner, key) for inner in value]
             case str():
@@ -157,7 +161,7 @@ class BlockContents:
     def take_text(self, value: str, key: str) -> str:
         if value.startswith("data:") and ";base64," in value[:200]:
             self.weight += weigh(Opaque("file", value, "base64"), self.rule, self.count)
-        elif key in SEALED or (self.thought and ENCODED.fullmatch(value)):
+        elif key in ENCRYPTED_FIELDS or (self.thought and ENCODED.fullmatch(value)):
             self.sealed += max(0, len(value) - self.rule.seal)
         elif ENCODED.fullmatch(value):
             self.weight += nested(value, self.rule, self.count)
@@ -168,7 +172,7 @@ class BlockContents:
 
 
 def nested(value: str, rule: MediaRule, count: Count) -> int:
-    """Base64 inside a block of unknown kind: a document or a picture if its first bytes say so, else the ceiling."""
+    """Weigh base64 in a block of unknown kind: a document or a picture by its first bytes, else the maximum."""
     if bytes_of(value, 64).startswith(b"%PDF"):
-        return document(bytes_of(value, WHOLE), rule, count)
+        return document(bytes_of(value, MAX_BASE64_CHARS), rule, count)
     return image(bytes_of(value), "", rule)

@@ -1,6 +1,6 @@
-"""How long a document, a recording or a film is, from its bytes: pages and their text, seconds.
+"""Length of a document, a recording or a film, from its bytes: pages and their text, seconds.
 
-Law: an answer that cannot be had is None, and a wrong file costs time in proportion to its bytes, never more.
+Law: an unknown length is None, and a broken file costs time in proportion to its bytes, never more.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ import zlib
 PAGE = re.compile(rb"/Type\s*/Page(?![A-Za-z])")
 COUNT = re.compile(rb"/Count\s+(\d{1,6})\b")
 PACKED = re.compile(rb"/ObjStm\b.{0,400}?stream\r?\n", re.DOTALL)
-INFLATED = 32 << 20
-"""Bytes of packed objects unpacked at most."""
+MAX_UNPACKED_BYTES = 32 << 20
+"""Bytes of packed objects."""
 STREAM = re.compile(rb"(?<!end)stream\r?\n")
 FILTERED = re.compile(rb"/(?:LZW|ASCII85|ASCIIHex|RunLength)Decode|/Crypt\b")
 SHOWN = re.compile(rb"\(((?:[^()\\]|\\.)*)\)?|<([0-9A-Fa-f\s]*)>|-[2-9]\d\d|\bT[jJdDm*]", re.DOTALL)
@@ -22,7 +22,7 @@ ESCAPED = re.compile(rb"\\(?:([0-7]{1,3})|(.))", re.DOTALL)
 GLYPH = re.compile(rb"[\0-\x08\x0e-\x1f]")
 """In a text: its bytes are numbers of glyphs, not letters."""
 DRAWS = re.compile(rb"\bBT\b|\bre\b|\bcm\b")
-"""What a page does that has anything on it: without one, its content has not been found."""
+"""Operators of every page that has content: without one, the content has not been found."""
 SHOWS = re.compile(rb"\bT[jJ]\b|['\"]\s")
 
 KBPS = (0, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320)
@@ -38,14 +38,14 @@ def pages(pdf: bytes) -> int | None:
     found = len(PAGE.findall(pdf))
     counted = [int(number) for number in COUNT.findall(pdf)]
     if not found and not counted:  # newer files keep their page objects packed
-        for objects in unpacked(pdf):
+        for objects in unpack(pdf):
             found += len(PAGE.findall(objects))
             counted += [int(number) for number in COUNT.findall(objects)]
     return found or max(counted, default=0) or None
 
 
-def unpacked(pdf: bytes) -> list[bytes]:
-    room, objects = INFLATED, []
+def unpack(pdf: bytes) -> list[bytes]:
+    room, objects = MAX_UNPACKED_BYTES, []
     for match in PACKED.finditer(pdf):
         try:
             objects.append(zlib.decompressobj().decompress(pdf[match.end() :], room))
@@ -57,12 +57,12 @@ def unpacked(pdf: bytes) -> list[bytes]:
     return objects
 
 
-def shown(pdf: bytes) -> tuple[str, int] | None:
+def text_of_pages(pdf: bytes) -> tuple[str, int] | None:
     """The text on its pages as far as it can be read, and the bytes of what cannot; None where all is sealed or packed
     unusually."""
     if b"/Encrypt" in pdf or FILTERED.search(pdf):
         return None
-    room, texts, glyphs, drawn, at = INFLATED, [], 0, False, 0
+    room, texts, glyphs, drawn, at = MAX_UNPACKED_BYTES, [], 0, False, 0
     while match := STREAM.search(pdf, at):
         at = pdf.find(b"endstream", match.end())
         if at < 0:
@@ -91,7 +91,7 @@ def texts_in(content: bytes) -> tuple[str, int]:
         if said is None:
             pieces.append(" ")
             continue
-        text = ESCAPED.sub(unescaped, said) if match[1] is not None else from_hex(said)
+        text = ESCAPED.sub(unescape, said) if match[1] is not None else from_hex(said)
         if GLYPH.search(text):
             glyphs += len(text)
         else:
@@ -99,7 +99,7 @@ def texts_in(content: bytes) -> tuple[str, int]:
     return " ".join("".join(pieces).split()), glyphs
 
 
-def unescaped(match: re.Match[bytes]) -> bytes:
+def unescape(match: re.Match[bytes]) -> bytes:
     if match[1]:
         return bytes([int(match[1], 8) & 0xFF])
     return {b"n": b"\n", b"r": b"\n", b"t": b"\t", b"\n": b""}.get(match[2], match[2])
@@ -150,7 +150,7 @@ def mp3(media: bytes) -> float | None:
 
 
 def frames(head: bytes) -> int | None:
-    """How many frames follow, where the first holds a table in place of sound: its bit rate then says nothing."""
+    """Return the number of frames, where the first holds a table instead of sound: its bit rate then means nothing."""
     at = max(head.find(b"Xing"), head.find(b"Info"))
     if at < 0 or len(head) < at + 12 or not head[at + 7] & 1:
         return None

@@ -16,7 +16,7 @@ from yohaku.core.model import Opaque
 from yohaku.meters.bpe import Encode, tokens_of
 from yohaku.meters.media import MediaRule, weigh
 
-LARGEST = 256 << 20
+MAX_FILE_BYTES = 256 << 20
 """Bytes of a file read at most; the largest in use have about 35 million."""
 
 
@@ -40,7 +40,7 @@ class TokenizerFileMeter:
 
 def read(path: Path) -> Encode:
     try:
-        if path.stat().st_size > LARGEST:
+        if path.stat().st_size > MAX_FILE_BYTES:
             raise Unreadable(f"{path}: too large for a tokenizer.json")
         return encoder_of(path.read_bytes())
     except OSError as error:

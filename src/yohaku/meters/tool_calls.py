@@ -1,4 +1,4 @@
-"""A call as the model gets to read it: each provider writes its name and arguments in its own form.
+"""Tool calls as the model sees them: each provider writes name and arguments in its own form.
 
 Law: arguments that are no JSON object are weighed as they were sent.
 """

@@ -1,6 +1,6 @@
-"""A tool definition as the model gets to read it: each provider writes its JSON anew before it counts.
+"""Tool definitions as the model sees them: each provider rewrites the JSON before it counts.
 
-Law: a definition that cannot be read is weighed as it was sent; none is written longer than `NODES` allows.
+Law: a definition that cannot be read is weighed as it was sent; none is written longer than `MAX_NODES` allows.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from typing import Any
 
 Schema = dict[str, Any]
 
-NODES = 20_000
+MAX_NODES = 20_000
 """Values of a schema that are written out at most: each `$ref` may double what the one before it did."""
-TIMES = 8
-"""How often Gemini writes out a schema inside itself."""
+MAX_DEPTH = 8
+"""Levels to which Gemini expands a schema inside itself."""
 SCHEMAS = ("input_schema", "parameters", "parametersJsonSchema", "parameters_json_schema", "inputSchema")
 NOTE = "\n".join(["-"] * 40)
 """Stands for what Claude is told where a tool waits: with its name 95 tokens. Measured for one; more may share it."""
@@ -111,7 +111,7 @@ def in_tags_or_note(tool: Schema, name: str, description: str, schema: Schema) -
 
 
 def in_full(tool: Schema, name: str, description: str, schema: Schema) -> str:
-    full = known(Inliner(schema, TIMES).value(schema))
+    full = known(Inliner(schema, MAX_DEPTH).value(schema))
     return dump({"description": description, "name": name, "parameters": full}) + remarks(full)
 
 
@@ -131,7 +131,7 @@ def known(schema: Any) -> Any:
 
 
 def remarks(schema: Any) -> str:
-    """What a schema costs beside its JSON: five tokens for a description, eight for a default, 28 for an object's."""
+    """Return the tokens of a schema beside its JSON: 5 for a description, 8 for a default, 28 for an object's."""
     if isinstance(schema, list):
         return "".join(map(remarks, schema))
     if not isinstance(schema, dict):
@@ -243,7 +243,7 @@ class Inliner:
 
     root: Schema
     times: int
-    left: int = NODES
+    left: int = MAX_NODES
     inside: list[str] = field(default_factory=list)
 
     def value(self, value: Any) -> Any:

@@ -1,6 +1,6 @@
-"""Recall as tools for the model: their definitions in every dialect, and what a call of one answers.
+"""Recall as tools for the model: their definitions in every dialect, and the results of their calls.
 
-Law: what a model got wrong is an error of ours whose sentence tells it what to do, never a traceback.
+Law: a model's mistake raises an error of ours whose sentence tells it what to do.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from yohaku.recall.ref import parse_ref
 from yohaku.recall.search_originals import search
 from yohaku.stores import Store
 
-MOST_LINES = 2000
-FARTHEST = 1 << 40
-"""No original has so many lines; and no database is given a number it cannot hold."""
+MAX_LINES = 2000
+MAX_LINE_NUMBER = 1 << 40
+"""More lines than any original has, and still a number that every database can hold."""
 
 _REF = {"type": "string", "description": "The ref shown as ref=… where something was folded."}
 _LINE = {"type": "integer", "minimum": 1, "description": "Line to begin at, counted from 1. Default 1."}
@@ -72,7 +72,7 @@ SEARCH = Signature(
 )
 TOOLS = {tool.name: tool for tool in (READ, GREP, SEARCH)}
 BY_REF = (READ, GREP)
-"""What a model needs to open the refs it is shown."""
+"""The tools a model needs to open the refs it is shown."""
 
 
 def definitions(dialect: str, tools: Sequence[Signature] = BY_REF) -> list[dict[str, Any]]:
@@ -88,26 +88,26 @@ def call(
     refs: Container[str] | None = None,
     learn: bool = True,
 ) -> str:
-    """What a call of one of the tools answers. A `YohakuError` is for the model to read, as the error of its call.
+    """Return the result of a call. A `YohakuError` is for the model to read, as the error of its call.
 
-    `refs` and `learn`: of a search.
+    `refs` and `learn` apply to a search.
     """
     if name not in TOOLS:
         raise BadSetting(f"unknown tool {name!r}: use one of {', '.join(TOOLS)}")
     given = given_to(TOOLS[name], arguments)
     if name == SEARCH.name:
-        limit = min(MOST_LINES, _number(given, "limit", 20, 1))
+        limit = min(MAX_LINES, _number(given, "limit", 20, 1))
         return str(search(store, _text(given, "words"), limit, refs=refs, learn=learn))
     ref, line = parse_ref(_text(given, "ref_id"))
     offset = _number(given, "offset", line or 1, 1)
     if name == READ.name:
-        return str(read(store, ref, offset, min(MOST_LINES, _number(given, "limit", 200, 1))))
-    limit = min(MOST_LINES, _number(given, "limit", 50, 1))
+        return str(read(store, ref, offset, min(MAX_LINES, _number(given, "limit", 200, 1))))
+    limit = min(MAX_LINES, _number(given, "limit", 50, 1))
     return str(grep(store, ref, _text(given, "pattern"), _number(given, "context", 0, 0), limit, offset=offset))
 
 
 def given_to(tool: Signature, arguments: str | Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments as an object, without any that the tool does not take."""
+    """Decode the arguments, and refuse any that the tool does not have."""
     given = _given(arguments)
     unknown = given.keys() - tool.parameters["properties"].keys()
     if unknown:
@@ -117,7 +117,7 @@ def given_to(tool: Signature, arguments: str | Mapping[str, Any]) -> dict[str, A
 
 
 def ref_in(given: Mapping[str, Any]) -> str:
-    """The ref, however a model copied it from where it is shown."""
+    """Return the ref, in whatever form the model copied it."""
     return parse_ref(_text(given, "ref_id")).ref
 
 
@@ -138,7 +138,7 @@ def _text(given: Mapping[str, Any], name: str) -> str:
 
 
 def _number(given: Mapping[str, Any], name: str, usual: int, least: int) -> int:
-    """A whole number, also one that a model put in quotes or gave a decimal point."""
+    """Return a whole number, also one in quotes or with a decimal point."""
     value = given.get(name, usual)
     try:
         number = int(value) if not isinstance(value, float) or value.is_integer() else None
@@ -146,4 +146,4 @@ def _number(given: Mapping[str, Any], name: str, usual: int, least: int) -> int:
         number = None
     if number is None or isinstance(value, bool) or number < least:
         raise BadSetting(f"{name} is {str(value)[:40]!r}: give a whole number from {least} on")
-    return min(number, FARTHEST)
+    return min(number, MAX_LINE_NUMBER)

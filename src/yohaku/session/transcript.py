@@ -22,7 +22,7 @@ from yohaku.core.folds import Fold
 from yohaku.core.model import History, Reply, Result, Text, Turn
 from yohaku.dialects import dialect_named
 from yohaku.dialects.dialect import Dialect
-from yohaku.dialects.load import LIMIT, Request, load
+from yohaku.dialects.load import MAX_BYTES, Request, load
 from yohaku.dialects.recordings import transcript
 from yohaku.dialects.recordings.transcript import NAME, Transcribed, fold_row
 
@@ -242,8 +242,8 @@ def _unfinished(data: bytes) -> bool:
 
 def _bytes(path: Path) -> bytes:
     try:
-        if path.stat().st_size > LIMIT:
-            raise Unreadable(f"{path}: larger than {LIMIT:,} bytes")
+        if path.stat().st_size > MAX_BYTES:
+            raise Unreadable(f"{path}: larger than {MAX_BYTES:,} bytes")
         return path.read_bytes()
     except OSError as wrong:
         raise Unreadable(f"{path}: {wrong.strerror}") from None

@@ -1,4 +1,4 @@
-"""Sessions that tools wrote down, read back as what was really said.
+"""Recorded sessions of other tools, read back as a `History`.
 
 Law: the History is the full conversation. A summary that a tool put in the place of its beginning is left out as long
 as that beginning stands in the same file.
@@ -31,23 +31,23 @@ class Recording:
     history: History
     format: str
     model: str = ""
-    """That of the header, or of the last reply; empty when the file does not say."""
+    """Of the header, or of the last reply; "" where the file has none."""
     usages: tuple[Billed, ...] = ()
 
 
 class Format(Protocol):
-    """What each module of this folder has."""
+    """Functions that each module of this folder has."""
 
     NAME: str
 
     def recognise(self, first: list[Json]) -> bool:
-        """Whether these, the first objects of a file, begin a recording of this format."""
+        """Tell whether a file that begins with these objects is a recording of this format."""
 
     def read(self, data: bytes) -> Recording: ...
 
 
 class Retelling:
-    """A recorded session being said again, in the words of the dialect it was held in."""
+    """Replays a recorded session, entry by entry, in the dialect it was held in."""
 
     def __init__(self, dialect: Dialect | None = None, unique_ids: bool = True) -> None:
         """`unique_ids`: calls and results are found by id in the whole file, so an id used again is a mistake."""
@@ -66,12 +66,12 @@ class Retelling:
         self._entries += 1
 
     def settle(self) -> None:
-        """A tool that crashed or was stopped left calls without results: they failed and returned nothing."""
+        """Settle calls without results, left by a tool that crashed or was stopped, as failed and empty."""
         for call in self.builder.open_calls:
             self.builder.answer(call.id, Result(error=True))
 
     def bill(self, prompt: Json, output: Json) -> None:
-        """What the reply being said now cost; the last word on a step counts."""
+        """Note the cost of the current reply; the last report of a step counts."""
         said = self.builder.said().items
         if said and type(prompt) is int and type(output) is int and (prompt or output):
             self._bills.append((said[-1], prompt, output))
@@ -86,7 +86,7 @@ class Retelling:
         return Recording(history, name, model, usages)
 
     def ended(self, name: str, model: str = "") -> Recording:
-        """The recording of a tool that may have stopped while some of its calls were running."""
+        """Finish the recording of a tool that may have stopped while some of its calls were running."""
         if len(self.builder.open_calls) < len(self.builder.said().calls):
             self.settle()
         return self.recording(name, model)

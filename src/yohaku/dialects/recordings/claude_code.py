@@ -58,7 +58,7 @@ class TreeLine:
 
     @property
     def reply(self) -> str:
-        """What the lines of one reply have in common."""
+        """Key that the lines of one reply share."""
         name = self.message.get("id")
         return name if isinstance(name, str) and name else self.uuid
 
@@ -79,7 +79,7 @@ class _Session:
     replies: dict[str, list[TreeLine]] = field(default_factory=dict)
     results: dict[str, tuple[TreeLine, Json]] = field(default_factory=dict)
     placed: set[str] = field(default_factory=set)
-    """Replies and results that were told already."""
+    """Replies and results that were replayed already."""
     model: str = ""
 
     def told(self) -> Recording:
@@ -150,7 +150,7 @@ def _named(number: int, row: dict[str, Json]) -> tuple[str, str]:
 
 
 def _queued(row: dict[str, Json]) -> Json:
-    """What the user typed while a reply was being made: sent with the results that followed."""
+    """Return what the user typed while a reply was being made; it was sent with the results that followed."""
     match row:
         case {"type": "attachment", "attachment": {"type": "queued_command", "prompt": str() | list() as prompt}}:
             return prompt
@@ -158,7 +158,7 @@ def _queued(row: dict[str, Json]) -> Json:
 
 
 def _branch(lines: list[TreeLine]) -> list[TreeLine]:
-    """From the newest line that says something back to the root, in the order it was said."""
+    """Follow the parents from the newest message to the root; return the lines in the order of the conversation."""
     known = {line.uuid: line for line in lines}
     parents = dict(_parents(lines, known))
     spoken = [line.uuid for line in lines if line.kind != "client"]
@@ -183,7 +183,7 @@ def _parents(lines: list[TreeLine], known: dict[str, TreeLine]) -> Iterator[tupl
 
 
 def _merged(lines: list[TreeLine]) -> list[dict[str, Json]]:
-    """The blocks of one reply; lines that say again what an earlier one said are left out."""
+    """Merge the blocks of one reply; lines that repeat an earlier one are left out."""
     merged: list[dict[str, Json]] = []
     for line in lines:
         earlier = list(merged)

@@ -41,7 +41,7 @@ class _Session:
         self.lines = lines
         self.model = ""
         self.items: dict[int, list[dict[str, Json]]] = {}
-        """What each line says."""
+        """The items of each line."""
         self.outputs: dict[str, tuple[int, dict[str, Json]]] = {}
         alone = True
         for number, row in lines:
@@ -93,7 +93,7 @@ class _Session:
         self.retelling.entry(item)
 
     def _answer(self) -> None:
-        """Each open call gets its result, from wherever in the file it stands."""
+        """Give each open call its result, from wherever in the file it stands."""
         here = self.retelling.builder.where
         for call in self.retelling.builder.open_calls:
             if found := self.outputs.pop(call.id, None):
@@ -103,7 +103,7 @@ class _Session:
 
 
 def _items(row: dict[str, Json], alone: bool) -> list[dict[str, Json]]:
-    """What a line says; `alone` when none before it said anything."""
+    """Return the items of a line. `alone`: no line before it had any."""
     match row:
         case {"type": "response_item", "payload": dict(item)}:
             return [plain_item(item)] if item.get("type") not in NOT_SENT else []
@@ -115,7 +115,7 @@ def _items(row: dict[str, Json], alone: bool) -> list[dict[str, Json]]:
 
 
 def plain_item(item: dict[str, Json]) -> dict[str, Json]:
-    """Some versions wrote what they never sent: a shell's call answered as a function's, an output in an object."""
+    """Correct items not written as sent: a shell call answered as a function, an output in an object."""
     match item:
         case {"type": "local_shell_call", "action": action}:
             call_id = item.get("call_id") or item.get("id")

@@ -50,7 +50,7 @@ class _Session:
         self.retelling = retelling
         self.model = ""
         self.placed: set[str | None] = set()
-        """Ids of the calls whose results were told with them."""
+        """Ids of calls whose results stood with them."""
 
     def prompt(self, record: dict[str, Json]) -> None:
         parts = _parts(record.get("content"), self.retelling.builder.where)
@@ -124,7 +124,7 @@ def _from_lines(data: bytes) -> Iterator[tuple[str, dict[str, Json]]]:
 
 
 def _parts(content: Json, where: str) -> list[dict[str, Json]]:
-    """The SDK takes a text, a part, or a list of either."""
+    """Return the parts of a content: the SDK takes a text, a part, or a list of either."""
     found = content if isinstance(content, list) else [] if content is None else [content]
     parts = [{"text": part} if isinstance(part, str) else part for part in found]
     for part in parts:
@@ -141,7 +141,7 @@ def _calls(record: dict[str, Json], where: str) -> list[dict[str, Json]]:
 
 
 def _answers(call: dict[str, Json], where: str) -> list[dict[str, Json]]:
-    """The parts that answer this call; a result may hold those of its neighbours too."""
+    """Return the parts that answer this call; a result may hold those of its neighbours, too."""
     parts = _parts(call.get("result"), where)
     if parts and not any("functionResponse" in part for part in parts):
         words = "".join(part["text"] for part in parts if isinstance(part.get("text"), str))
@@ -163,7 +163,7 @@ def _called(call: dict[str, Json]) -> dict[str, Json]:
 
 
 def _same(call: dict[str, Json], other: Json) -> bool:
-    """Whether a recorded call is the one that stands among the words; there it may have no id."""
+    """Tell whether a recorded call is the one among the parts, where it may have no id."""
     if _id(other) is None and isinstance(other, dict):
         return (call.get("name"), call.get("args")) == (other.get("name"), other.get("args"))
     return _id(call) == _id(other)

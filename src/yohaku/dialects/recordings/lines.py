@@ -1,4 +1,4 @@
-"""JSON and JSON Lines from bytes. What is not JSON raises `Malformed` with its line and column.
+"""JSON and JSON Lines from bytes. Anything else raises `Malformed` with its line and column.
 
 Law: the fast decoder and the exact one give the same value, or the exact one decides.
 """
@@ -18,7 +18,7 @@ from yohaku.dialects.json_values import Json, kind_of
 
 
 def decode(data: bytes, first_line: int = 1) -> Json:
-    """One JSON value. `first_line` is where it stands in its file."""
+    """Decode one JSON value. `first_line`: its line in the file."""
     try:
         return msgspec.json.decode(data)
     except RecursionError:
@@ -29,7 +29,7 @@ def decode(data: bytes, first_line: int = 1) -> Json:
 
 
 def rows(data: bytes) -> Iterator[tuple[int, dict[str, Json]]]:
-    """The objects of a JSON Lines file, each with the number of its line."""
+    """Yield the objects of a JSON Lines file, each with the number of its line."""
     for number, line in enumerate(BytesIO(data.removeprefix(codecs.BOM_UTF8)), 1):
         if line.isspace():
             continue
@@ -40,7 +40,7 @@ def rows(data: bytes) -> Iterator[tuple[int, dict[str, Json]]]:
 
 
 def first_rows(data: bytes, most: int = 50) -> list[Json]:
-    """The first objects, enough to recognise a format by; a broken line ends them."""
+    """Return the first objects, enough to recognise a format by; a broken line ends them."""
     found: list[Json] = []
     try:
         for _, row in rows(data):
@@ -53,7 +53,7 @@ def first_rows(data: bytes, most: int = 50) -> list[Json]:
 
 
 def is_lines(data: bytes) -> bool:
-    """Whether this is JSON Lines: a first line that is a value of its own, and more after it."""
+    """Tell whether this is JSON Lines: a first line that is a value of its own, and more after it."""
     head, _, rest = data.removeprefix(codecs.BOM_UTF8).lstrip().partition(b"\n")
     if not rest.strip():
         return False

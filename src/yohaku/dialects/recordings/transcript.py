@@ -26,7 +26,7 @@ NAME = "yohaku-transcript-1"
 
 @dataclass(frozen=True, slots=True)
 class Transcribed:
-    """What a transcript says now: what was taken back or undone is still in the file, and no longer here."""
+    """The current state of a transcript, without what was taken back or undone later in the file."""
 
     dialect: Dialect
     model: str
@@ -89,7 +89,7 @@ def transcribed(data: bytes) -> Transcribed:
 
 
 def whole_rows(data: bytes) -> Iterator[tuple[int, dict[str, Json]]]:
-    """The rows, each with the number of its line; a broken one raises only when something was written after it."""
+    """Yield the rows, each with its line number; a broken one raises only where something was written after it."""
     broken: Malformed | None = None
     for number, line in enumerate(BytesIO(data), 1):
         if line.isspace():
