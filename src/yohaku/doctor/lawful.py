@@ -13,7 +13,7 @@ from typing import TypeGuard
 from yohaku.dialects.anthropic import LAWFUL_ID
 from yohaku.dialects.json_values import Json
 from yohaku.dialects.openai_chat import EMPTY_FUNCTION
-from yohaku.dialects.openai_responses import OUTPUT_ITEMS, KEPT_ITEMS, TYPED_CALLS
+from yohaku.dialects.openai_responses import KEPT_ITEMS, OUTPUT_ITEMS, TYPED_CALLS
 
 ROLES = {
     "anthropic": ("user", "assistant", "system"),
