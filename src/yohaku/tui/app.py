@@ -408,4 +408,5 @@ class YohakuApp(App[int]):
             self._status(say("screen_status", self.lang))
 
     def _status(self, text: str) -> None:
-        self.query_one("#status", Static).update(text)
+        for status in self.query("#status").results(Static):  # gone while the screen is closed
+            status.update(text)
