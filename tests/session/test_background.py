@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Generator
-from threading import Event, RLock, Thread
+from threading import Barrier, Event, RLock, Thread
 from typing import Any
 
 import pytest
@@ -14,7 +14,7 @@ from yohaku.core.errors import BadSetting, Unanswered, Unreadable
 from yohaku.core.folds import Gist
 from yohaku.core.originals import ref_of
 from yohaku.core.recipe import Effect, FoldStarting, Question
-from yohaku.session.background import in_turns
+from yohaku.session.driver import EffectHandlers, adrive, drive
 from yohaku.session.session import Session
 from yohaku.stores.memory import MemoryStore
 from yohaku.testing import ByteMeter, ScriptedModel
@@ -352,16 +352,14 @@ def test_two_plannings_work_one_at_a_time_and_wait_side_by_side() -> None:
             said += yield Question("q", "", 1)
         return said
 
-    def run(number: int) -> None:
-        planned = in_turns(planning(number), lock)
-        try:
-            next(planned)
-            while True:
-                planned.send("a")
-        except StopIteration as stop:
-            found.append(stop.value)
+    def answer(question: Question) -> str:
+        together.wait(10)  # until all of them wait
+        return "a"
 
-    lock, found = RLock(), list[str]()
+    def run(number: int) -> None:
+        found.append(drive(planning(number), EffectHandlers(answer), lock))
+
+    lock, together, found = RLock(), Barrier(4), list[str]()
     threads = [Thread(target=run, args=(number,)) for number in range(4)]
     for thread in threads:
         thread.start()
@@ -370,15 +368,27 @@ def test_two_plannings_work_one_at_a_time_and_wait_side_by_side() -> None:
     assert found == ["a" * 20] * 4 and set(most) == {1}
 
 
-def test_what_is_thrown_reaches_the_planning() -> None:
-    def planning() -> Generator[Effect, str, str]:
-        try:
-            return (yield Question("q", "", 1))
-        except Unanswered as nobody:
-            return str(nobody)
+def test_a_failed_answer_reaches_the_planning_with_the_lock_held() -> None:
+    class Watched:
+        held = False
 
-    planned = in_turns(planning(), RLock())
-    next(planned)
-    with pytest.raises(StopIteration) as stopped:
-        planned.throw(Unanswered("nobody"))
-    assert stopped.value.value == "nobody"
+        def __enter__(self) -> None:
+            self.held = True
+
+        def __exit__(self, *_: object) -> None:
+            self.held = False
+
+    def planning() -> Generator[Effect, str, tuple[str, bool]]:
+        try:
+            yield Question("q", "", 1)
+        except Unanswered as nobody:
+            return str(nobody), lock.held
+        raise AssertionError
+
+    def answer(question: Question) -> str:
+        assert not lock.held
+        raise Unanswered("nobody")
+
+    lock = Watched()
+    assert drive(planning(), EffectHandlers(answer), lock) == ("nobody", True)
+    assert asyncio.run(adrive(planning(), EffectHandlers(answer), lock)) == ("nobody", True)

@@ -1,7 +1,7 @@
 """Gists prepared before they are needed, so that a folding need not wait for a model.
 
-Law: a draft changes nothing that is shown. One is made at a time and at most once a level, it stands only where
-everything it tells of was said, and what goes wrong with it is a trouble to be read, never an error.
+Law: a prepared gist changes nothing that is shown. One is made at a time and at most once a level; it is used only
+while everything it covers is in the conversation; and its failures are kept in `troubles`, never raised.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ import asyncio
 import inspect
 from collections import deque
 from collections.abc import Callable, Generator
-from threading import RLock, Thread
-from typing import NamedTuple, TypeVar, get_args
+from threading import Thread
+from typing import NamedTuple, TypeAlias, get_args
 
 from yohaku.core.budget import Budget, Level
 from yohaku.core.engine import Outcome
@@ -19,140 +19,112 @@ from yohaku.core.errors import Unanswered
 from yohaku.core.folds import Fold, Gist
 from yohaku.core.recipe import Effect, Question
 from yohaku.core.view import View
-from yohaku.session.driver import EffectHandlers, Summarise, adrive, drive
+from yohaku.session.driver import EffectHandlers, Lock, Summarise, adrive, drive
 from yohaku.summary.request import BY_MODEL
 
-T = TypeVar("T")
+Planning: TypeAlias = Generator[Effect, str, Outcome]
 LEVELS: tuple[Level, ...] = get_args(Level)
-MOST = 32
-"""Troubles that are remembered."""
+MAX_TROUBLES = 32
 
 
 class PreparedGist(NamedTuple):
     gist: Gist
     view: View
-    """The one it was planned on: a client may say the same with other thoughts later, and a ref opens to these."""
+    """The view it was planned on. A client may send other thoughts with the same texts later; its ref opens these."""
 
 
 class BackgroundGists:
-    def __init__(self, summarise: Summarise | None) -> None:
-        self.troubles: deque[Exception] = deque(maxlen=MOST)
+    def __init__(self, summarise: Summarise | None, lock: Lock) -> None:
+        """`lock` is held while a gist is planned, and not while the model writes it."""
+        self.troubles: deque[Exception] = deque(maxlen=MAX_TROUBLES)
         self._summarise = summarise
-        self._ready: dict[str, PreparedGist] = {}
-        self._tried: Level = "calm"
-        self._busy: Callable[[], bool] = lambda: False
-        self._lock = RLock()
+        self._lock = lock
+        self._prepared: dict[str, PreparedGist] = {}
+        self._level_tried: Level = "calm"
+        self._is_running: Callable[[], bool] = lambda: False
 
-    def make(self, planning: Generator[Effect, str, Outcome]) -> Gist | None:
-        """The gist of a folding, remembered and not applied; None where the model gave none that can be used."""
-        return self._take(drive(in_turns(planning, self._lock), EffectHandlers(self._summarise)))
+    def prepare(self, planning: Planning) -> Gist | None:
+        """Make and remember the gist of a folding without applying it; None if the model gave none that is usable."""
+        return self._remember(drive(planning, EffectHandlers(self._summarise), self._lock))
 
-    async def amake(self, planning: Generator[Effect, str, Outcome], *, aside: bool = False) -> Gist | None:
-        """The same; `aside` keeps a function that blocks away from the loop, which others are using."""
-        answers = EffectHandlers(_aside(self._summarise) if aside and self._summarise else self._summarise)
-        return self._take(await adrive(in_turns(planning, self._lock), answers))
+    async def aprepare(self, planning: Planning, *, in_thread: bool = False) -> Gist | None:
+        """Do the same; `in_thread` keeps a function that blocks out of the event loop, which others are using."""
+        summarise = _call_in_thread(self._summarise) if in_thread and self._summarise else self._summarise
+        return self._remember(await adrive(planning, EffectHandlers(summarise), self._lock))
 
-    def due(self, outcome: Outcome, budget: Budget, first: int) -> bool:
-        """Whether to begin one now. `first` is the weight at which folding will start."""
+    def is_due(self, outcome: Outcome, budget: Budget, starts_at: int) -> bool:
+        """Return whether to begin one now. `starts_at` is the weight at which folding will start."""
         level = budget.level(outcome.after.total)
         if any(isinstance(fold, Gist) for fold in outcome.folds):
-            self._tried = "calm"
+            self._level_tried = "calm"
             return False
-        if LEVELS.index(level) <= LEVELS.index(self._tried):
-            self._tried = level
+        if LEVELS.index(level) <= LEVELS.index(self._level_tried):
+            self._level_tried = level
             return False
-        if self.busy:
+        if self.running:
             return False
-        self._tried = level
-        enough = max(0, first - budget.at("hot"))
-        return not any(gist.before - gist.after >= enough for gist in self.standing(outcome.view).values())
+        self._level_tried = level
+        enough = max(0, starts_at - budget.at("hot"))
+        return not any(gist.before - gist.after >= enough for gist in self.usable(outcome.view).values())
 
     @property
-    def busy(self) -> bool:
-        return self._busy()
+    def running(self) -> bool:
+        return self._is_running()
 
-    def in_thread(self, planning: Generator[Effect, str, Outcome]) -> None:
+    def start_thread(self, planning: Planning) -> None:
         def run() -> None:
             try:
-                self.make(planning)
+                self.prepare(planning)
             except Exception as failed:  # nobody waits for it here
                 self.troubles.append(failed)
 
         thread = Thread(target=run, name="yohaku-draft", daemon=True)
-        self._busy = thread.is_alive
+        self._is_running = thread.is_alive
         thread.start()
 
-    def in_task(self, planning: Generator[Effect, str, Outcome]) -> None:
+    def start_task(self, planning: Planning) -> None:
         async def run() -> None:
             try:
-                await self.amake(planning, aside=True)
+                await self.aprepare(planning, in_thread=True)
             except Exception as failed:
                 self.troubles.append(failed)
 
         loop = asyncio.get_running_loop()
         task = loop.create_task(run(), name="yohaku-draft")
-        self._busy = lambda: not (task.done() or loop.is_closed())  # and by this the task is held on to
+        self._is_running = lambda: not (task.done() or loop.is_closed())  # also keeps the task from being collected
 
-    def standing(self, view: View) -> dict[str, Gist]:
-        """Those that may still be used, by key: the end of each is in the history, and shown. Others are dropped."""
-        if not self._ready:
+    def usable(self, view: View) -> dict[str, Gist]:
+        """Return the gists whose end is in the history and shown, by key, and drop the others."""
+        if not self._prepared:
             return {}
         keys = {key for turn in view.visible() for key in (turn.key, *(step.key for step in turn.steps))}
         keys -= {view.gist.key} if view.gist else set()
-        for key in [key for key in list(self._ready) if key not in keys]:
-            del self._ready[key]
-        return {key: draft.gist for key, draft in list(self._ready.items())}
+        for key in [key for key in list(self._prepared) if key not in keys]:
+            del self._prepared[key]
+        return {key: prepared.gist for key, prepared in list(self._prepared.items())}
 
-    def origin(self, fold: Fold, view: View) -> View:
-        """Where what a fold hides is found: a draft's is what was said when it was made."""
-        draft = self._ready.get(fold.key)
-        return draft.view if draft and isinstance(fold, Gist) and fold.ref == draft.gist.ref else view
+    def source_of(self, fold: Fold, view: View) -> View:
+        """Return the view that has the originals of a fold: for a prepared gist, the one it was planned on."""
+        prepared = self._prepared.get(fold.key)
+        if prepared and isinstance(fold, Gist) and fold.ref == prepared.gist.ref:
+            return prepared.view
+        return view
 
-    def by_turns(self, planning: Generator[Effect, str, T]) -> Generator[Effect, str, T]:
-        """A planning that works only while no draft is being worked on; they wait for models side by side."""
-        return in_turns(planning, self._lock)
-
-    def _take(self, outcome: Outcome) -> Gist | None:
+    def _remember(self, outcome: Outcome) -> Gist | None:
         self.troubles += map(Unanswered, outcome.failed)
         gist = next((fold for fold in outcome.folds if isinstance(fold, Gist) and fold.why == BY_MODEL), None)
         if gist is not None:
-            self._ready[gist.key] = PreparedGist(gist, outcome.view)
+            self._prepared[gist.key] = PreparedGist(gist, outcome.view)
         return gist
 
 
-def _aside(summarise: Summarise) -> Summarise:
-    """The same, called in a thread, unless it says that it does not block; what it gives is awaited here."""
+def _call_in_thread(summarise: Summarise) -> Summarise:
+    """Return a function that calls `summarise` in a thread, unless it is async; awaitables are awaited in the loop."""
     if any(map(inspect.iscoroutinefunction, (summarise, type(summarise).__call__))):
         return summarise
 
     async def ask(question: Question) -> str:
-        said = await asyncio.to_thread(summarise, question)
-        return await said if inspect.isawaitable(said) else said
+        answer = await asyncio.to_thread(summarise, question)
+        return await answer if inspect.isawaitable(answer) else answer
 
     return ask
-
-
-def in_turns(planning: Generator[Effect, str, T], lock: RLock) -> Generator[Effect, str, T]:
-    """The same planning, with the lock held while it works and not while it waits for an answer."""
-    step: Callable[[], Effect] = planning.__next__
-    while True:
-        try:
-            with lock:
-                effect = step()
-        except StopIteration as stop:
-            result: T = stop.value
-            return result
-        try:
-            answer = yield effect
-        except Exception as failed:  # an answer that failed is the planning's own affair
-            step = _throwing(planning, failed)
-        else:
-            step = _sending(planning, answer)
-
-
-def _sending(planning: Generator[Effect, str, T], answer: str) -> Callable[[], Effect]:
-    return lambda: planning.send(answer)
-
-
-def _throwing(planning: Generator[Effect, str, T], failed: Exception) -> Callable[[], Effect]:
-    return lambda: planning.throw(failed)

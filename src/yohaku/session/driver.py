@@ -1,33 +1,39 @@
-"""The two drivers of a planning: one asks its questions and waits, the other awaits. Nothing else is written twice."""
+"""Drivers of a planning: they carry out the effects it yields and send the answers back.
+
+`drive` calls a model and waits for it; `adrive` awaits it. Nothing else is written twice.
+Law: the lock is held while a planning works, and free while an answer is awaited.
+"""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Awaitable, Callable, Generator
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from yohaku.core.errors import BadSetting, Refused, Unanswered
 from yohaku.core.recipe import Effect, FoldStarting, Question, ReadFile
 
 T = TypeVar("T")
-Told: TypeAlias = str | bool | None
-"""What comes of telling somebody of a folding: words for it, or False to have none."""
+HookReply: TypeAlias = str | bool | None
+"""Result of a hook before a folding: words for the summary, or False to prevent the folding."""
 Summarise: TypeAlias = Callable[[Question], "str | Awaitable[str]"]
+Lock: TypeAlias = AbstractContextManager[Any]
 
 
 @dataclass(frozen=True, slots=True)
 class EffectHandlers:
-    """Who answers what a planning yields. Nobody need be there."""
+    """Functions for the effects of a planning. Each may be missing."""
 
     summarise: Summarise | None = None
     look: Callable[[str], str | None] | None = None
-    """A file as it is now, or None where there is none to read."""
-    before: Callable[[FoldStarting], Told | Awaitable[Told]] | None = None
-    """Told of a folding before it begins; may return words for it, or False to have none."""
+    """Returns the text of a file as it is now, or None if there is none to read."""
+    before: Callable[[FoldStarting], HookReply | Awaitable[HookReply]] | None = None
+    """Called before a folding begins."""
 
-    def to(self, effect: Effect) -> str | Awaitable[str]:
-        """The answer; raises `Unanswered` where there is none, `Refused` where a folding is not wanted."""
+    def handle(self, effect: Effect) -> str | Awaitable[str]:
+        """Return the answer; raise `Unanswered` if there is none, `Refused` if the hook prevents the folding."""
         match effect:
             case Question():
                 try:
@@ -36,79 +42,92 @@ class EffectHandlers:
                     raise
                 except Exception as failed:  # whatever a summariser does, the conversation goes on without it
                     raise Unanswered(f"the question for {effect.purpose} failed: {failed}") from failed
-                return answer if inspect.isawaitable(answer) else _said(answer, effect)
+                return answer if inspect.isawaitable(answer) else _check_answer(answer, effect)
             case ReadFile():
                 return (self.look(effect.path) if self.look else None) or ""
             case FoldStarting():
-                told = self.before(effect) if self.before else None
-                return _heard(told) if inspect.isawaitable(told) else _agreed(told)
+                reply = self.before(effect) if self.before else None
+                return _await_hook(reply) if inspect.isawaitable(reply) else _check_hook_reply(reply)
 
 
-NOBODY = EffectHandlers()
+NO_HANDLERS = EffectHandlers()
+NO_LOCK: Lock = nullcontext()
 
 
-def drive(planning: Generator[Effect, str, T], answers: EffectHandlers = NOBODY) -> T:
-    def answer(effect: Effect) -> str:
-        answer = answers.to(effect)
-        if isinstance(answer, str):
-            return answer
-        if inspect.iscoroutine(answer):
-            answer.close()
-        raise BadSetting("summarise or before is async here: call afit instead of fit", code="async_summarise")
-
+def drive(planning: Generator[Effect, str, T], handlers: EffectHandlers = NO_HANDLERS, lock: Lock = NO_LOCK) -> T:
+    """Run a planning to its end and return its result."""
+    reply: str | Exception | None = None
     try:
-        effect = next(planning)
         while True:
+            effect = _resume(planning, reply, lock)
             try:
-                reply = answer(effect)
-            except (Unanswered, Refused) as nobody:
-                effect = planning.throw(nobody)
-            else:
-                effect = planning.send(reply)
+                reply = _answer(effect, handlers)
+            except (Unanswered, Refused) as failed:
+                reply = failed
     except StopIteration as stop:
-        outcome: T = stop.value
-        return outcome
+        result: T = stop.value
+        return result
 
 
-async def adrive(planning: Generator[Effect, str, T], answers: EffectHandlers = NOBODY) -> T:
-    async def answer(effect: Effect) -> str:
-        answer = answers.to(effect)
-        if isinstance(answer, str):
-            return answer
-        if not isinstance(effect, Question):
-            return await answer
-        try:
-            return _said(await answer, effect)
-        except Unanswered:
-            raise
-        except Exception as failed:
-            raise Unanswered(f"the question for {effect.purpose} failed: {failed}") from failed
-
+async def adrive(
+    planning: Generator[Effect, str, T], handlers: EffectHandlers = NO_HANDLERS, lock: Lock = NO_LOCK
+) -> T:
+    """Run a planning to its end and return its result; the functions in `handlers` may be async."""
+    reply: str | Exception | None = None
     try:
-        effect = next(planning)
         while True:
+            effect = _resume(planning, reply, lock)
             try:
-                reply = await answer(effect)
-            except (Unanswered, Refused) as nobody:
-                effect = planning.throw(nobody)
-            else:
-                effect = planning.send(reply)
+                reply = await _await_answer(effect, handlers)
+            except (Unanswered, Refused) as failed:
+                reply = failed
     except StopIteration as stop:
-        outcome: T = stop.value
-        return outcome
+        result: T = stop.value
+        return result
 
 
-async def _heard(told: Awaitable[Told]) -> str:
-    return _agreed(await told)
+def _resume(planning: Generator[Effect, str, T], reply: str | Exception | None, lock: Lock) -> Effect:
+    """Run a planning up to its next effect; raise `StopIteration` at its end."""
+    with lock:
+        if isinstance(reply, Exception):
+            return planning.throw(reply)
+        return next(planning) if reply is None else planning.send(reply)
 
 
-def _agreed(told: Told) -> str:
-    if told is False:
+def _answer(effect: Effect, handlers: EffectHandlers) -> str:
+    answer = handlers.handle(effect)
+    if isinstance(answer, str):
+        return answer
+    if inspect.iscoroutine(answer):
+        answer.close()
+    raise BadSetting("summarise or before is async here: call afit instead of fit", code="async_summarise")
+
+
+async def _await_answer(effect: Effect, handlers: EffectHandlers) -> str:
+    answer = handlers.handle(effect)
+    if isinstance(answer, str):
+        return answer
+    if not isinstance(effect, Question):
+        return await answer
+    try:
+        return _check_answer(await answer, effect)
+    except Unanswered:
+        raise
+    except Exception as failed:
+        raise Unanswered(f"the question for {effect.purpose} failed: {failed}") from failed
+
+
+async def _await_hook(reply: Awaitable[HookReply]) -> str:
+    return _check_hook_reply(await reply)
+
+
+def _check_hook_reply(reply: HookReply) -> str:
+    if reply is False:
         raise Refused
-    return told if isinstance(told, str) else ""
+    return reply if isinstance(reply, str) else ""
 
 
-def _said(answer: object, effect: Question) -> str:
+def _check_answer(answer: object, effect: Question) -> str:
     if answer is None:
         raise Unanswered(f"nobody is there to answer a question for {effect.purpose}")
     if not isinstance(answer, str):

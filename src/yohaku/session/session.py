@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 from dataclasses import dataclass, replace
 from pathlib import Path
+from threading import RLock
 from types import TracebackType
-from typing import Any, Self, TypeAlias
+from typing import Any, Self
 
 from yohaku import dialects, meters
 from yohaku.config import resolve
@@ -22,7 +23,7 @@ from yohaku.core.engine import Outcome, plan
 from yohaku.core.errors import BadSetting, DoesNotFit, Malformed, Unreadable
 from yohaku.core.folds import Cut, Gist
 from yohaku.core.meter import Meter
-from yohaku.core.model import History
+from yohaku.core.model import History, newest_step
 from yohaku.core.pins import Pin
 from yohaku.core.recipe import Effect, FoldStarting, PlanOptions, Recipe
 from yohaku.core.verdict import Fits, TooBig
@@ -35,7 +36,7 @@ from yohaku.dialects.reader import IncrementalReader, SentEntries
 from yohaku.meters.calibration import Calibration
 from yohaku.meters.guarded import GuardedMeter
 from yohaku.recipes.auto import RECIPES
-from yohaku.session.background import BackgroundGists
+from yohaku.session.background import BackgroundGists, Planning
 from yohaku.session.driver import EffectHandlers, Summarise, adrive, drive
 from yohaku.session.file_watch import FileWatch
 from yohaku.session.fold_log import FoldingRecord
@@ -62,8 +63,6 @@ class _Last:
     stale: bool = False
     """Whether others kept, undid or pinned something since."""
 
-
-Drafting: TypeAlias = Generator[Effect, str, Outcome]
 
 PLAIN = "openai_chat"
 """What a conversation of plain texts is taken for."""
@@ -118,12 +117,13 @@ class Session:
         self._dialect = dialect
         self._meters: dict[str, Meter] = {}
         self._meter = GuardedMeter(meter) if meter is not None else None
-        self._answers = EffectHandlers(summarise, look, before)
+        self._handlers = EffectHandlers(summarise, look, before)
         self._after = after
         self._prices = prices or CachePrices()
         self._last: _Last | None = None
         self._background = background
-        self._drafts = BackgroundGists(summarise)
+        self._lock = RLock()
+        self._drafts = BackgroundGists(summarise, self._lock)
         self._watch = FileWatch(look) if look else None
 
     def fit(self, body: Any, *, fold: bool = False, words: str = "") -> Any:
@@ -132,15 +132,15 @@ class Session:
         `fold` folds now, whatever the weight, and `words` say what the user wants kept.
         What comes out shares its entries with what went in and with the session: copy before you edit.
         """
-        out = drive(self._drafts.by_turns(self._fitting(body, self._wish(fold, words))), self._answers)
-        if drafting := self._due():
-            self._drafts.in_thread(drafting)
+        out = drive(self._plan_fit(body, self._options(fold, words)), self._handlers, self._lock)
+        if planning := self._plan_draft_if_due():
+            self._drafts.start_thread(planning)
         return out
 
     async def afit(self, body: Any, *, fold: bool = False, words: str = "") -> Any:
-        out = await adrive(self._drafts.by_turns(self._fitting(body, self._wish(fold, words))), self._answers)
-        if drafting := self._due():
-            self._drafts.in_task(drafting)
+        out = await adrive(self._plan_fit(body, self._options(fold, words)), self._handlers, self._lock)
+        if planning := self._plan_draft_if_due():
+            self._drafts.start_task(planning)
         return out
 
     def draft(self, body: Any) -> Gist | None:
@@ -148,17 +148,17 @@ class Session:
 
         None where the model gave nothing that can be used, or nobody is there to ask.
         """
-        drafting = self._drafting_of(body)
-        return self._drafts.make(drafting) if drafting else None
+        planning = self._plan_draft_of(body)
+        return self._drafts.prepare(planning) if planning else None
 
     async def adraft(self, body: Any) -> Gist | None:
-        drafting = self._drafting_of(body)
-        return await self._drafts.amake(drafting) if drafting else None
+        planning = self._plan_draft_of(body)
+        return await self._drafts.aprepare(planning) if planning else None
 
     @property
     def drafting(self) -> bool:
         """Whether a gist is being prepared in the background."""
-        return self._drafts.busy
+        return self._drafts.running
 
     @property
     def troubles(self) -> tuple[Exception, ...]:
@@ -176,7 +176,7 @@ class Session:
             total = self.scale.total(self.receipt.outcome.after.total)  # as taught since
         else:
             return False
-        return total >= self._first(self.budget)
+        return total >= self.recipe.starts_at(self.budget)
 
     def changed(self) -> tuple[str, ...]:
         """Files the conversation has read that are something else now, or gone; none where nobody can `look`."""
@@ -248,10 +248,10 @@ class Session:
     def _tell(self, notice: Notice) -> None:
         self.warnings = (*self.warnings, notice)
 
-    def _wish(self, fold: bool, words: str) -> PlanOptions:
-        return PlanOptions(manual=fold, words=words, model=self._answers.summarise is not None, prices=self._prices)
+    def _options(self, fold: bool, words: str) -> PlanOptions:
+        return PlanOptions(manual=fold, words=words, model=self._handlers.summarise is not None, prices=self._prices)
 
-    def _fitting(self, body: Any, options: PlanOptions) -> Generator[Effect, str, Any]:
+    def _plan_fit(self, body: Any, options: PlanOptions) -> Generator[Effect, str, Any]:
         last, self._last, self.receipt = self._last, None, None
         if last and last.reading.extends_to(body, last.sent) and self._still_speaks(last, body):
             reading = last.reading
@@ -274,48 +274,44 @@ class Session:
             self._watch.see(steps_since(history, settled(last.outcome.view.history) if last else Cut(0, 0)))
         if outcome is None:
             view = self._view(last, history)
-            options = replace(options, drafts=self._drafts.standing(view), held=self._keeping.past.held)
-            outcome = yield from plan(view, self._weighable, self.recipe, meter, options)
+            options = replace(options, drafts=self._drafts.usable(view), held=self._keeping.past.held)
+            outcome = yield from plan(view, self._calibrated_budget, self.recipe, meter, options)
         self.receipt = Receipt(outcome, self.budget.limit, meter.exact, meter.name, self.scale.total)
         if isinstance(outcome.verdict, TooBig):
             raise DoesNotFit(outcome.verdict)
         if outcome.folds:
-            self._keeping.keep(outcome, self.receipt, view, self._drafts.origin)
+            self._keeping.keep(outcome, self.receipt, view, self._drafts.source_of)
         written = self._write(last, reading, outcome, self._keeping.seen(version, bool(outcome.folds)))
         if outcome.folds and self._after:
             self._after(self.receipt)
         return written
 
     @property
-    def _weighable(self) -> Budget:
+    def _calibrated_budget(self) -> Budget:
         """The budget in what our meter weighs, by what the provider's reports have taught."""
         if not self.scale.lessons:
             return self.budget
         limit = max(1, self.scale.weight(self.budget.limit))
         return Budget(limit + self.budget.reserve, self.budget.reserve)
 
-    def _first(self, budget: Budget) -> int:
-        """The weight at which the recipe begins to fold; what it does at every turn is not meant."""
-        return min((budget.at(rung.level) for rung in self.recipe.rungs if not rung.quiet), default=1 << 62)
-
-    def _due(self) -> Drafting | None:
+    def _plan_draft_if_due(self) -> Planning | None:
         """The draft to be made beside the conversation as the last fit left it, if it is time for one."""
         last = self._last
-        if not (self._background and self._answers.summarise and last):
+        if not (self._background and self._handlers.summarise and last):
             return None
-        budget = self._weighable
-        if not self._drafts.due(last.outcome, budget, self._first(budget)):
+        budget = self._calibrated_budget
+        if not self._drafts.is_due(last.outcome, budget, self.recipe.starts_at(budget)):
             return None
-        return self._drafting(last.outcome.view, self.meter_for(last.reading.dialect.name))
+        return self._plan_draft(last.outcome.view, self.meter_for(last.reading.dialect.name))
 
-    def _drafting_of(self, body: Any) -> Drafting | None:
-        if self._answers.summarise is None:
+    def _plan_draft_of(self, body: Any) -> Planning | None:
+        if self._handlers.summarise is None:
             return None
         dialect = self._dialect_of(body)
-        return self._drafting(self._view(None, dialect.read(body).history()), self.meter_for(dialect.name))
+        return self._plan_draft(self._view(None, dialect.read(body).history()), self.meter_for(dialect.name))
 
-    def _drafting(self, view: View, meter: Meter) -> Drafting:
-        return plan(view, self._weighable, self.recipe, meter, PlanOptions(manual=True, prices=self._prices))
+    def _plan_draft(self, view: View, meter: Meter) -> Planning:
+        return plan(view, self._calibrated_budget, self.recipe, meter, PlanOptions(manual=True, prices=self._prices))
 
     def _dialect_of(self, body: Any) -> Dialect:
         return dialects.dialect_named(self._dialect or detect(body))
@@ -347,10 +343,10 @@ class Session:
             return None
         weigher = Weigher(meter)
         added = weigher.turns(since(history, mark)) - weigher.turns(since(before.view.history, mark))
-        newest = next((turn.steps[-1] for turn in reversed(history.turns) if turn.steps), None)
+        newest = newest_step(history.turns)
         results = sum(weigher.parts(use.result.parts) for use in newest.uses) if newest else 0
         ledger = replace(before.after, turns=before.after.turns + added, last=results)
-        if ledger.total >= min((self._weighable.at(rung.level) for rung in self.recipe.rungs), default=1 << 62):
+        if ledger.total >= self.recipe.starts_at(self._calibrated_budget, quiet=True):
             return None
         return Outcome(before.view.grown(history), ledger, ledger, Fits())
 
