@@ -7,7 +7,7 @@ import pytest
 
 from yohaku.core.budget import Budget, Level
 from yohaku.core.cache_break_even import CacheBreakEven
-from yohaku.core.engine import ROUNDS, Outcome, plan
+from yohaku.core.engine import MAX_ROUNDS, Outcome, plan
 from yohaku.core.errors import Unanswered
 from yohaku.core.folds import Fold, Gist, Stub
 from yohaku.core.history_builder import history_of
@@ -176,7 +176,7 @@ def test_the_rungs_are_gone_through_until_nothing_changes() -> None:
 
 def test_a_pass_that_never_has_enough_ends_all_the_same() -> None:
     outcome = planned(view(100), 1_000, always(shortening(1)))
-    assert outcome.after.total == 107 - ROUNDS
+    assert outcome.after.total == 107 - MAX_ROUNDS
 
 
 def test_a_round_stops_where_its_level_is_no_longer_reached() -> None:

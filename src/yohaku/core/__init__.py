@@ -1,6 +1,8 @@
-"""The engine. Pure: values in, values out; no I/O, clock, environment, logging, randomness or async.
+"""The engine: decides what of a conversation is sent to the model, so that it stays within the context window.
 
-One data flow:
+Pure: values in, values out; no I/O, clock, environment, logging, randomness or async.
+
+The data flow:
 
     body -> dialect -> HistoryBuilder -> History -> View -> plan -> View.shown -> dialect -> body
 
@@ -13,15 +15,20 @@ Ten laws, each held by property tests:
 
  1. Fits. The outcome is within the limit, or the verdict is `TooBig` and names what is too big.
  2. Well-formed. Every call has its one result directly after it, roles in order, no empty content, in every dialect.
- 3. Nothing lost. Unfolding everything gives the history back, byte for byte; every ref shown can be opened.
+ 3. Nothing lost. Unfolding everything restores the history, byte for byte; every ref shown can be opened.
  4. Never bigger. A fold that does not shrink is refused.
  5. Calm. Below the recipe's first rung nothing changes; unfolded traffic leaves as the original bytes.
  6. Settled. Planning again on the outcome makes no new fold; adding a step changes nothing shown before it.
- 7. Recall. Same history, same folds, same view, in any process.
+ 7. Repeatable. The same history with the same folds gives the same view, in any process.
  8. Progress. No two foldings in a row without net gain; the number of questions per folding is bounded.
  9. Recent is sacred. The newest prompt and step are folded only by the last rung, and then visibly.
-10. Honest. What was hidden is named, to the model in the stub and to the user in the receipt.
+10. Honest. Everything hidden is named, to the model in the stub and to the user in the receipt.
 
-Read in this order: model, history_builder (what was said) · originals, folds, pins, view (what is shown instead) ·
-meter, weigh, budget (tokens) · recipe, verdict, cache_break_even, engine (the decision) · shape, errors.
+Read in this order:
+
+    model, history_builder                      the conversation
+    originals, folds, pins, view                the conversation with parts of it folded
+    meter, weigh, budget                        tokens
+    recipe, cache_break_even, verdict, engine   the decision
+    shape, errors                               printing, exceptions
 """

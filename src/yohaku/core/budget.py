@@ -1,4 +1,4 @@
-"""How many tokens there may be, and how worried to be about them.
+"""Budget: the tokens a request may have, and levels of how full it is.
 
 Law: every number is a function of the window, so the same code is right from 2K to 2M.
 """
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 Level: TypeAlias = Literal["calm", "warm", "hot", "full", "over"]
 
 At: TypeAlias = "Level | float | Callable[[Budget], int]"
-"""A weight: by the name of its level, as a share of the limit, or as whatever function of the budget."""
+"""A number of tokens: the name of a level, a share of the limit, or a function of the budget."""
 
 SHARES: dict[str, float] = {"calm": 0.0, "warm": 0.6, "hot": 0.8, "full": 0.9}
 
@@ -49,7 +49,7 @@ class Budget:
 
     @property
     def limit(self) -> int:
-        """The most a request may weigh."""
+        """Tokens a request may have at most."""
         return self.window - self.reserve
 
     @property
@@ -58,7 +58,7 @@ class Budget:
         return self.window // 10
 
     def at(self, level: At) -> int:
-        """The weight at which a level begins."""
+        """Return the tokens at which a level begins."""
         if callable(level):
             return level(self)
         if level == "over":
@@ -73,12 +73,12 @@ class Budget:
         return next((name for name in names if total >= self.at(name)), "calm")
 
     def feasible(self, ledger: Ledger) -> bool:
-        """Whether there is room for a conversation at all beside what no folding can touch."""
+        """Test whether anything is left for the conversation beside the system prompt and the tools."""
         return ledger.fixed <= self.limit
 
     def remaining(self, ledger: Ledger) -> int:
         return max(0, self.window - ledger.total - self.reserve - self.margin)
 
     def tool_output(self, ledger: Ledger) -> int:
-        """What one tool may return now. Not all of what remains: several may run in one step."""
+        """Tokens that one tool may return now: not all that remain, as several tools may run in one step."""
         return int(self.remaining(ledger) * 0.6)

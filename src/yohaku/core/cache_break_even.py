@@ -1,6 +1,7 @@
-"""Whether a folding is worth what it costs: a provider reads a prompt it knows for a tenth, up to the first change.
+"""Break-even of a folding: the number of steps after which it has paid for the prompt cache that it breaks.
 
-What stands behind the first fold is written again, once; what was folded away is no longer read, at every step.
+Providers read a cached prompt for a tenth of the price, up to the first change. A folding makes them write everything
+behind the first fold again, once; it saves reading what was folded, at every step.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from yohaku.core.weigh import Weigher
 
 @dataclass(frozen=True, slots=True)
 class CachePrices:
-    """Of prompt tokens, as shares of the price without a cache."""
+    """Prices of prompt tokens, as shares of the price without a cache."""
 
     read: float = 0.1
     write: float = 1.25
@@ -23,23 +24,23 @@ class CachePrices:
 @dataclass(frozen=True, slots=True)
 class CacheBreakEven:
     saved: int
-    """Tokens that are no longer sent, at every step."""
+    """Tokens no longer sent, at every step."""
     again: int
-    """Tokens that the provider, or the local server, has to take in anew, once."""
+    """Tokens that the provider, or the local server, has to process again, once."""
     steps: float
-    """After so many the folding has paid for itself; infinite where reading costs nothing."""
+    """Steps after which the folding has paid for itself; infinite if cached tokens cost nothing."""
 
 
 def break_even(old: View, new: View, weigher: Weigher, prices: CachePrices) -> CacheBreakEven:
     before, after = weigher.ledger(old.shown), weigher.ledger(new.shown)
-    saved, again = before.total - after.total, after.turns - _same(old, new, weigher)
+    saved, again = before.total - after.total, after.turns - _weigh_unchanged(old, new, weigher)
     gain = saved * prices.read
     steps = again * (prices.write - prices.read) / gain if gain > 0 else math.inf
     return CacheBreakEven(saved, again, steps)
 
 
-def _same(old: View, new: View, weigher: Weigher) -> int:
-    """Tokens of the conversation before the first difference."""
+def _weigh_unchanged(old: View, new: View, weigher: Weigher) -> int:
+    """Return the tokens of the conversation before the first difference."""
     if old.gist != new.gist or old.cut != new.cut:
         return 0
     same = weigher.turn(old.gist.turn) if old.gist else 0

@@ -1,7 +1,7 @@
-"""Planning a folding: passes propose, this engine accepts what makes the conversation smaller, nobody else decides.
+"""Planning of a folding: passes propose folds, the engine accepts those that make the conversation smaller.
 
-`plan` is a generator: where a pass needs a model it yields a `Question` and is sent the answer, so the same code
-serves sync, async and tests. It touches nothing outside its arguments.
+`plan` is a generator without side effects. If a pass needs a model, `plan` yields a `Question` and is sent the answer,
+so the same code serves sync and async drivers and tests.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ class Outcome:
     after: Ledger
     verdict: Verdict
     folds: tuple[Fold, ...] = ()
-    """The folds made by this planning, in order."""
+    """Folds made by this planning, in order."""
     asks: int = 0
     """Questions put to a model."""
     failed: tuple[str, ...] = ()
-    """Why questions had no answer."""
+    """Messages of the questions that had no answer."""
     break_even: CacheBreakEven | None = None
 
 
-ROUNDS = 8
-"""A later rung may leave an earlier one something to do. It is done at once, not at the next turn."""
+MAX_ROUNDS = 8
+"""A later rung may leave an earlier one something to do, which is done at once and not at the next turn."""
 
 
 def plan(
@@ -57,7 +57,7 @@ def plan(
         else:
             yield from planning.climb(recipe.rungs)
     except Refused:
-        made = _standing(planning.made, planning.view)
+        made = _select_shown(planning.made, planning.view)
         return Outcome(
             planning.view,
             before,
@@ -66,19 +66,19 @@ def plan(
             made,
             planning.asks,
         )
-    made = _standing(planning.made, planning.view)
+    made = _select_shown(planning.made, planning.view)
     back = break_even(view, planning.view, planning.weigher, options.prices) if planning.made else None
     failed = tuple(planning.failed)
     return Outcome(planning.view, before, planning.after, planning.verdict(), made, planning.asks, failed, back)
 
 
 class _Planning:
-    """A planning as it goes on."""
+    """State of one planning."""
 
     def __init__(self, view: View, budget: Budget, meter: Meter, options: PlanOptions) -> None:
         self.view, self.budget, self.options = view, budget, options
         self.weigher = Weigher(meter)
-        self._lean = PinnedWeigher(meter, view.history, view.pins) if view.pins else None
+        self._pinned_weigher = PinnedWeigher(meter, view.history, view.pins) if view.pins else None
         self.guard = _Guard(view, options.held, meter.count)
         self.after = self.weigher.ledger(view.shown)
         self.made: list[Fold] = []
@@ -88,24 +88,24 @@ class _Planning:
 
     @property
     def ledger(self) -> Ledger:
-        """The weight as passes see it."""
-        if self._lean is None:
+        """Tokens as passes see them: whatever is pinned counts as fixed."""
+        if self._pinned_weigher is None:
             return self.after
-        self._lean.tail = self.view.pinned
-        return self._lean.pinned(self.view.shown, self.after)
+        self._pinned_weigher.tail = self.view.pinned
+        return self._pinned_weigher.pinned(self.view.shown, self.after)
 
     def climb(self, rungs: tuple[Rung, ...], *, held: bool = False) -> Generator[Effect, str, None]:
-        """Rung after rung, and again while one leaves another something to do; with `held` what is held open stays."""
-        for _ in range(ROUNDS):
+        """Run all rungs until none changes anything. `held`: keep open what the user undid."""
+        for _ in range(MAX_ROUNDS):
             start, settled = self.after.total, True
             for rung in rungs:
                 if _fires(rung, self.budget, start, self.after.total, self.options.manual):
-                    settled &= not (yield from self._take(rung, held))
+                    settled &= not (yield from self._run(rung, held))
             if settled or self.options.manual:
                 return
 
-    def _take(self, rung: Rung, held: bool) -> Generator[Effect, str, bool]:
-        """Whether the rung changed anything. Raises `Refused` where the surface wants no folding."""
+    def _run(self, rung: Rung, held: bool) -> Generator[Effect, str, bool]:
+        """Run one rung; return whether it changed anything. Raise `Refused` if the surface refuses to fold."""
         context = self._context(rung, held)
         if not (rung.when is None or self.options.manual or rung.when(self.view, context)):
             return False
@@ -116,7 +116,7 @@ class _Planning:
             context = self._context(rung, held)
         proposed, asked = yield from _propose(rung.propose, self.view, context, self.failed)
         self.asks += asked
-        allowed = self.guard.let(self.view, proposed, held=held, newest=held and rung.level == "over")
+        allowed = self.guard.allow(self.view, proposed, held=held, newest=held and rung.level == "over")
         folds = [fold for fold in allowed if fold.after < fold.before]
         candidate = self.view.with_(folds)
         weight = self.weigher.ledger(candidate.shown) if folds else self.after
@@ -125,7 +125,7 @@ class _Planning:
             return False
         if rung.pays and self.after.total <= self.budget.limit:
             back = break_even(self.view, candidate, self.weigher, self.options.prices)
-            if back.steps > _ahead(self.options, self.view):
+            if back.steps > _expected_steps(self.options, self.view):
                 return False
         self.view, self.after = candidate, weight
         self.made += folds
@@ -135,15 +135,15 @@ class _Planning:
         goal = self.budget.at(rung.goal)
         if self.options.manual:
             goal = min(goal, self.after.total // 2)
-        # What is held makes most gists impossible: no model is asked for one that may not stand.
+        # Most gists would hide a place held open and be refused, so no model is asked to write one.
         options = replace(self.options, model=False) if held else self.options
-        return PassContext(self.budget, self._lean or self.weigher, self.ledger, goal, options)
+        return PassContext(self.budget, self._pinned_weigher or self.weigher, self.ledger, goal, options)
 
     def verdict(self) -> Verdict:
         weight, limit = self.after.total, self.budget.limit
-        if weight > limit and self._lean is not None:
+        if weight > limit and self._pinned_weigher is not None:
             pins, free = self.view.pins, weight - self.ledger.fixed + self.after.fixed
-            blocked = free <= limit or bool(pins.media)  # by its weight, or as no gist can go over it
+            blocked = free <= limit or bool(pins.media)  # by its weight, or because no gist may hide it
             if blocked and (found := heaviest_pin(self.view.history, pins, self.weigher)):
                 origin, pin = found
                 return TooBig("pinned", weight, limit, str(pin), origin)
@@ -151,17 +151,17 @@ class _Planning:
 
 
 def _fires(rung: Rung, budget: Budget, start: int, now: int, manual: bool) -> bool:
-    """Once folding begins it goes on down to the goal, so that the next time is many turns away.
+    """Test the size at the start, so that a folding goes on down to its goal and the next one is many turns away.
 
-    Only what is for emergencies looks at what the weight is by now, not at what it was at the start.
+    Emergency rungs test the current size.
     """
     if rung.level == "over" or rung.last:
         return now >= budget.at(rung.level)
     return manual or (start >= budget.at(rung.level) and now > budget.at(rung.goal))
 
 
-def _ahead(options: PlanOptions, view: View) -> int:
-    """How many steps to expect. What has lasted long lasts long."""
+def _expected_steps(options: PlanOptions, view: View) -> int:
+    """Return the steps expected to follow: as many as there were, if the options give none."""
     return len(view.history.steps) if options.ahead is None else options.ahead
 
 
@@ -178,27 +178,28 @@ def _propose(
             asks += isinstance(effect, Question)
             try:
                 answer = yield effect
-            except Unanswered as nobody:
-                failed.append(str(nobody))
-                effect = proposed.throw(nobody)
+            except Unanswered as error:
+                failed.append(str(error))
+                effect = proposed.throw(error)
             else:
                 effect = proposed.send(answer)
     except StopIteration as stop:
         return stop.value, asks
 
 
-def _standing(made: list[Fold], view: View) -> tuple[Fold, ...]:
-    """Those of the folds made that still show: a later rung may have folded over an earlier one."""
-    gist = view.gists[view.gist.key] if view.gist else None  # as it was made, without what is pinned
+def _select_shown(made: list[Fold], view: View) -> tuple[Fold, ...]:
+    """Return the folds that still show: a later rung may have folded over an earlier one."""
+    gist = view.gists[view.gist.key] if view.gist else None  # as it was made, without the pinned texts
     shown = {id(fold) for fold in (*view.live, gist)}
     return tuple(fold for fold in made if id(fold) in shown)
 
 
 AGAIN = "undone_but_needed"
+"""Reason of a fold that the user had undone, made again because the conversation does not fit without it."""
 
 
 class _Guard:
-    """What no pass may fold: what is pinned, and while there is room what the user opened again by undo."""
+    """Filter for proposed folds: keeps pinned pieces open, and those that the user opened by undo while they fit."""
 
     def __init__(self, view: View, held: Iterable[Place], count: Callable[[str], int]) -> None:
         """`held`: places of folds that were undone."""
@@ -207,35 +208,36 @@ class _Guard:
         self._places = frozenset(held)
         self._cuts = _cuts(view) if self._places or view.pins.media else {}
         self._keys = self._held_keys()
-        """Of what may not go into a gist: turns by their prompts, and steps."""
+        """Keys of prompts and steps that no gist may hide."""
         self._opened = self._opened_keys()
-        """Of what a gist that was undone hid: no piece of it may be folded either."""
+        """Keys that an undone gist hid: no piece of them may be folded either."""
         turns, steps = view.history.turns[-1:], view.history.steps[-1:] if self._places else ()
         self._newest = {turn.key for turn in turns} | {step.key for step in steps}
 
     @property
     def holds(self) -> bool:
-        """Whether anything that can be seen is held open."""
+        """Test whether anything visible is held open."""
         return bool(self._keys)
 
-    def let(self, view: View, folds: Iterable[Fold], *, held: bool, newest: bool = False) -> list[Fold]:
-        """Those of the folds that may be made, a passage that is pinned put into them.
+    def allow(self, view: View, folds: Iterable[Fold], *, held: bool, newest: bool = False) -> list[Fold]:
+        """Return the folds that may be made, with pinned passages added to their texts.
 
-        With `held` what is held stays, and with `newest` the newest prompt and step: the user's undo matters less than
-        they do. Without, what was held and is folded all the same says so.
+        `held`: refuse folds of places held open, and with `newest` also of the newest prompt and step, which matter
+        more than an undo. Without `held`, folds of such places get the reason `AGAIN`.
         """
-        allowed = (self._unpinned(fold) for fold in folds)
-        found = [fold for fold in allowed if fold is not None]
+        checked = (self._apply_pins(fold) for fold in folds)
+        found = [fold for fold in checked if fold is not None]
         if not self._keys:
             return found
         if held:
             spared = self._keys | (self._newest if newest else set())
             whole = self._opened | (self._newest if newest else set())
-            return [fold for fold in found if not self._touches(view, fold, spared, whole)]
-        again = (self._touches(view, fold, self._keys, self._opened) for fold in found)
+            return [fold for fold in found if not self._hides(view, fold, spared, whole)]
+        again = (self._hides(view, fold, self._keys, self._opened) for fold in found)
         return [replace(fold, why=AGAIN) if yes else fold for fold, yes in zip(found, again, strict=True)]
 
-    def _unpinned(self, fold: Fold) -> Fold | None:
+    def _apply_pins(self, fold: Fold) -> Fold | None:
+        """Return the fold with the pinned passages that it hides, or None if it may not be made."""
         pins = self._view.pins
         if isinstance(fold, Gist):
             hidden = _keys_before(self._view, self._cuts.get(fold.key, Cut(0, 0))) if pins.media else set()
@@ -244,12 +246,12 @@ class _Guard:
             return fold
         if fold.slot.where == "thought" or fold.slot in pins.whole.get(fold.key, ()):
             return None
-        said = [pin.value for pin in pins.passages[fold.key][fold.slot] if pin.value not in fold.text]
-        text = "\n".join([fold.text, title_in(said[0]), *said])
+        passages = [pin.value for pin in pins.passages[fold.key][fold.slot] if pin.value not in fold.text]
+        text = "\n".join([fold.text, title_in(passages[0]), *passages])
         return replace(fold, text=text, after=self._count(text))
 
-    def _touches(self, view: View, fold: Fold, keys: set[str], whole: set[str]) -> bool:
-        """Whether a gist hides any of the keys, or a stub stands on one that is to stay whole, or on what is held."""
+    def _hides(self, view: View, fold: Fold, keys: set[str], whole: set[str]) -> bool:
+        """Test for a gist that hides any of `keys`, or a stub on one of `whole` or on a place held open."""
         if isinstance(fold, Stub):
             return fold.key in whole or (fold.key, fold.slot) in self._places
         cut = self._cuts.get(fold.key, Cut(0, 0))

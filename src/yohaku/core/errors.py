@@ -1,17 +1,17 @@
-"""Everything that can go wrong, as one tree. Each message says what is wrong, where, and what to do next.
+"""Exceptions. Each message says what is wrong, where, and what to do next.
 
 YohakuError
-├── Malformed          the conversation breaks a rule of its format (says which entry)
+├── Malformed          the conversation breaks a rule of its format (names the entry)
 ├── Unreadable         the input is not a conversation at all
-├── DoesNotFit         no view of it fits the window (carries the verdict)
+├── DoesNotFit         no view of the conversation fits the window (carries the verdict)
 ├── UnknownModel       strict mode, and the catalogue does not know the model
 ├── UnknownRecipe
-├── BadSetting         a window, reserve or option that cannot be meant
+├── BadSetting         a window, reserve or option without a possible meaning
 ├── UnknownRef
-├── StoreFailed        the store cannot keep or give what it should (says where, why, what to do)
-├── Uncountable        a counter of tokens failed (says which, and nothing is kept)
-├── Unanswered         a pass asked a question and nobody is there to answer
-└── Refused            the surface wants no folding now (thrown into a planning, never out of one)
+├── StoreFailed        the store cannot write or read (names the place, the reason, the remedy)
+├── Uncountable        a token counter failed (names it; nothing was folded)
+├── Unanswered         no model answered the question of a pass
+└── Refused            the surface refuses to fold now (thrown into a planning, never out of one)
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class YohakuError(Exception):
-    """Root of the tree. `code` names the sentence a surface may say in another language; `facts` fill it."""
+    """Base class. `code` names the message in the catalogue of translations; `facts` fill it."""
 
     code = "error"
 
@@ -79,7 +79,7 @@ class StoreFailed(YohakuError):
     code = "store_failed"
 
     def __init__(self, where: str, why: str, remedy: str, reason: str = "") -> None:
-        """`reason`: code of the sentence `why`, where it is one of ours and not that of a database."""
+        """`reason`: code of the sentence `why`, if it is one of ours and not that of a database."""
         super().__init__(f"the store {where}: {why}; {remedy}", where=where, why=why, reason=reason)
 
 

@@ -14,7 +14,7 @@ from yohaku.core.originals import Slot
 
 
 class Subject(NamedTuple):
-    """What a fold stands for. As a text it is what the model reads in the stub."""
+    """Name of what a fold hides. `str` gives the words that the model reads in the stub."""
 
     code: str
     """`result`, `argument`, `prompt`, `reply`, `thought`, `before_step`, `before_prompt`, or the kind of a medium."""
@@ -43,9 +43,9 @@ class Stub:
     text: str
     ref: str
     what: Subject | str
-    """A text where a pass of another package or an older version made the fold."""
+    """A text if a pass of another package, or an older version, made the fold."""
     why: str
-    """Code of the reason, for which the catalogue has a sentence; or a sentence of a pass from elsewhere."""
+    """Code of the reason, with a sentence in the catalogue; or a sentence of a pass of another package."""
     before: int
     after: int
     kind: str = "stub"
@@ -65,9 +65,9 @@ class Gist:
     after: int
     kind: str = "gist"
     ack: str = ""
-    """What the model says to it, for recipes that show the gist as a turn of its own."""
+    """Reply of the model to it, for recipes that show the gist as a turn of its own."""
     detail: str = ""
-    """Message of the error that is the reason, where there was one."""
+    """Message of the error that is the reason, if there was one."""
 
     @property
     def turn(self) -> Turn:
@@ -77,7 +77,7 @@ class Gist:
 Fold: TypeAlias = Stub | Gist
 
 Place: TypeAlias = tuple[str, Slot | None]
-"""Where a fold stands: the key, and the slot of a stub; a gist has none."""
+"""Place of a fold: its key, and the slot of a stub; a gist has no slot."""
 
 
 def place_of(fold: Fold) -> Place:

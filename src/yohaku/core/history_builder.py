@@ -1,7 +1,7 @@
-"""Takes a conversation down as it is said, and gives each turn and step its key.
+"""Builder of a `History`, entry by entry, which gives each turn and step its key.
 
-Law: what a Scribe hands out is well formed; what is not raises `Malformed` with the place where it went wrong.
-Reading on after `history()` is cheap, so a client that only appends pays for what it appended.
+Law: a history that it returns is well formed; any other raises `Malformed` with the entry that is wrong.
+Adding more after `history()` is cheap, so a client that only appends pays for what it appended.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ class HistoryBuilder:
         self.system: list[Part] = []
         self.tools: list[Tool] = []
         self.forced = False
-        """Whether the model must call a tool."""
+        """The model must call a tool."""
         self.where = ""
         """The entry being read, for error messages."""
         self.partial = False
-        """The provider holds the beginning: results may answer calls that are not here."""
+        """The provider has the beginning: results may belong to calls that are not here."""
         self.unique_ids = False
-        """Whether an id may be used once only, or again in a later step, as some servers number their calls anew."""
+        """An id may be used only once. By default later steps may use it again: some servers count calls per step."""
         self._turns: list[Turn] = []
         self._prompt: list[Part] = []
         self._steps: list[Step] = []
@@ -48,7 +48,7 @@ class HistoryBuilder:
         self._prompt.append(part)
 
     def reply(self) -> None:
-        """A new entry by the model begins: in formats where results follow at once, nothing may be open."""
+        """Begin a new entry of the model: in formats where results follow at once, no call may be open."""
         if self._results or self._open:
             self._close_step()
 
@@ -71,11 +71,11 @@ class HistoryBuilder:
 
     @property
     def began(self) -> bool:
-        """Whether anyone but the system has spoken."""
+        """Test for any entry beside system prompts."""
         return bool(self._prompt or self._reply or self._steps or self._turns)
 
     def said(self) -> Reply:
-        """What the model is saying now, its calls still open."""
+        """Return the reply that is being read, its calls still open."""
         return Reply(tuple(self._reply))
 
     @property
@@ -90,10 +90,10 @@ class HistoryBuilder:
             pending = Reply(tuple(self._reply))
         elif self._reply:
             self._require_results()
-            step, turn_key, _ = self._settled()
+            step, turn_key, _ = self._settle()
             steps = (*steps, step)
         if not steps:
-            turn_key = _chained(self._chain, b"prompt", self._prompt).hex()
+            turn_key = _extend_chain(self._chain, b"prompt", self._prompt).hex()
         newest = (Turn(tuple(self._prompt), steps, turn_key),) if self._prompt or steps else ()
         return History(tuple(self.system), tuple(self.tools), (*self._turns, *newest), pending, self.forced)
 
@@ -101,7 +101,7 @@ class HistoryBuilder:
         if not self._reply:
             return
         self._require_results()
-        step, self._turn_key, self._chain = self._settled()
+        step, self._turn_key, self._chain = self._settle()
         self._steps.append(step)
         self._reply, self._results = [], {}
 
@@ -109,60 +109,60 @@ class HistoryBuilder:
         for call_id, where in self._open.items():
             raise Malformed(f"call {call_id!r} has no result", where)
 
-    def _settled(self) -> tuple[Step, str, bytes]:
+    def _settle(self) -> tuple[Step, str, bytes]:
         chain, turn_key = self._chain, self._turn_key
         if not self._steps:
-            chain = _chained(chain, b"prompt", self._prompt)
+            chain = _extend_chain(chain, b"prompt", self._prompt)
             turn_key = chain.hex()
         results = self._results
         items = tuple(ToolUse(item, results[item.id]) if isinstance(item, Call) else item for item in self._reply)
-        chain = _chained(chain, b"step", items)
+        chain = _extend_chain(chain, b"step", items)
         return Step(items, chain.hex()), turn_key, chain
 
 
 def history_of(
     turns: Iterable[Turn], system: Iterable[Part] = (), tools: Iterable[Tool] = (), pending: Reply | None = None
 ) -> History:
-    """A History of turns made by hand: checked, and each turn and step given its key."""
-    scribe = HistoryBuilder()
-    scribe.system, scribe.tools = list(system), list(tools)
+    """Build a history from turns: check them and give each turn and step its key."""
+    builder = HistoryBuilder()
+    builder.system, builder.tools = list(system), list(tools)
     for turn in turns:
         for part in turn.prompt:
-            scribe.prompt(part)
+            builder.prompt(part)
         for step in turn.steps:
-            scribe.reply()
+            builder.reply()
             for item in step.items:
-                scribe.say(item.call if isinstance(item, ToolUse) else item)
+                builder.say(item.call if isinstance(item, ToolUse) else item)
             for use in step.uses:
-                scribe.answer(use.call.id, use.result)
-    for said in pending.items if pending else ():
-        scribe.say(said)
-    return scribe.history()
+                builder.answer(use.call.id, use.result)
+    for open_item in pending.items if pending else ():
+        builder.say(open_item)
+    return builder.history()
 
 
-def _chained(chain: bytes, who: bytes, items: Iterable[Part | ToolUse]) -> bytes:
-    """The next link. Ids, wire places and thoughts stay out: clients change or drop them between requests."""
-    link = sha256(chain + who)
+def _extend_chain(chain: bytes, who: bytes, items: Iterable[Part | ToolUse]) -> bytes:
+    """Return the next hash. Ids, wire places and thoughts stay out: clients change or drop them between requests."""
+    hasher = sha256(chain + who)
     for item in items:
         if isinstance(item, ToolUse):
-            _add(link, b"c", item.call.name)
-            _add(link, b"a", item.call.asked)
+            _add(hasher, b"c", item.call.name)
+            _add(hasher, b"a", item.call.asked)
             for part in item.result.parts:
-                _add_part(link, b"r", part)
+                _add_part(hasher, b"r", part)
         else:
-            _add_part(link, b"p", item)
-    return link.digest()[:15]
+            _add_part(hasher, b"p", item)
+    return hasher.digest()[:15]
 
 
-def _add_part(link: _Hash, tag: bytes, part: Part) -> None:
+def _add_part(hasher: _Hash, tag: bytes, part: Part) -> None:
     if isinstance(part, Text):
-        _add(link, tag + b"t", part.text)
+        _add(hasher, tag + b"t", part.text)
     elif part.kind != "thought":
-        _add(link, tag + b"o", part.kind + part.form + part.data)
+        _add(hasher, tag + b"o", part.kind + part.form + part.data)
 
 
-def _add(link: _Hash, tag: bytes, text: str) -> None:
-    """With its length, so that no two ways of saying things come to the same bytes."""
+def _add(hasher: _Hash, tag: bytes, text: str) -> None:
+    """Hash the text with its length, so that no two sequences of texts give the same bytes."""
     data = text.encode("utf-8", "surrogatepass")
-    link.update(b"%b%d:" % (tag, len(data)))
-    link.update(data)
+    hasher.update(b"%b%d:" % (tag, len(data)))
+    hasher.update(data)

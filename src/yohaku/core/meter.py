@@ -1,6 +1,6 @@
-"""What the engine needs of a counter of tokens. The counters themselves live in `yohaku.meters`.
+"""Protocol of a token counter. The counters themselves are in `yohaku.meters`.
 
-Law: a weight is a sum. What one part costs does not depend on its neighbours, so a turn costs what is new in it.
+Law: a weight is a sum. The tokens of a part do not depend on its neighbours, so only new parts have to be counted.
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ def as_called(name: str, arguments: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Overhead:
-    """Tokens a provider adds around what is said, and the words it puts tools and calls in."""
+    """Tokens a provider adds around the texts, and the form in which the model reads tools and calls."""
 
     request: int = 3
     """Once per request."""
     message: int = 4
     """Per entry on the wire with its role: a prompt, a reply, a system text."""
     reply: int | None = None
-    """Per entry that the model said; None where it has the frame of any other."""
+    """Per entry of the model; None if it is `message`."""
     apart: bool = False
-    """Whether each call is an entry of its own: a reply that only calls has no frame beside those of its calls."""
+    """Each call is an entry of its own: a reply of calls alone has no overhead beside theirs."""
     forgets: bool = False
-    """Whether the model no longer reads what it thought before a reply without calls."""
+    """The server leaves out the thoughts before a reply without calls."""
     joint: int | None = None
-    """Between texts of the user that follow each other: they share one frame, whatever entries they stand in.
-    None where each entry has its own, and nothing stands between the texts of one."""
+    """Between consecutive texts of the user, which then share the overhead of one entry.
+    None if each entry has its own, and nothing is added between the texts of one."""
     system: int = 0
-    """Per system text that stands in a field of its own."""
+    """Per system text in a field of its own."""
     call: int = 0
     """Per call, beside its name and arguments."""
     parallel: int = 0
@@ -52,11 +52,11 @@ class Overhead:
     tool: int = 0
     """Per tool definition."""
     definition: float = 1.0
-    """Times the tokens of a tool definition's text."""
+    """Factor for the tokens of a tool definition's text."""
     describe: Callable[[str], str] = as_sent
-    """The text of a tool definition, from its JSON. It never raises."""
+    """Return the text of a tool definition, from its JSON; never raises."""
     invoke: Callable[[str, str], tuple[str, ...]] = as_called
-    """The texts of a call, from its name and the JSON of its arguments. It never raises."""
+    """Return the texts of a call, from its name and the JSON of its arguments; never raises."""
 
 
 class Meter(Protocol):
@@ -70,9 +70,9 @@ class Meter(Protocol):
     def frame(self) -> Overhead: ...
 
     def count(self, text: str) -> int:
-        """Tokens of one text. For an estimate: on the safe side."""
+        """Return the tokens of one text. An estimate errs on the high side."""
         ...
 
     def weigh(self, part: Opaque) -> int:
-        """Tokens of what is not text, by the provider's own rule."""
+        """Return the tokens of a part that is not text, by the provider's own rule."""
         ...

@@ -1,7 +1,7 @@
-"""What was said in a conversation, in one small immutable language.
+"""Immutable data model of a conversation: History, Turn, Step, ToolUse, Part.
 
 Law: a call without its result cannot be built. A reply with open calls is a `Reply`; only `settle` makes it a `Step`.
-Values know where on the wire they came from (`at`), but two values that say the same are equal wherever they stood.
+Values know their place on the wire (`at`), but values with the same content are equal wherever they come from.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import msgspec
 from yohaku.core.errors import Malformed
 
 Path: TypeAlias = tuple[int | str, ...]
-"""Index of the wire item, then the way down inside it; empty for what never was on a wire."""
+"""Index of the wire item, then the keys and indexes inside it; empty for values not read from a wire."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Opaque:
-    """Carried and weighed, never read: an image, a signed thought, a block of a kind we do not know."""
+    """Part that is carried and weighed, never read: an image, a signed thought, a block of an unknown kind."""
 
     kind: str
     """"image", "document", "audio", "video", "thought", or the wire's own name for the block."""
@@ -36,8 +36,8 @@ class Opaque:
     form: Literal["base64", "url", "json"] = "json"
     mime: str = ""
     hint: str = ""
-    """What the provider's weighing rule needs beside the data, such as OpenAI's `detail`. On a thought why it must stay
-    where it is: "signature" where the provider checks it, "bound" where it refuses the item after it without it."""
+    """Input of the provider's counting rule beside the data, such as OpenAI's `detail`. On a thought, the reason why it
+    must stay: "signature" if the provider checks it, "bound" if it refuses the next item without it."""
     at: Path = field(default=(), compare=False, repr=False)
 
 
@@ -49,7 +49,7 @@ class Call:
     id: str
     name: str
     arguments: str
-    """JSON text as it was sent. Equality looks at what it says, not at its spaces."""
+    """JSON text as it was sent. Equality compares the values, not the spaces."""
     at: Path = field(default=(), repr=False)
 
     def __eq__(self, other: object) -> bool:
@@ -62,7 +62,7 @@ class Call:
 
     @property
     def asked(self) -> str:
-        """The arguments in canonical JSON, or as they are when they are not JSON."""
+        """Arguments in canonical JSON, or as they are if they are not JSON."""
         return canonical(self.arguments)
 
 
@@ -70,7 +70,7 @@ class Call:
 class Result:
     parts: tuple[Part, ...] = ()
     error: bool = field(default=False, compare=False)
-    """Whether the tool failed; a dialect without such a mark leaves it out."""
+    """The tool failed; a dialect without such a mark leaves it out."""
     at: Path = field(default=(), compare=False, repr=False)
 
     @property
@@ -88,11 +88,11 @@ class ToolUse:
 class Step:
     items: tuple[Part | ToolUse, ...]
     key: str = field(default="", compare=False, repr=False)
-    """Chain hash over everything said up to and with this step; set when it takes its place in a History."""
+    """Chain hash of everything up to and including this step; set by the HistoryBuilder."""
 
     @property
     def solid(self) -> tuple[Part | ToolUse, ...]:
-        """The items that count: all but thoughts, which clients drop from one request to the next."""
+        """Items without thoughts, which clients drop from one request to the next."""
         for item in self.items:
             if isinstance(item, Opaque) and item.kind == "thought":
                 return tuple(item for item in self.items if not (isinstance(item, Opaque) and item.kind == "thought"))
@@ -100,7 +100,7 @@ class Step:
 
     @property
     def thoughts(self) -> tuple[Opaque, ...]:
-        """The items that `solid` leaves out."""
+        """Items that `solid` leaves out."""
         return tuple([item for item in self.items if isinstance(item, Opaque) and item.kind == "thought"])
 
     @property
@@ -113,12 +113,12 @@ class Turn:
     prompt: tuple[Part, ...]
     steps: tuple[Step, ...] = ()
     key: str = field(default="", compare=False, repr=False)
-    """Chain hash over everything said up to and with the prompt."""
+    """Chain hash of everything up to and including the prompt."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What the model said just now, its calls still open."""
+    """Newest reply of the model, its calls still without results."""
 
     items: tuple[Part | Call, ...]
 
@@ -127,7 +127,7 @@ class Reply:
         return tuple(item for item in self.items if isinstance(item, Call))
 
     def settle(self, results: dict[str, Result]) -> Step:
-        """The step this reply becomes once each of its calls has its result."""
+        """Return the step that this reply becomes with the results of its calls."""
         missing = [call.id for call in self.calls if call.id not in results]
         if missing:
             raise Malformed(f"call {missing[0]!r} has no result")
@@ -136,7 +136,7 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A tool definition, as JSON text: carried and weighed, not read."""
+    """Tool definition, as JSON text: carried and weighed, not read."""
 
     name: str
     definition: str
@@ -149,9 +149,9 @@ class History:
     tools: tuple[Tool, ...] = ()
     turns: tuple[Turn, ...] = ()
     pending: Reply | None = None
-    """The one reply whose calls have no results yet, at the very end. Never sent."""
+    """Reply at the very end whose calls have no results yet. Never sent."""
     forced: bool = field(default=False, compare=False)
-    """Whether the model is told that it must call a tool: some providers say that to it at length."""
+    """The model must call a tool: some providers add a long instruction for that, which is weighed."""
 
     @property
     def steps(self) -> tuple[Step, ...]:

@@ -1,6 +1,6 @@
-"""What was said, as it is kept: pieces of a step or turn by their slot, turns as a text to read, and content addresses.
+"""Originals of folded parts: pieces by their slot, turns rendered as text, and content addresses (refs).
 
-Law: the same original has the same ref everywhere, and every text is kept verbatim.
+Law: the same original has the same ref everywhere, and texts are kept verbatim.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from yohaku.core.model import Call, Opaque, Part, Step, Text, ToolUse, Turn
 
 
 class Slot(NamedTuple):
-    """Which piece of a turn or step a stub stands for."""
+    """Place of a piece inside a turn or step."""
 
     where: Literal["prompt", "item", "result", "argument", "thought"]
     item: int
-    """Index among the prompt's parts, or the step's items without its thoughts; of a thought among these."""
+    """Index among the prompt's parts, the step's items without its thoughts, or its thoughts."""
     part: int | str = 0
     """Index of the result's part, or name of the argument."""
 
 
 def replace_argument(arguments: str, name: int | str, text: str) -> str:
-    """The arguments with one value replaced, written as compactly as the rest of the wire."""
+    """Return the arguments as compact JSON with one value replaced."""
     values = arguments_of(arguments)
     values[str(name)] = text
     return json.dumps(values, ensure_ascii=False, separators=(",", ":"))
@@ -38,15 +38,15 @@ def argument_text(call: Call, name: int | str) -> str:
 
 
 def arguments_of(arguments: str) -> dict[str, Any]:
-    """The arguments by name; none where they are no object, or hold a number too big to be written again."""
+    """Return the arguments by name; none if they are not an object or have a number too big to be written again."""
     try:
-        values = json.loads(arguments, parse_float=_finite)
+        values = json.loads(arguments, parse_float=_parse_finite)
     except (ValueError, RecursionError):
         return {}
     return values if isinstance(values, dict) else {}
 
 
-def _finite(number: str) -> float:
+def _parse_finite(number: str) -> float:
     if math.isinf(float(number)):
         raise ValueError(number)
     return float(number)
@@ -66,7 +66,7 @@ def original_at(owner: Turn | Step, slot: Slot) -> str | bytes:
 
 
 def original_of(part: Part) -> str | bytes:
-    """The original of one part: its text, the bytes of an image, the JSON of a block we do not read."""
+    """Return the text of a part, the bytes of an image, or the JSON of an unknown block."""
     if isinstance(part, Text):
         return part.text
     if part.form == "base64":
@@ -78,12 +78,15 @@ def original_of(part: Part) -> str | bytes:
 
 
 def render_turns(turns: Iterable[Turn]) -> str:
-    """Turns as a transcript to read, every text verbatim; an image or document by its own ref."""
+    """Return a transcript of the turns: every text verbatim, an image or document as its own ref."""
     return "\n\n".join(_render_entries(turns))
 
 
 def ref_of_turns(turns: Iterable[Turn]) -> str:
-    """The ref of turns as they are told. One letter of Japanese makes every letter of a joined text twice as wide."""
+    """Return the ref of `render_turns(turns)`.
+
+    Encodes entry by entry: one Japanese character would double the memory of the whole joined text.
+    """
     return ref_of(b"\n\n".join([entry.encode("utf-8", "surrogatepass") for entry in _render_entries(turns)]))
 
 
@@ -95,8 +98,8 @@ def _render_entries(turns: Iterable[Turn]) -> Iterator[str]:
             for item in step.items:
                 if isinstance(item, ToolUse):
                     yield f"## call {item.call.name}\n{item.call.arguments}"
-                    who = "## error" if item.result.error else "## result"
-                    yield "\n".join([who, *map(_render_part, item.result.parts)])
+                    title = "## error" if item.result.error else "## result"
+                    yield "\n".join([title, *map(_render_part, item.result.parts)])
                 else:
                     yield f"## assistant\n{_render_part(item)}"
 
@@ -126,7 +129,7 @@ def parts_of(turns: Iterable[Turn]) -> Iterator[Part]:
 
 
 def ref_of(original: str | bytes) -> str:
-    """The content address of an original: short enough to show, long enough not to collide (60 bits)."""
+    """Return the content address of an original: short enough to show, long enough not to collide (60 bits)."""
     data = original.encode("utf-8", "surrogatepass") if isinstance(original, str) else original
     number = int.from_bytes(sha256(data).digest()[:8], "big")
     return "".join([_PAIRS[number >> shift & 1023] for shift in (50, 40, 30, 20, 10, 0)])
@@ -137,5 +140,5 @@ _PAIRS = [first + second for first in _LETTERS for second in _LETTERS]
 
 
 def is_media(part: Part) -> bool:
-    """What may be shown as a text instead. A signed thought or an unknown block may not: it would be refused."""
+    """Test for a part that a text may replace. Providers would refuse that for a signed thought or an unknown block."""
     return isinstance(part, Opaque) and part.kind in ("image", "document", "audio", "video")

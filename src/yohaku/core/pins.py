@@ -1,7 +1,7 @@
-"""What the user pinned: it is shown as it was said, whatever is folded around it.
+"""Pins: pieces and passages that the user wants shown verbatim, whatever is folded around them.
 
-Law: a stub that would hide something pinned does not stand, and a gist that hides a pinned text shows it word for word,
-with its call. To passes what is pinned weighs nothing, since nothing they do can save it.
+Law: a stub that would hide something pinned is not applied, and a gist that hides a pinned text shows it word for word,
+with its call. For passes, pinned pieces weigh nothing, since folding cannot save their tokens.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from yohaku.core.weigh import Ledger, Weigher
 
 class Pin(NamedTuple):
     kind: Literal["ref", "key", "text"]
-    """A piece by the ref of its original, all of a prompt or step by its key, or a passage by its words."""
+    """Piece by the ref of its original, whole prompt or step by its key, or passage by its words."""
     value: str
 
     def __str__(self) -> str:
@@ -34,22 +34,22 @@ def _call_name(use: ToolUse) -> str:
 
 @dataclass(frozen=True, slots=True)
 class PinnedPlaces:
-    """Where what is pinned stands in one history: by the key of the turn or step, then by slot."""
+    """Places of the pinned pieces of one history: by the key of the turn or step, then by slot."""
 
     whole: Mapping[str, Mapping[Slot, Pin]] = field(default_factory=dict)
     passages: Mapping[str, Mapping[Slot, tuple[Pin, ...]]] = field(default_factory=dict)
     media: frozenset[str] = frozenset()
-    """The keys under which an image or document is pinned: a gist cannot show it, so it may not hide it."""
+    """Keys with a pinned image or document: a gist cannot show it, so it may not hide it."""
     steps: frozenset[str] = frozenset()
-    """The keys that are pinned themselves: the thoughts of such a step stay as long as it is shown."""
+    """Keys that are pinned themselves: the thoughts of such a step stay as long as it is shown."""
     describe: Callable[[ToolUse], str] = field(default=_call_name, compare=False, repr=False)
-    """The call a pinned piece comes from, in a few words."""
+    """Return the call of a pinned piece, in a few words."""
 
     def __bool__(self) -> bool:
         return bool(self.whole or self.passages)
 
     def spares(self, key: str, slot: Slot, text: str) -> bool:
-        """Whether this text may stand in for the piece in that slot."""
+        """Test whether this text may replace the piece in that slot."""
         if not self:
             return True
         if slot.where == "thought" and key in self.steps:
@@ -59,7 +59,7 @@ class PinnedPlaces:
 
 
 Known = dict[tuple[str, Pin], tuple[Slot, ...]]
-"""Which slots of a turn or step a pin was found in, so that a history that grows is not looked through again."""
+"""Cache of the slots in which a pin was found, so that a growing history is not searched again."""
 
 
 def locate_pins(
@@ -68,18 +68,18 @@ def locate_pins(
     known: Known | None = None,
     describe: Callable[[ToolUse], str] = _call_name,
 ) -> PinnedPlaces:
-    """A ref is pinned wherever it stands; a passage where it was said first."""
+    """Find the pins in a history: a ref at all its places, a passage at its first."""
     known = {} if known is None else known
     whole: dict[str, dict[Slot, Pin]] = {}
     passages: dict[str, dict[Slot, tuple[Pin, ...]]] = {}
-    shown = set[str]()
+    media = set[str]()
     given = tuple(dict.fromkeys(pins))
     for owner in _owners(history.turns) if given else ():
         missing = [pin for pin in given if (owner.key, pin) not in known]
         if missing:
             known.update(_look_up(owner, missing))
         for pin in given:
-            slots = (*known[owner.key, pin], *_thoughts(owner, pin))
+            slots = (*known[owner.key, pin], *_find_thoughts(owner, pin))
             if pin.kind != "text":
                 whole.setdefault(owner.key, {}).update(dict.fromkeys(slots, pin))
             elif slots:
@@ -87,14 +87,14 @@ def locate_pins(
                 mine[slots[0]] = (*mine.get(slots[0], ()), pin)
                 given = tuple(each for each in given if each is not pin)
         if any(_is_media(owner, slot) for slot in whole.get(owner.key, ())):
-            shown.add(owner.key)
+            media.add(owner.key)
     keys = frozenset(pin.value for pin in given if pin.kind == "key")
     found = {key: slots for key, slots in whole.items() if slots}
-    return PinnedPlaces(found, passages, frozenset(shown), keys, describe)
+    return PinnedPlaces(found, passages, frozenset(media), keys, describe)
 
 
-def _thoughts(owner: Turn | Step, pin: Pin) -> Iterator[Slot]:
-    """Thoughts with that ref. They are looked for each time, since a step has the same key without them."""
+def _find_thoughts(owner: Turn | Step, pin: Pin) -> Iterator[Slot]:
+    """Yield the slots of thoughts with that ref; not cached, since a step has the same key without its thoughts."""
     if isinstance(owner, Step) and pin.kind == "ref":
         slots = (Slot("thought", index) for index in range(len(owner.thoughts)))
         yield from (slot for slot in slots if ref_of(original_at(owner, slot)) == pin.value)
@@ -110,12 +110,12 @@ def _look_up(owner: Turn | Step, pins: list[Pin]) -> Iterator[tuple[tuple[str, P
             case "key":
                 slots = tuple(slot for slot, _ in found) if owner.key == pin.value else ()
             case "text":
-                slots = tuple(slot for slot, said in found if isinstance(said, str) and pin.value in said)
+                slots = tuple(slot for slot, text in found if isinstance(text, str) and pin.value in text)
         yield (owner.key, pin), slots
 
 
 def places(owner: Turn | Step) -> Iterator[tuple[Slot, str | bytes]]:
-    """The pieces of a prompt or step that something can stand in for, each with its original."""
+    """Yield the pieces of a prompt or step that a stub can replace, each with its original."""
     for slot in _slots(owner):
         yield slot, original_at(owner, slot)
 
@@ -149,7 +149,7 @@ def _is_media(owner: Turn | Step, slot: Slot) -> bool:
 
 
 def part_at(owner: Turn | Step, slot: Slot) -> Part | None:
-    """None for an argument, which is no part of its own."""
+    """Return the part in a slot; None for an argument, which is not a part of its own."""
     if isinstance(owner, Turn):
         return owner.prompt[slot.item]
     if slot.where == "thought":
@@ -168,31 +168,31 @@ _KANA = re.compile(r"[ぁ-ヿ]")
 
 
 def render_pinned(hidden: Iterable[Turn], pins: PinnedPlaces, header: str) -> str:
-    """What is pinned in hidden turns, each once and under its call, in the language of the gist's first line."""
-    told: dict[str, str] = {}
+    """Return the pinned texts of hidden turns, each once and under its call, titled in the language of `header`."""
+    titles: dict[str, str] = {}
     for owner in _owners(hidden):
-        for slot, text in _pinned(owner, pins):
-            told.setdefault(text, origin_title(owner, slot, pins.describe))
-    lines = [f"- {title}:\n{text}" for text, title in told.items()]
+        for slot, text in _pinned_texts(owner, pins):
+            titles.setdefault(text, origin_title(owner, slot, pins.describe))
+    lines = [f"- {title}:\n{text}" for text, title in titles.items()]
     return "\n" + "\n".join([title_in(header), *lines]) if lines else ""
 
 
 def title_in(text: str) -> str:
-    """In the language of a text."""
+    """Return the title in the language of a text."""
     return TITLE_JA if _KANA.search(text) else TITLE
 
 
-def _pinned(owner: Turn | Step, pins: PinnedPlaces) -> Iterator[tuple[Slot, str]]:
+def _pinned_texts(owner: Turn | Step, pins: PinnedPlaces) -> Iterator[tuple[Slot, str]]:
     for slot in sorted(pins.whole.get(owner.key, ()), key=str) if owner.key else ():
         original = original_at(owner, slot)
         if isinstance(original, str) and original:
             yield slot, original
-    for slot, said in pins.passages.get(owner.key, {}).items() if owner.key else ():
-        yield from ((slot, pin.value) for pin in said)
+    for slot, passages in pins.passages.get(owner.key, {}).items() if owner.key else ():
+        yield from ((slot, pin.value) for pin in passages)
 
 
 def origin_title(owner: Turn | Step, slot: Slot, describe: Callable[[ToolUse], str]) -> str:
-    """Where a piece comes from, in a few words."""
+    """Return the origin of a piece, in a few words."""
     if isinstance(owner, Turn):
         return "user"
     if slot.where == "thought":
@@ -203,16 +203,16 @@ def origin_title(owner: Turn | Step, slot: Slot, describe: Callable[[ToolUse], s
     return f"`{describe(item)}`" + (f" {slot.part}" if slot.where == "argument" else "")
 
 
-# On the scales
+# Weights
 
 
 class PinnedWeigher(Weigher):
-    """Scales on which what is pinned weighs nothing."""
+    """Weigher for which pinned pieces weigh nothing."""
 
     def __init__(self, meter: Meter, history: History, pins: PinnedPlaces) -> None:
         super().__init__(meter)
         self.tail = ""
-        """What the gist that stands now shows of it."""
+        """Pinned texts at the end of the current gist."""
         self._parts: set[int] = set()
         self._arguments: dict[int, list[str]] = {}
         """By identity, which the history keeps alive."""
@@ -236,18 +236,19 @@ class PinnedWeigher(Weigher):
         return max(0, super().use(use) - sum(map(self.meter.count, pinned)))
 
     def pinned(self, shown: History, weight: Ledger) -> Ledger:
-        """The same weight, with what is pinned where it belongs: among what no folding can touch."""
-        lean = self.ledger(shown)
-        return replace(lean, system=lean.system + weight.total - lean.total)
+        """Return the same total with the pinned pieces counted as fixed."""
+        unpinned = self.ledger(shown)
+        return replace(unpinned, system=unpinned.system + weight.total - unpinned.total)
 
 
 def heaviest_pin(history: History, pins: PinnedPlaces, weigher: Weigher) -> tuple[str, Pin] | None:
-    """Of what is pinned the piece that weighs most, by where it comes from."""
+    """Return the heaviest pin with its origin."""
     found: list[tuple[int, str, Pin]] = []
     for owner in _owners(history.turns):
         for slot, pin in pins.whole.get(owner.key, {}).items():
             part = part_at(owner, slot) or Text(str(original_at(owner, slot)))
             found.append((weigher.part(part), origin_title(owner, slot, pins.describe), pin))
-        for slot, said in pins.passages.get(owner.key, {}).items():
-            found += [(weigher.part(Text(pin.value)), origin_title(owner, slot, pins.describe), pin) for pin in said]
+        for slot, passages in pins.passages.get(owner.key, {}).items():
+            origin = origin_title(owner, slot, pins.describe)
+            found += [(weigher.part(Text(pin.value)), origin, pin) for pin in passages]
     return max(found, key=lambda one: one[0])[1:] if found else None

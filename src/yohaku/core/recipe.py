@@ -1,7 +1,7 @@
-"""Recipes: rungs in order, each a level and the pass that runs there; and what passes are given and may ask for.
+"""Recipes (rungs in order, each a level and the pass that runs there), and the input and effects of passes.
 
-A pass looks at a view and proposes folds; it changes nothing. Where it needs a model or a file it is a generator that
-yields a `Question` or a `ReadFile` and is sent the answer.
+A pass reads a view and proposes folds; it changes nothing. If it needs a model or a file it is a generator that yields
+a `Question` or a `ReadFile` and is sent the answer.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from yohaku.core.weigh import Ledger, Weigher
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What a pass asks a model."""
+    """Effect: prompt for a model."""
 
     purpose: str
     text: str
@@ -29,62 +29,62 @@ class Question:
     limit: int
     """Tokens the answer may have."""
     prefill: str = ""
-    """What the answer may be made to begin with, by a server that can."""
+    """Beginning of the answer, for servers that can force one."""
     stop: tuple[str, ...] = ()
     schema: str = ""
-    """JSON schema of an answer that is understood as well, for a server that can hold a model to one."""
+    """JSON schema that the answer may also follow, for servers that can enforce one."""
     model: str = ""
-    """Which model to ask, where the recipe names one."""
+    """Name of the model, if the recipe has one."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReadFile:
-    """What a pass asks the surface: a file as it is now."""
+    """Effect: current content of a file."""
 
     path: str
 
 
 @dataclass(frozen=True, slots=True)
 class FoldStarting:
-    """Said once before a folding: the surface may add words for it, or refuse it."""
+    """Effect, once before a folding: the surface may add instructions for the summary, or refuse to fold."""
 
     manual: bool
-    """Asked for by the user, or started by the weight."""
+    """Started by the user, not by the weight."""
     weight: int
     limit: int
 
 
 Effect: TypeAlias = Question | ReadFile | FoldStarting
-"""What a planning yields. It is sent a text: the answer, the file (none: empty), words to add."""
+"""Requests that a planning yields. It is sent a text: the answer, the file (empty if there is none), instructions."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlanOptions:
-    """What the surface wants of a planning beyond the recipe."""
+    """Options of a planning beside the recipe."""
 
     manual: bool = False
     """Fold now, whatever the weight."""
     words: str = ""
-    """What the user wants kept, in their words."""
+    """Instructions of the user about what to keep, in their words."""
     drafts: Mapping[str, Gist] = field(default_factory=dict)
-    """Gists prepared earlier, by key: a pass that would ask takes one of these instead."""
+    """Gists prepared earlier, by key: a pass uses one of these instead of a question."""
     model: bool = True
-    """Whether somebody is there to answer questions; where nobody is, none need be put together."""
+    """A model answers questions; if there is none, passes do not prepare any."""
     ahead: int | None = None
-    """Steps that are expected to follow; as many as there were so far, where nobody knows."""
+    """Steps that are expected to follow; by default as many as there were so far."""
     held: frozenset[Place] = frozenset()
-    """Places of folds that were undone: they are left open as long as the conversation fits without them."""
+    """Places of undone folds: they stay open as long as the conversation fits without them."""
     prices: CachePrices = field(default_factory=CachePrices)
 
 
 @dataclass(frozen=True, slots=True)
 class PassContext:
-    """What a pass may know beside the view."""
+    """Input of a pass beside the view."""
 
     budget: Budget
     weigher: Weigher
     ledger: Ledger
-    """Of the view as it stands."""
+    """Tokens of the current view."""
     goal: int
     """Tokens to come down to."""
     options: PlanOptions = field(default_factory=PlanOptions)
@@ -98,11 +98,11 @@ class PassContext:
         return self.ledger.total - self.goal
 
     def newest_is_too_big(self, view: View) -> bool:
-        """Whether it is over the limit whatever is done about what is older."""
+        """Test whether the view is over the limit even if everything older were hidden."""
         return self.newest(view) > self.budget.limit
 
     def newest(self, view: View) -> int:
-        """What the newest prompt and step weigh with all that no folding can touch."""
+        """Return the tokens of the newest prompt and step with everything that cannot be folded."""
         turns = view.stubbed
         step = newest_step(turns)
         prompt = self.weigher.entries(turns[-1].prompt) if turns else 0
@@ -116,18 +116,18 @@ Pass: TypeAlias = Callable[[View, PassContext], "list[Fold] | AskingPass"]
 @dataclass(frozen=True, slots=True)
 class Rung:
     level: At
-    """Fires when the view weighs this much or more."""
+    """Runs if the view has this many tokens or more."""
     propose: Pass
     goal: At = "warm"
-    """Folds down to this, well below its level, so that nothing changes again for many turns."""
+    """Target size, well below the level, so that nothing changes again for many turns."""
     pays: bool = False
-    """Only where what it saves is worth the part of the prompt cache it breaks."""
+    """Run only if the saving is worth the part of the prompt cache that it breaks."""
     last: bool = False
-    """Fires by what the weight is by now, not by what it was when folding began, as all rungs at "over" do."""
+    """Test the current size, not the size at the start (always so for "over")."""
     quiet: bool = False
-    """Upkeep that is done at every turn: it is not announced, and so cannot be refused."""
+    """Runs at every turn, without `FoldStarting`, and so cannot be refused."""
     when: Callable[[View, PassContext], bool] | None = None
-    """Fires only where this holds too, unless the user asks."""
+    """Further condition; ignored in a manual folding."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +136,6 @@ class Recipe:
     rungs: tuple[Rung, ...]
 
     def starts_at(self, budget: Budget, *, quiet: bool = False) -> int:
-        """Tokens at which the first rung fires; `quiet`: counting those that work at every turn."""
+        """Return the tokens at which the first rung runs; `quiet`: include rungs that run at every turn."""
         levels = (budget.at(rung.level) for rung in self.rungs if quiet or not rung.quiet)
         return min(levels, default=budget.at("over"))

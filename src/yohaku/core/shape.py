@@ -1,4 +1,4 @@
-"""The shape of a conversation: one line per item, for people and for golden files."""
+"""Outline of a view: one line per item, for people and for golden files."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ WIDTH = 60
 
 
 def shape(view: View, meter: Meter | None = None) -> Iterator[str]:
-    """What a view shows, line by line; with a meter, what each item weighs."""
+    """Yield one line per item of a view; with a meter, each with its tokens."""
     for part in view.history.system:
         yield _line("system", part, meter)
     for tool in view.history.tools:
@@ -28,31 +28,31 @@ def shape(view: View, meter: Meter | None = None) -> Iterator[str]:
     for turn in view.visible():
         stubs = view.stubs.get(turn.key, _NONE)
         for index, part in enumerate(turn.prompt):
-            who = part.by if isinstance(part, Text) and part.by else "user"
-            yield _shown(who, part, stubs.get(Slot("prompt", index)), meter)
+            role = part.by if isinstance(part, Text) and part.by else "user"
+            yield _part_line(role, part, stubs.get(Slot("prompt", index)), meter)
         for step in turn.steps:
-            yield from _step(view, step, meter)
+            yield from _step_lines(view, step, meter)
     if view.history.pending:
         names = ", ".join(call.name for call in view.history.pending.calls)
         yield f"open       {names}"
 
 
-def _step(view: View, step: Step, meter: Meter | None) -> Iterator[str]:
+def _step_lines(view: View, step: Step, meter: Meter | None) -> Iterator[str]:
     stubs = view.stubs.get(step.key, _NONE)
     order = {id(item): index for index, item in enumerate(step.solid)} if stubs else {}
     dropped = {id(step.thoughts[slot.item]): stub for slot, stub in view.dropped.get(step.key, _NONE).items()}
     for item in step.items:
         index = order.get(id(item), -1)
         if isinstance(item, ToolUse):
-            yield _call(item.call, index, stubs, meter)
-            yield from _result(item.result, index, stubs, meter)
+            yield _call_line(item.call, index, stubs, meter)
+            yield from _result_lines(item.result, index, stubs, meter)
         elif stub := dropped.get(id(item)):
-            yield f"{'assistant':10} {_weight(stub.after, meter)}(thought, not sent) | ref={stub.ref}"
+            yield f"{'assistant':10} {_format_weight(stub.after, meter)}(thought, not sent) | ref={stub.ref}"
         else:
-            yield _shown("assistant", item, stubs.get(Slot("item", index)) if stubs else None, meter)
+            yield _part_line("assistant", item, stubs.get(Slot("item", index)) if stubs else None, meter)
 
 
-def _call(call: Call, index: int, stubs: Mapping[Slot, Stub], meter: Meter | None) -> str:
+def _call_line(call: Call, index: int, stubs: Mapping[Slot, Stub], meter: Meter | None) -> str:
     arguments, refs = call.arguments, []
     for slot, stub in stubs.items():
         if slot.item == index and slot.where == "argument":
@@ -61,34 +61,34 @@ def _call(call: Call, index: int, stubs: Mapping[Slot, Stub], meter: Meter | Non
     return _line("  call", Text(f"{call.name} {arguments}"), meter, " ".join(refs))
 
 
-def _result(result: Result, index: int, stubs: Mapping[Slot, Stub], meter: Meter | None) -> Iterator[str]:
+def _result_lines(result: Result, index: int, stubs: Mapping[Slot, Stub], meter: Meter | None) -> Iterator[str]:
     name = "error" if result.error else "result"
     if not result.parts:
         yield f"  {name:8} (empty)"
     for number, part in enumerate(result.parts):
-        yield _shown(f"  {name}", part, stubs.get(Slot("result", index, number)) if stubs else None, meter)
+        yield _part_line(f"  {name}", part, stubs.get(Slot("result", index, number)) if stubs else None, meter)
 
 
-def _shown(who: str, part: Part, stub: Stub | None, meter: Meter | None) -> str:
-    return _line(who, Text(stub.text), meter, stub.ref) if stub else _line(who, part, meter)
+def _part_line(role: str, part: Part, stub: Stub | None, meter: Meter | None) -> str:
+    return _line(role, Text(stub.text), meter, stub.ref) if stub else _line(role, part, meter)
 
 
 _NONE: Mapping[Slot, Stub] = {}
 
 
-def _line(who: str, part: Part, meter: Meter | None, ref: str = "") -> str:
+def _line(role: str, part: Part, meter: Meter | None, ref: str = "") -> str:
     text = part.text if isinstance(part, Text) else f"({part.kind} {part.mime})"
     text = text.replace(f"; ref={ref}", "") if ref else text
-    weight = _weight(Weigher(meter).part(part), meter) if meter else ""
-    return f"{who:10} {weight}{_short(text)}{' | ref=' + ref if ref else ''}"
+    weight = _format_weight(Weigher(meter).part(part), meter) if meter else ""
+    return f"{role:10} {weight}{_shorten(text)}{' | ref=' + ref if ref else ''}"
 
 
-def _weight(tokens: int, meter: Meter | None) -> str:
+def _format_weight(tokens: int, meter: Meter | None) -> str:
     return f"{tokens:>8,}  " if meter else ""
 
 
-def _short(text: str) -> str:
-    """In one line of WIDTH columns; what is written in Chinese characters or kana takes two each."""
+def _shorten(text: str) -> str:
+    """Shorten to one line of WIDTH columns; Chinese characters and kana take two each."""
     line = " ".join(text[: WIDTH + 20].split())
     if len(line) <= WIDTH < len(text):
         line = " ".join(text[: WIDTH * 4].split())

@@ -1,6 +1,6 @@
-"""Verdicts: how a planning ended.
+"""Verdicts: results of a planning.
 
-Law: what is over the limit is `TooBig`, with what stands in the way, and is never sent.
+Law: a view over the limit is `TooBig`, names what is too big, and is never sent.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Folded:
 
 @dataclass(frozen=True, slots=True)
 class Inflated:
-    """What was proposed would have made it bigger, and was refused."""
+    """The proposed folds would have made the view bigger, and were refused."""
 
     name = "inflated"
 
@@ -35,10 +35,10 @@ class TooBig:
     what: str
     """Code, a key of `TOO_BIG`."""
     needs: int
-    """Tokens, folded as far as can be."""
+    """Tokens, folded as far as possible."""
     limit: int
     pin: str = ""
-    """What to unpin, where it is a pin that stands in the way."""
+    """Pin to remove, if a pin is too big."""
     origin: str = ""
     """The call or text that is pinned."""
     name = "too_big"
@@ -85,7 +85,7 @@ def judge_unfolded(after: Ledger, budget: Budget, folded: bool) -> Verdict:
 
 
 def too_big(view: View, after: Ledger, budget: Budget) -> TooBig:
-    """Names what stands in the way, the first of the things that cannot be folded which is over the limit."""
+    """Return the verdict with the first part over the limit that cannot be folded."""
     limit = budget.limit
     system, tools = after.request + after.system, after.request + after.tools
     if after.fixed > limit:

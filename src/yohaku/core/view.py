@@ -1,6 +1,6 @@
-"""The view: a history with its folds, and what is shown of it.
+"""View: a history with its folds, and the shorter history that is sent.
 
-Law: what is shown is a pure function of the history and its folds; unfolding everything gives the history back.
+Law: `shown` is a pure function of the history and its folds; unfolding everything restores the history.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from yohaku.core.pins import PinnedPlaces, render_pinned
 class View:
     history: History
     stubs: Mapping[str, Mapping[Slot, Stub]] = field(default_factory=dict)
-    """By the key of the turn or step they stand on."""
+    """Stubs by the key of their turn or step."""
     gists: Mapping[str, Gist] = field(default_factory=dict)
     pins: PinnedPlaces = field(default_factory=PinnedPlaces)
 
@@ -43,7 +43,7 @@ class View:
         return View(self.history, stubs, gists, self.pins)
 
     def grown(self, history: History) -> View:
-        """The same folds on a history that only adds to this one's: the newest gist ends where it did."""
+        """Return the same folds on a history that only adds to this one: the newest gist ends where it did."""
         view = View(history, self.stubs, self.gists, self.pins)
         view.__dict__["cut"] = self.cut
         return view
@@ -54,9 +54,9 @@ class View:
 
     @cached_property
     def cut(self) -> Cut:
-        """Where the newest gist ends; nothing before it is looked at again."""
+        """End of the newest gist; everything before it is hidden."""
         if self.gists:
-            last = self._reach
+            last = self._last_allowed_cut
             for number in range(min(len(self.history.turns) - 1, last.turn), -1, -1):
                 turn = self.history.turns[number]
                 for count in range(last.steps if number == last.turn else len(turn.steps), 0, -1):
@@ -67,8 +67,8 @@ class View:
         return Cut(0, 0)
 
     @property
-    def _reach(self) -> Cut:
-        """Where a gist may end at most: it cannot show an image that is pinned, and so may not hide it."""
+    def _last_allowed_cut(self) -> Cut:
+        """Latest possible end of a gist: it cannot show a pinned image, and so may not hide it."""
         for number, turn in enumerate(self.history.turns) if self.pins.media else ():
             for count, step in enumerate(turn.steps):
                 if step.key in self.pins.media:
@@ -79,13 +79,13 @@ class View:
 
     @cached_property
     def gist(self) -> Gist | None:
-        """The newest, with what is pinned in what it hides."""
+        """Newest gist, with the pinned texts that it hides."""
         gist = self.gists.get(self.key_at(self.cut)) if self.gists else None
         return replace(gist, text=gist.text + self.pinned) if gist and self.pinned else gist
 
     @cached_property
     def pinned(self) -> str:
-        """What the newest gist shows of what is pinned."""
+        """Pinned texts that the newest gist hides, as it shows them."""
         gist = self.gists.get(self.key_at(self.cut)) if self.gists and self.pins else None
         return render_pinned(self.hidden(self.cut), self.pins, gist.text.partition("\n")[0]) if gist else ""
 
@@ -95,7 +95,7 @@ class View:
 
     @cached_property
     def live(self) -> tuple[Stub, ...]:
-        """The stubs that show: those on what the newest gist does not hide."""
+        """Stubs that the newest gist does not hide."""
         keys = (key for turn in self.visible() for key in (turn.key, *(step.key for step in turn.steps)))
         folded = ((self.stubs[key], self.dropped.get(key, ())) for key in keys if key in self.stubs)
         return tuple(
@@ -107,26 +107,28 @@ class View:
 
     @cached_property
     def dropped(self) -> Mapping[str, Mapping[Slot, Stub]]:
-        """The stubs of thoughts that show, by the key of their step.
+        """Stubs of dropped thoughts, by the key of their step.
 
-        Keys leave thoughts out, so a fold made on one may meet another one, or none, or a turn that is the newest
-        again because the client went back to it: then it does not stand.
+        Keys do not cover thoughts, so the stub may meet another thought or none, or the turn may be the newest again
+        because the client went back to it: then the stub is ignored.
         """
         found: dict[str, dict[Slot, Stub]] = {}
         if not any(slot.where == "thought" for slots in self.stubs.values() for slot in slots):
             return found
         for turn in filter(thoughts_are_spent, self.history.turns[self.cut.turn : -1]):
             for step in turn.steps:
-                loose = {Slot("thought", index): thought for index, thought in droppable_thoughts(step)}
+                droppable = {Slot("thought", index): thought for index, thought in droppable_thoughts(step)}
                 stubs = self.stubs.get(step.key, {}).items()
                 mine = {
-                    slot: stub for slot, stub in stubs if slot in loose and stub.ref == ref_of(original_of(loose[slot]))
+                    slot: stub
+                    for slot, stub in stubs
+                    if slot in droppable and stub.ref == ref_of(original_of(droppable[slot]))
                 }
                 found |= {step.key: mine} if mine else {}
         return found
 
     def visible(self) -> Iterator[Turn]:
-        """The turns after the cut, as they were said."""
+        """Yield the turns after the cut, unfolded."""
         turns = self.history.turns
         if not turns:
             return
@@ -135,18 +137,18 @@ class View:
         yield from turns[self.cut.turn + 1 :]
 
     def hidden(self, cut: Cut) -> tuple[Turn, ...]:
-        """The turns, the last maybe in part and without its prompt, that a gist at `cut` stands for."""
+        """Return the turns that a gist at `cut` hides; the last may be a part of a turn, without its prompt."""
         whole = self.history.turns[: cut.turn]
         return (*whole, Turn((), self.history.turns[cut.turn].steps[: cut.steps])) if cut.steps else whole
 
     @cached_property
     def stubbed(self) -> tuple[Turn, ...]:
-        """The turns after the cut, as they are shown."""
-        return tuple([self._stubbed_turn(turn) for turn in self.visible()])
+        """Turns after the cut, with stubs applied."""
+        return tuple([self._stub_turn(turn) for turn in self.visible()])
 
     @cached_property
     def shown(self) -> History:
-        """What will be sent. An open reply never is."""
+        """History that will be sent, without a pending reply."""
         turns, gist = self.stubbed, self.gist
         if gist and gist.ack:
             turns = (gist.turn, *turns)
@@ -155,7 +157,7 @@ class View:
         return History(self.history.system, self.history.tools, turns, forced=self.history.forced)
 
     def originals(self, fold: Fold) -> Iterator[tuple[str, str | bytes]]:
-        """What a fold hides, each original with the ref that opens it."""
+        """Yield the originals that a fold hides, each after its ref."""
         if isinstance(fold, Gist):
             yield fold.ref, render_turns(self.hidden(self._cuts[fold.key]))
             yield from self.beside(fold)
@@ -163,15 +165,15 @@ class View:
             yield fold.ref, original_at(self._owners[fold.key], fold.slot)
 
     def beside(self, gist: Gist) -> Iterator[tuple[str, str | bytes]]:
-        """The images and documents a gist hides, which its original names by their refs."""
+        """Yield the images and documents that a gist hides, each after its ref: its original has only their refs."""
         for part in parts_of(self.hidden(self._cuts[gist.key])):
             if is_media(part):
                 yield ref_of(original_of(part)), original_of(part)
 
     def segments(self, gist: Gist) -> list[str]:
-        """The original of a gist in parts that it shares with other gists: joined by blank lines they are it.
+        """Split the original of a gist into parts that it shares with other gists; joined by blank lines they give it.
 
-        They end where gists do, before a prompt, and behind it, since a gist inside a turn leaves its prompt out.
+        Parts end at the ends of gists, and before and after prompts: a gist inside a turn leaves out its prompt.
         """
         end = self._cuts[gist.key]
         cuts = [end, *(self._cuts[key] for key in self.gists if key in self._cuts)]
@@ -180,11 +182,11 @@ class View:
         marks = sorted(mark for mark in ends if mark <= last)
         left_out = Cut(end.turn, 0)
         starts = (number for number in range(len(marks) - 1) if marks[number] != left_out)
-        runs = (tuple(self._run(marks[number], marks[number + 1])) for number in starts)
+        runs = (tuple(self._turns_between(marks[number], marks[number + 1])) for number in starts)
         return [render_turns(run) for run in runs if run]
 
-    def _run(self, first: Cut, last: Cut) -> Iterator[Turn]:
-        """What stands between two places: that of a prompt is 0, those of the steps behind it follow."""
+    def _turns_between(self, first: Cut, last: Cut) -> Iterator[Turn]:
+        """Yield the turns between two places; in a turn, place 0 is its prompt, and its steps follow from 1."""
         for number in range(first.turn, min(last.turn + 1, len(self.history.turns))):
             turn = self.history.turns[number]
             start = first.steps if number == first.turn else 0
@@ -204,7 +206,7 @@ class View:
         cuts = (Cut(n, count) for n, turn in enumerate(self.history.turns) for count in range(len(turn.steps) + 1))
         return {self.key_at(cut): cut for cut in cuts}
 
-    def _stubbed_turn(self, turn: Turn) -> Turn:
+    def _stub_turn(self, turn: Turn) -> Turn:
         stubs = self.stubs
         prompt = _stub_parts(turn.prompt, stubs.get(turn.key))
         if stubs and any(step.key in stubs for step in turn.steps):
@@ -213,9 +215,10 @@ class View:
         return replace(turn, prompt=prompt) if prompt is not turn.prompt else turn
 
 
-def _place_in_step(found: tuple[Slot, Stub]) -> tuple[int, str, str]:
-    """Stubs of one step in the order of their places, however they came about."""
-    return found[0].item, found[0].where, str(found[0].part)
+def _place_in_step(entry: tuple[Slot, Stub]) -> tuple[int, str, str]:
+    """Sort key for the stubs of one step: the order must not depend on when they were made."""
+    slot = entry[0]
+    return slot.item, slot.where, str(slot.part)
 
 
 def _stub_parts(parts: tuple[Part, ...], stubs: Mapping[Slot, Stub] | None) -> tuple[Part, ...]:
@@ -223,7 +226,7 @@ def _stub_parts(parts: tuple[Part, ...], stubs: Mapping[Slot, Stub] | None) -> t
         return parts
     shown = list(parts)
     for slot, stub in stubs.items():
-        shown[slot.item] = _replacement(stub, parts[slot.item])
+        shown[slot.item] = _replace_part(stub, parts[slot.item])
     return tuple(shown)
 
 
@@ -234,12 +237,12 @@ def _stub_step(step: Step, stubs: Mapping[Slot, Stub] | None, dropped: Container
     for slot, stub in stubs.items():
         if slot.where != "thought":
             item = solid[slot.item]
-            solid[slot.item] = _stub_use(item, slot, stub) if isinstance(item, ToolUse) else _replacement(stub, item)
+            solid[slot.item] = _stub_use(item, slot, stub) if isinstance(item, ToolUse) else _replace_part(stub, item)
     if len(solid) == len(step.items):
         return Step(tuple(solid), step.key)
     shown: dict[int, Part | ToolUse] = dict(zip(map(id, step.solid), solid, strict=True))
-    gone = {id(thought) for index, thought in enumerate(step.thoughts) if Slot("thought", index) in dropped}
-    return Step(tuple(shown.get(id(item), item) for item in step.items if id(item) not in gone), step.key)
+    left_out_ids = {id(thought) for index, thought in enumerate(step.thoughts) if Slot("thought", index) in dropped}
+    return Step(tuple(shown.get(id(item), item) for item in step.items if id(item) not in left_out_ids), step.key)
 
 
 def _stub_use(use: ToolUse, slot: Slot, stub: Stub) -> ToolUse:
@@ -247,23 +250,23 @@ def _stub_use(use: ToolUse, slot: Slot, stub: Stub) -> ToolUse:
         arguments = replace_argument(use.call.arguments, slot.part, stub.text)
         return ToolUse(Call(use.call.id, use.call.name, arguments, use.call.at), use.result)
     parts = list(use.result.parts)
-    parts[int(slot.part)] = _replacement(stub, parts[int(slot.part)])
+    parts[int(slot.part)] = _replace_part(stub, parts[int(slot.part)])
     return ToolUse(use.call, Result(tuple(parts), use.result.error, use.result.at))
 
 
-def _replacement(stub: Stub, part: Part) -> Text:
-    """A text in the place of a text; for an image it has none, as some dialects must find it a new one."""
+def _replace_part(stub: Stub, part: Part) -> Text:
+    """Return the stub's text, at the wire place of a text; an image gives it none, as some dialects must move it."""
     return Text(stub.text, part.by, part.at) if isinstance(part, Text) else Text(stub.text)
 
 
-# Thoughts that need not be sent again. Law: only of a turn that is over and in which the model called nothing, only
-# what nothing is bound to, and only where its entry still has a text. Some servers refuse a call that lost its thought.
+# Thoughts that need not be sent again. Law: only in a finished turn without calls, only if no other item is bound to
+# the thought, and only if its entry still has a text. Some servers refuse a call that lost its thought.
 
 
 def thoughts_are_spent(turn: Turn) -> bool:
-    """Whether a turn that is not the newest needs its thoughts no more: nobody called anything in it.
+    """Test whether a turn, if it is not the newest, can do without its thoughts: it has no calls.
 
-    What is neither a text nor a thought may be a call that the provider answered itself.
+    An item that is neither a text nor a thought may be a call that the provider ran itself.
     """
     return all(
         isinstance(item, Text) or (isinstance(item, Opaque) and item.kind == "thought")
@@ -273,11 +276,11 @@ def thoughts_are_spent(turn: Turn) -> bool:
 
 
 def droppable_thoughts(step: Step) -> Iterator[tuple[int, Opaque]]:
-    """The thoughts of a step that may go, each with its index among all of them."""
+    """Yield the thoughts of a step that may be dropped, each after its index among all of them."""
     thoughts = step.thoughts
     if not thoughts:
         return
-    speaking = {item.at[:1] for item in step.items if isinstance(item, Text) and item.text.strip()}
+    with_text = {item.at[:1] for item in step.items if isinstance(item, Text) and item.text.strip()}
     for index, thought in enumerate(thoughts):
-        if not thought.hint and thought.at[:1] in speaking:
+        if not thought.hint and thought.at[:1] in with_text:
             yield index, thought

@@ -1,6 +1,6 @@
-"""Where the tokens of a conversation are.
+"""Token counts of whole conversations, by what the tokens belong to.
 
-Law: a weight is a sum over parts, so what is added to a history is all that has to be weighed again.
+Law: a weight is a sum over parts, so only what is added to a history has to be weighed.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from yohaku.core.model import History, Part, Step, Text, Tool, ToolUse, Turn, ne
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
-    """Tokens, all of them."""
+    """Token counts of one request."""
 
     system: int
     tools: int
     turns: int
     """Prompts, replies and results."""
     last: int
-    """The results of the newest step, counted in `turns` too."""
+    """Results of the newest step, also counted in `turns`."""
     request: int
 
     @property
@@ -31,19 +31,19 @@ class Ledger:
 
     @property
     def fixed(self) -> int:
-        """What no folding can touch."""
+        """Tokens that cannot be folded."""
         return self.request + self.system + self.tools
 
 
 class Weigher:
-    """A meter put to use on whole values. It knows a step it has weighed before, as long as it lives."""
+    """Counter of tokens of whole values by a meter; remembers the steps it has weighed."""
 
     def __init__(self, meter: Meter) -> None:
         self.meter = meter
         self.frame = meter.frame
         self.reply = meter.frame.message if meter.frame.reply is None else meter.frame.reply
         self._known: dict[int, tuple[Step, int]] = {}
-        """By identity; the step is kept beside its weight so that no other can take its place."""
+        """By identity; the step is kept beside its weight so that its id is not used again."""
 
     def ledger(self, shown: History) -> Ledger:
         newest = newest_step(shown.turns)
@@ -96,11 +96,11 @@ class Weigher:
         return self.frame.call + call + self.frame.result + self.parts(use.result.parts)
 
     def entries(self, parts: tuple[Part, ...]) -> int:
-        """Parts with the frame of each entry they stand in; parts of one entry share it."""
+        """Return the tokens of parts with the overhead of their entries; parts of one entry share it."""
         return self.parts(parts) + sum(map(self.opening, (None, *parts), parts))
 
     def opening(self, before: Part | None, part: Part) -> int:
-        """What a part brings with it: the frame of its entry, or less where that stands already."""
+        """Return the overhead a part adds: that of its entry, or less if the part before it has the same entry."""
         together = before is not None and bool(part.at) and before.at[:1] == part.at[:1]
         alike = isinstance(before, Text) and isinstance(part, Text) and (together or before.by == part.by == "")
         if alike and self.frame.joint is not None:
