@@ -12,7 +12,7 @@ from yohaku.core.errors import UnknownRef
 from yohaku.core.folds import Gist, Stub
 from yohaku.core.originals import Slot, ref_of
 from yohaku.session.collect import GRACE_SECONDS, Collected, collect, reachable_refs
-from yohaku.session.fold_log import row_of, told
+from yohaku.session.fold_log import build_row, serialise_folding
 from yohaku.stores import DAY, HOUR, Store
 from yohaku.stores.memory import MemoryStore
 from yohaku.stores.sqlite import SQLiteStore
@@ -172,9 +172,9 @@ def test_records_go_when_their_conversation_ended_long_ago_and_those_of_other_pr
 def test_what_an_undone_folding_hid_stays_as_long_as_it_may_be_redone(store: Store, clock: Clock) -> None:
     hidden, named = put(store, "hidden" * 1000), put(store, "named" * 1000)
     fold = stub("a", hidden, f"[folded; ref={named}]")
-    folding = put(store, told([fold], ([], [])))
+    folding = put(store, serialise_folding([fold], ([], [])))
     facts = {"before": 9, "after": 1, "limit": 9, "exact": True, "meter": "bytes"}
-    store.record("c", row_of(facts, folding, [fold], clock.now))
+    store.record("c", build_row(facts, folding, [fold], clock.now))
     store.record("c", json.dumps({"at": int(clock.now), "undo": folding}))
     clock.now += 20 * DAY
     recorded(store, "c", {"at": int(clock.now), "seen": True})

@@ -28,7 +28,7 @@ READ = used("read_file", path="a.py")
 
 def test_a_file_that_is_what_it_was_is_no_news() -> None:
     watch = FileWatch({"a.py": "x = 1"}.get)
-    watch.see(steps(READ))
+    watch.observe(steps(READ))
     assert watch.changed() == ()
 
 
@@ -36,12 +36,12 @@ def test_a_file_that_changed_since_it_was_read_is_named_until_it_is_read_again()
     disk = {"a.py": "x = 1", "b.py": "y = 1"}
     watch = FileWatch(disk.get)
     said = [READ, used("read_file", path="b.py")]
-    watch.see(steps(*said))
+    watch.observe(steps(*said))
     disk["a.py"] = "x = 2"
     assert watch.changed() == watch.changed() == ("a.py",)
-    watch.see(steps(*said, used("bash", command="ls")))
+    watch.observe(steps(*said, used("bash", command="ls")))
     assert watch.changed() == ("a.py",)
-    watch.see(steps(*said, used("bash", command="ls"), READ))
+    watch.observe(steps(*said, used("bash", command="ls"), READ))
     assert watch.changed() == ()
     disk["a.py"] = "x = 1"
     assert watch.changed() == ("a.py",)
@@ -50,7 +50,7 @@ def test_a_file_that_changed_since_it_was_read_is_named_until_it_is_read_again()
 def test_a_file_that_is_gone_has_changed() -> None:
     disk = {"a.py": ""}
     watch = FileWatch(disk.get)
-    watch.see(steps(READ))
+    watch.observe(steps(READ))
     del disk["a.py"]
     assert watch.changed() == ("a.py",)
 
@@ -58,22 +58,22 @@ def test_a_file_that_is_gone_has_changed() -> None:
 def test_what_the_model_itself_did_is_no_news_to_it() -> None:
     disk = {"a.py": "x = 1"}
     watch = FileWatch(disk.get)
-    watch.see(steps(READ))
+    watch.observe(steps(READ))
     disk["a.py"] = "x = 2"
     edit = used("edit_file", path="a.py", old="1", new="2")
-    watch.see(steps(READ, edit))
+    watch.observe(steps(READ, edit))
     assert watch.changed() == ()
     disk["a.py"] = "x = 3"
     assert watch.changed() == ("a.py",)
     del disk["a.py"]
-    watch.see(steps(READ, edit, used("bash", command="rm a.py")))
+    watch.observe(steps(READ, edit, used("bash", command="rm a.py")))
     assert watch.changed() == ()
 
 
 def test_what_was_only_written_was_not_read() -> None:
     disk = {"a.py": "x = 1"}
     watch = FileWatch(disk.get)
-    watch.see(steps(used("write_file", path="a.py", content="x = 1")))
+    watch.observe(steps(used("write_file", path="a.py", content="x = 1")))
     disk["a.py"] = "x = 2"
     assert watch.changed() == ()
 
@@ -81,7 +81,7 @@ def test_what_was_only_written_was_not_read() -> None:
 def test_a_read_that_failed_read_nothing() -> None:
     disk = {"a.py": "x = 1"}
     watch = FileWatch(disk.get)
-    watch.see(steps(used("read_file", error=True, path="a.py")))
+    watch.observe(steps(used("read_file", error=True, path="a.py")))
     disk["a.py"] = "x = 2"
     assert watch.changed() == ()
 
@@ -90,9 +90,9 @@ def test_a_file_by_two_paths_is_one() -> None:
     disk = {"src/a.py": "x = 1", "/home/hana/src/a.py": "x = 1"}
     watch = FileWatch(disk.get)
     short, long = used("read_file", path="src/a.py"), used("edit_file", path="/home/hana/src/a.py", new="x = 2")
-    watch.see(steps(short))
+    watch.observe(steps(short))
     disk["src/a.py"] = disk["/home/hana/src/a.py"] = "x = 2"
-    watch.see(steps(short, long))
+    watch.observe(steps(short, long))
     assert watch.changed() == ()
     disk["src/a.py"] = disk["/home/hana/src/a.py"] = "x = 3"
     assert watch.changed() == ("/home/hana/src/a.py",)
@@ -104,7 +104,7 @@ def test_what_cannot_be_read_is_not_watched() -> None:
 
     errors: dict[str, Exception] = {"src": IsADirectoryError(), "a.bin": UnicodeDecodeError("utf-8", b"", 0, 1, "no")}
     watch = FileWatch(look)
-    watch.see(steps(used("bash", command="ls src"), used("bash", command="cat a.bin")))
+    watch.observe(steps(used("bash", command="ls src"), used("bash", command="cat a.bin")))
     assert watch.changed() == ()
 
 
@@ -116,8 +116,8 @@ def test_a_step_is_looked_at_once_and_a_file_once_a_fit() -> None:
     looked: list[str] = []
     watch = FileWatch(look)
     said = [READ, used("bash", command="cat b.py a.py"), READ]
-    watch.see(steps(*said))
-    watch.see(steps(*said))
+    watch.observe(steps(*said))
+    watch.observe(steps(*said))
     assert sorted(looked) == ["a.py", "b.py"]
 
 
@@ -137,7 +137,7 @@ def test_a_file_has_changed_when_it_is_not_what_it_was_after_the_last_touch(even
             disk["a.py"] = str(number)
         if event != "outside":
             said.append(tools[event])
-            watch.see(steps(*said))
+            watch.observe(steps(*said))
             read, then = read or event == "read", None if event == "rm" else disk.get("a.py")
     expected = read and then is not None and disk.get("a.py") != then
     assert watch.changed() == (("a.py",) if expected else ())

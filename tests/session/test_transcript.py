@@ -30,7 +30,7 @@ from yohaku.dialects import DIALECTS
 from yohaku.dialects.load import load
 from yohaku.dialects.recordings import Recording
 from yohaku.dialects.recordings.transcript import transcribed
-from yohaku.session.transcript import Transcript, bring, composed, export, read
+from yohaku.session.transcript import Transcript, compose_with_open_reply, export, import_session, read
 
 LIVES = int(os.environ.get("YOHAKU_CRASHES", "80"))
 """How often a writer is killed; `YOHAKU_CRASHES=1000` is the long run."""
@@ -51,7 +51,7 @@ def test_a_transcript_is_a_header_and_a_line_for_each_entry_and_folding(tmp_path
     path = tmp_path / "a.jsonl"
     with Transcript(path, "anthropic", "claude-x") as written:
         written.record({"model": "claude-x", "system": "Careful.", "messages": [entry(1)]})
-        written.folded([STUB, GIST])
+        written.record_folds([STUB, GIST])
     header, beside, said, folding = lines(path)
     assert header == {"format": "yohaku-transcript-1", "dialect": "anthropic", "model": "claude-x"}
     assert (beside, said) == ({"beside": {"system": "Careful."}}, {"entry": entry(1)})
@@ -72,8 +72,8 @@ def test_a_transcript_is_a_header_and_a_line_for_each_entry_and_folding(tmp_path
 
 def test_what_is_undone_is_no_longer_folded(tmp_path: Path) -> None:
     with Transcript(tmp_path / "a.jsonl") as written:
-        written.folded([STUB, GIST])
-        written.undone([STUB])
+        written.record_folds([STUB, GIST])
+        written.record_undone([STUB])
     assert read(tmp_path / "a.jsonl").folds == (GIST,)
 
 
@@ -152,7 +152,7 @@ def test_cut_anywhere_it_reads_and_goes_on_and_nothing_before_the_cut_changes(tm
     path = tmp_path / "a.jsonl"
     with Transcript(path, "openai_chat", "m") as written:
         written.record({"messages": [entry(1, 2), entry(2, 2)], "user": "me"})
-        written.folded([GIST])
+        written.record_folds([GIST])
     whole = path.read_bytes()
     header = whole.index(b"\n")
     for cut in range(header, len(whole) + 1):
@@ -160,7 +160,7 @@ def test_cut_anywhere_it_reads_and_goes_on_and_nothing_before_the_cut_changes(tm
         acknowledged = read(path).entries
         assert len(acknowledged) >= whole[:cut].count(b'"entry"') - 1
         with Transcript(path) as written:
-            assert written.told.entries == acknowledged
+            assert written.found.entries == acknowledged
             written.add(entry(9))
         assert path.read_bytes().startswith(whole[:cut])
         assert read(path).entries == (*acknowledged, entry(9))
@@ -294,7 +294,7 @@ TOOLS = (told.trajectory, told.claude_code, told.codex, told.gemini_cli, told.ge
 def test_sessions_of_other_tools_are_brought_in_and_exported_to_any_dialect(tmp_path: Path, write: Any) -> None:
     source = tmp_path / "session.jsonl"
     source.write_bytes(write(told.sample()))
-    brought = bring(source, tmp_path / "mine.jsonl")
+    brought = import_session(source, tmp_path / "mine.jsonl")
     original, mine = load(source.read_bytes()), load((tmp_path / "mine.jsonl").read_bytes())
     assert isinstance(original, Recording) and isinstance(mine, Recording)
     assert mine.history == original.history
@@ -307,7 +307,7 @@ def test_sessions_of_other_tools_are_brought_in_and_exported_to_any_dialect(tmp_
 def test_an_open_reply_is_brought_in_too(dialect: str) -> None:
     calls = (Call("c1", "read", '{"path":"a"}'), Call("c2", "read", '{"path":"b"}'))
     history = history_of([Turn((Text("Go."),), (Step((Text("Yes."),)),)), Turn((Text("On."),))], pending=Reply(calls))
-    found = DIALECTS[dialect].read(composed(DIALECTS[dialect], history)).history()
+    found = DIALECTS[dialect].read(compose_with_open_reply(DIALECTS[dialect], history)).history()
     assert (found.turns, found.pending) == (history.turns, history.pending)
 
 
@@ -321,7 +321,7 @@ def test_a_session_resumes_from_its_transcript_with_its_folds(tmp_path: Path) ->
         written.record(messages)
         sent = session.fit(messages)
         assert session.receipt is not None and session.receipt.folds
-        written.folded(session.receipt.folds)
+        written.record_folds(session.receipt.folds)
     resumed = read(tmp_path / "a.jsonl")
     assert list(resumed.entries) == messages
     view = View(resumed.dialect.read(resumed.body).history()).with_(resumed.folds)

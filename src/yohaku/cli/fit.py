@@ -18,14 +18,14 @@ from yohaku.session.receipt import Receipt
 
 def fit(arguments: argparse.Namespace, settings: Settings) -> int:
     from yohaku.cli import stores
-    from yohaku.session.persistence import in_memory
+    from yohaku.session.persistence import in_memory_notice
     from yohaku.session.session import Session
 
     given = load(arguments, settings, "fit")
     if not _window_known(arguments, settings, given):
         raise InputError(messages.say("no_window", settings.lang))
     store = stores.open_for_fit(
-        arguments.store, settings, lambda error: print_notices([in_memory(error)], settings.lang)
+        arguments.store, settings, lambda error: print_notices([in_memory_notice(error)], settings.lang)
     )
     session = Session(
         arguments.window,

@@ -17,10 +17,10 @@ from yohaku.core.errors import BadSetting
 from yohaku.core.pins import Pin
 from yohaku.recall.ref import parse_ref
 from yohaku.session import fold_log
-from yohaku.session.diff import coloured
+from yohaku.session.diff import colour_lines
 from yohaku.session.diff import diff as diff_foldings
 from yohaku.session.fold_log import FoldLog
-from yohaku.session.persistence import pin_of, unknown_pin
+from yohaku.session.persistence import parse_pin, unknown_pin
 from yohaku.stores import Store
 
 KEY_CHARS = 8
@@ -85,7 +85,7 @@ def diff(arguments: argparse.Namespace, settings: Settings) -> int:
     with open_store(arguments.store, settings) as store:
         found = diff_foldings(store, FoldLog.of(store.recorded(find_session(store, arguments.session))), one, other)
     colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
-    print("\n".join(coloured(found) if colour else found) or messages.say("same", settings.lang))
+    print("\n".join(colour_lines(found) if colour else found) or messages.say("same", settings.lang))
     return 0
 
 
@@ -111,7 +111,7 @@ def _read_pin(arguments: argparse.Namespace) -> Pin:
         if not arguments.text.strip():
             raise unknown_pin(arguments.text)
         return Pin("text", arguments.text)
-    found = pin_of(parse_ref(arguments.ref)[0])
+    found = parse_pin(parse_ref(arguments.ref)[0])
     if found.kind == "text":
         raise unknown_pin(arguments.ref)
     return found

@@ -44,7 +44,7 @@ def export(arguments: argparse.Namespace, settings: Settings) -> int:
     if arguments.to == "transcript":
         if not arguments.out:
             raise InputError(messages.say("export_out", settings.lang))
-        transcript.bring(arguments.file, arguments.out)
+        transcript.import_session(arguments.file, arguments.out)
     else:
         write(arguments.out, to_json(transcript.export(arguments.file, arguments.to)), settings)
     return 0

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from yohaku.core.errors import UnknownRef
 from yohaku.core.folds import Fold, Gist
-from yohaku.session.fold_log import FoldLog, folds_of, objects
+from yohaku.session.fold_log import FoldLog, parse_rows, read_folds
 from yohaku.stores import DAY, HOUR, Store, StoredOriginal
 
 GRACE_SECONDS = 2 * HOUR
@@ -48,7 +48,10 @@ def collect(
     dry_run: bool = False,
     clock: Callable[[], float] = time.time,
 ) -> Collected:
-    """`age`: seconds. `size`: bytes all originals may take. `live`: folds beyond those in the store."""
+    """Remove originals that no fold needs, and records that are too old.
+
+    `age`: seconds. `size`: bytes all originals may take. `live`: folds beyond those in the store.
+    """
     now = int(clock())
     before = min(now - age, now - GRACE_SECONDS)
     forgotten = _count_expiring(store, before) if dry_run else store.expire(before)
@@ -59,7 +62,7 @@ def collect(
         rows = store.recorded(conversation)
         past = FoldLog.of(rows)
         if past.at >= before:
-            marked |= recorded_refs(store, past)
+            marked |= refs_in_log(store, past)
         elif ours := [row for row in rows if _is_ours(row)]:
             erased += len(ours)
             if not dry_run:
@@ -92,19 +95,19 @@ def reachable_refs(store: Store, folds: Iterable[Fold]) -> set[str]:
     return marked
 
 
-def recorded_refs(store: Store, past: FoldLog) -> set[str]:
+def refs_in_log(store: Store, past: FoldLog) -> set[str]:
     """Return the refs that the records of a conversation need: its foldings, and what undone ones hid, to redo them."""
     marked = {done.id for done in past.done if done.id}
     for done in past.done:
         if done.id and not done.standing and not done.apart:
             with suppress(UnknownRef):
-                marked |= reachable_refs(store, folds_of(store, done).values())
+                marked |= reachable_refs(store, read_folds(store, done).values())
     return marked
 
 
 def _is_ours(row: str) -> bool:
     """Tell our rows from those that other programs record."""
-    return any(isinstance(found.get("at"), int) for found in objects([row]))
+    return any(isinstance(found.get("at"), int) for found in parse_rows([row]))
 
 
 def _refs_in_transcript(store: Store, ref: str) -> Iterator[str]:

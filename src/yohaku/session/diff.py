@@ -1,6 +1,6 @@
-"""What a folding changed, or several did: the shapes of what was shown, side by side as a diff.
+"""Diff of what one or several foldings changed: the shapes of the conversation before and after.
 
-Law: it is read from what was recorded, so that it is the same in every process, with or without the conversation.
+Law: it is built from the records alone, so that it is the same in every process, with or without the conversation.
 """
 
 from __future__ import annotations
@@ -9,57 +9,56 @@ import difflib
 from collections.abc import Iterator
 
 from yohaku.core.errors import BadSetting
-from yohaku.session.fold_log import FoldingRecord, FoldLog, shapes_of
+from yohaku.session.fold_log import FoldingRecord, FoldLog, read_shapes
 from yohaku.stores import Store
 
-AROUND = 3
-"""Lines that are the same, shown around those that are not."""
+CONTEXT_LINES = 3
 COLOURS = {"-": "\x1b[31m", "+": "\x1b[32m", "@": "\x1b[36m"}
-PLAIN = "\x1b[0m"
+RESET_COLOUR = "\x1b[0m"
 
 
 def diff(store: Store, past: FoldLog, one: str | int | None = None, other: str | int | None = None) -> list[str]:
-    """Between what was shown after two foldings, by number or id (0: before the first); one: before it and after."""
-    first, second = _ends(store, past, one, other)
-    lines = difflib.unified_diff(first[1], second[1], first[0], second[0], n=AROUND, lineterm="")
+    """Compare the shapes after two foldings, by number or id (0: before the first); of one: before it and after."""
+    first, second = _find_sides(store, past, one, other)
+    lines = difflib.unified_diff(first[1], second[1], first[0], second[0], n=CONTEXT_LINES, lineterm="")
     return list(lines)
 
 
-def coloured(lines: list[str]) -> Iterator[str]:
+def colour_lines(lines: list[str]) -> Iterator[str]:
     for line in lines:
         colour = COLOURS.get(line[:1], "")
-        yield f"{colour}{line}{PLAIN}" if colour else line
+        yield f"{colour}{line}{RESET_COLOUR}" if colour else line
 
 
-def _ends(
+def _find_sides(
     store: Store, past: FoldLog, one: str | int | None, other: str | int | None
 ) -> tuple[tuple[str, list[str]], tuple[str, list[str]]]:
     if other is None:
-        done = _named(past, one) if one is not None else _last(past)
-        before, after = shapes_of(store, done)
-        return (_title(done, "before"), before), (_title(done, "after"), after)
-    return _after(store, past, one), _after(store, past, other)
+        done = _find(past, one) if one is not None else _find_last(past)
+        before, after = read_shapes(store, done)
+        return (_build_title(done, "before"), before), (_build_title(done, "after"), after)
+    return _side_after(store, past, one), _side_after(store, past, other)
 
 
-def _after(store: Store, past: FoldLog, name: str | int | None) -> tuple[str, list[str]]:
+def _side_after(store: Store, past: FoldLog, name: str | int | None) -> tuple[str, list[str]]:
     if str(name).strip() == "0" and past.done:
-        return _title(past.done[0], "before"), shapes_of(store, past.done[0])[0]
-    done = _named(past, name)
-    return _title(done, "after"), shapes_of(store, done)[1]
+        return _build_title(past.done[0], "before"), read_shapes(store, past.done[0])[0]
+    done = _find(past, name)
+    return _build_title(done, "after"), read_shapes(store, done)[1]
 
 
-def _title(done: FoldingRecord, when: str) -> str:
+def _build_title(done: FoldingRecord, when: str) -> str:
     return f"{when} folding {done.number} ({done.row[when]:,} tokens)"
 
 
-def _named(past: FoldLog, name: str | int | None) -> FoldingRecord:
-    found = past.named(str(name))
+def _find(past: FoldLog, name: str | int | None) -> FoldingRecord:
+    found = past.find(str(name))
     if found is None or not found.id:
         raise unknown_folding(str(name), past)
     return found
 
 
-def _last(past: FoldLog) -> FoldingRecord:
+def _find_last(past: FoldLog) -> FoldingRecord:
     known = [done for done in past.done if done.id]
     if not known:
         raise unknown_folding("the last", past)

@@ -1,7 +1,7 @@
-"""What was done to a conversation: each folding, undone or standing, and what is pinned, read from its records.
+"""Log of a conversation, read from its records: each folding, undone or standing, and the pins.
 
-Law: records are only added, and say the same to every process. A folding is known by what it folded, so that two
-processes that fold alike did it once; undoing it twice is undoing it once.
+Law: records are only added, and every process reads the same from them. A folding is identified by its folds, so that
+two processes that fold alike made one folding; undoing it twice is undoing it once.
 """
 
 from __future__ import annotations
@@ -18,34 +18,34 @@ from yohaku.core.originals import Slot, ref_of
 from yohaku.core.pins import Pin
 from yohaku.stores import DAY, Store
 
-FACTS = ("before", "after", "limit", "exact", "meter")
-FIELDS = ("kind", "ref", "what", "before", "after", "why", "key")
+RECEIPT_FIELDS = ("before", "after", "limit", "exact", "meter")
+FOLD_FIELDS = ("kind", "ref", "what", "before", "after", "why", "key")
 
 
 @dataclass(frozen=True, slots=True)
 class FoldingRecord:
-    """One folding, as its row tells of it."""
+    """One folding, as recorded in its row."""
 
     number: int
     """Counted from 1, in the order they were first made."""
     id: str
-    """The ref of all it folded and of what was shown before and after; empty for rows that cannot be undone."""
+    """The ref of its folds with the shapes before and after; empty for rows that cannot be undone."""
     row: dict[str, Any]
     standing: bool = True
     order: int = 0
-    """Of the last time it was made: where two stand in one place, the later shows."""
+    """Order of the last time it was made: of two that stand in one place, the later shows."""
 
     @property
     def places(self) -> tuple[Place, ...]:
-        return tuple(place for fold in self.row["folds"] if (place := _place(fold)) is not None)
+        return tuple(place for fold in self.row["folds"] if (place := _read_place(fold)) is not None)
 
-    def on(self, keys: Container[str]) -> bool:
-        """Whether any of it stands on one of these keys."""
+    def touches(self, keys: Container[str]) -> bool:
+        """Return whether one of its folds stands on one of these keys."""
         return any(key in keys for key, _ in self.places)
 
     @property
     def apart(self) -> bool:
-        """Whether its folds were never kept where others find them."""
+        """True if its folds were never kept in the store, where others find them."""
         return bool(self.row.get("apart"))
 
 
@@ -56,9 +56,9 @@ class FoldLog:
     """The ids of foldings that are undone, the last one last."""
     pins: tuple[Pin, ...] = ()
     held: frozenset[Place] = field(default_factory=frozenset)
-    """Where nothing stands any more because it was undone."""
+    """Places without a fold because it was undone."""
     at: int = 0
-    """When something was recorded last, in seconds since 1970."""
+    """Time of the last record, in seconds since 1970."""
 
     @classmethod
     def of(cls, rows: Iterable[str]) -> FoldLog:
@@ -66,7 +66,7 @@ class FoldLog:
         undone: dict[str, None] = {}
         pins: dict[Pin, None] = {}
         at = 0
-        for order, row in enumerate(objects(rows)):
+        for order, row in enumerate(parse_rows(rows)):
             at = max(at, row["at"] if isinstance(row.get("at"), int) else 0)
             match row:
                 case {"undo": str(name)} if name in done and name not in undone:
@@ -90,82 +90,85 @@ class FoldLog:
             held -= {place for one in found if one.standing for place in one.places}
         return cls(tuple(found), tuple(undone), tuple(pins), frozenset(held), at)
 
-    def named(self, name: str) -> FoldingRecord | None:
-        """A folding by its number or its id, or the beginning of one."""
+    def find(self, name: str) -> FoldingRecord | None:
+        """Return a folding by its number, its id, or the beginning of its id."""
         wanted = name.strip().removeprefix("ref=")
         if wanted.isdecimal() and len(wanted) < len(ref_of("")):
             return next((one for one in self.done if one.number == int(wanted)), None)
         return next((one for one in self.done if wanted and one.id.startswith(wanted)), None)
 
     def showing(self) -> dict[Place, FoldingRecord]:
-        """The folding that is to show in each place."""
+        """Return the folding that shows in each place."""
         standing = sorted((one for one in self.done if one.standing), key=lambda one: one.order)
         return {place: one for one in standing for place in one.places}
 
 
-def folds_of(store: Store, done: FoldingRecord) -> dict[Place, Fold]:
-    """All that a folding folded, whole. `UnknownRef` where it is kept no longer."""
+def read_folds(store: Store, done: FoldingRecord) -> dict[Place, Fold]:
+    """Return the folds of a folding by place; raise `UnknownRef` if the store no longer has them."""
     rows = json.loads(store.get(done.id))["folds"]
     folds: list[Fold] = [msgspec.convert(row, Stub) if "slot" in row else msgspec.convert(row, Gist) for row in rows]
     return {place_of(fold): fold for fold in folds}
 
 
-def shapes_of(store: Store, done: FoldingRecord) -> tuple[list[str], list[str]]:
-    """What was shown before and after it, line by line."""
-    told = json.loads(store.get(done.id))
-    return list(told["shown"][0]), list(told["shown"][1])
+def read_shapes(store: Store, done: FoldingRecord) -> tuple[list[str], list[str]]:
+    """Return the lines shown before and after a folding."""
+    before, after = json.loads(store.get(done.id))["shown"]
+    return list(before), list(after)
 
 
 def undo(
     store: Store, conversation: str, count: int, at: float, among: Container[str] | None = None
 ) -> list[FoldingRecord]:
-    """The last foldings that stand, undone: what they hid is shown again, or the fold that stood there before.
+    """Undo the last foldings that stand: their originals are shown again, or the fold that stood there before.
 
-    `among`: the keys of the history that is meant. Others that began alike are recorded in the same place.
+    `among`: the keys of the history. Others that began with the same prompt are recorded under the same name.
     """
     standing = [one for one in FoldLog.of(store.recorded(conversation)).done if one.standing and one.id]
-    last = sorted((one for one in standing if among is None or one.on(among)), key=lambda one: -one.order)
-    return _say(store, conversation, last[: max(0, count)], "undo", at)
+    last = sorted((one for one in standing if among is None or one.touches(among)), key=lambda one: -one.order)
+    return _record_change(store, conversation, last[: max(0, count)], "undo", at)
 
 
 def redo(
     store: Store, conversation: str, count: int, at: float, among: Container[str] | None = None
 ) -> list[FoldingRecord]:
-    """The foldings that were undone last stand again."""
+    """Redo the foldings that were undone last."""
     past = FoldLog.of(store.recorded(conversation))
     named = {one.id: one for one in past.done}
     undone = [named[name] for name in reversed(past.undone) if name in named]
-    last = [one for one in undone if among is None or one.on(among)][: max(0, count)]
+    last = [one for one in undone if among is None or one.touches(among)][: max(0, count)]
     for one in last:
-        folds_of(store, one)  # a folding that cannot be opened any more is not said to stand
-    return _say(store, conversation, last, "redo", at)
+        read_folds(store, one)  # one that cannot be opened any more is not redone
+    return _record_change(store, conversation, last, "redo", at)
 
 
 def touch(store: Store, conversation: str, past: FoldLog, at: float) -> None:
-    """Records live as long as their conversation goes on: noted once a day, as for folds."""
+    """Record, at most once a day, that the conversation is in use, so that its records are not collected."""
     if past.at and past.at < at - DAY:
         store.record(conversation, json.dumps({"at": int(at), "seen": True}))
 
 
 def pin(store: Store, conversation: str, what: Pin, at: float, *, on: bool = True) -> None:
     store.record(conversation, json.dumps({"at": int(at), "pin" if on else "unpin": list(what)}))
-    store.keep([])  # so that whoever has this conversation open looks again
+    store.keep([])  # raises the version, so that open sessions read the records again
 
 
-def _say(store: Store, conversation: str, changed: list[FoldingRecord], what: str, at: float) -> list[FoldingRecord]:
-    """Written down first: who is stopped in between has said it, and sessions go by what is written down."""
+def _record_change(
+    store: Store, conversation: str, changed: list[FoldingRecord], what: str, at: float
+) -> list[FoldingRecord]:
+    """Record the change, then apply it to the store's folds; if stopped in between, sessions go by the record."""
     for done in changed:
         store.record(conversation, json.dumps({"at": int(at), what: done.id}))
     if changed:
-        gone = _show(store, conversation, [place for done in changed if not done.apart for place in done.places])
+        places = [place for done in changed if not done.apart for place in done.places]
+        gone = _restore_folds(store, conversation, places)
         late = FoldLog.of(store.recorded(conversation)).showing() if gone else {}
-        if again := [place for place in gone if place in late]:  # another folded there while we forgot
-            _show(store, conversation, again)
+        if again := [place for place in gone if place in late]:  # another process folded there meanwhile
+            _restore_folds(store, conversation, again)
     return changed
 
 
-def _show(store: Store, conversation: str, places: Iterable[Place]) -> list[Place]:
-    """Lets the folds stand that are to show in these places, and tells in which of them none is."""
+def _restore_folds(store: Store, conversation: str, places: Iterable[Place]) -> list[Place]:
+    """Keep the folds that show in these places and forget the others; return the places without one."""
     showing = FoldLog.of(store.recorded(conversation)).showing()
     opened: dict[str, dict[Place, Fold]] = {}
     kept: list[Fold] = []
@@ -176,29 +179,29 @@ def _show(store: Store, conversation: str, places: Iterable[Place]) -> list[Plac
             gone.append(place)
         elif not winner.apart:
             if winner.id not in opened:
-                opened[winner.id] = folds_of(store, winner)
+                opened[winner.id] = read_folds(store, winner)
             kept.append(opened[winner.id][place])
-    store.keep(kept)  # even if there is none: whoever has this conversation open looks again
+    store.keep(kept)  # even if there is none: open sessions read the records again
     if gone:
-        store.forget(map(_sketch, gone))
+        store.forget(map(_placeholder, gone))
     return gone
 
 
-def _sketch(place: Place) -> Fold:
-    """Enough of a fold to forget it by."""
+def _placeholder(place: Place) -> Fold:
+    """Return a fold with just enough in it for the store to forget it."""
     key, slot = place
     return Stub(key, slot, "", "", "", "", 0, 0) if slot else Gist(key, "", "", "", "", 0, 0)
 
 
-def _place(fold: dict[str, Any]) -> Place | None:
+def _read_place(fold: dict[str, Any]) -> Place | None:
     key, slot = fold.get("key"), fold.get("slot")
     if not isinstance(key, str):
         return None
     return key, Slot(*slot) if isinstance(slot, list) and len(slot) == 3 else None
 
 
-def objects(rows: Iterable[str]) -> Iterable[dict[str, Any]]:
-    """Other programs may record for themselves."""
+def parse_rows(rows: Iterable[str]) -> Iterable[dict[str, Any]]:
+    """Yield the rows that are JSON objects; other programs may have recorded theirs."""
     for row in rows:
         try:
             found = json.loads(row)
@@ -208,19 +211,19 @@ def objects(rows: Iterable[str]) -> Iterable[dict[str, Any]]:
             yield found
 
 
-def told(folds: Iterable[Fold], shown: tuple[list[str], list[str]]) -> str:
-    """The original of a folding: its id is the ref of this."""
+def serialise_folding(folds: Iterable[Fold], shown: tuple[list[str], list[str]]) -> str:
+    """Return the original of a folding; its id is the ref of this text."""
     rows = [msgspec.to_builtins(fold) for fold in folds]
     return json.dumps({"folds": rows, "shown": shown}, separators=(",", ":"))
 
 
-def row_of(facts: dict[str, Any], name: str, folds: Iterable[Fold], at: float) -> str:
-    """What is recorded of a folding: the folds made now, not all that stand, so that rows do not grow with them."""
-    return json.dumps({"at": int(at), "id": name, **facts, "folds": [_fold_row(fold) for fold in folds]})
+def build_row(facts: dict[str, Any], name: str, folds: Iterable[Fold], at: float) -> str:
+    """Return the record of a folding, with the folds made now only, so that rows do not grow with the conversation."""
+    return json.dumps({"at": int(at), "id": name, **facts, "folds": [_build_fold_row(fold) for fold in folds]})
 
 
-def _fold_row(fold: Fold) -> dict[str, Any]:
-    row = {name: getattr(fold, name) for name in FIELDS}
+def _build_fold_row(fold: Fold) -> dict[str, Any]:
+    row = {name: getattr(fold, name) for name in FOLD_FIELDS}
     if isinstance(fold, Stub):
         return {**row, "slot": fold.slot}
     return {**row, "detail": fold.detail} if fold.detail else row
@@ -235,7 +238,7 @@ def all_foldings(store: Store) -> list[tuple[str, FoldingRecord]]:
 def find_fold(store: Store, ref: str) -> tuple[dict[str, Any], int | None] | None:
     """Return the last fold with this ref and when it was made; the time is None for one without a record.
 
-    None where the original is kept and no fold stands for it; `UnknownRef` where it is not kept either.
+    None if there is an original and no fold for it; raise `UnknownRef` if there is no original either.
     """
     for _, done in reversed(all_foldings(store)):
         for row in done.row["folds"]:
@@ -243,6 +246,6 @@ def find_fold(store: Store, ref: str) -> tuple[dict[str, Any], int | None] | Non
                 return row, done.row["at"]
     for fold in store.standing(0):
         if fold.ref == ref:
-            return _fold_row(fold), None
+            return _build_fold_row(fold), None
     store.about(ref)
     return None

@@ -1,4 +1,4 @@
-"""What one folding did, told to the user: before, after, each fold with its reason, what survived."""
+"""Receipt of one folding for the user: tokens before and after, each fold with its reason, pieces that survived."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ class PieceCounts:
     """Pieces of the conversation: texts, calls, results, images."""
 
     kept: int
-    """Shown as they were said."""
+    """Shown unfolded."""
     by_ref: int
-    """Hidden, and opened by a ref that is shown; that of a thought to the user only."""
+    """Hidden, and opened by a ref that is shown; the ref of a thought is shown to the user only."""
     lost: int = 0
     """Hidden with nothing to open them by. Folding never does this."""
 
@@ -34,10 +34,10 @@ class Receipt:
     outcome: Outcome = field(repr=False)
     limit: int
     exact: bool
-    """Whether the numbers were counted or estimated."""
+    """True if the numbers were counted, False if estimated."""
     meter: str
     billed: Callable[[int], int] = field(default=int, repr=False)
-    """What a weight will be billed as, where the provider's own numbers have taught us."""
+    """Converts a weight to the tokens the provider will bill, as learned from its reports."""
 
     @property
     def verdict(self) -> Verdict:
@@ -53,7 +53,7 @@ class Receipt:
 
     @property
     def payback(self) -> CacheBreakEven | None:
-        """What this folding saves and costs; None when nothing was folded now."""
+        """Savings and costs of this folding; None if nothing was folded now."""
         return self.outcome.break_even
 
     @property
@@ -62,29 +62,29 @@ class Receipt:
 
     @cached_property
     def folds(self) -> tuple[Fold, ...]:
-        """Those that stand in what is sent, made now or before."""
+        """Folds in the request, made now or earlier."""
         view = self.outcome.view
         return (*((view.gist,) if view.gist else ()), *view.live)
 
     @cached_property
     def survived(self) -> PieceCounts:
         view = self.outcome.view
-        hidden = _pieces(view.hidden(view.cut)) if view.gist else 0
+        hidden = _count_pieces(view.hidden(view.cut)) if view.gist else 0
         folded = len({(stub.key, stub.slot.where, stub.slot.item) for stub in view.live})
-        return PieceCounts(_pieces(view.visible()) - folded, hidden + folded)
+        return PieceCounts(_count_pieces(view.visible()) - folded, hidden + folded)
 
     @cached_property
     def rules(self) -> tuple[str, ...]:
-        """The user's rules that stand, word for word, to be shown."""
+        """The user's rules that still hold, word for word."""
         return find_standing_rules(self.outcome.view.history.turns)
 
     @cached_property
     def facts(self) -> RetentionCounts:
-        """What became of the facts in what is hidden, now or before: those that matter most."""
+        """Counts of the most important facts in what is hidden: how many are still shown."""
         return count_retained(survey_retention(self.outcome.view))
 
     def report(self) -> dict[str, Any]:
-        """As JSON for others to script against."""
+        """Return the receipt as JSON, for scripts."""
         report: dict[str, Any] = {
             "verdict": "fits" if isinstance(self.verdict, Inflated) else self.verdict.name,
             "before": self.before,
@@ -92,7 +92,7 @@ class Receipt:
             "limit": self.limit,
             "exact": self.exact,
             "meter": self.meter,
-            "folds": [_row(fold) for fold in self.folds],
+            "folds": [_build_fold_report(fold) for fold in self.folds],
             "asks": self.asks,
             "survived": {"kept": self.survived.kept, "by_ref": self.survived.by_ref, "lost": self.survived.lost},
         }
@@ -104,13 +104,13 @@ class Receipt:
         return report
 
 
-def _row(fold: Fold) -> dict[str, Any]:
+def _build_fold_report(fold: Fold) -> dict[str, Any]:
     row = {name: getattr(fold, name) for name in ("kind", "ref", "what", "before", "after", "why")}
     return {**row, "what": str(fold.what), **({"detail": fold.detail} if fold.detail else {})}
 
 
-def _pieces(turns: Iterable[Turn]) -> int:
-    """A call and its result are two; folding parts of one of them folds one."""
+def _count_pieces(turns: Iterable[Turn]) -> int:
+    """Count the pieces; a call and its result are two, and folding parts of one of them folds one."""
     return sum(
         len(turn.prompt) + sum(2 if isinstance(item, ToolUse) else 1 for step in turn.steps for item in step.items)
         for turn in turns

@@ -1,7 +1,7 @@
-"""A conversation written down as it goes on, so that it can be resumed after anything.
+"""Transcript: a file to which a conversation is written as it goes on, so that it can be resumed after a crash.
 
-Law: when a method returns, its lines are in the file, whole, and no later mishap changes them. The file only grows:
-a conversation that goes back says so in a line, and what came before stays. A line that broke off is left as it is.
+Law: when a method returns, its lines are in the file, whole, and no later failure changes them. The file only grows:
+going back is a line of its own, and earlier lines stay. A line that broke off is left as it is.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from yohaku.dialects.load import MAX_BYTES, Request, load
 from yohaku.dialects.recordings import transcript
 from yohaku.dialects.recordings.transcript import NAME, Transcribed, fold_row
 
-SPOKEN = {"claude-code": "anthropic", "codex": "openai_responses", "gemini-cli": "gemini"}
+DIALECT_OF_TOOL = {"claude-code": "anthropic", "codex": "openai_responses", "gemini-cli": "gemini"}
 """The dialect each tool holds its conversations in; others are written as OpenAI chat."""
 
 
@@ -42,24 +42,24 @@ class Transcript:
         resume: bool = True,
         sync: bool = False,
     ) -> None:
-        """Goes on with the file if it is there and `resume`. `sync` waits until the disk has each line."""
+        """Open the file, or continue one that exists if `resume`. `sync` waits until each line is on the disk."""
         self.path = Path(path)
         self._sync = sync
         self._lock = threading.Lock()
-        header = _line({"format": NAME, "dialect": dialect_named(dialect).name, "model": model})
-        if not _begun(self.path, header, sync) and not resume:
+        header = _encode_line({"format": NAME, "dialect": dialect_named(dialect).name, "model": model})
+        if not _create(self.path, header, sync) and not resume:
             text = f"{self.path}: is there already; resume it, or use another name"
             raise BadSetting(text, "taken_name", name=str(self.path))
         data = self.path.read_bytes()
-        self.told = transcript.transcribed(data)
-        """What the file said when it was opened."""
-        if self.told.dialect.name != dialect:
-            raise BadSetting(f"{self.path}: was written in {self.told.dialect.name}, not {dialect}; use that")
-        self._beside, self._entries = self.told.beside, list(self.told.entries)
+        self.found = transcript.transcribed(data)
+        """The conversation in the file when it was opened."""
+        if self.found.dialect.name != dialect:
+            raise BadSetting(f"{self.path}: was written in {self.found.dialect.name}, not {dialect}; use that")
+        self._beside, self._entries = self.found.beside, list(self.found.entries)
         self._file = os.open(self.path, os.O_WRONLY | os.O_APPEND | getattr(os, "O_BINARY", 0))
-        self._torn = _unfinished(data)
+        self._torn = _is_torn(data)
         self._failed = False
-        """Whether lines of a call that failed may be in the file all the same."""
+        """True if lines of a call that failed may be in the file."""
 
     @property
     def length(self) -> int:
@@ -67,34 +67,34 @@ class Transcript:
         return len(self._entries)
 
     def record(self, body: Any, known: int = 0) -> None:
-        """What a body says that the file does not yet, to be called before anything of it is folded.
+        """Write the entries of a body that the file lacks; to be called before any of them is folded.
 
-        Its first `known` entries are known to be those in the file, and not looked at again.
+        Its first `known` entries are in the file, and not compared again.
         """
-        dialect = self.told.dialect
+        dialect = self.found.dialect
         beside = _without(body, dialect.entries, "model") if isinstance(body, dict) else self._beside
         entries = dialect.entries_of(body)
         with self._lock:
-            self._tell(beside, entries, known)
+            self._bring_up_to_date(beside, entries, known)
 
     def add(self, *entries: dict[str, Any]) -> None:
-        """Entries that follow the ones in the file."""
+        """Write entries that follow the ones in the file."""
         with self._lock:
-            self._tell(self._beside, [*self._entries, *entries], self.length)
+            self._bring_up_to_date(self._beside, [*self._entries, *entries], self.length)
 
     def back(self, count: int) -> None:
-        """From here on the conversation is its first `count` entries."""
+        """Go back to the first `count` entries of the conversation."""
         if not 0 <= count <= self.length:
             raise BadSetting(f"cannot go back to {count:,} of {self.length:,} entries")
         with self._lock:
-            self._tell(self._beside, self._entries[:count], count)
+            self._bring_up_to_date(self._beside, self._entries[:count], count)
 
-    def folded(self, folds: Iterable[Fold]) -> None:
-        """One folding, to be called before what it gave is sent."""
-        self._folding("folds", folds)
+    def record_folds(self, folds: Iterable[Fold]) -> None:
+        """Write the folds of one folding; to be called before the folded request is sent."""
+        self._write_folds("folds", folds)
 
-    def undone(self, folds: Iterable[Fold]) -> None:
-        self._folding("undone", folds)
+    def record_undone(self, folds: Iterable[Fold]) -> None:
+        self._write_folds("undone", folds)
 
     def close(self) -> None:
         if self._file >= 0:
@@ -107,33 +107,33 @@ class Transcript:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.close()
 
-    def _tell(self, beside: Any, entries: list[Any], known: int) -> None:
-        """The lines after which the file says this and nothing else."""
+    def _bring_up_to_date(self, beside: Any, entries: list[Any], known: int) -> None:
+        """Write the lines that make these the entries of the conversation."""
         if self._failed:
-            told = transcript.transcribed(self.path.read_bytes())
-            self._beside, self._entries, known = told.beside, list(told.entries), 0
+            found = transcript.transcribed(self.path.read_bytes())
+            self._beside, self._entries, known = found.beside, list(found.entries), 0
             self._failed = False
-        same = _in_common(self._entries, entries, min(known, len(self._entries), len(entries)))
+        same = _count_common(self._entries, entries, min(known, len(self._entries), len(entries)))
         rows: list[Any] = [{"beside": beside}] if beside != self._beside else []
         rows += [{"back": same}] if same < len(self._entries) else []
         rows += [{"entry": entry} for entry in entries[same:]]
         self._write(rows)
-        # Copies that share their texts: a client may edit its own, and that must be seen.
+        # Copies that share their texts: a client may edit its own, and the next call must notice.
         self._beside = msgspec.to_builtins(beside)
         self._entries[same:] = msgspec.to_builtins(entries[same:])
 
-    def _folding(self, name: str, folds: Iterable[Fold]) -> None:
+    def _write_folds(self, name: str, folds: Iterable[Fold]) -> None:
         if rows := [fold_row(fold) for fold in folds]:
             with self._lock:
                 self._write([{name: rows}])
 
     def _write(self, rows: list[Any]) -> None:
-        """A line that is cut short by a full disk is ended by the next one, as if the writer had been stopped."""
+        """Write lines; one that a full disk cut short is ended by the next call."""
         if not rows:
             return
-        data = b"".join(map(_line, rows))
+        data = b"".join(map(_encode_line, rows))
         if self._torn:
-            data = b"\n" + _line({"torn": True}) + data
+            data = b"\n" + _encode_line({"torn": True}) + data
         self._torn = self._failed = True
         left = memoryview(data)
         while left:
@@ -144,29 +144,29 @@ class Transcript:
 
 
 def read(path: str | Path) -> Transcribed:
-    """What a transcript says, with its folds; `load` reads it too, as the recording it is."""
-    return transcript.transcribed(_bytes(Path(path)))
+    """Read a transcript with its folds; `load` reads it too, as a recording."""
+    return transcript.transcribed(_read_bytes(Path(path)))
 
 
-def bring(source: str | Path, path: str | Path, dialect: str | None = None) -> Transcribed:
-    """A session of another tool, or a request body, as a new transcript in `dialect`, or in its own."""
-    loaded = load(_bytes(Path(source)), str(source))
+def import_session(source: str | Path, path: str | Path, dialect: str | None = None) -> Transcribed:
+    """Convert a session of another tool, or a request body, to a new transcript in `dialect`, or in its own."""
+    loaded = load(_read_bytes(Path(source)), str(source))
     if isinstance(loaded, Request) and dialect in (None, loaded.dialect):
         body, dialect = loaded.value, loaded.dialect
         model = str(body.get("model") or "") if isinstance(body, dict) else ""
     else:
         history, model = history_and_model(loaded)
         name = "" if isinstance(loaded, Request) else loaded.format
-        dialect = dialect or SPOKEN.get(name, "openai_chat")
-        body = composed(dialect_named(dialect), history, model)
+        dialect = dialect or DIALECT_OF_TOOL.get(name, "openai_chat")
+        body = compose_with_open_reply(dialect_named(dialect), history, model)
     with Transcript(path, dialect, model, resume=False, sync=True) as written:
         written.record(body)
     return read(path)
 
 
 def export(source: str | Path, dialect: str) -> dict[str, Any]:
-    """A session or request body as a request body of any dialect."""
-    loaded = load(_bytes(Path(source)), str(source))
+    """Convert a session or request body to a request body of any dialect."""
+    loaded = load(_read_bytes(Path(source)), str(source))
     history, model = history_and_model(loaded)
     return dialect_named(dialect).compose(history, model)
 
@@ -179,32 +179,32 @@ def history_and_model(loaded: Any) -> tuple[History, str]:
     return history, model if isinstance(model, str) else ""
 
 
-def composed(dialect: Dialect, history: History, model: str = "") -> dict[str, Any]:
-    """A body with the open reply of `history` at its end: not one to send, but one to write down."""
+def compose_with_open_reply(dialect: Dialect, history: History, model: str = "") -> dict[str, Any]:
+    """Compose a body with the open reply of `history` at its end: one to record, not to send."""
     body = dialect.compose(history, model)
     if history.pending:
-        body[dialect.entries] += _open_entries(dialect, history.pending)
+        body[dialect.entries] += _compose_open_reply(dialect, history.pending)
     return body
 
 
-def _open_entries(dialect: Dialect, reply: Reply) -> list[Any]:
-    """The entries of a reply without those of its results: as many as still read as an open one."""
+def _compose_open_reply(dialect: Dialect, reply: Reply) -> list[Any]:
+    """Return the entries of a reply without its results: as many as still read as an open reply."""
     step = reply.settle({call.id: Result() for call in reply.calls})
     entries = dialect.compose(History(turns=(Turn((Text("."),), (step,)),)))[dialect.entries]
     for count in range(len(entries), 1, -1):
         try:
             if dialect.read({dialect.entries: entries[:count]}).history().pending:
                 return list(entries[1:count])
-        except Malformed:  # some of its calls answered, and some not
+        except Malformed:  # some of its calls have a result, and some not
             continue
     return []
 
 
-def _begun(path: Path, header: bytes, sync: bool) -> bool:
-    """Whether the file was made now. It comes into being with its header: there is never one without."""
+def _create(path: Path, header: bytes, sync: bool) -> bool:
+    """Create the file with its header in one go, so that there is never one without; return False if it exists."""
     with contextlib.suppress(FileNotFoundError):
         if not path.is_file() and path.stat():
-            raise BadSetting(f"{path}: is not a file; use another name")  # a device or a folder is nobody's to replace
+            raise BadSetting(f"{path}: is not a file; use another name")  # a device or a folder must not be replaced
         if path.stat().st_size:
             return False
         path.unlink()
@@ -229,8 +229,8 @@ def _begun(path: Path, header: bytes, sync: bool) -> bool:
     return True
 
 
-def _unfinished(data: bytes) -> bool:
-    """Whether the last line lacks its end, or is broken all the same: a mark is then due before the next."""
+def _is_torn(data: bytes) -> bool:
+    """Return whether the last line lacks its end or cannot be parsed: the next one then needs a mark before it."""
     if not data.endswith(b"\n"):
         return True
     try:
@@ -240,16 +240,16 @@ def _unfinished(data: bytes) -> bool:
     return False
 
 
-def _bytes(path: Path) -> bytes:
+def _read_bytes(path: Path) -> bytes:
     try:
         if path.stat().st_size > MAX_BYTES:
             raise Unreadable(f"{path}: larger than {MAX_BYTES:,} bytes")
         return path.read_bytes()
-    except OSError as wrong:
-        raise Unreadable(f"{path}: {wrong.strerror}") from None
+    except OSError as error:
+        raise Unreadable(f"{path}: {error.strerror}") from None
 
 
-def _line(row: Any) -> bytes:
+def _encode_line(row: Any) -> bytes:
     try:
         return msgspec.json.encode(row) + b"\n"
     except (UnicodeEncodeError, OverflowError):  # half a surrogate pair, a number of many digits
@@ -258,8 +258,8 @@ def _line(row: Any) -> bytes:
         raise Malformed("this holds something that is not JSON") from None
 
 
-def _in_common(old: list[Any], new: list[Any], known: int) -> int:
-    """How many entries both begin with, so many of which are known."""
+def _count_common(old: list[Any], new: list[Any], known: int) -> int:
+    """Return the number of entries that both begin with; the first `known` are not compared."""
     shorter = min(len(old), len(new))
     if old[known:shorter] == new[known:shorter]:
         return shorter
