@@ -12,7 +12,7 @@ from yohaku.core.originals import ref_of
 from yohaku.core.recipe import PassContext
 from yohaku.core.view import View
 from yohaku.core.weigh import Weigher
-from yohaku.passes.cap_results import cap_results, seen
+from yohaku.passes.cap_results import cap, cap_results
 from yohaku.testing import ByteMeter
 
 METER = ByteMeter()
@@ -68,4 +68,4 @@ def test_it_is_the_same_in_every_window_and_done_once() -> None:
 
 def test_one_endless_line_is_cut_by_its_length() -> None:
     long = re.compile(r"([^\n]{2000})[^\n]+")
-    assert len(seen("x" * 10_000_000, "r", 50 * 1024, long) or "") < 2_100
+    assert len(cap("x" * 10_000_000, "r", 50 * 1024, long) or "") < 2_100

@@ -12,7 +12,7 @@ from yohaku.core.originals import ref_of
 from yohaku.core.recipe import PassContext
 from yohaku.core.view import View
 from yohaku.core.weigh import Weigher
-from yohaku.passes.one_line_results import line, one_line_results
+from yohaku.passes.one_line_results import one_line_results, summarise_use
 from yohaku.testing import PNG, ByteMeter
 
 METER = ByteMeter()
@@ -89,4 +89,4 @@ def test_an_image_is_one_line_as_well() -> None:
     ],
 )
 def test_the_line_says_what_was_done_to_what_and_how_it_ended(call: ToolUse, said: str) -> None:
-    assert line(call, call.result.text) == said
+    assert summarise_use(call, call.result.text) == said

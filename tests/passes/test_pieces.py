@@ -15,7 +15,7 @@ from yohaku.core.originals import Slot, ref_of
 from yohaku.core.recipe import PassContext
 from yohaku.core.view import View
 from yohaku.core.weigh import Weigher
-from yohaku.passes.pieces import LINE, SMALL, Piece, clip, fold_part, fold_whole, pieces
+from yohaku.passes.pieces import MAX_LINE_CHARS, SMALL, Piece, clip, fold_part, fold_whole, pieces
 from yohaku.testing import PNG, ByteMeter
 
 METER = ByteMeter()
@@ -206,10 +206,10 @@ def test_a_line_without_an_end_is_cut_and_says_so() -> None:
     assert shown is not None
     first, note, last = shown.split("\n")
     for side in (first, last):
-        assert side.startswith("y" * LINE + "… [+") and side.endswith(" characters]")
+        assert side.startswith("y" * MAX_LINE_CHARS + "… [+") and side.endswith(" characters]")
     assert note.startswith("[… 1 line, ") and note.endswith(f"folded; ref={'r' * 12}]")
     told = sum(int(side.split("[+")[1].split()[0].replace(",", "")) for side in (first, last))
-    assert told + int(note.split(" line, ")[1].split()[0].replace(",", "")) == 50_000 - 2 * LINE
+    assert told + int(note.split(" line, ")[1].split()[0].replace(",", "")) == 50_000 - 2 * MAX_LINE_CHARS
 
 
 @given(

@@ -11,7 +11,7 @@ from yohaku.core.model import Call, Result, Step, Text, ToolUse, Turn
 from yohaku.core.recipe import PassContext
 from yohaku.core.view import View
 from yohaku.core.weigh import Weigher
-from yohaku.passes.trim_new_results import ARRIVED, read_whole, trim_new_results
+from yohaku.passes.trim_new_results import ARRIVED, reads_whole_file, trim_new_results
 from yohaku.testing import ByteMeter
 
 METER = ByteMeter()
@@ -91,10 +91,10 @@ def test_structure_is_shown_where_the_window_asks_for_it() -> None:  # L7: alway
 
 
 def test_who_asks_for_some_lines_gets_them() -> None:
-    assert not read_whole(use("read", CODE, file_path="a.py", offset=10, limit=50))
-    assert not read_whole(use("bash", CODE, command="sed -n 1,20p a.py"))
-    assert not read_whole(use("bash", CODE, command="cat a.py && make"))
-    assert read_whole(use("read", CODE, file_path="a.py"))
+    assert not reads_whole_file(use("read", CODE, file_path="a.py", offset=10, limit=50))
+    assert not reads_whole_file(use("bash", CODE, command="sed -n 1,20p a.py"))
+    assert not reads_whole_file(use("bash", CODE, command="cat a.py && make"))
+    assert reads_whole_file(use("read", CODE, file_path="a.py"))
     (stub,) = arrived(view(use("read", CODE, file_path="a.py", offset=1, limit=800)), 8_000)
     assert "Structure:" not in stub.text
 

@@ -10,7 +10,7 @@ from yohaku.core.history_builder import history_of
 from yohaku.core.model import Call, History, Opaque, Result, Step, Text, ToolUse, Turn
 from yohaku.core.verdict import Fits, Folded, TooBig
 from yohaku.core.view import View
-from yohaku.recipes.auto import AUTO, CHAT, HIGH, RECIPES, cut, low, recipe_named
+from yohaku.recipes.auto import AUTO, CHAT, HIGH_WATER, RECIPES, low_water, recipe_named, shrunk_size
 from yohaku.session.driver import drive
 from yohaku.testing import ByteMeter
 
@@ -51,11 +51,11 @@ def test_an_unknown_recipe_says_which_there_are() -> None:
 
 def test_the_rungs_are_a_table_to_be_read() -> None:
     assert [(rung.level, rung.goal) for rung in AUTO.rungs] == [
-        *[(HIGH, low)] * 3,
-        ("over", cut),
-        (HIGH, low),
+        *[(HIGH_WATER, low_water)] * 3,
+        ("over", shrunk_size),
+        (HIGH_WATER, low_water),
         *[("over", "hot")] * 2,
-        ("over", cut),
+        ("over", shrunk_size),
         *[("over", "hot")] * 3,
     ]
     assert [(rung.level, rung.goal) for rung in CHAT.rungs] == [("over", "hot")] * 3
@@ -63,16 +63,17 @@ def test_the_rungs_are_a_table_to_be_read() -> None:
 
 def test_low_water_is_a_function_of_the_window() -> None:
     windows = (2_048, 4_096, 8_192, 16_384, 32_768, 65_536, 1_048_576)
-    shares = [round(low(budget) / budget.limit, 2) for budget in map(Budget.of, windows)]
+    shares = [round(low_water(budget) / budget.limit, 2) for budget in map(Budget.of, windows)]
     assert shares == [0.5, 0.5, 0.7, 0.6, 0.8, 0.65, 0.8]
-    assert [round(cut(budget) / budget.limit, 2) for budget in map(Budget.of, windows)] == [0.6, 0.6, *[0.7] * 5]
+    shares = [round(shrunk_size(budget) / budget.limit, 2) for budget in map(Budget.of, windows)]
+    assert shares == [0.6, 0.6, *[0.7] * 5]
 
 
 def test_a_folding_in_a_big_window_saves_twenty_thousand_tokens_or_what_a_large_reserve_leaves() -> None:
     for window in (64_000, 80_000, 128_000, 2_000_000):
         budget = Budget.of(window)
-        assert budget.limit - low(budget) >= 20_000
-    assert low(Budget(64_000, 50_000)) == 8_400
+        assert budget.limit - low_water(budget) >= 20_000
+    assert low_water(Budget(64_000, 50_000)) == 8_400
 
 
 @pytest.mark.parametrize("window", [2_048, 8_192, 65_536, 1_048_576])
@@ -87,7 +88,7 @@ def test_auto_folds_to_low_water_so_that_the_next_steps_change_nothing(window: i
     budget = Budget.of(window)
     outcome = folded(one_prompt([budget.limit // 20] * 24), window, "auto")
     assert outcome.verdict == Folded()
-    assert outcome.after.total <= budget.at(low) * 1.05
+    assert outcome.after.total <= budget.at(low_water) * 1.05
 
 
 @pytest.mark.parametrize("window", [8_192, 65_536])
@@ -114,7 +115,7 @@ def test_auto_squeezes_the_newest_only_when_nothing_else_is_left() -> None:
     assert [(str(fold.what), fold.why) for fold in squeezed.folds] == [("prompt", "over_limit")]
     budget = Budget.of(8_192)
     assert budget.at("hot") * 0.9 < squeezed.after.total <= budget.at("hot")
-    assert budget.at(cut) * 0.9 < huge.after.total <= budget.at(cut)
+    assert budget.at(shrunk_size) * 0.9 < huge.after.total <= budget.at(shrunk_size)
 
 
 @pytest.mark.parametrize("window", [4_096, 8_192, 32_768])

@@ -1,4 +1,4 @@
-"""The view of each result: its lines and its bytes are limited, whatever the window; the rest is opened by ref."""
+"""Limit the lines and bytes of each result, whatever the window; the rest is opened by ref."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from yohaku.passes.trim_new_results import ARRIVED
 
 
 def cap_results(most: int = 50 * 1024, line: int = 2_000) -> Pass:
-    """Lines are cut at `line` characters, the whole at `most` bytes; a view that was cut ends with a note."""
+    """Make a pass that cuts lines at `line` characters and results at `most` bytes, and adds a note to what it cut."""
     long = re.compile(rf"([^\n]{{{line}}})[^\n]+")
 
     def propose(view: View, context: PassContext) -> list[Fold]:
@@ -22,7 +22,7 @@ def cap_results(most: int = 50 * 1024, line: int = 2_000) -> Pass:
             if piece.media or not isinstance(piece.original, str) or piece.slot in view.stubs.get(piece.key, {}):
                 continue
             ref = ref_of(piece.original)
-            text = seen(piece.original, ref, most, long)
+            text = cap(piece.original, ref, most, long)
             if text is not None:
                 after = context.meter.count(text)
                 folds.append(Stub(piece.key, piece.slot, text, ref, piece.what, ARRIVED, piece.weight, after))
@@ -31,23 +31,23 @@ def cap_results(most: int = 50 * 1024, line: int = 2_000) -> Pass:
     return propose
 
 
-def seen(text: str, ref: str, most: int, long: re.Pattern[str]) -> str | None:
-    """What is shown of a text, its note included; None where that is all of it."""
+def cap(text: str, ref: str, most: int, long: re.Pattern[str]) -> str | None:
+    """Return the capped text with its note; None if nothing has to be cut."""
     cut, lines = long.subn(r"\1…", text)
     if not lines and len(text) * 4 <= most:
-        return None  # so short that its bytes need no counting
+        return None  # too short for its bytes to matter
     data = cut.encode("utf-8", "surrogatepass")
     if not lines and len(data) <= most:
         return None
     note = _note(text, cut, lines, ref)
     if len(data) + len(note) > most:
-        cut = _beginning(data, max(0, most - len(note) - 120))
+        cut = _cut_at_line(data, max(0, most - len(note) - 120))
         note = _note(text, cut, lines, ref)
     return f"{cut}\n{note}"
 
 
-def _beginning(data: bytes, size: int) -> str:
-    """Whole lines, or where there is only one whole characters, within so many bytes."""
+def _cut_at_line(data: bytes, size: int) -> str:
+    """Return whole lines within `size` bytes, or whole characters if the first line is longer."""
     end = data.rfind(b"\n", 0, size)
     if end < 0:
         end = size
@@ -58,6 +58,6 @@ def _beginning(data: bytes, size: int) -> str:
 
 def _note(text: str, cut: str, lines: int, ref: str) -> str:
     hidden = text.count("\n") - cut.count("\n")
-    said = [f"{many(hidden, 'more line')}" if hidden else "", "the ends of long lines" if lines else ""]
-    what = " and ".join(filter(None, said)) or "the end of the line"
+    parts = [f"{many(hidden, 'more line')}" if hidden else "", "the ends of long lines" if lines else ""]
+    what = " and ".join(filter(None, parts)) or "the end of the line"
     return f"[{what} folded; ref={ref} opens the rest]"

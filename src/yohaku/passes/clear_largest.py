@@ -10,16 +10,16 @@ from yohaku.passes.pieces import Piece, fold_whole, pieces
 
 
 def clear_largest(*where: str, keep: float = 0.25, least: float = 0.1) -> Pass:
-    """Pieces of the kinds given become one line each until the goal is met.
+    """Make a pass that replaces pieces of the given kinds by one line each until the goal is met.
 
-    The newest are kept, up to `keep` of the goal, and the newest step and prompt always; nothing is done for less
-    than `least` of the limit, unless the conversation is over it.
+    It keeps the newest pieces, up to `keep` of the goal, and always the newest step and prompt. Nothing is done that
+    saves less than `least` of the limit, unless the view is over it.
     """
 
     def propose(view: View, context: PassContext) -> list[Fold]:
         if context.newest_is_too_big(view):
-            return []  # what is old would go for nothing
-        old = _older(list(pieces(view, context, *where)), int(context.goal * keep))
+            return []  # hiding old pieces would not help
+        old = _select_old(list(pieces(view, context, *where)), int(context.goal * keep))
         rules = find_binding_sentences(view.history.turns) if any(piece.slot.where == "prompt" for piece in old) else ()
         folds: list[Fold] = []
         saved = 0
@@ -30,14 +30,14 @@ def clear_largest(*where: str, keep: float = 0.25, least: float = 0.1) -> Pass:
             if fold.after < fold.before:
                 folds.append(fold)
                 saved += fold.before - fold.after
-        worth = saved >= context.budget.limit * least or context.ledger.total > context.budget.limit
-        return folds if worth else []
+        worthwhile = saved >= context.budget.limit * least or context.ledger.total > context.budget.limit
+        return folds if worthwhile else []
 
     return propose
 
 
-def _older(found: list[Piece], kept: int) -> list[Piece]:
-    """What lies before the newest `kept` tokens of pieces, oldest first."""
+def _select_old(found: list[Piece], kept: int) -> list[Piece]:
+    """Return the pieces before the newest `kept` tokens of them, oldest first."""
     old: list[Piece] = []
     for piece in reversed(found):
         kept -= piece.weight

@@ -1,4 +1,4 @@
-"""The silent layer: at every turn the content of old, big results is cleared, where that saves enough."""
+"""Clear the content of old, big results at every turn, if that saves enough."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ TOOLS = ("bash", "read", "write", "edit", "glob", "grep", "list_dir", "notebook_
 
 
 def clear_old_results(tools: Iterable[str] = TOOLS, keep: int = 3, over: int = 1_000, least: int = 20_000) -> Pass:
-    """Results of these tools, but the newest `keep`, that weigh more than `over` tokens each are cleared.
+    """Make a pass that clears results of these tools over `over` tokens, but the newest `keep`.
 
-    Nothing is done for less than `least` tokens together. Both numbers are for windows of today: they scale down
-    with smaller ones, `over` below 32K and `least` below 200K.
+    Nothing is done that saves less than `least` tokens together. Both numbers scale down with the window: `over`
+    below 32K and `least` below 200K.
     """
     named = [split_tool_name(tool) for tool in tools]
 
     def propose(view: View, context: PassContext) -> list[Fold]:
-        found = [piece for piece in pieces(view, context, "result") if _one_of(piece.tool, named)]
+        found = [piece for piece in pieces(view, context, "result") if _matches(piece.tool, named)]
         results = dict.fromkeys((piece.key, piece.slot.item) for piece in reversed(found))
         newest = set(list(results)[:keep])
         big = min(over, context.budget.window // 32)
         folds = [
-            _cleared(piece, context)
+            _clear(piece, context)
             for piece in found
             if piece.weight > big and piece.step > 0 and (piece.key, piece.slot.item) not in newest
         ]
@@ -38,13 +38,13 @@ def clear_old_results(tools: Iterable[str] = TOOLS, keep: int = 3, over: int = 1
     return propose
 
 
-def _one_of(tool: str, named: list[frozenset[str]]) -> bool:
-    """By words, so that `read` is also `Read`, `read_file` and `fs.readFile`."""
+def _matches(tool: str, named: list[frozenset[str]]) -> bool:
+    """Compare by words, so that `read` is also `Read`, `read_file` and `fs.readFile`."""
     words = split_tool_name(tool)
     return any(name <= words for name in named)
 
 
-def _cleared(piece: Piece, context: PassContext) -> Stub:
+def _clear(piece: Piece, context: PassContext) -> Stub:
     ref = ref_of(piece.original)
     text = f"[Old tool result content cleared; ref={ref}]"
     return Stub(piece.key, piece.slot, text, ref, piece.what, "old_result", piece.weight, context.meter.count(text))

@@ -1,4 +1,4 @@
-"""The sliding window: the oldest turns, or inside a turn the oldest steps, give way to one text with a ref.
+"""Sliding window: replace the oldest turns, or the oldest steps inside a turn, by one text with a ref.
 
 The cut is made at steps, never inside one, and the prompt that is still being answered stays.
 """
@@ -22,9 +22,10 @@ from yohaku.passes.pieces import SMALL, clip, many
 def drop_oldest(
     by: Literal["steps", "turns"] = "steps", newest: bool = False, least: float = 0.1, asked: float = 0.03
 ) -> Pass:
-    """Hide as little of the oldest as brings the view down to the goal; `newest` lets go of the newest step as well.
+    """Make a pass that hides as few of the oldest as the goal needs; `newest` allows to hide the newest step too.
 
-    `asked` is the share of the limit given to what the user had asked in what is hidden.
+    `asked` is the share of the limit for the hidden prompts of the user. Nothing is done that saves less than `least`
+    of the limit, unless the view is over it.
     """
 
     def propose(view: View, context: PassContext) -> list[Fold]:
@@ -32,13 +33,15 @@ def drop_oldest(
         if not found:
             return []
         share = int(context.budget.limit * asked)
-        ruled = context.meter.count(_listed(find_standing_rules(view.history.turns[:-1])))
+        rule_tokens = context.meter.count(_list_rules(find_standing_rules(view.history.turns[:-1])))
         enough = context.excess + context.weigher.frame.message + NOTICE
-        cut, removed = next((cut for cut in found if cut[1] >= enough + (share + ruled) * bool(cut[0].turn)), found[-1])
-        gist = _with_last_step(_gist(view, context, cut, removed, share), view, context, cut)
+        cut, removed = next(
+            (cut for cut in found if cut[1] >= enough + (share + rule_tokens) * bool(cut[0].turn)), found[-1]
+        )
+        gist = _add_last_step(_write_gist(view, context, cut, removed, share), view, context, cut)
         saved, limit = gist.before - gist.after, context.budget.limit
         if context.ledger.total > limit:
-            # Where even this would not do it, something else is too big, and history would be hidden for nothing.
+            # If this is not enough, something else is too big, and hiding history would not help.
             return [gist] if newest or context.ledger.total - saved <= limit else []
         return [gist] if saved >= limit * least else []
 
@@ -46,7 +49,7 @@ def drop_oldest(
 
 
 def cuts(view: View, context: PassContext, by: str, newest: bool) -> Iterator[tuple[Cut, int]]:
-    """Each place to cut, oldest first, with the tokens that go."""
+    """Yield each place to cut, oldest first, with the tokens that it hides."""
     shown = view.stubbed
     if not shown:
         return
@@ -58,19 +61,20 @@ def cuts(view: View, context: PassContext, by: str, newest: bool) -> Iterator[tu
         if index and (left or newest):
             yield Cut(number, before), gone
         inside = gone
-        beginnings = _beginnings(turn, index == len(shown) - 1)
+        starts = _allowed_starts(turn, index == len(shown) - 1)
         for count, step in enumerate(turn.steps, 1):
             left -= 1
             inside += context.weigher.step(step)
-            if by == "steps" and (left or newest) and count in beginnings:
+            if by == "steps" and (left or newest) and count in starts:
                 yield Cut(number, before + count), inside
         gone += context.weigher.turn(turn)
 
 
-def _beginnings(turn: Turn, newest: bool) -> set[int]:
-    """After how many of its steps what is left of a turn may begin.
+def _allowed_starts(turn: Turn, newest: bool) -> set[int]:
+    """Return the numbers of steps after which a turn may be cut.
 
-    Behind a whole turn the next one begins. In the newest, providers want a loop with thoughts to begin with one.
+    A cut after a whole turn belongs to the next one. In the newest turn, providers want a loop with thoughts to begin
+    with a thought.
     """
     if not newest:
         return set(range(1, len(turn.steps)))
@@ -82,8 +86,8 @@ def _is_thought(item: object) -> bool:
     return isinstance(item, Opaque) and item.kind == "thought"
 
 
-def _with_last_step(gist: Gist, view: View, context: PassContext, cut: Cut) -> Gist:
-    """Where even the newest step goes, what it did is told: the model would only do it again."""
+def _add_last_step(gist: Gist, view: View, context: PassContext, cut: Cut) -> Gist:
+    """Add the newest step to a gist that hides it: otherwise the model would do it again."""
     hidden = view.hidden(cut)
     newest = newest_step(view.history.turns)
     if newest is None or not hidden or hidden[-1].steps[-1:] != (newest,):
@@ -98,11 +102,11 @@ def _with_last_step(gist: Gist, view: View, context: PassContext, cut: Cut) -> G
     return replace(gist, text=text, after=context.weigher.entries((Text(text),)))
 
 
-def _gist(view: View, context: PassContext, cut: Cut, removed: int, share: int) -> Gist:
+def _write_gist(view: View, context: PassContext, cut: Cut, removed: int, share: int) -> Gist:
     hidden = view.hidden(cut)
     ref = ref_of_turns(hidden)
-    rules = _within(
-        find_standing_rules(hidden, then=view.history.turns[cut.turn :]), _spare(context, removed), context.meter
+    rules = _keep_newest(
+        find_standing_rules(hidden, then=view.history.turns[cut.turn :]), _rules_tokens(context, removed), context.meter
     )
     text = notice(hidden, ref, context.meter, share, rules)
     weight = context.weigher.entries((Text(text),))
@@ -114,39 +118,39 @@ def before(cut: Cut, hidden: tuple[Turn, ...]) -> Subject:
     return Subject("before_step" if cut.steps else "before_prompt", steps=sum(len(turn.steps) for turn in hidden))
 
 
-def _spare(context: PassContext, removed: int) -> int:
-    """Tokens for the rules of what is hidden: all that the limit leaves, as nothing told here matters more.
+def _rules_tokens(context: PassContext, removed: int) -> int:
+    """Return the tokens for hidden rules: all that the limit leaves, as nothing else in the gist matters more.
 
-    Where it leaves none, something else must be cut after this; beside that they get a small part.
+    If it leaves none, later rungs have to cut something else anyway, and rules get a small share.
     """
     limit = context.budget.limit
     free = limit - (context.ledger.total - removed + context.weigher.frame.message + NOTICE)
     return free if free >= 0 else min(limit // 10, (limit - context.ledger.fixed) // 4)
 
 
-def _within(rules: tuple[str, ...], tokens: int, meter: Meter) -> tuple[str, ...]:
-    """The newest of them that there is room for."""
-    while rules and meter.count(_listed(rules)) > tokens:
+def _keep_newest(rules: tuple[str, ...], tokens: int, meter: Meter) -> tuple[str, ...]:
+    """Return the newest rules that fit."""
+    while rules and meter.count(_list_rules(rules)) > tokens:
         rules = rules[1:]
     return rules
 
 
-def _listed(rules: tuple[str, ...]) -> str:
+def _list_rules(rules: tuple[str, ...]) -> str:
     return "".join([f"\n{RULED}", *(f"\n- {rule}" for rule in rules)]) if rules else ""
 
 
 RULED = "Rules the user set, which still hold:"
 
 NOTICE = 48
-"""Tokens; more than a notice weighs without what the user had asked."""
+"""Tokens: upper bound of a notice without the prompts of the user."""
 
 
 def notice(hidden: tuple[Turn, ...], ref: str, meter: Meter, share: int, rules: tuple[str, ...] = ()) -> str:
-    """What was hidden, the rules, and the beginnings of the newest things the user asked, within `share` tokens."""
+    """Write what was hidden, the rules, and the beginnings of the newest prompts within `share` tokens."""
     prompts = [part.text for turn in hidden for part in turn.prompt if isinstance(part, Text) and not part.by]
     steps = sum(len(turn.steps) for turn in hidden)
     asked = f"{many(len(prompts), 'prompt')}, " if prompts else ""
-    text = f"[Earlier conversation folded: {asked}{many(steps, 'step')}; ref={ref}]{_listed(rules)}"
+    text = f"[Earlier conversation folded: {asked}{many(steps, 'step')}; ref={ref}]{_list_rules(rules)}"
     lines: list[str] = []
     left = share
     for prompt in reversed(prompts):

@@ -1,4 +1,4 @@
-"""Drop the model's thoughts in turns that are over: servers do not want them again, so they are not sent.
+"""Drop the model's thoughts in finished turns: servers do not need them again, so they are not sent.
 
 Law: only thoughts that `droppable_thoughts` yields go, and none of the newest step. The model gets no note of a dropped
 thought, since it could do nothing about it; the receipt lists it for the user.
@@ -18,12 +18,12 @@ from yohaku.passes.pieces import size_of
 
 WHY = "finished_thought"
 
-SPOKEN = re.compile(r"\s*(<think>.*?</think>)(?:[ \t]*\r?\n)*", re.DOTALL)
+THINK_BLOCK = re.compile(r"\s*(<think>.*?</think>)(?:[ \t]*\r?\n)*", re.DOTALL)
 """A thought at the beginning of a text, as plain chat servers pass it on from a local model."""
 
 
 def drop_thoughts() -> Pass:
-    """All of them at once: dropping the oldest breaks the prompt cache, after that the others cost nothing more."""
+    """Make a pass that drops all of them at once: the oldest breaks the prompt cache, the others cost nothing more."""
 
     def propose(view: View, context: PassContext) -> list[Fold]:
         newest = {step.key for step in view.history.steps[-1:]}
@@ -31,12 +31,16 @@ def drop_thoughts() -> Pass:
         steps = [
             step for turn, seen in turns if thoughts_are_spent(turn) for step in seen.steps if step.key not in newest
         ]
-        return [stub for step in steps for stub in (*_dropped(view, context, step), *_told(view, context, step))]
+        return [
+            stub
+            for step in steps
+            for stub in (*_drop_parts(view, context, step), *_drop_think_blocks(view, context, step))
+        ]
 
     return propose
 
 
-def _dropped(view: View, context: PassContext, step: Step) -> Iterator[Stub]:
+def _drop_parts(view: View, context: PassContext, step: Step) -> Iterator[Stub]:
     if context.weigher.frame.forgets:
         return  # the server leaves them out by itself, and they weigh nothing
     for index, thought in droppable_thoughts(step):
@@ -45,11 +49,11 @@ def _dropped(view: View, context: PassContext, step: Step) -> Iterator[Stub]:
             yield Stub(step.key, slot, "", ref_of(original_of(thought)), Subject("thought"), WHY, weight, 0)
 
 
-def _told(view: View, context: PassContext, step: Step) -> Iterator[Stub]:
-    """Texts that begin with a thought, without it: a text may be changed, so here the model is told."""
+def _drop_think_blocks(view: View, context: PassContext, step: Step) -> Iterator[Stub]:
+    """Yield stubs of texts that begin with a thought; a text may be changed, so it gets a note for the model."""
     for index, item in enumerate(step.solid):
         slot = Slot("item", index)
-        found = SPOKEN.match(item.text) if isinstance(item, Text) else None
+        found = THINK_BLOCK.match(item.text) if isinstance(item, Text) else None
         if not found or not isinstance(item, Text) or slot in view.stubs.get(step.key, ()):
             continue
         rest, ref = item.text[found.end() :], ref_of(item.text)

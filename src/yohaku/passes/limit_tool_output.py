@@ -1,4 +1,4 @@
-"""A budget for all tool output in the window together: over it, the oldest give way to a placeholder each."""
+"""Limit all tool output in the window together: over the budget, the oldest are replaced by a placeholder each."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from yohaku.passes.pieces import pieces
 
 
 def context_budget(window: int, share: float = 0.25, least: int = 20_000, most: int = 60_000) -> int:
-    """Tokens: a quarter of the window, between two bounds; the lower one never makes it more than that quarter."""
+    """Return a quarter of the window, at most `most` tokens; `least` never raises it above that quarter."""
     quarter = int(window * share)
     return min(max(quarter, min(least, quarter)), most)
 
 
 def limit_tool_output(most: int | None = None) -> Pass:
-    """Tool outputs over `most` tokens together (by default a function of the window) are trimmed, the oldest first.
+    """Make a pass that trims tool outputs over `most` tokens together (default: `context_budget`), the oldest first.
 
     Those of the newest step stay, whatever they weigh.
     """

@@ -1,5 +1,4 @@
-"""Results are shown whole once, in small windows: then one line says what was read or run, and the model reads again
-if it must."""
+"""Show results whole only once in small windows: afterwards one line names what was read or run."""
 
 from __future__ import annotations
 
@@ -21,7 +20,7 @@ from yohaku.core.view import View
 from yohaku.passes.pieces import Piece, fold_whole, many, pieces
 
 WHY = "read_once"
-SHORT = 80
+MAX_NAME_CHARS = 80
 """Characters of a command, path or pattern in a line."""
 
 LANGUAGES = dict(
@@ -36,9 +35,9 @@ LANGUAGES = dict(
 
 
 def one_line_results(keep: int = 1) -> Pass:
-    """All results but those of the newest `keep` steps become one line each; in the smallest windows arguments too.
+    """Make a pass that replaces results before the newest `keep` steps by one line; in tiny windows arguments too.
 
-    The strategy for the window decides: above 16K nothing is done until there is need.
+    The profile of the window decides: above 16K nothing is done.
     """
 
     def propose(view: View, context: PassContext) -> list[Fold]:
@@ -48,40 +47,44 @@ def one_line_results(keep: int = 1) -> Pass:
         steps = {step.key: step for turn in view.visible() for step in turn.steps}
         where = ("result", "argument") if folding == "full" else ("result",)
         return [
-            _folded(piece, steps[piece.key], context) for piece in pieces(view, context, *where) if piece.step >= keep
+            _fold(piece, steps[piece.key], context) for piece in pieces(view, context, *where) if piece.step >= keep
         ]
 
     return propose
 
 
-def _folded(piece: Piece, step: Step, context: PassContext) -> Stub:
+def _fold(piece: Piece, step: Step, context: PassContext) -> Stub:
     use = step.solid[piece.slot.item]
     if piece.media or piece.slot.where == "argument" or not isinstance(use, ToolUse):
         return fold_whole(piece, context, WHY)
     assert isinstance(piece.original, str)
     ref = ref_of(piece.original)
-    text = f"{line(use, piece.original)} [folded; ref={ref}]"
+    text = f"{summarise_use(use, piece.original)} [folded; ref={ref}]"
     return Stub(piece.key, piece.slot, text, ref, piece.what, WHY, piece.weight, context.meter.count(text))
 
 
-def line(use: ToolUse, said: str) -> str:
-    """What a call did, in one line: `Read: main.go (500 lines, Go)`, `Ran: make (40 lines, exit 2: …)`."""
+def summarise_use(use: ToolUse, output: str) -> str:
+    """Summarise a call in one line: `Read: main.go (500 lines, Go)`, `Ran: make (40 lines, exit 2: …)`."""
     ran = find_command(use)
-    touch = next(iter(find_accesses(use)), None) if ran is None else None
-    details = [many(said.count("\n") + (not said.endswith("\n")), "line")]
-    if touch and touch.kind == "read" and "." in touch.path:
-        details += filter(None, [LANGUAGES.get(touch.path.rsplit(".", 1)[-1].lower())])
-    wrong = next(iter(find_errors(said, 1)), "") if has_failed(use) else ""
+    access = next(iter(find_accesses(use)), None) if ran is None else None
+    details = [many(output.count("\n") + (not output.endswith("\n")), "line")]
+    if access and access.kind == "read" and "." in access.path:
+        details += filter(None, [LANGUAGES.get(access.path.rsplit(".", 1)[-1].lower())])
+    wrong = next(iter(find_errors(output, 1)), "") if has_failed(use) else ""
     code = find_exit_code(use) if ran is not None else None
-    ended = [f"exit {code}" if code is not None else "failed" if has_failed(use) else "", _short(wrong, 2 * SHORT)]
+    ended = [
+        f"exit {code}" if code is not None else "failed" if has_failed(use) else "",
+        _shorten(wrong, 2 * MAX_NAME_CHARS),
+    ]
     details += filter(None, [": ".join(filter(None, ended))])
-    return f"{_did(use, ran, touch and touch.kind)}: {_about(use, ran, touch and touch.path)} ({', '.join(details)})"
+    verb, target = _choose_verb(use, ran, access and access.kind), _name_target(use, ran, access and access.path)
+    return f"{verb}: {target} ({', '.join(details)})"
 
 
 VERBS = {"read": "Read", "created": "Wrote", "modified": "Edited", "deleted": "Deleted"}
 
 
-def _did(use: ToolUse, ran: str | None, how: str | None) -> str:
+def _choose_verb(use: ToolUse, ran: str | None, how: str | None) -> str:
     if ran is not None:
         return "Ran"
     words = split_tool_name(use.call.name)
@@ -92,15 +95,15 @@ def _did(use: ToolUse, ran: str | None, how: str | None) -> str:
     return VERBS[how] if how else use.call.name
 
 
-def _about(use: ToolUse, ran: str | None, path: str | None) -> str:
+def _name_target(use: ToolUse, ran: str | None, path: str | None) -> str:
     if path:
-        end = path[1 - SHORT :]
-        return path if len(path) <= SHORT else "…" + end[max(0, end.find("/")) :]
+        end = path[1 - MAX_NAME_CHARS :]
+        return path if len(path) <= MAX_NAME_CHARS else "…" + end[max(0, end.find("/")) :]
     given = read_arguments(use)
     first = next((value for value in given.values() if isinstance(value, str) and value.strip()), "")
-    return _short(ran or str(given.get("pattern") or given.get("query") or first), SHORT) or "…"
+    return _shorten(ran or str(given.get("pattern") or given.get("query") or first), MAX_NAME_CHARS) or "…"
 
 
-def _short(text: str, most: int) -> str:
+def _shorten(text: str, most: int) -> str:
     text = " ".join(text[: 4 * most].split())
     return text if len(text) <= most else text[: most - 1] + "…"

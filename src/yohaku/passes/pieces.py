@@ -1,4 +1,4 @@
-"""What there is to fold in a view, piece by piece, and the two ways to show a piece shorter.
+"""Pieces of a view that can be folded, and the two ways to show a piece shorter.
 
 Law: a stub says what it hides, how much of it, and the ref that opens it.
 """
@@ -16,9 +16,9 @@ from yohaku.core.recipe import PassContext
 from yohaku.core.view import View
 
 SMALL = 48
-"""Tokens. What is smaller is not worth a stub, which costs about half of that."""
+"""Tokens. Smaller pieces are not worth a stub, which takes about half of that."""
 
-LINE = 2_000
+MAX_LINE_CHARS = 2_000
 """Characters of a line that are shown at most."""
 
 
@@ -32,15 +32,15 @@ class Piece:
     weight: int
     """Tokens as shown now."""
     turn: int
-    """Both counted from the newest, which is 0."""
+    """Age in turns: 0 is the newest."""
     step: int
-    """0 for prompts of the newest turn, too."""
+    """Age in steps: 0 is the newest, and a prompt of the newest turn."""
     media: bool = False
     """Not a text, so there is no part of it to show."""
 
 
 def pieces(view: View, context: PassContext, *where: str) -> Iterator[Piece]:
-    """The visible pieces of the given kinds (all by default), oldest first, with what each weighs now."""
+    """Yield the visible pieces of the given kinds (all by default), oldest first."""
     turns = list(view.visible())
     steps = sum(len(turn.steps) for turn in turns)
     for number, turn in enumerate(turns):
@@ -49,32 +49,32 @@ def pieces(view: View, context: PassContext, *where: str) -> Iterator[Piece]:
             for index, part in enumerate(turn.prompt):
                 slot = Slot("prompt", index)
                 what = Subject("prompt" if isinstance(part, Text) else part.kind)
-                yield from _piece(view, context, turn.key, slot, part, what, "", age, steps if age else 0)
+                yield from _part_piece(view, context, turn.key, slot, part, what, "", age, steps if age else 0)
         for step in turn.steps:
             steps -= 1
-            yield from _of_step(view, context, step, where, age, steps)
+            yield from _step_pieces(view, context, step, where, age, steps)
 
 
-def _of_step(
+def _step_pieces(
     view: View, context: PassContext, step: Step, where: tuple[str, ...], turn: int, age: int
 ) -> Iterator[Piece]:
-    """Those of one step, that many turns and steps before the newest."""
+    """Yield the pieces of one step. `turn` and `age`: its distance from the newest turn and step."""
     for index, item in enumerate(step.solid):
         if not isinstance(item, ToolUse):
             if not where or "item" in where:
                 what = Subject("reply" if isinstance(item, Text) else item.kind)
-                yield from _piece(view, context, step.key, Slot("item", index), item, what, "", turn, age)
+                yield from _part_piece(view, context, step.key, Slot("item", index), item, what, "", turn, age)
             continue
         name = item.call.name
         if not where or "argument" in where:
-            yield from _arguments(view, context, step.key, index, item, turn, age)
+            yield from _argument_pieces(view, context, step.key, index, item, turn, age)
         if not where or "result" in where:
             for number, part in enumerate(item.result.parts):
                 slot = Slot("result", index, number)
-                yield from _piece(view, context, step.key, slot, part, Subject("result", name), name, turn, age)
+                yield from _part_piece(view, context, step.key, slot, part, Subject("result", name), name, turn, age)
 
 
-def _piece(
+def _part_piece(
     view: View, context: PassContext, key: str, slot: Slot, part: Part, what: Subject, tool: str, turn: int, age: int
 ) -> Iterator[Piece]:
     if not isinstance(part, Text) and not is_media(part):
@@ -85,7 +85,7 @@ def _piece(
         yield Piece(key, slot, original_of(part), what, tool, weight, turn, age, media=not isinstance(part, Text))
 
 
-def _arguments(
+def _argument_pieces(
     view: View, context: PassContext, key: str, index: int, use: ToolUse, turn: int, age: int
 ) -> Iterator[Piece]:
     if context.meter.count(use.call.arguments) <= SMALL:
@@ -100,56 +100,56 @@ def _arguments(
 
 
 def fold_whole(piece: Piece, context: PassContext, why: str, rules: Sequence[str] = ()) -> Stub:
-    """One line in place of the piece, and the rules given that it states."""
+    """Replace a piece by one line, and those of the rules that it states."""
     if isinstance(piece.original, str) and not piece.media:
         size = size_of(piece.original)
     else:
-        size = many(len(piece.original), "byte") if isinstance(piece.original, bytes) else _linked(piece.original)
+        size = many(len(piece.original), "byte") if isinstance(piece.original, bytes) else _link_size(piece.original)
     ref = ref_of(piece.original)
-    stated = _stated(piece, rules)
-    return _stub(piece, f"[{piece.what} folded: {size}; ref={ref}]{_listed(stated)}", ref, context, why)
+    stated = _find_stated(piece, rules)
+    return _stub(piece, f"[{piece.what} folded: {size}; ref={ref}]{_list_rules(stated)}", ref, context, why)
 
 
 def fold_part(
     piece: Piece, context: PassContext, why: str, tokens: int, head: float = 0.6, rules: Sequence[str] = ()
 ) -> Stub:
-    """The beginning and the end in at most `tokens`, or one line where that is too little; `head=1` keeps no end.
+    """Replace a piece by its beginning and end within `tokens`, or by one line if that is too little.
 
-    Of the rules given, those that it states stay in it, as many as there is room for beside that line.
+    `head` is the share of the beginning. Those of the rules that the piece states stay in it, as far as they fit.
     """
     count = context.meter.count
-    stated = _within(_stated(piece, rules), tokens - SMALL // 2, count)
+    stated = _keep_first(_find_stated(piece, rules), tokens - SMALL // 2, count)
     if isinstance(piece.original, str) and not piece.media and tokens > SMALL:
         ref = ref_of(piece.original)
-        text = clip(piece.original, tokens - (count(_listed(stated)) if stated else 0), count, ref, head)
+        text = clip(piece.original, tokens - (count(_list_rules(stated)) if stated else 0), count, ref, head)
         if text is not None:
-            return _stub(piece, text + _listed([rule for rule in stated if rule not in text]), ref, context, why)
+            return _stub(piece, text + _list_rules([rule for rule in stated if rule not in text]), ref, context, why)
     return fold_whole(piece, context, why, stated)
 
 
 def floor(piece: Piece, context: PassContext, rules: Sequence[str]) -> int:
-    """Tokens below which a part of the piece would not show all of the rules that it states; 0 where it states none."""
-    stated = _stated(piece, rules)
-    return SMALL // 2 + context.meter.count(_listed(stated)) if stated else 0
+    """Return the tokens that a part of the piece needs to show all rules that it states; 0 if it states none."""
+    stated = _find_stated(piece, rules)
+    return SMALL // 2 + context.meter.count(_list_rules(stated)) if stated else 0
 
 
-def _stated(piece: Piece, rules: Sequence[str]) -> list[str]:
+def _find_stated(piece: Piece, rules: Sequence[str]) -> list[str]:
     prompt = piece.slot.where == "prompt" and isinstance(piece.original, str)
     return [rule for rule in rules if rule in piece.original] if prompt else []
 
 
-def _listed(rules: Sequence[str]) -> str:
+def _list_rules(rules: Sequence[str]) -> str:
     return "".join([f"\n{STATED}", *(f"\n- {rule}" for rule in rules)]) if rules else ""
 
 
-def _within(rules: list[str], tokens: int, count: Callable[[str], int]) -> list[str]:
-    while rules and count(_listed(rules)) > tokens:
+def _keep_first(rules: list[str], tokens: int, count: Callable[[str], int]) -> list[str]:
+    while rules and count(_list_rules(rules)) > tokens:
         rules = rules[:-1]
     return rules
 
 
 STATED = "In it the user said:"
-"""What the user laid down is shown word for word, whatever else of a prompt is not."""
+"""Title of the rules that a folded prompt states; they are shown word for word."""
 
 
 def _stub(piece: Piece, text: str, ref: str, context: PassContext, why: str) -> Stub:
@@ -157,12 +157,12 @@ def _stub(piece: Piece, text: str, ref: str, context: PassContext, why: str) -> 
 
 
 def clip(text: str, tokens: int, count: Callable[[str], int], ref: str, head: float) -> str | None:
-    """`text` without its middle (or its end), within `tokens`; None if that leaves nothing worth showing."""
+    """Cut the middle (with `head=1` the end) out of a text; None if `tokens` leave nothing worth showing."""
     keep = int(len(text) * (tokens - SMALL // 2) / max(1, count(text)))
     for _ in range(8):
         if keep < SMALL:
             return None
-        shown = _clipped(text, min(keep, len(text)), ref, head)
+        shown = _clip_to_chars(text, min(keep, len(text)), ref, head)
         weight = count(shown)
         if weight <= tokens:
             return shown
@@ -170,7 +170,7 @@ def clip(text: str, tokens: int, count: Callable[[str], int], ref: str, head: fl
     return None
 
 
-def _clipped(text: str, keep: int, ref: str, head: float) -> str:
+def _clip_to_chars(text: str, keep: int, ref: str, head: float) -> str:
     if keep >= len(text):
         return f"{LONG_LINE.sub(_shorten, text)}\n[long lines folded; ref={ref}]"
     first = text[: int(keep * head)]
@@ -184,7 +184,7 @@ def _clipped(text: str, keep: int, ref: str, head: float) -> str:
     return "\n".join(LONG_LINE.sub(_shorten, side) if side else "" for side in (first, note, last)).strip("\n")
 
 
-def _linked(data: str) -> str:
+def _link_size(data: str) -> str:
     return "a link" if "://" in data[:16] else many(len(data), "character")
 
 
@@ -196,8 +196,8 @@ def many(count: int, what: str) -> str:
     return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
 
 
-LONG_LINE = re.compile(rf"[^\n]{{{LINE + 200},}}")
+LONG_LINE = re.compile(rf"[^\n]{{{MAX_LINE_CHARS + 200},}}")
 
 
 def _shorten(line: re.Match[str]) -> str:
-    return f"{line[0][:LINE]}… [+{len(line[0]) - LINE:,} characters]"
+    return f"{line[0][:MAX_LINE_CHARS]}… [+{len(line[0]) - MAX_LINE_CHARS:,} characters]"

@@ -1,4 +1,4 @@
-"""A single huge result is kept outside: the model gets its ref and a preview."""
+"""Replace a huge result by its ref and a preview."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from yohaku.passes.trim_new_results import ARRIVED
 
 
 def preview_huge_result(over: int = 40_000, shown: int = 2_000) -> Pass:
-    """Results over so many tokens, and at most half the limit, are shown by their first `shown` characters."""
+    """Make a pass that shows the first `shown` characters of results over `over` tokens or half the limit."""
 
     def propose(view: View, context: PassContext) -> list[Fold]:
         most = min(over, context.budget.limit // 2)
         return [
-            _previewed(piece, context, shown, most // 4)
+            _preview(piece, context, shown, most // 4)
             for piece in pieces(view, context, "result")
             if piece.weight > most and not piece.media and piece.slot not in view.stubs.get(piece.key, {})
         ]
@@ -24,12 +24,12 @@ def preview_huge_result(over: int = 40_000, shown: int = 2_000) -> Pass:
     return propose
 
 
-def _previewed(piece: Piece, context: PassContext, shown: int, most: int) -> Stub:
+def _preview(piece: Piece, context: PassContext, shown: int, most: int) -> Stub:
     assert isinstance(piece.original, str)
     text, ref = piece.original, ref_of(piece.original)
-    begin = text[:shown]
-    if (weight := context.meter.count(begin)) > most:
-        begin = begin[: len(begin) * most // weight]  # a small window has no room for all of a preview
+    beginning = text[:shown]
+    if (weight := context.meter.count(beginning)) > most:
+        beginning = beginning[: len(beginning) * most // weight]  # a small window cannot hold all of a preview
     size = f"{many(text.count(chr(10)) + 1, 'line')}, {many(len(text), 'character')}"
-    said = f"[Output too large: {size} folded; ref={ref}]\nPreview:\n{begin}…"
-    return Stub(piece.key, piece.slot, said, ref, piece.what, ARRIVED, piece.weight, context.meter.count(said))
+    preview = f"[Output too large: {size} folded; ref={ref}]\nPreview:\n{beginning}…"
+    return Stub(piece.key, piece.slot, preview, ref, piece.what, ARRIVED, piece.weight, context.meter.count(preview))

@@ -1,6 +1,6 @@
-"""The newest step where it alone is over the limit: it is cut first, so that what is older need not go for it.
+"""Cut the newest step if it alone is over the limit, so that older steps need not be hidden for it.
 
-Law: nothing but that step is touched, and only where it could not be sent whole whatever else were folded.
+Law: only that step is cut, and only if it could not be sent whole whatever else were folded.
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ from yohaku.passes.pieces import SMALL, fold_part, pieces
 
 
 def shrink_newest(share: float = 0.2) -> Pass:
-    """Its results and arguments are levelled. Of the room beside what must stay they take what the goal and all that
-    is older leave of it, and `share` at least.
+    """Make a pass that cuts its results and arguments to a common cap.
+
+    Together they take what the goal and older steps leave of the free tokens, and at least `share` of these.
     """
 
     def propose(view: View, context: PassContext) -> list[Fold]:
@@ -27,7 +28,7 @@ def shrink_newest(share: float = 0.2) -> Pass:
         left = free * context.goal / context.budget.limit - older
         cap = find_cap(weights, int(max(left, free * share)))
         if cap <= 2 * SMALL:
-            return []  # too many of them, or no room: all that is visible has to give way
+            return []  # too many pieces or too few tokens: a later rung cuts all that is visible
         return [fold_part(piece, context, "over_limit", cap) for piece in found if piece.weight > cap]
 
     return propose

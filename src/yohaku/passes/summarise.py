@@ -20,7 +20,7 @@ from yohaku.digest.appendix import appendix_tokens, write_appendix
 from yohaku.digest.gist import write_gist
 from yohaku.passes.drop_oldest import NOTICE, RULED, before, cuts, notice
 from yohaku.passes.pieces import SMALL
-from yohaku.passes.use_draft import draft
+from yohaku.passes.use_draft import find_draft
 from yohaku.summary.check import Accepted, Evidence, Rejected
 from yohaku.summary.prompts import RETAIN
 from yohaku.summary.request import BY_MODEL, SummaryKind, SummaryRequest, ask_for_summary
@@ -69,7 +69,7 @@ def summarise(
         plan = _plan(view, context, place, request, share, ack)
         if plan is None or not _is_worthwhile(plan.removed - plan.fixed - plan.request.limit, context, least):
             return []
-        fold = draft(view, context) or (yield from _fold(view, context, plan, window, ack))
+        fold = find_draft(view, context) or (yield from _fold(view, context, plan, window, ack))
         return [fold] if _is_worthwhile(fold.before - fold.after, context, least) else []
 
     return propose

@@ -1,4 +1,4 @@
-"""Cut what tools return to what there is room for, as it arrives: commands by both ends, files by their structure."""
+"""Cut results as they arrive to the free tokens: commands to both ends, files to their outline."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from yohaku.passes.pieces import Piece, fold_part, pieces
 
 READS = frozenset("read cat view open get fetch show load".split())
 ARRIVED = "cut_on_arrival"
-"""Why the newest step may be touched: it never was shown otherwise, so no prompt cache breaks."""
+"""Reason code. The newest step was never shown whole, so cutting it breaks no prompt cache."""
 
 SPLIT = {"full": 0.0, "on": 0.5, "when needed": 1.0}
-"""From which share of the room for tool output a file is shown by its structure."""
+"""Share of the tokens for tool output from which a file is shown as an outline, by the window's profile."""
 
 
 def trim_new_results(share: float = 0.6, least: float = 1 / 16, ends: int = 50) -> Pass:
-    """The newest results within `share` of what remains, one after the other, each at least `least` of the limit.
+    """Make a pass that cuts each newest result to `share` of the free tokens, but not below `least` of the limit.
 
-    That floor is what old results and steps give way to next: a full window must not make a tool speechless.
+    A full window must not silence a tool: later rungs fold older results and steps for that minimum.
     """
 
     def propose(view: View, context: PassContext) -> list[Fold]:
@@ -37,7 +37,7 @@ def trim_new_results(share: float = 0.6, least: float = 1 / 16, ends: int = 50) 
         ledger = replace(context.ledger, turns=context.ledger.turns - context.ledger.last)
         floor = int(context.budget.limit * least)
         folds: list[Fold] = []
-        for piece in arrived(view, context):
+        for piece in newest_results(view, context):
             use = step.solid[piece.slot.item]
             assert isinstance(use, ToolUse)
             tokens = max(int(context.budget.remaining(ledger) * share), floor)
@@ -50,15 +50,15 @@ def trim_new_results(share: float = 0.6, least: float = 1 / 16, ends: int = 50) 
     return propose
 
 
-def arrived(view: View, context: PassContext) -> list[Piece]:
+def newest_results(view: View, context: PassContext) -> list[Piece]:
     return [piece for piece in pieces(view, context, "result") if piece.step == 0]
 
 
 def _cut(piece: Piece, use: ToolUse, context: PassContext, tokens: int, ends: int) -> Stub | None:
-    whole = read_whole(use)
+    whole = reads_whole_file(use)
     split = SPLIT.get(profile_for(context.budget.window).split_reading)
     if whole and split is not None and piece.weight > tokens * split:
-        stub = _sketched(piece, context, tokens, ends)
+        stub = _outline(piece, context, tokens, ends)
         if stub and stub.after < piece.weight:
             return stub
     if piece.weight <= tokens:
@@ -66,7 +66,7 @@ def _cut(piece: Piece, use: ToolUse, context: PassContext, tokens: int, ends: in
     return fold_part(piece, context, ARRIVED, tokens, head=1 if whole or reads(use) else 0.6)
 
 
-def _sketched(piece: Piece, context: PassContext, tokens: int, ends: int) -> Stub | None:
+def _outline(piece: Piece, context: PassContext, tokens: int, ends: int) -> Stub | None:
     if not isinstance(piece.original, str) or piece.media:
         return None
     ref = ref_of(piece.original)
@@ -78,8 +78,8 @@ def _sketched(piece: Piece, context: PassContext, tokens: int, ends: int) -> Stu
     return None
 
 
-def read_whole(use: ToolUse) -> bool:
-    """Whether a call read one file from its beginning to its end: who asks for some lines is to get them."""
+def reads_whole_file(use: ToolUse) -> bool:
+    """Test for a call that read one whole file: a call for some lines has to get them."""
     ran = find_command(use)
     if ran is not None and len(split_commands(ran)) > 1:
         return False
@@ -88,5 +88,5 @@ def read_whole(use: ToolUse) -> bool:
 
 
 def reads(use: ToolUse) -> bool:
-    """Whether what a call returns is best known by its beginning."""
+    """Test for a call whose result is best shown by its beginning."""
     return find_command(use) is None and not READS.isdisjoint(split_tool_name(use.call.name))

@@ -1,6 +1,7 @@
-"""A gist that was prepared beside the conversation takes its place: the folding waits for nobody.
+"""Use a gist that was prepared in the background, so that the folding does not wait for a model.
 
-Law: only where everything it tells of was said, and only if it frees enough; none knows what the user wants kept now.
+Law: only if all that it covers is in this history, and only if it frees enough. Not if the user gives instructions for
+this folding, which no draft can follow.
 """
 
 from __future__ import annotations
@@ -15,14 +16,14 @@ from yohaku.passes.drop_oldest import cuts
 
 def use_draft() -> Pass:
     def propose(view: View, context: PassContext) -> list[Fold]:
-        found = draft(view, context)
+        found = find_draft(view, context)
         return [found] if found else []
 
     return propose
 
 
-def draft(view: View, context: PassContext) -> Gist | None:
-    """The one that hides most, if it can stand here."""
+def find_draft(view: View, context: PassContext) -> Gist | None:
+    """Return the draft that hides most, if it fits here."""
     drafts = {} if context.options.words else context.options.drafts
     if not drafts:
         return None

@@ -1,7 +1,7 @@
-"""The recipes of the five documents: tables of rungs in which each number of a document is a default argument.
+"""Recipes of the five documents: tables of rungs. Each number of a document is a default argument.
 
-Law: where a number cannot work in a small window it scales with it; and where a document knows no further, every
-recipe but `chat`, which is to refuse, ends in the same last resort.
+Law: a number that cannot work in a small window scales with it. Every recipe but `chat`, which has to refuse, ends in
+the same last resort.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ LAST_RESORT = (
     Rung("over", drop_oldest(newest=True, asked=0), goal="hot"),
     Rung("over", shrink_all(), goal="hot"),
 )
-"""What is newest only when nothing else is left; behind it there is only the refusal."""
+"""Rungs that fold the newest step and prompt, if nothing else is left to fold."""
 
 ACK = "I have read it and go on from there."
-"""What the model is shown to have said to a gist that is a turn of its own."""
+"""Reply of the model to a gist that is a turn of its own."""
 
 
 def local(share: float = 0.6, ends: int = 50, keep: int = 1) -> Recipe:
-    """For a model at home: tool output gets what room there is, and in a small window it is shown once.
+    """Recipe for local models: tool output is limited to the free tokens, and in a small window shown only once.
 
-    At 90 % old results go first, then history, then what is left is cut by force.
+    At 90 % old results are cleared first, then history is summarised, then everything left is shrunk.
     """
     return Recipe(
         "local",
@@ -56,21 +56,21 @@ def local(share: float = 0.6, ends: int = 50, keep: int = 1) -> Recipe:
 
 
 def chat(method: Literal["sliding", "summary", "hybrid"] = "sliding", keep: float = 0.5, model: str = "") -> Recipe:
-    """Whole old turns go until it fits, then old steps of the newest; what is too big by itself is refused.
+    """Recipe for chats: drop old turns until it fits, then old steps of the newest; refuse what is still too big.
 
-    Or a summary stands for them: of all that is old, or of what is older than the newest `keep` of it.
+    "summary" summarises everything old first, "hybrid" everything but the newest share `keep`.
     """
-    summed = {
+    summaries = {
         "sliding": (),
         "summary": (Rung("over", summarise(keep=0, model=model), goal="hot"),),
         "hybrid": (Rung("over", summarise(keep=keep, model=model), goal="hot"),),
     }
-    if method not in summed:
-        raise BadSetting(f"chat has no method {method!r}: use one of {', '.join(summed)}")
+    if method not in summaries:
+        raise BadSetting(f"chat has no method {method!r}: use one of {', '.join(summaries)}")
     return Recipe(
         "chat" if method == "sliding" else f"chat-{method}",
         (
-            *summed[method],
+            *summaries[method],
             Rung("over", drop_oldest(by="turns"), goal="hot"),
             Rung("over", drop_oldest(by="steps"), goal="hot"),
             Rung("over", drop_oldest(by="turns", newest=True, asked=0), goal="hot"),
@@ -94,12 +94,12 @@ def cache(
     retain_prompt: str | None = RETAIN,
     retain_directives: tuple[str, ...] = (),
 ) -> Recipe:
-    """Tool outputs are kept outside and seen within a budget; at a share of the limit the rest is summed up.
+    """Recipe with a budget for tool outputs, and a summary of the rest at a share of the limit.
 
-    Without `auto` the summary is made when the user asks. Where the last turns are most of the conversation, as in
-    the loop of an agent, their old steps are summed up as well, at 90 %.
+    Without `auto` only a manual folding makes the summary. If the last turns are most of the conversation, as in the
+    loop of an agent, their old steps are summarised as well, at 90 %.
     """
-    _shares(threshold_ratio=threshold_ratio)
+    _check_shares(threshold_ratio=threshold_ratio)
     outputs = (
         Rung("calm", cap_results(max_message_bytes, max_line_length), goal="calm", quiet=True),
         Rung("calm", limit_tool_output(context_budget), goal="calm", quiet=True),
@@ -136,7 +136,7 @@ def layers(
     shown: int = 2_000,
     model: str = "",
 ) -> Recipe:
-    """Old results are cleared silently, near the limit all is summed up, and the files read last come back."""
+    """Recipe that clears old results at every turn, summarises near the limit, and shows the files read last again."""
     level = near_the_limit(output, spare)
     summed = restore_files(summarise(keep=0, model=model, ack=ACK), files, each, together)
     return Recipe(
@@ -152,11 +152,11 @@ def layers(
 
 
 def snapshot(share: float = 0.95, threshold: float = 0.5, keep: float = 0.3, model: str = "") -> Recipe:
-    """When what comes in takes `share` of what remains, all but the newest `keep` becomes a snapshot of the work.
+    """Recipe that replaces all but the newest share `keep` by a snapshot of the work.
 
-    Only where the history before it is at least `threshold` of the limit.
+    Runs if new input takes `share` of the free tokens and the history before it at least `threshold` of the limit.
     """
-    _shares(share=share, threshold=threshold, keep=keep)
+    _check_shares(share=share, threshold=threshold, keep=keep)
     return Recipe(
         "snapshot",
         (
@@ -168,7 +168,7 @@ def snapshot(share: float = 0.95, threshold: float = 0.5, keep: float = 0.3, mod
 
 
 def near_the_limit(output: int = 20_000, spare: int = 13_000, share: float = 0.85) -> Callable[[Budget], int]:
-    """The window without the reply and something to spare; where that is less than half, a share of the limit."""
+    """Make a level: the window less output and `spare` tokens, or `share` of the limit if that is less than half."""
 
     def at(budget: Budget) -> int:
         exact = min(budget.window - min(budget.reserve, output) - spare, budget.limit)
@@ -178,6 +178,8 @@ def near_the_limit(output: int = 20_000, spare: int = 13_000, share: float = 0.8
 
 
 def hardly_fits(share: float = 0.95, threshold: float = 0.5) -> Callable[[View, PassContext], bool]:
+    """Make the condition of `snapshot`."""
+
     def when(view: View, context: PassContext) -> bool:
         turns, limit = view.stubbed, context.budget.limit
         if not turns:
@@ -189,7 +191,7 @@ def hardly_fits(share: float = 0.95, threshold: float = 0.5) -> Callable[[View, 
     return when
 
 
-def _shares(**given: float) -> None:
+def _check_shares(**given: float) -> None:
     for name, share in given.items():
         if not 0 < share <= 1:
             raise BadSetting(f"{name} is a share, more than 0 and at most 1, not {share!r}")

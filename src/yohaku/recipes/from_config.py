@@ -1,6 +1,6 @@
-"""Recipes from plain data, as read from a settings file: nobody has to write Python to try another order of rungs.
+"""Recipes from plain data, as read from a settings file: another order of rungs needs no Python.
 
-Law: what is wrong is said when the table is read, with the recipe and the rung it is in.
+Law: mistakes are reported when the table is read, with the recipe and the rung.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from yohaku.recipes.builtin import DOCUMENTS, LAST_RESORT
 
 Factory: TypeAlias = Callable[..., Pass]
 Find: TypeAlias = Callable[[str], "Factory | None"]
-"""Imports "package.module:function" for us; None, or an error, where there is no such thing."""
+"""Importer of "package.module:function"; returns None, or raises, if it does not exist."""
 
 PASSES = (
     "cap_results", "clear_largest", "clear_old_results", "digest", "drop_oldest", "drop_superseded", "drop_thoughts",
@@ -32,32 +32,32 @@ TYPES: dict[str, tuple[type, ...]] = {"int": (int,), "float": (int, float), "boo
 
 
 def recipe_of(name: str, table: Mapping[str, Any], find: Find | None = None) -> Recipe:
-    """A recipe of one's own: `rungs`, or one of the documents' by `like` with other `options`.
+    """Make a recipe from its `rungs`, or from the built-in recipe `like` with other `options`.
 
-    Behind the rungs stands the same last resort as everywhere, unless `last_resort` is false.
+    The usual last resort is added behind the rungs, unless `last_resort` is false.
     """
     where = f"recipe {name!r}"
     if "like" in table:
-        _known(table, ("like", "options"), where)
-        recipe = _call(_document(table["like"], where), (), table.get("options", {}), where)
+        _check_names(table, ("like", "options"), where)
+        recipe = _call(_find_document(table["like"], where), (), table.get("options", {}), where)
         return Recipe(name, recipe.rungs)
-    _known(table, ("rungs", "last_resort"), where)
+    _check_names(table, ("rungs", "last_resort"), where)
     rungs = table.get("rungs")
     if not isinstance(rungs, list) or not rungs:
         raise BadSetting(f"{where}: give it rungs, a list of tables, or the name of another recipe as like")
-    made = [_rung(rung, f"{where}, rung {number}", find) for number, rung in enumerate(rungs, 1)]
-    return Recipe(name, (*made, *(LAST_RESORT if _true(table, "last_resort", True, where) else ())))
+    made = [_read_rung(rung, f"{where}, rung {number}", find) for number, rung in enumerate(rungs, 1)]
+    return Recipe(name, (*made, *(LAST_RESORT if _read_flag(table, "last_resort", True, where) else ())))
 
 
-def _rung(table: object, where: str, find: Find | None) -> Rung:
+def _read_rung(table: object, where: str, find: Find | None) -> Rung:
     if not isinstance(table, Mapping):
         raise BadSetting(f'{where}: must be a table such as {{level = "full", pass = "clear_largest"}}, not {table!r}')
-    _known(table, ("level", "pass", "args", "options", "goal", *FLAGS), where)
+    _check_names(table, ("level", "pass", "args", "options", "goal", *FLAGS), where)
     if "level" not in table or "pass" not in table:
         raise BadSetting(f"{where}: needs a {'level' if 'level' not in table else 'pass'}")
     propose = _make_pass(table, where, find)
-    level, goal = _level(table["level"], "level", where), _level(table.get("goal", "warm"), "goal", where)
-    pays, last, quiet = (_true(table, name, False, where) for name in FLAGS)
+    level, goal = _read_level(table["level"], "level", where), _read_level(table.get("goal", "warm"), "goal", where)
+    pays, last, quiet = (_read_flag(table, name, False, where) for name in FLAGS)
     return Rung(level, propose, goal, pays=pays, last=last, quiet=quiet)
 
 
@@ -92,7 +92,7 @@ def _find_pass(name: object, where: str, find: Find | None) -> Factory:
     return factory
 
 
-def _document(name: object, where: str) -> Callable[..., Recipe]:
+def _find_document(name: object, where: str) -> Callable[..., Recipe]:
     if isinstance(name, str) and name in DOCUMENTS:
         return DOCUMENTS[name]
     raise BadSetting(f"{where}: cannot be like {name!r}: use one of {', '.join(DOCUMENTS)}")
@@ -105,18 +105,18 @@ def _call(function: Callable[..., Any], arguments: tuple[Any, ...], options: obj
     for name, value in options.items():
         types = TYPES.get(str(wanted.get(name)).removesuffix(" | None"))
         if types and (not isinstance(value, types) or (isinstance(value, bool) and bool not in types)):
-            raise BadSetting(f"{where}: {name} must be {_a(types)}, not {value!r}")
+            raise BadSetting(f"{where}: {name} must be {_name_type(types)}, not {value!r}")
     try:
-        return function(*arguments, **{name: _frozen(value) for name, value in options.items()})
+        return function(*arguments, **{name: _freeze(value) for name, value in options.items()})
     except (TypeError, ValueError, BadSetting) as wrong:
         raise BadSetting(f"{where}: {wrong}") from wrong
 
 
-def _frozen(value: Any) -> Any:
+def _freeze(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value
 
 
-def _level(value: object, what: str, where: str) -> At:
+def _read_level(value: object, what: str, where: str) -> At:
     if isinstance(value, str) and value in LEVELS:
         return value  # type: ignore[return-value]
     if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1:
@@ -124,18 +124,18 @@ def _level(value: object, what: str, where: str) -> At:
     raise BadSetting(f"{where}: {what} {value!r} is none of {', '.join(LEVELS)}, nor a share of the limit from 0 to 1")
 
 
-def _true(table: Mapping[str, Any], name: str, default: bool, where: str) -> bool:
+def _read_flag(table: Mapping[str, Any], name: str, default: bool, where: str) -> bool:
     value = table.get(name, default)
     if not isinstance(value, bool):
         raise BadSetting(f"{where}: {name} must be true or false, not {value!r}")
     return value
 
 
-def _known(table: Mapping[str, Any], names: tuple[str, ...], where: str) -> None:
+def _check_names(table: Mapping[str, Any], names: tuple[str, ...], where: str) -> None:
     unknown = [name for name in table if name not in names]
     if unknown:
         raise BadSetting(f"{where}: unknown {unknown[0]!r}: take {', '.join(names)}")
 
 
-def _a(types: tuple[type, ...]) -> str:
+def _name_type(types: tuple[type, ...]) -> str:
     return {int: "a whole number", float: "a number", bool: "true or false", str: "a text"}[types[-1]]

@@ -24,7 +24,7 @@ from yohaku.core.errors import BadSetting, YohakuError
 from yohaku.core.model import Call, Result, Text, ToolUse
 from yohaku.dialects import dialect_named
 from yohaku.dialects.server_api import Signature
-from yohaku.passes.one_line_results import line
+from yohaku.passes.one_line_results import summarise_use
 
 SMALL_TIER = ("bash", "read", "write", "edit", "glob", "grep")
 FULL_TIER = (
@@ -101,4 +101,4 @@ async def run_tool(tool: AgentTool, context: ToolContext, arguments: Arguments |
 def summarize_call(name: str, arguments: Arguments | str, text: str, error: bool = False) -> str:
     """Return one line about a finished call: `Read: main.go (500 lines, Go)`."""
     call = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
-    return line(ToolUse(Call("", name, call), Result((Text(text),), error)), text)
+    return summarise_use(ToolUse(Call("", name, call), Result((Text(text),), error)), text)
