@@ -8,6 +8,7 @@
     python3 dev.py corpus     every recorded session at every window, in every dialect and recipe
     python3 dev.py bench      the benchmark: ratios within one run
     python3 dev.py soak       the agent on a real server: 300 tool calls at each of three windows
+    python3 dev.py adapters   the adapters with the real LangChain, OpenAI Agents SDK and LiteLLM, in .venv-adapters
     python3 dev.py servers    install Redis, PostgreSQL and tmux for the tests (Debian, as root)
     python3 dev.py freeze     what users can observe, compared with the recorded state; --write records it again
     python3 dev.py trace      how many files one folding fit and one turn of the agent go through
@@ -54,6 +55,19 @@ def set_up(*groups: str) -> None:
     done.write_text(wanted)
 
 
+def test_adapters(*rest: str) -> None:
+    """Run their tests in an environment of its own: the frameworks bring two hundred packages."""
+    home = HERE / ".venv-adapters"
+    python = home / PYTHON.relative_to(HOME)
+    if not python.exists():
+        print("setting up .venv-adapters (once) …", file=sys.stderr, flush=True)
+        subprocess.run([sys.executable, "-m", "venv", str(home)], check=True)
+    packages = tomllib.loads((HERE / "pyproject.toml").read_text())["dependency-groups"]["adapters"]
+    subprocess.run([str(python), "-m", "pip", "install", "-q", "-e", str(HERE), *packages], check=True)
+    command = [str(python), "-m", "pytest", "tests/adapters", "-o", "filterwarnings=", *rest]
+    sys.exit(subprocess.run(command, cwd=HERE, check=False).returncode)
+
+
 def _pin(package: str) -> str:
     lines = (HERE / "constraints.txt").read_text().splitlines()
     return next(line for line in lines if line.startswith(f"{package}=="))
@@ -89,6 +103,8 @@ def main(name: str = "", *rest: str) -> None:
         case "corpus":
             set_up("test")
             run("-m", "pytest", "-n", str(os.cpu_count() or 1), "tests/corpus", *rest, YOHAKU_CORPUS="all")
+        case "adapters":
+            test_adapters(*rest)
         case "servers":
             set_up("test")
             run("-m", "tests.stores.servers")

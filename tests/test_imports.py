@@ -23,6 +23,7 @@ LAYERS = {
     "recall": "core stores dialects",
     "client": "core dialects meters config messages",
     "agent": "core analysis passes summary dialects meters stores messages config session recall client",
+    "adapters": "stores session",
     "tui": "core messages agent",
     "mcp": "core dialects stores session recall messages",
     "lab": "core dialects meters recipes session",
