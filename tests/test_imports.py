@@ -26,7 +26,7 @@ LAYERS = {
     "adapters": "stores session",
     "tui": "core messages agent",
     "mcp": "core dialects stores session recall messages",
-    "lab": "core dialects meters recipes session",
+    "lab": "core dialects meters recipes session config client",
     "doctor": "core dialects meters stores messages config",
     "demo": "core dialects messages session",
 }

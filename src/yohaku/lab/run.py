@@ -18,6 +18,7 @@ from typing import Any, NamedTuple, NoReturn
 
 from yohaku import meters
 from yohaku.core.errors import BadSetting, Unreadable, YohakuError
+from yohaku.lab import exam
 from yohaku.lab.recorded_session import read
 from yohaku.lab.replay import BASELINES, replay
 from yohaku.lab.report import ReportRow, score, summary, table
@@ -39,6 +40,8 @@ class Job(NamedTuple):
 
 def main(argv: list[str], prog: str = "yohaku lab") -> int:
     arguments = _parser(prog).parse_args(argv)
+    if "run" in arguments:
+        return int(arguments.run(arguments))
     jobs = _jobs(arguments)
     out = Path(arguments.out) if arguments.out else None
     if out and not out.resolve().parent.is_dir():
@@ -197,4 +200,5 @@ def _parser(prog: str) -> argparse.ArgumentParser:
     side.add_argument("--tuning", action="store_true", help="only the sources that may be tuned on")
     run.add_argument("--jobs", type=_positive, default=1, metavar="N", help="processes (default 1)")
     run.add_argument("--out", metavar="FILE", help="write every score as JSON")
+    exam.add_command(commands)
     return parser
