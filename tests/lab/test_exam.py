@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from yohaku.core.engine import Question
 from yohaku.core.errors import Unanswered, Unreadable
+from yohaku.core.recipe import Question
 from yohaku.lab.exam import ExamSession, FileSummariser, assign, draft, fold, hold, letters, read_exam, table, view_text
 
 METHODS = ("auto", "cap", "sliding")

@@ -26,8 +26,8 @@ import msgspec
 
 from yohaku import meters
 from yohaku.core.budget import Budget
-from yohaku.core.engine import Question
 from yohaku.core.errors import BadSetting, DoesNotFit, Unanswered, Unreadable
+from yohaku.core.recipe import Question
 from yohaku.lab.baselines import BaselineInput
 from yohaku.lab.recorded_session import Target, read
 from yohaku.lab.replay import BASELINES
