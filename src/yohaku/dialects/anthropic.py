@@ -48,6 +48,8 @@ class Anthropic(Dialect):
     name = "anthropic"
     entries = "messages"
     path = "/v1/messages"
+    proxied_paths = ("/v1/messages",)
+    proxied_count_paths = ("/v1/messages/count_tokens",)
     key_header = "x-api-key"
     fixed_headers: ClassVar = {"anthropic-version": "2023-06-01"}
     cut_off_stops = ("max_tokens", "model_context_window_exceeded")
@@ -118,6 +120,13 @@ class Anthropic(Dialect):
 
     def url(self, base: str, model: str) -> str:
         return super().url(base.rstrip("/").removesuffix("/v1"), model)
+
+    def error_body(self, message: str, status: int) -> Json:
+        return {"type": "error", "error": {"type": "api_error", "message": message}}
+
+    def too_long_body(self, message: str, needs: int, limit: int) -> Json:
+        text = f"prompt is too long: {needs} tokens > {limit} maximum ({message})"
+        return {"type": "error", "error": {"type": "invalid_request_error", "message": text}}
 
     def stop_fields(self, texts: tuple[str, ...], model: str) -> dict[str, Json]:
         return {"stop_sequences": list(texts)}

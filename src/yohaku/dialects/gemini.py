@@ -41,6 +41,10 @@ class Gemini(Dialect):
     name = "gemini"
     entries = "contents"
     path = "/models/{model}:streamGenerateContent?alt=sse"
+    proxied_paths = ("/models/{model}:generateContent", "/models/{model}:streamGenerateContent")
+    proxied_count_paths = ("/models/{model}:countTokens",)
+    reply_limit_paths = (("generationConfig", "maxOutputTokens"), ("generation_config", "max_output_tokens"))
+    state_fields = ("cachedContent", "cached_content")
     key_header = "x-goog-api-key"
     names_model = False
     stream_fields: ClassVar[dict[str, Json]] = {}
@@ -114,6 +118,16 @@ class Gemini(Dialect):
 
     def limit_fields(self, limit: int, model: str) -> dict[str, Json]:
         return {"generationConfig": {"maxOutputTokens": limit}}
+
+    def error_body(self, message: str, status: int) -> Json:
+        return {"error": {"code": status, "message": message, "status": "UNAVAILABLE"}}
+
+    def too_long_body(self, message: str, needs: int, limit: int) -> Json:
+        text = f"The input token count ({needs}) exceeds the maximum number of tokens allowed ({limit}). {message}"
+        return {"error": {"code": 400, "message": text, "status": "INVALID_ARGUMENT"}}
+
+    def count_body(self, tokens: int) -> Json:
+        return {"totalTokens": tokens}
 
     def stop_fields(self, texts: tuple[str, ...], model: str) -> dict[str, Json]:
         return {"generationConfig": {"stopSequences": list(texts)}}

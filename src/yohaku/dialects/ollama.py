@@ -46,6 +46,8 @@ class Ollama(Dialect):
     entries = "messages"
     event_end = "\n"
     path = "/api/chat"
+    proxied_paths = ("/api/chat",)
+    reply_limit_paths = (("options", "num_predict"),)
     loaded_models_path = "/api/ps"
     stream_fields: ClassVar = {"stream": True, "truncate": False, "shift": False, "keep_alive": "30m"}
     """Refuse what is too long instead of dropping the oldest, and keep the model loaded between steps."""
@@ -115,6 +117,12 @@ class Ollama(Dialect):
 
     def temperature_fields(self, temperature: float) -> dict[str, Json]:
         return {"options": {"temperature": temperature}}
+
+    def error_body(self, message: str, status: int) -> Json:
+        return {"error": message}
+
+    def too_long_body(self, message: str, needs: int, limit: int) -> Json:
+        return {"error": f"prompt too long; exceeded max context length by {max(0, needs - limit)} tokens ({message})"}
 
     def stop_fields(self, texts: tuple[str, ...], model: str) -> dict[str, Json]:
         return {"options": {"stop": list(texts)}}

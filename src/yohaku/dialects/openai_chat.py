@@ -42,6 +42,8 @@ class OpenAIChat(Dialect):
     name = "openai_chat"
     entries = "messages"
     path = "/chat/completions"
+    proxied_paths = ("/chat/completions",)
+    reply_limit_paths = (("max_tokens",), ("max_completion_tokens",))
     count_path = "/chat/completions/input_tokens"
     stream_fields: ClassVar = {"stream": True, "stream_options": {"include_usage": True}}
     cut_off_stops = ("length", "max_tokens", "model_length", "model_context_window_exceeded")

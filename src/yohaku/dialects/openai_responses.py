@@ -69,6 +69,9 @@ class OpenAIResponses(Dialect):
     name = "openai_responses"
     entries = "input"
     path = "/responses"
+    proxied_paths = ("/responses",)
+    reply_limit_paths = (("max_output_tokens",),)
+    state_fields = ("previous_response_id", "conversation")
     cut_off_stops = ("max_output_tokens", "max_tokens")
     images_in_results = True
     takes_prefill = False

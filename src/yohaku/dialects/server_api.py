@@ -31,6 +31,7 @@ class Signature(NamedTuple):
 
 
 class ServerApi:
+    entries: ClassVar[str]
     path: ClassVar[str] = "/chat"
     """Follows the endpoint's URL; `{model}` stands for the model's name."""
     key_header: ClassVar[str] = ""
@@ -43,6 +44,15 @@ class ServerApi:
 
     tools_field: ClassVar[str] = "tools"
     """The field of a body that holds the tool definitions."""
+    proxied_paths: ClassVar[tuple[str, ...]] = ()
+    """Ends of the paths by which a client asks for a reply; `{model}` stands for the model's name."""
+    proxied_count_paths: ClassVar[tuple[str, ...]] = ()
+    """Ends of the paths by which a client asks for a token count."""
+    reply_limit_paths: ClassVar[tuple[tuple[str, ...], ...]] = (("max_tokens",),)
+    """Where in a body the limit of the reply may stand."""
+    state_fields: ClassVar[tuple[str, ...]] = ()
+    """Fields that name a conversation the provider holds: a body with one has only the newest turns."""
+
     names_model: ClassVar[bool] = True
     """Whether a body names its model."""
     stream_fields: ClassVar[Mapping[str, Json]] = {"stream": True}
@@ -122,6 +132,34 @@ class ServerApi:
     def read_overflow(self, status: int, body: str | dict[str, Json]) -> Overflow | None:
         """Recognise a request that was too long, by the server's answer; None for any other answer."""
         return overflow.recognise(status, body)
+
+    def holds_state(self, body: Json) -> bool:
+        """Tell whether earlier turns of this conversation are held by the provider."""
+        return any(body.get(name) for name in self.state_fields) if isinstance(body, dict) else False
+
+    def model_of(self, raw: bytes) -> str:
+        """Name of the model in an encoded body; "" where there is none."""
+        try:
+            body: Json = json.loads(raw)
+        except ValueError:
+            return ""
+        return str(body.get("model") or "") if isinstance(body, dict) else ""
+
+    def error_body(self, message: str, status: int) -> Json:
+        """An error as a client of this format expects it."""
+        return {"error": {"message": message, "type": "api_error", "param": None, "code": status}}
+
+    def too_long_body(self, message: str, needs: int, limit: int) -> Json:
+        """The error by which clients recognise a prompt that is too long."""
+        text = (
+            f"This model's maximum context length is {limit} tokens. However, your messages resulted in {needs} tokens."
+        )
+        kind, code = "invalid_request_error", "context_length_exceeded"
+        return {"error": {"message": f"{text} {message}", "type": kind, "param": self.entries, "code": code}}
+
+    def count_body(self, tokens: int) -> Json:
+        """The answer to a request for a token count."""
+        return {"input_tokens": tokens}
 
     def read_count(self, reply: Json) -> int | None:
         """Tokens in the answer from `count_path`."""

@@ -1,0 +1,161 @@
+"""The ASGI application: read a request, fit it, relay the reply as it comes.
+
+An upstream that refuses a fitted request as too long is asked once more with a smaller view; the client sees only the
+second answer. What cannot be rescued is answered in the client's own dialect.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+
+import aiohttp
+from starlette.applications import Starlette
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.routing import Route as Path
+
+from yohaku import dialects
+from yohaku.core.errors import BadSetting, DoesNotFit
+from yohaku.proxy.fitting import Fitted, Fitter
+from yohaku.proxy.routes import Route, find_route
+from yohaku.proxy.upstream import Upstream, reply_headers
+
+log = logging.getLogger("yohaku.proxy")
+
+MAX_BODY_BYTES = 64 << 20
+SHRINK = 0.8
+"""Share of our window to use after a refusal that names no limit."""
+METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
+
+
+class Proxy:
+    def __init__(self, fitter: Fitter, upstream: Upstream, *, hosts: frozenset[str] = frozenset()) -> None:
+        """`hosts`: names by which the proxy may be addressed; empty for any."""
+        self.fitter, self.upstream, self.hosts = fitter, upstream, hosts
+
+    def app(self) -> Starlette:
+        @asynccontextmanager
+        async def lifespan(app: Starlette) -> AsyncIterator[None]:
+            yield
+            await self.upstream.close()
+
+        return Starlette(routes=[Path("/{path:path}", self.handle, methods=METHODS)], lifespan=lifespan)
+
+    async def handle(self, request: Request) -> Response:
+        if self.hosts and request.url.hostname not in self.hosts:  # a page in a browser that rebinds a name to us
+            return JSONResponse({"error": "this host name is not served here"}, 403)
+        raw = await self._read(request)
+        if raw is None:
+            return JSONResponse({"error": f"the body is larger than {MAX_BODY_BYTES:,} bytes"}, 413)
+        route = find_route(request.method, request.url.path)
+        target = self.upstream.url_for(route.dialect if route else None, request.url.path, request.url.query)
+        if target is None:
+            return JSONResponse(
+                {"error": "there is no upstream for this path; start yohaku proxy with --upstream"}, 404
+            )
+        if route is None:
+            return await self._relay(request, target, raw)
+        if route.counts:
+            return await self._count(request, target, route, raw)
+        return await self._generate(request, target, route, raw)
+
+    async def _read(self, request: Request) -> bytes | None:
+        pieces: list[bytes] = []
+        size = 0
+        async for piece in request.stream():
+            size += len(piece)
+            if size > MAX_BODY_BYTES:
+                return None
+            pieces.append(piece)
+        return b"".join(pieces)
+
+    async def _count(self, request: Request, target: str, route: Route, raw: bytes) -> Response:
+        tokens = await asyncio.to_thread(self.fitter.count, route.dialect, raw, route.model)
+        if tokens is None:
+            return await self._relay(request, target, raw)
+        return JSONResponse(dialects.dialect_named(route.dialect).count_body(tokens))
+
+    async def _generate(self, request: Request, target: str, route: Route, raw: bytes) -> Response:
+        try:
+            fitted = await asyncio.to_thread(self.fitter.fit, route.dialect, raw, route.model)
+        except DoesNotFit as error:
+            return self._refuse(route, error)
+        except BadSetting as error:
+            log.warning("not fitted: %s", error)
+            fitted = Fitted(raw, unread=str(error))
+        if fitted.unread:
+            log.info("%s left alone: %s", request.url.path, fitted.unread)
+        elif fitted.receipt and fitted.receipt.folds:
+            log.info("%s folded: %s -> %s tokens", request.url.path, fitted.receipt.before, fitted.receipt.after)
+        return await self._relay(request, target, fitted.body, route if fitted.receipt else None, raw, fitted)
+
+    async def _relay(
+        self,
+        request: Request,
+        target: str,
+        body: bytes,
+        route: Route | None = None,
+        raw: bytes = b"",
+        fitted: Fitted | None = None,
+    ) -> Response:
+        """Relay a request; with `route` a refusal as too long leads to one more try with a smaller view."""
+        stack = AsyncExitStack()
+        try:
+            response = await stack.enter_async_context(
+                self.upstream.send(request.method, target, request.headers.items(), body or None)
+            )
+            if route and fitted and response.status in (400, 413, 422, 500):
+                data = await response.read()
+                again = await self._smaller(route, raw, fitted, response.status, data)
+                if again is None:
+                    await stack.aclose()
+                    return Response(data, response.status, dict(reply_headers(response)))
+                await stack.aclose()
+                return await self._relay(request, target, again.body)
+        except (aiohttp.ClientError, TimeoutError, OSError) as failed:
+            await stack.aclose()
+            return self._unreachable(route, failed)
+        return _stream(response, stack)
+
+    async def _smaller(self, route: Route, raw: bytes, fitted: Fitted, status: int, data: bytes) -> Fitted | None:
+        dialect = dialects.dialect_named(route.dialect)
+        overflow = dialect.read_overflow(status, data.decode("utf-8", "replace"))
+        if overflow is None or fitted.receipt is None:
+            return None
+        limit = overflow.limit or int(fitted.receipt.limit * SHRINK)
+        model = route.model or dialect.model_of(raw)
+        self.fitter.learn_window(model, limit)
+        log.warning("the upstream refused %s as too long; its window is taken as %s tokens", model, limit)
+        try:
+            return await asyncio.to_thread(self.fitter.fit, route.dialect, raw, route.model)
+        except DoesNotFit:
+            return None
+
+    def _refuse(self, route: Route, error: DoesNotFit) -> Response:
+        verdict = error.verdict
+        body = dialects.dialect_named(route.dialect).too_long_body(str(error), verdict.needs, verdict.limit)
+        return JSONResponse(body, 400)
+
+    def _unreachable(self, route: Route | None, failed: Exception) -> Response:
+        message = f"yohaku could not reach the upstream: {type(failed).__name__}"
+        if route is None:
+            return JSONResponse({"error": {"message": message}}, 502)
+        return JSONResponse(dialects.dialect_named(route.dialect).error_body(message, 502), 502)
+
+
+def _stream(response: aiohttp.ClientResponse, stack: AsyncExitStack) -> Response:
+    async def pieces() -> AsyncIterator[bytes]:
+        async with stack:
+            try:
+                async for piece in response.content.iter_any():
+                    yield piece
+            except (aiohttp.ClientError, ClientDisconnect) as broken:
+                log.warning("a stream broke off: %s", type(broken).__name__)
+                raise
+
+    relayed = StreamingResponse(pieces(), response.status)
+    relayed.raw_headers = [(name.lower().encode(), value.encode()) for name, value in reply_headers(response)]
+    return relayed

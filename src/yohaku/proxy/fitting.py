@@ -1,0 +1,134 @@
+"""Fit the conversation in a request body.
+
+Laws: a body in which nothing is folded leaves as the bytes that came; a body that cannot be read leaves untouched. No
+session id is needed: folds are found by content in the store, so every replica on one store gives the same view.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import OrderedDict
+from dataclasses import dataclass
+from threading import Lock
+from typing import Any
+
+import msgspec
+
+from yohaku import dialects
+from yohaku.config.settings import Settings
+from yohaku.core.errors import DoesNotFit, Malformed, Unreadable, YohakuError
+from yohaku.core.receipt import Receipt
+from yohaku.dialects.dialect import Dialect
+from yohaku.session.session import Session
+from yohaku.stores import Store
+
+MAX_SESSIONS = 256
+"""Conversations whose reading is kept, so that their next request costs only what it adds."""
+IDENTIFYING_ENTRIES = 3
+MIN_REPLY_TOKENS = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    body: bytes
+    receipt: Receipt | None = None
+    """None where the body was left alone: nothing to fit, or not understood."""
+    unread: str = ""
+    """Why the body was not understood."""
+
+
+class Fitter:
+    def __init__(
+        self,
+        store: Store,
+        settings: Settings,
+        *,
+        window: int | None = None,
+        recipe: str = "auto",
+        reserve: int | None = None,
+    ) -> None:
+        self.store, self.settings = store, settings
+        self.window, self.recipe, self.reserve = window, recipe, reserve
+        self.learned: dict[str, int] = {}
+        """Windows that upstreams named when they refused a request, by model."""
+        self._sessions: OrderedDict[bytes, tuple[Session, Lock]] = OrderedDict()
+        self._lock = Lock()
+
+    def fit(self, dialect_name: str, raw: bytes, model: str | None = None) -> Fitted:
+        """Raise `DoesNotFit` where no folding helps; otherwise return the bytes to send."""
+        dialect = dialects.dialect_named(dialect_name)
+        try:
+            body: Any = msgspec.json.decode(raw)
+            entries = dialect.entries_of(body if isinstance(body, dict) else None)
+        except (msgspec.DecodeError, Unreadable, RecursionError, UnicodeDecodeError) as wrong:
+            return Fitted(raw, unread=str(wrong))
+        if dialect.holds_state(body):
+            return Fitted(raw, unread="the provider holds earlier turns of this conversation; it was left alone")
+        model = model or str(body.get("model") or "")
+        session, lock = self._session(dialect_name, model, body, entries)
+        with lock:
+            try:
+                out = session.fit(body)
+            except DoesNotFit:
+                raise
+            except (Malformed, Unreadable, RecursionError) as wrong:
+                return Fitted(raw, unread=str(wrong))
+            receipt = session.receipt
+            left = session.budget.window - (receipt.after if receipt else 0)
+        clamped = clamp_reply(dialect, out, max(MIN_REPLY_TOKENS, left))
+        return Fitted(raw if clamped is body else msgspec.json.encode(clamped), receipt)
+
+    def count(self, dialect_name: str, raw: bytes, model: str | None = None) -> int | None:
+        """Tokens of a body as it is; None where it is not understood."""
+        dialect = dialects.dialect_named(dialect_name)
+        try:
+            body: Any = msgspec.json.decode(raw)
+            history = dialect.read(body).history()
+        except (msgspec.DecodeError, YohakuError, RecursionError, UnicodeDecodeError):
+            return None
+        from yohaku.core.weigh import weigh
+
+        session = self._open(dialect_name, model or str(body.get("model") or ""))
+        return weigh(history, session.meter_for(dialect_name)).total
+
+    def learn_window(self, model: str, window: int) -> None:
+        """Use a smaller window from now on, because the upstream refused a request that fitted ours."""
+        with self._lock:
+            self.learned[model] = min(window, self.learned.get(model, window))
+            self._sessions.clear()
+
+    def _open(self, dialect: str, model: str) -> Session:
+        window = self.window
+        if model in self.learned:
+            window = min(self.learned[model], window or self.learned[model])
+        return Session(
+            window, self.reserve, self.recipe, model or None, dialect=dialect, store=self.store, settings=self.settings
+        )
+
+    def _session(self, dialect: str, model: str, body: dict[str, Any], entries: list[Any]) -> tuple[Session, Lock]:
+        """The session that read this conversation last, by how it begins; another one costs time, not correctness."""
+        begins = msgspec.json.encode(entries[:IDENTIFYING_ENTRIES])
+        key = hashlib.blake2b(f"{dialect}\n{model}\n".encode() + begins, digest_size=16).digest()
+        with self._lock:
+            if key not in self._sessions:
+                self._sessions[key] = self._open(dialect, model), Lock()
+            self._sessions.move_to_end(key)
+            while len(self._sessions) > MAX_SESSIONS:
+                self._sessions.popitem(last=False)
+            return self._sessions[key]
+
+
+def clamp_reply(dialect: Dialect, body: dict[str, Any], tokens: int) -> dict[str, Any]:
+    """Return `body` with a reply limit of at most `tokens`; the same object where it asks for no more than that."""
+    for path in dialect.reply_limit_paths:
+        found: Any = body
+        for name in path:
+            found = found.get(name) if isinstance(found, dict) else None
+        if isinstance(found, int) and not isinstance(found, bool) and found > tokens:
+            return _with_value(body, path, tokens)
+    return body
+
+
+def _with_value(body: dict[str, Any], path: tuple[str, ...], value: int) -> dict[str, Any]:
+    first, *rest = path
+    return {**body, first: _with_value(body[first], tuple(rest), value) if rest else value}

@@ -1,0 +1,86 @@
+"""Relay requests to the upstream and its replies back, as bytes.
+
+Law: headers and bodies pass unchanged but for hop-by-hop headers, the host, and the length of a body that was folded.
+Credentials are forwarded and never stored or logged.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import AsyncIterator, Iterable, Mapping
+from contextlib import asynccontextmanager
+from urllib.parse import urlsplit
+
+import aiohttp
+from multidict import CIMultiDict
+
+HOP_BY_HOP = frozenset(
+    "connection keep-alive proxy-authenticate proxy-authorization te trailer transfer-encoding upgrade".split()
+)
+REPLACED = frozenset(("host", "content-length"))
+CONNECT_TIMEOUT = 15.0
+"""Seconds. There is no limit on the whole reply: a model may think for minutes."""
+
+
+class Upstream:
+    def __init__(self, url: str | None, by_dialect: Mapping[str, str]) -> None:
+        """`url` serves every path; without it each dialect goes to its own provider."""
+        self.url, self.by_dialect = url, by_dialect
+        self._client: aiohttp.ClientSession | None = None
+
+    def url_for(self, dialect: str | None, path: str, query: str) -> str | None:
+        base = self.url or self.by_dialect.get(dialect or "")
+        if base is None:
+            return None
+        parts = urlsplit(base)
+        prefix = parts.path.rstrip("/")
+        head, _, last = prefix.rpartition("/")
+        if last and path.startswith(f"/{last}/"):  # a base that ends in /v1, and a path that begins with it
+            prefix = head
+        target = f"{parts.scheme}://{parts.netloc}{prefix}{path}"
+        return f"{target}?{query}" if query else target
+
+    @asynccontextmanager
+    async def send(
+        self, method: str, url: str, headers: Iterable[tuple[str, str]], body: bytes | None
+    ) -> AsyncIterator[aiohttp.ClientResponse]:
+        """Send once; a reused connection that turns out dead before any byte came is tried once more."""
+        forwarded = CIMultiDict((name, value) for name, value in headers if name.lower() not in HOP_BY_HOP | REPLACED)
+        client, data = self._open(), io.BytesIO(body) if body else None
+        for last in (False, True):
+            try:
+                response = await client.request(
+                    method, url, headers=forwarded, data=data, allow_redirects=False, skip_auto_headers=SKIPPED
+                )
+            except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError):
+                if last:
+                    raise
+                continue
+            break
+        try:
+            yield response
+        finally:
+            response.close()
+
+    def _open(self) -> aiohttp.ClientSession:
+        if self._client is None:
+            timeout = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_TIMEOUT)
+            connector = aiohttp.TCPConnector(limit=0)
+            self._client = aiohttp.ClientSession(
+                timeout=timeout, connector=connector, auto_decompress=False, trust_env=True
+            )
+        return self._client
+
+    async def close(self) -> None:
+        if self._client:
+            await self._client.close()
+
+
+SKIPPED = ("User-Agent", "Accept", "Accept-Encoding", "Content-Type")
+"""Headers that the HTTP client would add where the caller sent none."""
+
+
+def reply_headers(response: aiohttp.ClientResponse) -> list[tuple[str, str]]:
+    return [
+        (name, value) for name, value in response.headers.items() if name.lower() not in HOP_BY_HOP | {"date", "server"}
+    ]
