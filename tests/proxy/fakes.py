@@ -46,6 +46,9 @@ class StrictUpstream:
         if tokens > self.window:
             self.refused += 1
             return web.json_response(dialect.too_long_body("too long", tokens, self.window), status=400)
+        return await self.answer(request)
+
+    async def answer(self, request: web.Request) -> web.StreamResponse:
         response = web.StreamResponse(headers={"Content-Type": "text/event-stream", "X-Upstream": "yes"})
         await response.prepare(request)
         for piece in self.pieces:
