@@ -24,6 +24,7 @@ MODULES = {
     "recall": ("recall", "receipts", "why", "collect"),
     "history": ("undo", "redo", "pin", "unpin", "pins"),
     "programs": ("demo", "lab", "mcp"),
+    "proxy": ("proxy",),
 }
 """Commands, each a function of the same name, by the module here that has it; `agent` is `yohaku` without a command."""
 

@@ -83,6 +83,7 @@ def parser() -> argparse.ArgumentParser:
     _add_receipts(commands)
     _add_undo(commands)
     _add_mcp(commands)
+    _add_proxy(commands)
     examples = ["yohaku config"]
     _add_command(commands, "config", "show every setting, and where it came from", examples)
     examples = ["yohaku lab run sessions/ --windows 8192 --recipes auto,sliding", "yohaku lab run --help"]
@@ -234,6 +235,14 @@ def _add_mcp(commands: Any) -> None:
     command = _add_command(commands, "mcp", what, examples)
     command.add_argument("--session", metavar="KEY", help="search only in what this session folded (default: in all)")
     _add_store(command)
+
+
+def _add_proxy(commands: Any) -> None:
+    from yohaku.cli import proxy
+
+    command = _command(commands, "proxy", proxy.WHAT, proxy.EXAMPLES)
+    proxy.add_options(command, _positive)
+    _store(command)
 
 
 def _add_undo(commands: Any) -> None:

@@ -10,6 +10,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
+from urllib.parse import urlsplit
 
 import aiohttp
 from starlette.applications import Starlette
@@ -45,8 +46,8 @@ class Proxy:
         return Starlette(routes=[Path("/{path:path}", self.handle, methods=METHODS)], lifespan=lifespan)
 
     async def handle(self, request: Request) -> Response:
-        if self.hosts and request.url.hostname not in self.hosts:  # a page in a browser that rebinds a name to us
-            return JSONResponse({"error": "this host name is not served here"}, 403)
+        if self.hosts and not self._is_local(request):
+            return JSONResponse({"error": "requests from other sites are not served here"}, 403)
         raw = await self._read(request)
         if raw is None:
             return JSONResponse({"error": f"the body is larger than {MAX_BODY_BYTES:,} bytes"}, 413)
@@ -61,6 +62,11 @@ class Proxy:
         if route.counts:
             return await self._count(request, target, route, raw)
         return await self._generate(request, target, route, raw)
+
+    def _is_local(self, request: Request) -> bool:
+        """Reject pages in a browser: those that rebind a name to our address, and those that post from elsewhere."""
+        origin = request.headers.get("origin")
+        return request.url.hostname in self.hosts and (origin is None or urlsplit(origin).hostname in self.hosts)
 
     async def _read(self, request: Request) -> bytes | None:
         pieces: list[bytes] = []

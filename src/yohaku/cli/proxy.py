@@ -1,0 +1,83 @@
+"""`yohaku proxy`: keep any client inside its window, by standing between it and its provider.
+
+Law: the server's packages are loaded when it is started, never before; where they are absent, one line says how to get
+them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import Any
+
+from yohaku import messages
+from yohaku.config.settings import Settings
+from yohaku.core.errors import BadSetting
+
+WHAT = "keep any client inside its window: stand between it and its provider"
+EXAMPLES = [
+    "yohaku proxy",
+    "yohaku proxy --upstream http://127.0.0.1:8080 --window 8192",
+    "yohaku proxy --port 9000 --store redis://127.0.0.1/0",
+]
+DEFAULT_PORT = 8787
+LOOPBACK = frozenset(("127.0.0.1", "localhost", "::1"))
+
+
+def add_options(command: Any, positive: Any) -> None:
+    command.add_argument("--port", type=positive, default=DEFAULT_PORT, metavar="N", help="default %(default)s")
+    command.add_argument("--host", default="127.0.0.1", metavar="ADDRESS", help="loopback only (default %(default)s)")
+    command.add_argument("--upstream", metavar="URL", help="for every path (default: each provider's own address)")
+    command.add_argument("--window", type=positive, metavar="N", help="tokens the model can hold (default: by model)")
+    command.add_argument("--reserve", type=positive, metavar="N", help="tokens kept free for the reply")
+    command.add_argument("--recipe", metavar="NAME", help="how to fold (default auto)")
+
+
+def proxy(arguments: argparse.Namespace, settings: Settings) -> int:
+    if arguments.host not in LOOPBACK:
+        raise BadSetting(f"--host {arguments.host}: use a loopback address", code="proxy_host", host=arguments.host)
+    try:
+        import uvicorn
+
+        from yohaku.proxy.app import Proxy
+        from yohaku.proxy.fitting import Fitter
+        from yohaku.proxy.upstream import Upstream
+    except ImportError:
+        print(f"yohaku: {messages.say('proxy_missing', settings.lang)}", file=sys.stderr)
+        return 2
+    import logging
+
+    from yohaku import stores
+    from yohaku.cli.stores import url_of
+    from yohaku.config.resolve import recipe_for
+    from yohaku.stores.fallback import FallbackStore
+
+    recipe = arguments.recipe or settings.recipe
+    recipe_for(recipe, settings)
+    store = FallbackStore(stores.open(url_of(arguments.store, settings)), lambda failed: logging.warning("%s", failed))
+    fitter = Fitter(
+        store, settings, window=arguments.window, reserve=arguments.reserve or settings.reserve, recipe=recipe
+    )
+    server = Proxy(fitter, Upstream(arguments.upstream, provider_urls()), hosts=LOOPBACK)
+    logging.basicConfig(level=logging.INFO, format="yohaku: %(message)s", stream=sys.stderr)
+    for name in ("uvicorn.error", "uvicorn.access"):
+        logging.getLogger(name).setLevel(logging.WARNING)
+    host = f"[{arguments.host}]" if ":" in arguments.host else arguments.host
+    url = f"http://{host}:{arguments.port}"
+    print(messages.say("proxy_started", settings.lang, url=url), file=sys.stderr, flush=True)
+    try:
+        uvicorn.run(server.app(), host=arguments.host, port=arguments.port, access_log=False, log_level="warning")
+    finally:
+        store.close()
+    return 0
+
+
+def provider_urls() -> dict[str, str]:
+    """Address of the provider that each dialect belongs to, from the catalogue."""
+    from yohaku.config import catalog
+
+    found: dict[str, str] = {}
+    for provider in catalog.load(None).providers:
+        for dialect, url in ((provider.dialect, provider.url), *provider.also.items()):
+            found.setdefault(dialect, url)
+    return found
