@@ -25,6 +25,7 @@ MODULES = {
     "history": ("undo", "redo", "pin", "unpin", "pins"),
     "programs": ("demo", "lab", "mcp"),
     "proxy": ("proxy",),
+    "run": ("run",),
 }
 """Commands, each a function of the same name, by the module here that has it; `agent` is `yohaku` without a command."""
 

@@ -238,11 +238,14 @@ def _add_mcp(commands: Any) -> None:
 
 
 def _add_proxy(commands: Any) -> None:
-    from yohaku.cli import proxy
+    from yohaku.cli import proxy, run
 
     command = _command(commands, "proxy", proxy.WHAT, proxy.EXAMPLES)
     proxy.add_options(command, _positive)
     _store(command)
+    command = _command(commands, "run", run.WHAT, run.EXAMPLES)
+    _store(command)
+    run.add_options(command, _positive)
 
 
 def _add_undo(commands: Any) -> None:

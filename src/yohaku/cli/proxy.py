@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 from yohaku import messages
@@ -36,15 +38,33 @@ def add_options(command: Any, positive: Any) -> None:
 def proxy(arguments: argparse.Namespace, settings: Settings) -> int:
     if arguments.host not in LOOPBACK:
         raise BadSetting(f"--host {arguments.host}: use a loopback address", code="proxy_host", host=arguments.host)
-    try:
-        import uvicorn
+    opened = open_proxy(arguments, settings)
+    if opened is None:
+        return 2
+    import logging
 
+    import uvicorn
+
+    logging.basicConfig(level=logging.INFO, format="yohaku: %(message)s", stream=sys.stderr)
+    for name in ("uvicorn.error", "uvicorn.access"):
+        logging.getLogger(name).setLevel(logging.WARNING)
+    host = f"[{arguments.host}]" if ":" in arguments.host else arguments.host
+    url = f"http://{host}:{arguments.port}"
+    print(messages.say("proxy_started", settings.lang, url=url), file=sys.stderr, flush=True)
+    with opened as app:
+        uvicorn.run(app, host=arguments.host, port=arguments.port, access_log=False, log_level="warning")
+    return 0
+
+
+def open_proxy(arguments: argparse.Namespace, settings: Settings) -> AbstractContextManager[Any] | None:
+    """Return the ASGI application, which closes its store at the end; None, and say so, where packages are missing."""
+    try:
         from yohaku.proxy.app import Proxy
         from yohaku.proxy.fitting import Fitter
         from yohaku.proxy.upstream import Upstream
     except ImportError:
         print(f"yohaku: {messages.say('proxy_missing', settings.lang)}", file=sys.stderr)
-        return 2
+        return None
     import logging
 
     from yohaku import stores
@@ -53,23 +73,20 @@ def proxy(arguments: argparse.Namespace, settings: Settings) -> int:
     from yohaku.stores.fallback import FallbackStore
 
     recipe = arguments.recipe or settings.recipe
-    recipe_for(recipe, settings)
-    store = FallbackStore(stores.open(url_of(arguments.store, settings)), lambda failed: logging.warning("%s", failed))
-    fitter = Fitter(
-        store, settings, window=arguments.window, reserve=arguments.reserve or settings.reserve, recipe=recipe
-    )
-    server = Proxy(fitter, Upstream(arguments.upstream, provider_urls()), hosts=LOOPBACK)
-    logging.basicConfig(level=logging.INFO, format="yohaku: %(message)s", stream=sys.stderr)
-    for name in ("uvicorn.error", "uvicorn.access"):
-        logging.getLogger(name).setLevel(logging.WARNING)
-    host = f"[{arguments.host}]" if ":" in arguments.host else arguments.host
-    url = f"http://{host}:{arguments.port}"
-    print(messages.say("proxy_started", settings.lang, url=url), file=sys.stderr, flush=True)
-    try:
-        uvicorn.run(server.app(), host=arguments.host, port=arguments.port, access_log=False, log_level="warning")
-    finally:
-        store.close()
-    return 0
+    recipe_for(recipe, settings)  # an unknown name is refused before anything starts
+    url = url_of(arguments.store, settings)
+
+    @contextmanager
+    def opened() -> Iterator[Any]:
+        store = FallbackStore(stores.open(url), lambda failed: logging.warning("%s", failed))
+        reserve = arguments.reserve or settings.reserve
+        fitter = Fitter(store, settings, window=arguments.window, reserve=reserve, recipe=recipe)
+        try:
+            yield Proxy(fitter, Upstream(arguments.upstream, provider_urls()), hosts=LOOPBACK).app()
+        finally:
+            store.close()
+
+    return opened()
 
 
 def provider_urls() -> dict[str, str]:

@@ -1,0 +1,161 @@
+"""`yohaku run CLIENT`: start the proxy and a client together, with the client's own variables or options.
+
+Law: no file of the client is changed, and the proxy stops with the client.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+from yohaku import messages
+from yohaku.config.settings import Settings
+
+WHAT = "start a client with the proxy in front of its provider"
+EXAMPLES = [
+    "yohaku run claude",
+    "yohaku run claude --upstream http://localhost:11434 --model qwen3:8b --window 32768",
+    'yohaku run codex --upstream http://localhost:8080 --window 16384 exec "fix the test"',
+    "yohaku run aider --upstream http://localhost:8080",
+]
+START_TIMEOUT = 20.0
+MISSING_KEY = "not-needed"
+"""What a client is given for a key where the user has none: local servers ask for nothing, clients insist on one."""
+
+
+class Client(NamedTuple):
+    program: str
+    environment: Callable[[str, str], dict[str, str]]
+    """Variables for a proxy at `url` and a model, which may be empty."""
+    options: Callable[[str, str], list[str]] = lambda url, model: []
+    """Options that come before the user's own."""
+
+
+def _claude(url: str, model: str) -> dict[str, str]:
+    chosen = {"ANTHROPIC_MODEL": model, "ANTHROPIC_SMALL_FAST_MODEL": model} if model else {}
+    return {"ANTHROPIC_BASE_URL": url, "ANTHROPIC_API_KEY": MISSING_KEY, **chosen}
+
+
+def _codex_options(url: str, model: str) -> list[str]:
+    provider = f'{{name="yohaku", base_url="{url}/v1", env_key="OPENAI_API_KEY", wire_api="responses"}}'
+    chosen = ["-m", model] if model else []
+    return ["-c", 'model_provider="yohaku"', "-c", f"model_providers.yohaku={provider}", *chosen]
+
+
+def _opencode(url: str, model: str) -> dict[str, str]:
+    providers = {
+        "anthropic": {"options": {"baseURL": f"{url}/v1"}},
+        "openai": {"options": {"baseURL": f"{url}/v1"}},
+        "yohaku": {
+            "npm": "@ai-sdk/openai-compatible",
+            "options": {"baseURL": f"{url}/v1"},
+            "models": {model or "default": {}},
+        },
+    }
+    config: dict[str, Any] = {"provider": providers, **({"model": f"yohaku/{model}"} if model else {})}
+    return {"OPENCODE_CONFIG_CONTENT": json.dumps(config)}
+
+
+def _openai(url: str, model: str) -> dict[str, str]:
+    base = f"{url}/v1"
+    chosen = {"OPENAI_MODEL": model} if model else {}
+    return {"OPENAI_BASE_URL": base, "OPENAI_API_BASE": base, "OPENAI_API_KEY": MISSING_KEY, **chosen}
+
+
+CLIENTS = {
+    "claude": Client("claude", _claude),
+    "codex": Client("codex", lambda url, model: {"OPENAI_API_KEY": MISSING_KEY}, _codex_options),
+    "gemini": Client(
+        "gemini",
+        lambda url, model: {"GOOGLE_GEMINI_BASE_URL": url, "GEMINI_API_KEY": MISSING_KEY},
+        lambda url, model: ["-m", model] if model else [],
+    ),
+    "qwen": Client("qwen", _openai),
+    "opencode": Client("opencode", _opencode),
+    "aider": Client(
+        "aider",
+        lambda url, model: {**_openai(url, model), "ANTHROPIC_API_BASE": url},
+        lambda url, model: ["--model", f"openai/{model}"] if model else [],
+    ),
+}
+
+
+OPTIONS = ("--upstream", "--model", "--window", "--reserve", "--recipe", "--store")
+
+
+def add_options(command: Any, positive: Any) -> None:
+    command.add_argument("--upstream", metavar="URL", help="for every path (default: each provider's own address)")
+    command.add_argument("--model", metavar="NAME", help="the model the client asks for")
+    command.add_argument("--window", type=positive, metavar="N", help="tokens the model can hold (default: by model)")
+    command.add_argument("--reserve", type=positive, metavar="N", help="tokens kept free for the reply")
+    command.add_argument("--recipe", metavar="NAME", help="how to fold (default auto)")
+    command.add_argument("client", choices=sorted(CLIENTS), metavar="CLIENT", help=", ".join(sorted(CLIENTS)))
+    command.add_argument("arguments", nargs=argparse.REMAINDER, metavar="…", help="given to the client")
+    command.set_defaults(parse_more=lambda words: command.parse_args(words))
+
+
+def _take_own_options(arguments: argparse.Namespace) -> argparse.Namespace:
+    """Parse our options directly after the client's name too; from the first other word on all is the client's."""
+    words, at = arguments.arguments, 0
+    while at < len(words) and words[at].partition("=")[0] in OPTIONS:
+        at += 1 if "=" in words[at] else 2
+    if not at:
+        return arguments
+    more: argparse.Namespace = arguments.parse_more([*words[:at], arguments.client, *words[at:]])
+    given = {
+        name: value for name, value in vars(arguments).items() if value is not None and not getattr(more, name, None)
+    }
+    return argparse.Namespace(**{**vars(more), **given})
+
+
+def run(arguments: argparse.Namespace, settings: Settings) -> int:
+    arguments = _take_own_options(arguments)
+    client = CLIENTS[arguments.client]
+    program = shutil.which(client.program)
+    if program is None:
+        print(f"yohaku: {messages.say('run_missing', settings.lang, name=client.program)}", file=sys.stderr)
+        return 2
+    from yohaku.cli.proxy import open_proxy
+
+    proxy = open_proxy(arguments, settings)
+    if proxy is None:
+        return 2
+    with proxy as app, _serve(app) as url:
+        model = arguments.model or ""
+        ours = client.environment(url, model)
+        kept = {name: value for name, value in os.environ.items() if value and ours.get(name) == MISSING_KEY}
+        environment = {**os.environ, **ours, **kept}
+        command = [program, *client.options(url, model), *arguments.arguments]
+        try:
+            return subprocess.run(command, env=environment, check=False).returncode
+        except KeyboardInterrupt:
+            return 130
+
+
+@contextmanager
+def _serve(app: Any) -> Iterator[str]:
+    """Serve on a free loopback port, in a thread, until the client is done."""
+    import uvicorn
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        server = uvicorn.Server(uvicorn.Config(app, log_level="error", access_log=False))
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
+        thread.start()
+        end = time.monotonic() + START_TIMEOUT
+        while not server.started and thread.is_alive() and time.monotonic() < end:
+            time.sleep(0.01)
+        try:
+            yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+        finally:
+            server.should_exit = True
+            thread.join(5)
