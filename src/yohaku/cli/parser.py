@@ -84,6 +84,7 @@ def parser() -> argparse.ArgumentParser:
     _add_undo(commands)
     _add_mcp(commands)
     _add_proxy(commands)
+    _add_run(commands)
     examples = ["yohaku config"]
     _add_command(commands, "config", "show every setting, and where it came from", examples)
     examples = ["yohaku lab run sessions/ --windows 8192 --recipes auto,sliding", "yohaku lab run --help"]
@@ -238,14 +239,40 @@ def _add_mcp(commands: Any) -> None:
 
 
 def _add_proxy(commands: Any) -> None:
-    from yohaku.cli import proxy, run
+    examples = [
+        "yohaku proxy",
+        "yohaku proxy --upstream http://127.0.0.1:8080 --window 8192",
+        "yohaku proxy --port 9000 --store redis://127.0.0.1/0",
+    ]
+    what = "keep any client inside its window: stand between it and its provider"
+    command = _add_command(commands, "proxy", what, examples)
+    command.add_argument("--port", type=_positive, default=8787, metavar="N", help="default %(default)s")
+    command.add_argument("--host", default="127.0.0.1", metavar="ADDRESS", help="loopback only (default %(default)s)")
+    _add_upstream(command)
 
-    command = _command(commands, "proxy", proxy.WHAT, proxy.EXAMPLES)
-    proxy.add_options(command, _positive)
-    _store(command)
-    command = _command(commands, "run", run.WHAT, run.EXAMPLES)
-    _store(command)
-    run.add_options(command, _positive)
+
+def _add_run(commands: Any) -> None:
+    examples = [
+        "yohaku run claude",
+        "yohaku run claude --upstream http://localhost:11434 --model qwen3:8b --window 32768",
+        'yohaku run codex --upstream http://localhost:8080 --window 16384 exec "fix the test"',
+        "yohaku run aider --upstream http://localhost:8080",
+    ]
+    command = _add_command(commands, "run", "start a client with the proxy in front of its provider", examples)
+    command.add_argument("--model", metavar="NAME", help="the model the client asks for")
+    _add_upstream(command)
+    clients = ("aider", "claude", "codex", "gemini", "opencode", "qwen")
+    command.add_argument("client", choices=clients, metavar="CLIENT", help=", ".join(clients))
+    command.add_argument("arguments", nargs=argparse.REMAINDER, metavar="…", help="given to the client")
+    command.set_defaults(parse_more=lambda words: command.parse_args(words))
+
+
+def _add_upstream(command: Any) -> None:
+    command.add_argument("--upstream", metavar="URL", help="for every path (default: each provider's own address)")
+    command.add_argument("--window", type=_positive, metavar="N", help="tokens the model can hold (default: by model)")
+    command.add_argument("--reserve", type=_positive, metavar="N", help="tokens kept free for the reply")
+    command.add_argument("--recipe", metavar="NAME", help="how to fold (default auto)")
+    _add_store(command)
 
 
 def _add_undo(commands: Any) -> None:

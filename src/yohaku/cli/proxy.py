@@ -16,23 +16,7 @@ from yohaku import messages
 from yohaku.config.settings import Settings
 from yohaku.core.errors import BadSetting
 
-WHAT = "keep any client inside its window: stand between it and its provider"
-EXAMPLES = [
-    "yohaku proxy",
-    "yohaku proxy --upstream http://127.0.0.1:8080 --window 8192",
-    "yohaku proxy --port 9000 --store redis://127.0.0.1/0",
-]
-DEFAULT_PORT = 8787
 LOOPBACK = frozenset(("127.0.0.1", "localhost", "::1"))
-
-
-def add_options(command: Any, positive: Any) -> None:
-    command.add_argument("--port", type=positive, default=DEFAULT_PORT, metavar="N", help="default %(default)s")
-    command.add_argument("--host", default="127.0.0.1", metavar="ADDRESS", help="loopback only (default %(default)s)")
-    command.add_argument("--upstream", metavar="URL", help="for every path (default: each provider's own address)")
-    command.add_argument("--window", type=positive, metavar="N", help="tokens the model can hold (default: by model)")
-    command.add_argument("--reserve", type=positive, metavar="N", help="tokens kept free for the reply")
-    command.add_argument("--recipe", metavar="NAME", help="how to fold (default auto)")
 
 
 def proxy(arguments: argparse.Namespace, settings: Settings) -> int:

@@ -21,13 +21,6 @@ from typing import Any, NamedTuple
 from yohaku import messages
 from yohaku.config.settings import Settings
 
-WHAT = "start a client with the proxy in front of its provider"
-EXAMPLES = [
-    "yohaku run claude",
-    "yohaku run claude --upstream http://localhost:11434 --model qwen3:8b --window 32768",
-    'yohaku run codex --upstream http://localhost:8080 --window 16384 exec "fix the test"',
-    "yohaku run aider --upstream http://localhost:8080",
-]
 START_TIMEOUT = 20.0
 MISSING_KEY = "not-needed"
 """What a client is given for a key where the user has none: local servers ask for nothing, clients insist on one."""
@@ -90,24 +83,13 @@ CLIENTS = {
 }
 
 
-OPTIONS = ("--upstream", "--model", "--window", "--reserve", "--recipe", "--store")
-
-
-def add_options(command: Any, positive: Any) -> None:
-    command.add_argument("--upstream", metavar="URL", help="for every path (default: each provider's own address)")
-    command.add_argument("--model", metavar="NAME", help="the model the client asks for")
-    command.add_argument("--window", type=positive, metavar="N", help="tokens the model can hold (default: by model)")
-    command.add_argument("--reserve", type=positive, metavar="N", help="tokens kept free for the reply")
-    command.add_argument("--recipe", metavar="NAME", help="how to fold (default auto)")
-    command.add_argument("client", choices=sorted(CLIENTS), metavar="CLIENT", help=", ".join(sorted(CLIENTS)))
-    command.add_argument("arguments", nargs=argparse.REMAINDER, metavar="…", help="given to the client")
-    command.set_defaults(parse_more=lambda words: command.parse_args(words))
+OWN_OPTIONS = ("--upstream", "--model", "--window", "--reserve", "--recipe", "--store")
 
 
 def _take_own_options(arguments: argparse.Namespace) -> argparse.Namespace:
     """Parse our options directly after the client's name too; from the first other word on all is the client's."""
     words, at = arguments.arguments, 0
-    while at < len(words) and words[at].partition("=")[0] in OPTIONS:
+    while at < len(words) and words[at].partition("=")[0] in OWN_OPTIONS:
         at += 1 if "=" in words[at] else 2
     if not at:
         return arguments
