@@ -8,7 +8,7 @@
     python3 dev.py corpus     every recorded session at every window, in every dialect and recipe
     python3 dev.py bench      the benchmark: ratios within one run
     python3 dev.py soak       the agent on a real server: 300 tool calls at each of three windows
-    python3 dev.py adapters   the adapters with the real LangChain, OpenAI Agents SDK and LiteLLM, in .venv-adapters
+    python3 dev.py adapters   adapters and proxy with the real frameworks and SDKs, in .venv-adapters
     python3 dev.py servers    install Redis, PostgreSQL and tmux for the tests (Debian, as root)
     python3 dev.py freeze     what users can observe, compared with the recorded state; --write records it again
     python3 dev.py trace      how many files one folding fit and one turn of the agent go through
@@ -64,7 +64,7 @@ def test_adapters(*rest: str) -> None:
         subprocess.run([sys.executable, "-m", "venv", str(home)], check=True)
     packages = tomllib.loads((HERE / "pyproject.toml").read_text())["dependency-groups"]["adapters"]
     subprocess.run([str(python), "-m", "pip", "install", "-q", "-e", str(HERE), *packages], check=True)
-    command = [str(python), "-m", "pytest", "tests/adapters", "-o", "filterwarnings=", *rest]
+    command = [str(python), "-m", "pytest", "tests/adapters", "tests/proxy/test_sdks.py", "-o", "filterwarnings=", *rest]
     sys.exit(subprocess.run(command, cwd=HERE, check=False).returncode)
 
 

@@ -45,7 +45,7 @@ def check(upstream: Scripted) -> None:
 
 
 def test_openai_chat() -> None:
-    openai = pytest.importorskip("openai", reason="the SDK is not installed: see CONTRIBUTING, clients")
+    openai = pytest.importorskip("openai", reason="the SDK is not installed: see CONTRIBUTING, adapters")
 
     def reply(n: int) -> Any:
         call = {"id": f"c{n}", "type": "function", "function": {"name": "look", "arguments": json.dumps({"part": n})}}
@@ -73,7 +73,7 @@ def test_openai_chat() -> None:
 
 
 def test_openai_responses() -> None:
-    openai = pytest.importorskip("openai", reason="the SDK is not installed: see CONTRIBUTING, clients")
+    openai = pytest.importorskip("openai", reason="the SDK is not installed: see CONTRIBUTING, adapters")
 
     def reply(n: int) -> Any:
         item: Any = {"type": "function_call", "id": f"f{n}", "call_id": f"c{n}", "name": "look", "arguments": "{}"}
@@ -104,7 +104,7 @@ def test_openai_responses() -> None:
 
 
 def test_anthropic() -> None:
-    anthropic = pytest.importorskip("anthropic", reason="the SDK is not installed: see CONTRIBUTING, clients")
+    anthropic = pytest.importorskip("anthropic", reason="the SDK is not installed: see CONTRIBUTING, adapters")
 
     def reply(n: int) -> Any:
         block: Any = {"type": "tool_use", "id": f"toolu_{n}", "name": "look", "input": {"part": n}}
@@ -138,7 +138,7 @@ def test_anthropic() -> None:
 
 
 def test_gemini() -> None:
-    genai = pytest.importorskip("google.genai", reason="the SDK is not installed: see CONTRIBUTING, clients")
+    genai = pytest.importorskip("google.genai", reason="the SDK is not installed: see CONTRIBUTING, adapters")
     types: Any = genai.types
 
     def reply(n: int) -> Any:
@@ -164,7 +164,7 @@ def test_gemini() -> None:
 
 
 def test_ollama() -> None:
-    ollama = pytest.importorskip("ollama", reason="the SDK is not installed: see CONTRIBUTING, clients")
+    ollama = pytest.importorskip("ollama", reason="the SDK is not installed: see CONTRIBUTING, adapters")
 
     def reply(n: int) -> Any:
         call = {"function": {"name": "look", "arguments": {"part": n}}}

@@ -17,8 +17,8 @@ import msgspec
 from yohaku import dialects
 from yohaku.config.settings import Settings
 from yohaku.core.errors import DoesNotFit, Malformed, Unreadable, YohakuError
-from yohaku.core.receipt import Receipt
 from yohaku.dialects.dialect import Dialect
+from yohaku.session.receipt import Receipt
 from yohaku.session.session import Session
 from yohaku.stores import Store
 
