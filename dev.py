@@ -64,7 +64,16 @@ def test_adapters(*rest: str) -> None:
         subprocess.run([sys.executable, "-m", "venv", str(home)], check=True)
     packages = tomllib.loads((HERE / "pyproject.toml").read_text())["dependency-groups"]["adapters"]
     subprocess.run([str(python), "-m", "pip", "install", "-q", "-e", str(HERE), *packages], check=True)
-    command = [str(python), "-m", "pytest", "tests/adapters", "tests/proxy/test_sdks.py", "-o", "filterwarnings=", *rest]
+    command = [
+        str(python),
+        "-m",
+        "pytest",
+        "tests/adapters",
+        "tests/proxy/test_sdks.py",
+        "-o",
+        "filterwarnings=",
+        *rest,
+    ]
     sys.exit(subprocess.run(command, cwd=HERE, check=False).returncode)
 
 

@@ -150,7 +150,7 @@ def test_a_sentence_exists_in_every_language_with_the_same_facts(code: str) -> N
 @pytest.mark.parametrize("lang", LANGUAGES)
 @pytest.mark.parametrize("code", [*sentences("commands"), *sentences("doctor")])
 def test_a_sentence_is_said_with_its_facts(code: str, lang: str) -> None:
-    texts = {"about", "name", "why", "command"}
+    texts = {"about", "name", "why", "command", "url"}
     names = sorted(fields(CATALOGUE[code]["en"]))
     facts: dict[str, object] = {field: "TEXT" if field in texts else 1_234 for field in names}
     told = say(code, lang, **facts)

@@ -23,7 +23,7 @@ MODULES = {
     "session_files": ("doctor", "export"),
     "recall": ("recall", "receipts", "why", "collect"),
     "history": ("undo", "redo", "pin", "unpin", "pins"),
-    "programs": ("demo", "lab", "mcp"),
+    "launch": ("demo", "lab", "mcp"),
     "proxy": ("proxy",),
     "run": ("run",),
 }
