@@ -116,6 +116,7 @@ SAMPLES: list[tuple[YohakuError, str]] = [
     (BadSetting("no such session", code="unknown_session", name="abc"), "no such session"),
     (BadSetting("no such folding", code="unknown_folding", name="9", known="1, 2"), "no such folding"),
     (raised("bad_window"), "a window of 0 tokens: give a positive number"),
+    (BadSetting("use a loopback address", code="proxy_host", host="0.0.0.0"), "use a loopback address"),
     (raised("bad_reserve"), "a reserve of 200 tokens in a window of 100: give one from 0 to below the window"),
     (BadSetting("no such thing"), "no such thing"),
     (BadSetting("summarise is async here", code="async_summarise"), "summarise is async here"),
