@@ -130,7 +130,7 @@ class Ollama(Dialect):
     def schema_fields(self, name: str, schema: Json) -> dict[str, Json]:
         return {"format": schema}
 
-    def convert_definition(self, name: str, about: str, schema: Json) -> dict[str, Json]:
+    def tool_definition(self, name: str, about: str, schema: Json) -> dict[str, Json]:
         return {"type": "function", "function": {"name": name, "description": about, "parameters": schema}}
 
     def read_loaded_window(self, reply: Json, model: str) -> int | None:

@@ -136,7 +136,7 @@ class OpenAIChat(Dialect):
         held = {"name": name, "strict": True, "schema": schema}
         return {"response_format": {"type": "json_schema", "json_schema": held}}
 
-    def convert_definition(self, name: str, about: str, schema: Json) -> dict[str, Json]:
+    def tool_definition(self, name: str, about: str, schema: Json) -> dict[str, Json]:
         return {"type": "function", "function": {"name": name, "description": about, "parameters": schema}}
 
     def without_tool_calls(self, body: dict[str, Json]) -> dict[str, Json]:
