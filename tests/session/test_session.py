@@ -490,6 +490,13 @@ def test_a_dialect_that_was_given_is_kept_whatever_comes_next() -> None:
         s.fit([*body, {"type": "function_call", "call_id": "c", "name": "bash", "arguments": "{}"}])
 
 
+def test_a_conversation_that_grows_beyond_the_limit_is_refused_even_without_rungs() -> None:
+    s = session(recipe=Recipe("none", ()))
+    assert s.fit(agent(2)) == agent(2)
+    with pytest.raises(DoesNotFit):
+        s.fit(agent(40))
+
+
 def test_a_recipe_without_rungs_folds_nothing() -> None:
     s = session(recipe=Recipe("none", ()))
     assert [s.fit(agent(1)), s.fit(agent(2))] == [agent(1), agent(2)]
@@ -599,7 +606,7 @@ def test_it_is_time_to_fold_from_the_first_level_of_the_recipe_on(recipe: str, f
 def test_what_is_not_to_fold_by_itself_is_never_due() -> None:
     for recipe in (builtin.cache(auto=False), builtin.cache(compaction=False), Recipe("none", ())):
         s = session(10_000, recipe=recipe)
-        assert not s.should_fold(10_000)
+        assert not s.should_fold(10_000) and not s.should_fold(20_000)
 
 
 def test_the_usage_counts_with_what_the_model_answered_in_the_words_of_any_provider() -> None:

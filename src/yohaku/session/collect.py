@@ -60,9 +60,9 @@ def collect(
     erased = 0
     for conversation in store.conversations():
         rows = store.recorded(conversation)
-        past = FoldLog.of(rows)
-        if past.at >= before:
-            marked |= refs_in_log(store, past)
+        log = FoldLog.of(rows)
+        if log.at >= before:
+            marked |= refs_in_log(store, log)
         elif ours := [row for row in rows if _is_ours(row)]:
             erased += len(ours)
             if not dry_run:
@@ -95,10 +95,10 @@ def reachable_refs(store: Store, folds: Iterable[Fold]) -> set[str]:
     return marked
 
 
-def refs_in_log(store: Store, past: FoldLog) -> set[str]:
+def refs_in_log(store: Store, log: FoldLog) -> set[str]:
     """Return the refs that the records of a conversation need: its foldings, and what undone ones hid, to redo them."""
-    marked = {done.id for done in past.done if done.id}
-    for done in past.done:
+    marked = {done.id for done in log.done if done.id}
+    for done in log.done:
         if done.id and not done.standing and not done.apart:
             with suppress(UnknownRef):
                 marked |= reachable_refs(store, read_folds(store, done).values())

@@ -17,9 +17,9 @@ COLOURS = {"-": "\x1b[31m", "+": "\x1b[32m", "@": "\x1b[36m"}
 RESET_COLOUR = "\x1b[0m"
 
 
-def diff(store: Store, past: FoldLog, one: str | int | None = None, other: str | int | None = None) -> list[str]:
+def diff(store: Store, log: FoldLog, one: str | int | None = None, other: str | int | None = None) -> list[str]:
     """Compare the shapes after two foldings, by number or id (0: before the first); of one: before it and after."""
-    first, second = _find_sides(store, past, one, other)
+    first, second = _find_sides(store, log, one, other)
     lines = difflib.unified_diff(first[1], second[1], first[0], second[0], n=CONTEXT_LINES, lineterm="")
     return list(lines)
 
@@ -31,19 +31,19 @@ def colour_lines(lines: list[str]) -> Iterator[str]:
 
 
 def _find_sides(
-    store: Store, past: FoldLog, one: str | int | None, other: str | int | None
+    store: Store, log: FoldLog, one: str | int | None, other: str | int | None
 ) -> tuple[tuple[str, list[str]], tuple[str, list[str]]]:
     if other is None:
-        done = _find(past, one) if one is not None else _find_last(past)
+        done = _find(log, one) if one is not None else _find_last(log)
         before, after = read_shapes(store, done)
         return (_build_title(done, "before"), before), (_build_title(done, "after"), after)
-    return _side_after(store, past, one), _side_after(store, past, other)
+    return _side_after(store, log, one), _side_after(store, log, other)
 
 
-def _side_after(store: Store, past: FoldLog, name: str | int | None) -> tuple[str, list[str]]:
-    if str(name).strip() == "0" and past.done:
-        return _build_title(past.done[0], "before"), read_shapes(store, past.done[0])[0]
-    done = _find(past, name)
+def _side_after(store: Store, log: FoldLog, name: str | int | None) -> tuple[str, list[str]]:
+    if str(name).strip() == "0" and log.done:
+        return _build_title(log.done[0], "before"), read_shapes(store, log.done[0])[0]
+    done = _find(log, name)
     return _build_title(done, "after"), read_shapes(store, done)[1]
 
 
@@ -51,21 +51,21 @@ def _build_title(done: FoldingRecord, when: str) -> str:
     return f"{when} folding {done.number} ({done.row[when]:,} tokens)"
 
 
-def _find(past: FoldLog, name: str | int | None) -> FoldingRecord:
-    found = past.find(str(name))
+def _find(log: FoldLog, name: str | int | None) -> FoldingRecord:
+    found = log.find(str(name))
     if found is None or not found.id:
-        raise unknown_folding(str(name), past)
+        raise unknown_folding(str(name), log)
     return found
 
 
-def _find_last(past: FoldLog) -> FoldingRecord:
-    known = [done for done in past.done if done.id]
+def _find_last(log: FoldLog) -> FoldingRecord:
+    known = [done for done in log.done if done.id]
     if not known:
-        raise unknown_folding("the last", past)
+        raise unknown_folding("the last", log)
     return max(known, key=lambda done: done.order)
 
 
-def unknown_folding(name: str, past: FoldLog) -> BadSetting:
-    known = ", ".join(str(done.number) for done in past.done if done.id)
+def unknown_folding(name: str, log: FoldLog) -> BadSetting:
+    known = ", ".join(str(done.number) for done in log.done if done.id)
     text = f"there is no folding {name!r} here: give a number or an id as yohaku receipts lists them"
     return BadSetting(text, "unknown_folding", name=name, known=known or "-")

@@ -132,18 +132,18 @@ def redo(
     store: Store, conversation: str, count: int, at: float, among: Container[str] | None = None
 ) -> list[FoldingRecord]:
     """Redo the foldings that were undone last."""
-    past = FoldLog.of(store.recorded(conversation))
-    named = {one.id: one for one in past.done}
-    undone = [named[name] for name in reversed(past.undone) if name in named]
+    log = FoldLog.of(store.recorded(conversation))
+    named = {one.id: one for one in log.done}
+    undone = [named[name] for name in reversed(log.undone) if name in named]
     last = [one for one in undone if among is None or one.touches(among)][: max(0, count)]
     for one in last:
         read_folds(store, one)  # one that cannot be opened any more is not redone
     return _record_change(store, conversation, last, "redo", at)
 
 
-def touch(store: Store, conversation: str, past: FoldLog, at: float) -> None:
+def touch(store: Store, conversation: str, log: FoldLog, at: float) -> None:
     """Record, at most once a day, that the conversation is in use, so that its records are not collected."""
-    if past.at and past.at < at - DAY:
+    if log.at and log.at < at - DAY:
         store.record(conversation, json.dumps({"at": int(at), "seen": True}))
 
 

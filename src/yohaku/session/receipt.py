@@ -80,7 +80,7 @@ class Receipt:
 
     @cached_property
     def facts(self) -> RetentionCounts:
-        """Counts of the most important facts in what is hidden: how many are still shown."""
+        """Counts of the most important facts in what is hidden now: kept, by ref, lost."""
         return count_retained(survey_retention(self.outcome.view))
 
     def report(self) -> dict[str, Any]:

@@ -154,7 +154,8 @@ class Session:
             total = self.scale.total(self.receipt.outcome.after.total)  # with what was learned since
         else:
             return False
-        return total >= self.recipe.starts_at(self.budget)
+        folds_by_itself = any(not rung.quiet for rung in self.recipe.rungs)
+        return folds_by_itself and total >= self.recipe.starts_at(self.budget)
 
     def changed(self) -> tuple[str, ...]:
         """Return the files the conversation has read that have changed since, or are gone; none without `look`."""
