@@ -29,66 +29,66 @@ def keys(history: History) -> list[str]:
 
 
 def scribe_at(where: str) -> HistoryBuilder:
-    scribe = HistoryBuilder()
-    scribe.prompt(Text("go"))
-    scribe.where = where
-    return scribe
+    builder = HistoryBuilder()
+    builder.prompt(Text("go"))
+    builder.where = where
+    return builder
 
 
-def take(scribe: HistoryBuilder, history: History) -> None:
-    """Says a history to a scribe, asking for what it has so far wherever that is well formed."""
+def take(builder: HistoryBuilder, history: History) -> None:
+    """Says a history to a builder, asking for what it has so far wherever that is well formed."""
     for turn in history.turns:
         for part in turn.prompt:
-            scribe.prompt(part)
-            scribe.history()
+            builder.prompt(part)
+            builder.history()
         for step in turn.steps:
-            scribe.reply()
+            builder.reply()
             for item in step.items:
-                scribe.say(item.call if isinstance(item, ToolUse) else item)
-            scribe.history()
+                builder.say(item.call if isinstance(item, ToolUse) else item)
+            builder.history()
             for use in step.uses:
-                scribe.answer(use.call.id, use.result)
-            scribe.history()
+                builder.answer(use.call.id, use.result)
+            builder.history()
 
 
 # What is malformed, and where
 
 
 def test_a_call_that_is_never_answered_is_named_with_the_entry_that_made_it() -> None:
-    scribe = scribe_at("messages[1]")
-    scribe.say(Call("1", "bash", "{}"))
-    scribe.where = "messages[2]"
+    builder = scribe_at("messages[1]")
+    builder.say(Call("1", "bash", "{}"))
+    builder.where = "messages[2]"
     with pytest.raises(Malformed) as raised:
-        scribe.prompt(Text("and now?"))
+        builder.prompt(Text("and now?"))
     assert (raised.value.where, raised.value.what) == ("messages[1]", "call '1' has no result")
     assert str(raised.value) == "messages[1]: call '1' has no result"
 
 
 def test_a_reply_may_not_begin_while_a_call_is_open() -> None:
-    scribe = scribe_at("messages[1]")
-    scribe.say(Call("1", "bash", "{}"))
-    scribe.where = "messages[2]"
+    builder = scribe_at("messages[1]")
+    builder.say(Call("1", "bash", "{}"))
+    builder.where = "messages[2]"
     with pytest.raises(Malformed) as raised:
-        scribe.reply()
+        builder.reply()
     assert (raised.value.where, raised.value.what) == ("messages[1]", "call '1' has no result")
 
 
 def test_half_a_batch_of_results_is_not_a_history() -> None:
-    scribe = scribe_at("messages[1]")
-    scribe.say(Call("1", "bash", "{}"))
-    scribe.say(Call("2", "bash", "{}"))
-    scribe.where = "messages[2]"
-    scribe.answer("1", Result())
+    builder = scribe_at("messages[1]")
+    builder.say(Call("1", "bash", "{}"))
+    builder.say(Call("2", "bash", "{}"))
+    builder.where = "messages[2]"
+    builder.answer("1", Result())
     with pytest.raises(Malformed) as raised:
-        scribe.history()
+        builder.history()
     assert (raised.value.where, raised.value.what) == ("messages[1]", "call '2' has no result")
 
 
 def test_a_call_id_may_be_used_once_in_a_step() -> None:
-    scribe = scribe_at("messages[1]")
-    scribe.say(Call("1", "bash", "{}"))
+    builder = scribe_at("messages[1]")
+    builder.say(Call("1", "bash", "{}"))
     with pytest.raises(Malformed) as raised:
-        scribe.say(Call("1", "bash", "{}"))
+        builder.say(Call("1", "bash", "{}"))
     assert (raised.value.where, raised.value.what) == ("messages[1]", "call id '1' is used twice")
 
 
@@ -99,21 +99,21 @@ def test_a_later_step_may_use_an_id_again_as_some_servers_do() -> None:
 
 
 def test_where_ids_must_be_unique_a_later_step_may_not_use_one_again() -> None:
-    scribe = scribe_at("input[1]")
-    scribe.unique_ids = True
-    scribe.say(Call("1", "bash", "{}"))
-    scribe.answer("1", Result())
-    scribe.prompt(Text("again"))
-    scribe.where = "input[4]"
+    builder = scribe_at("input[1]")
+    builder.unique_ids = True
+    builder.say(Call("1", "bash", "{}"))
+    builder.answer("1", Result())
+    builder.prompt(Text("again"))
+    builder.where = "input[4]"
     with pytest.raises(Malformed) as raised:
-        scribe.say(Call("1", "bash", "{}"))
+        builder.say(Call("1", "bash", "{}"))
     assert (raised.value.where, raised.value.what) == ("input[4]", "call id '1' is used twice")
 
 
 def test_a_result_needs_a_call() -> None:
-    scribe = scribe_at("messages[1]")
+    builder = scribe_at("messages[1]")
     with pytest.raises(Malformed) as raised:
-        scribe.answer("7", Result())
+        builder.answer("7", Result())
     assert (raised.value.where, raised.value.what) == (
         "messages[1]",
         "this is a result for call '7', which was never made",
@@ -121,13 +121,13 @@ def test_a_result_needs_a_call() -> None:
 
 
 def test_a_call_has_one_result() -> None:
-    scribe = scribe_at("messages[1]")
-    scribe.say(Call("1", "bash", "{}"))
-    scribe.where = "messages[2]"
-    scribe.answer("1", Result())
-    scribe.where = "messages[3]"
+    builder = scribe_at("messages[1]")
+    builder.say(Call("1", "bash", "{}"))
+    builder.where = "messages[2]"
+    builder.answer("1", Result())
+    builder.where = "messages[3]"
     with pytest.raises(Malformed) as raised:
-        scribe.answer("1", Result())
+        builder.answer("1", Result())
     assert (raised.value.where, raised.value.what) == (
         "messages[3]",
         "this is a result for call '1', which has two results",
@@ -139,42 +139,42 @@ def test_a_history_made_by_hand_is_checked_too() -> None:
         history_of([turn("a", Step((use("1"), use("1"))))])
 
 
-# What a scribe hands out
+# What a builder hands out
 
 
 def test_prompts_in_a_row_are_one_turn_and_a_prompt_after_a_step_begins_the_next() -> None:
-    scribe = HistoryBuilder()
+    builder = HistoryBuilder()
     for part in (Text("a"), Text("b")):
-        scribe.prompt(part)
-    scribe.say(Text("c"))
-    scribe.prompt(Text("d"))
-    assert scribe.history() == History(turns=(Turn((Text("a"), Text("b")), (Step((Text("c"),)),)), turn("d")))
+        builder.prompt(part)
+    builder.say(Text("c"))
+    builder.prompt(Text("d"))
+    assert builder.history() == History(turns=(Turn((Text("a"), Text("b")), (Step((Text("c"),)),)), turn("d")))
 
 
 def test_replies_without_calls_in_a_row_are_one_step() -> None:
-    scribe = HistoryBuilder()
-    scribe.prompt(Text("a"))
+    builder = HistoryBuilder()
+    builder.prompt(Text("a"))
     for word in ("b", "c"):
-        scribe.reply()
-        scribe.say(Text(word))
-    assert scribe.history() == History(turns=(turn("a", Step((Text("b"), Text("c")))),))
+        builder.reply()
+        builder.say(Text(word))
+    assert builder.history() == History(turns=(turn("a", Step((Text("b"), Text("c")))),))
 
 
 def test_what_the_model_says_after_its_results_is_the_next_step() -> None:
-    scribe = HistoryBuilder()
-    scribe.prompt(Text("a"))
-    scribe.say(Call("1", "bash", "{}"))
-    scribe.answer("1", Result())
-    scribe.say(Text("b"))
-    assert scribe.history() == History(
+    builder = HistoryBuilder()
+    builder.prompt(Text("a"))
+    builder.say(Call("1", "bash", "{}"))
+    builder.answer("1", Result())
+    builder.say(Text("b"))
+    assert builder.history() == History(
         turns=(turn("a", Step((ToolUse(Call("1", "bash", "{}"), Result()),)), Step((Text("b"),))),)
     )
 
 
 def test_a_conversation_the_model_begins_has_a_turn_without_a_prompt() -> None:
-    scribe = HistoryBuilder()
-    scribe.say(Text("Welcome."))
-    assert scribe.history() == History(turns=(Turn((), (Step((Text("Welcome."),)),)),))
+    builder = HistoryBuilder()
+    builder.say(Text("Welcome."))
+    assert builder.history() == History(turns=(Turn((), (Step((Text("Welcome."),)),)),))
 
 
 def test_nothing_said_is_an_empty_history() -> None:
@@ -183,14 +183,14 @@ def test_nothing_said_is_an_empty_history() -> None:
 
 
 def test_calls_at_the_very_end_are_pending_with_the_text_before_them() -> None:
-    scribe = scribe_at("messages[1]")
+    builder = scribe_at("messages[1]")
     said = (Text("I look."), Call("1", "bash", "{}"))
     for item in said:
-        scribe.say(item)
-    assert scribe.history() == History(turns=(turn("go"),), pending=Reply(said))
-    assert (scribe.said(), scribe.open_calls) == (Reply(said), (said[1],))
-    scribe.answer("1", Result())
-    assert scribe.history() == history_of([turn("go", Reply(said).settle({"1": Result()}))])
+        builder.say(item)
+    assert builder.history() == History(turns=(turn("go"),), pending=Reply(said))
+    assert (builder.open_reply(), builder.open_calls) == (Reply(said), (said[1],))
+    builder.answer("1", Result())
+    assert builder.history() == history_of([turn("go", Reply(said).settle({"1": Result()}))])
 
 
 def test_a_pending_reply_made_by_hand_is_kept() -> None:
@@ -224,11 +224,11 @@ def test_a_key_hangs_on_everything_said_before_it_and_on_nothing_after(history: 
 @given(histories(max_turns=3, max_steps=4, interleaved=True))
 @settings(max_examples=60)
 def test_reading_on_gives_the_same_history_and_keys_as_reading_at_once(history: History) -> None:
-    scribe = HistoryBuilder()
-    scribe.system, scribe.tools = list(history.system), list(history.tools)
-    take(scribe, history)
-    assert scribe.history() == history
-    assert keys(scribe.history()) == keys(history)
+    builder = HistoryBuilder()
+    builder.system, builder.tools = list(history.system), list(history.tools)
+    take(builder, history)
+    assert builder.history() == history
+    assert keys(builder.history()) == keys(history)
 
 
 def test_a_longer_reading_keeps_the_keys_of_what_was_settled() -> None:

@@ -84,7 +84,7 @@ class Telegraph(Dialect):
         self.read_entry(builder, 0, {**body, "from": "engine"})
         cost = body.get("cost")
         usage = Usage(count_of(cost.get("in")), output=count_of(cost.get("out"))) if isinstance(cost, dict) else None
-        return Answer(builder.said(), usage, str(body.get("stop") or ""))
+        return Answer(builder.open_reply(), usage, str(body.get("stop") or ""))
 
     def stream_reader(self) -> StreamReader:
         return _Lines(self)

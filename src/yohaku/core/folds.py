@@ -85,7 +85,7 @@ def place_of(fold: Fold) -> Place:
 
 
 class Cut(NamedTuple):
-    """All turns before `turn` and its first `steps` steps are hidden; the prompt of `turn` is not."""
+    """End of a gist: hidden are all turns before `turn` and its first `steps` steps, but not its prompt."""
 
     turn: int
     steps: int

@@ -74,7 +74,7 @@ class HistoryBuilder:
         """Test for any entry beside system prompts."""
         return bool(self._prompt or self._reply or self._steps or self._turns)
 
-    def said(self) -> Reply:
+    def open_reply(self) -> Reply:
         """Return the reply that is being read, its calls still open."""
         return Reply(tuple(self._reply))
 

@@ -215,7 +215,7 @@ class PinnedWeigher(Weigher):
         """Pinned texts at the end of the current gist."""
         self._parts: set[int] = set()
         self._arguments: dict[int, list[str]] = {}
-        """By identity, which the history keeps alive."""
+        """Arguments by the id of their call, which the history keeps alive."""
         for owner in _owners(history.turns) if pins else ():
             for slot in pins.whole.get(owner.key, ()):
                 part = part_at(owner, slot)

@@ -43,7 +43,7 @@ class Weigher:
         self.frame = meter.frame
         self.reply = meter.frame.message if meter.frame.reply is None else meter.frame.reply
         self._known: dict[int, tuple[Step, int]] = {}
-        """By identity; the step is kept beside its weight so that its id is not used again."""
+        """Steps with their weights, by id; the reference to the step keeps its id from being used again."""
 
     def ledger(self, shown: History) -> Ledger:
         newest = newest_step(shown.turns)

@@ -156,7 +156,7 @@ class Anthropic(Dialect):
         builder = HistoryBuilder()
         builder.where = "reply"
         _read_assistant(builder, 0, body.get("content"))
-        return Answer(builder.said(), usage_of(body.get("usage")), str(body.get("stop_reason") or ""))
+        return Answer(builder.open_reply(), usage_of(body.get("usage")), str(body.get("stop_reason") or ""))
 
     def stream_reader(self) -> StreamReader:
         return _Stream(self)
@@ -210,7 +210,7 @@ def usage_of(usage: Json) -> Usage | None:
 
 def _read_assistant(builder: HistoryBuilder, index: int, content: Json) -> None:
     # Neighbouring messages of the model's are one reply to the API, as long as no result stands between them.
-    if len(builder.open_calls) < len(builder.said().calls):
+    if len(builder.open_calls) < len(builder.open_reply().calls):
         builder.reply()
     for block, at in _iterate_blocks(content, (index, "content"), builder.where):
         match block:

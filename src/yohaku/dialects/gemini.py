@@ -183,7 +183,7 @@ class _Stream(StreamReader):
         builder.where = "reply"
         # Replies follow one another: only an id made from the whole of one is not made again for the next.
         _read_model(builder, _iterate_parts({"parts": self._parts}, (0,), "reply"), f"call-{self._id}")
-        return Answer(builder.said(), self._usage, self._stop)
+        return Answer(builder.open_reply(), self._usage, self._stop)
 
 
 def usage_of(usage: Json) -> Usage | None:
@@ -241,7 +241,7 @@ def _read_user(builder: HistoryBuilder, parts: list[tuple[dict[str, Json], Path]
 
 def _read_model(builder: HistoryBuilder, parts: Iterable[tuple[dict[str, Json], Path]], made: str) -> None:
     # Neighbouring contents of the model's are one reply, as long as no result stands between them.
-    if len(builder.open_calls) < len(builder.said().calls):
+    if len(builder.open_calls) < len(builder.open_reply().calls):
         builder.reply()
     for part, at in parts:
         key, signed = _field(part, "thoughtSignature")

@@ -294,7 +294,7 @@ def _write_step(step: Step) -> list[Json]:
 def _read_message(message: dict[str, Json]) -> Reply:
     builder = HistoryBuilder()
     OpenAIChat()._assistant(builder, 0, message)
-    return builder.said()
+    return builder.open_reply()
 
 
 def _add_delta(message: dict[str, Any], delta: dict[str, Json]) -> None:

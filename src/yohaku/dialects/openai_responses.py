@@ -168,7 +168,7 @@ class OpenAIResponses(Dialect):
             self.read_entry(builder, index, item)
         details, error = object_or_empty(body.get("incomplete_details")), object_or_empty(body.get("error"))
         stop = details.get("reason") or error.get("code") or body.get("status")
-        return Answer(Reply((*builder.system, *builder.said().items)), usage_of(body), str(stop or ""))
+        return Answer(Reply((*builder.system, *builder.open_reply().items)), usage_of(body), str(stop or ""))
 
     def stream_reader(self) -> StreamReader:
         return _Stream(self)
@@ -245,7 +245,7 @@ def _read_output(builder: HistoryBuilder, index: int, entry: dict[str, Json]) ->
         builder.answer(call_id, Result(parts, at=(index,)))
     else:
         # Behind a reference it belongs to what is referred to, and must not be cut from it.
-        said = builder.said().items
+        said = builder.open_reply().items
         referred = any(isinstance(item, Opaque) and item.kind == "item_reference" for item in said)
         for part in parts or (Text("", at=(index, "output")),):
             (builder.say if referred else builder.prompt)(part)

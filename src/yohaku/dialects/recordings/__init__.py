@@ -72,7 +72,7 @@ class Retelling:
 
     def bill(self, prompt: Json, output: Json) -> None:
         """Note the cost of the current reply; the last report of a step counts."""
-        said = self.builder.said().items
+        said = self.builder.open_reply().items
         if said and type(prompt) is int and type(output) is int and (prompt or output):
             self._bills.append((said[-1], prompt, output))
 
@@ -87,7 +87,7 @@ class Retelling:
 
     def ended(self, name: str, model: str = "") -> Recording:
         """Finish the recording of a tool that may have stopped while some of its calls were running."""
-        if len(self.builder.open_calls) < len(self.builder.said().calls):
+        if len(self.builder.open_calls) < len(self.builder.open_reply().calls):
             self.settle()
         return self.recording(name, model)
 
