@@ -36,7 +36,7 @@ PREFIXES = 25
 COMMANDS = (
     (), ("fit",), ("show",), ("count",), ("demo",), ("doctor",), ("export",), ("recall",), ("receipts",), ("why",),
     ("collect",), ("undo",), ("redo",), ("pin",), ("unpin",), ("pins",), ("mcp",), ("config",), ("lab",),
-    ("lab", "run"),
+    ("lab", "run"), ("lab", "exam"), ("proxy",), ("run",),
 )  # fmt: skip
 
 
