@@ -28,7 +28,7 @@ def keys(history: History) -> list[str]:
     return [key for turn in history.turns for key in (turn.key, *(step.key for step in turn.steps))]
 
 
-def scribe_at(where: str) -> HistoryBuilder:
+def builder_at(where: str) -> HistoryBuilder:
     builder = HistoryBuilder()
     builder.prompt(Text("go"))
     builder.where = where
@@ -55,7 +55,7 @@ def take(builder: HistoryBuilder, history: History) -> None:
 
 
 def test_a_call_that_is_never_answered_is_named_with_the_entry_that_made_it() -> None:
-    builder = scribe_at("messages[1]")
+    builder = builder_at("messages[1]")
     builder.say(Call("1", "bash", "{}"))
     builder.where = "messages[2]"
     with pytest.raises(Malformed) as raised:
@@ -65,7 +65,7 @@ def test_a_call_that_is_never_answered_is_named_with_the_entry_that_made_it() ->
 
 
 def test_a_reply_may_not_begin_while_a_call_is_open() -> None:
-    builder = scribe_at("messages[1]")
+    builder = builder_at("messages[1]")
     builder.say(Call("1", "bash", "{}"))
     builder.where = "messages[2]"
     with pytest.raises(Malformed) as raised:
@@ -74,7 +74,7 @@ def test_a_reply_may_not_begin_while_a_call_is_open() -> None:
 
 
 def test_half_a_batch_of_results_is_not_a_history() -> None:
-    builder = scribe_at("messages[1]")
+    builder = builder_at("messages[1]")
     builder.say(Call("1", "bash", "{}"))
     builder.say(Call("2", "bash", "{}"))
     builder.where = "messages[2]"
@@ -85,7 +85,7 @@ def test_half_a_batch_of_results_is_not_a_history() -> None:
 
 
 def test_a_call_id_may_be_used_once_in_a_step() -> None:
-    builder = scribe_at("messages[1]")
+    builder = builder_at("messages[1]")
     builder.say(Call("1", "bash", "{}"))
     with pytest.raises(Malformed) as raised:
         builder.say(Call("1", "bash", "{}"))
@@ -99,7 +99,7 @@ def test_a_later_step_may_use_an_id_again_as_some_servers_do() -> None:
 
 
 def test_where_ids_must_be_unique_a_later_step_may_not_use_one_again() -> None:
-    builder = scribe_at("input[1]")
+    builder = builder_at("input[1]")
     builder.unique_ids = True
     builder.say(Call("1", "bash", "{}"))
     builder.answer("1", Result())
@@ -111,7 +111,7 @@ def test_where_ids_must_be_unique_a_later_step_may_not_use_one_again() -> None:
 
 
 def test_a_result_needs_a_call() -> None:
-    builder = scribe_at("messages[1]")
+    builder = builder_at("messages[1]")
     with pytest.raises(Malformed) as raised:
         builder.answer("7", Result())
     assert (raised.value.where, raised.value.what) == (
@@ -121,7 +121,7 @@ def test_a_result_needs_a_call() -> None:
 
 
 def test_a_call_has_one_result() -> None:
-    builder = scribe_at("messages[1]")
+    builder = builder_at("messages[1]")
     builder.say(Call("1", "bash", "{}"))
     builder.where = "messages[2]"
     builder.answer("1", Result())
@@ -183,7 +183,7 @@ def test_nothing_said_is_an_empty_history() -> None:
 
 
 def test_calls_at_the_very_end_are_pending_with_the_text_before_them() -> None:
-    builder = scribe_at("messages[1]")
+    builder = builder_at("messages[1]")
     said = (Text("I look."), Call("1", "bash", "{}"))
     for item in said:
         builder.say(item)
