@@ -17,6 +17,7 @@ from yohaku.cli import parser as cli_parser
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text("utf-8")
+README_JA = (ROOT / "README.ja.md").read_text("utf-8")
 CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
 
 
@@ -50,6 +51,14 @@ def test_the_code_in_the_readme_runs(code: str) -> None:
     with contextlib.redirect_stdout(said):
         exec(compile(code, "README.md", "exec"), {})
     assert said.getvalue().strip()
+
+
+def test_the_japanese_readme_shows_the_same_code() -> None:
+    for language in ("sh", "python"):
+        english, japanese = ("\n".join(blocks(text, language)) for text in (README, README_JA))
+        assert [line.partition("  #")[0].rstrip() for line in english.splitlines()] == [
+            line.partition("  #")[0].rstrip() for line in japanese.splitlines()
+        ]
 
 
 def test_the_readme_shows_code_soon() -> None:
@@ -91,7 +100,7 @@ def test_the_help_of_yohaku_itself_has_examples_too() -> None:
     assert [name for name in subcommands() if name not in parser.format_help()] == []
 
 
-@pytest.mark.parametrize("text", [README, CONTRIBUTING], ids=["README", "CONTRIBUTING"])
+@pytest.mark.parametrize("text", [README, README_JA, CONTRIBUTING], ids=["README", "README.ja", "CONTRIBUTING"])
 def test_what_is_linked_or_named_as_a_file_is_there(text: str) -> None:
     links = [link for link in re.findall(r"\]\(([^)#]+)\)", text) if "://" not in link]
     named = re.findall(
