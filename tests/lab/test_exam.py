@@ -12,7 +12,9 @@ import pytest
 
 from yohaku.core.errors import Unanswered, Unreadable
 from yohaku.core.recipe import Question
-from yohaku.lab.exam import ExamSession, FileSummariser, assign, draft, fold, hold, letters, read_exam, table, view_text
+from yohaku.lab.exam import FileSummariser, draft, fold, hold
+from yohaku.lab.exam_report import table
+from yohaku.lab.exam_sheets import ExamSession, assign, letters, read_exam, view_text
 
 METHODS = ("auto", "cap", "sliding")
 

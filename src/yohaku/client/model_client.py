@@ -90,7 +90,7 @@ class ModelClient:
 
     @property
     def begins(self) -> bool:
-        """Whether the server continues a reply begun for the model."""
+        """True once the server has continued a reply begun for the model."""
         return self._form.prefill is True
 
     async def send(self, body: dict[str, Json], on_delta: OnDelta, *, weighs: int = 0) -> Answer:

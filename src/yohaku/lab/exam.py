@@ -4,23 +4,17 @@ Each session is folded step by step, as an agent would. Readers get the last vie
 else; graders get the answers without the names of the methods. Everything passes through files in one folder, so a
 reader or grader may be a person, a program, or a model behind an endpoint. Running the command again picks up whatever
 answers and grades have arrived, and prints the table once there are grades.
-
-Law: one reader never sees the same session twice, and every method is read by every reader equally often.
 """
 
 from __future__ import annotations
 
 import argparse
-import gzip
 import hashlib
 import json
-import random
-import re
 import sys
-from collections import defaultdict
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import msgspec
 
@@ -29,37 +23,30 @@ from yohaku.core.budget import Budget
 from yohaku.core.errors import BadSetting, DoesNotFit, Unanswered, Unreadable
 from yohaku.core.recipe import Question
 from yohaku.lab.baselines import BaselineInput
+from yohaku.lab.exam_report import Score, report, score, table
+from yohaku.lab.exam_sheets import (
+    Exam,
+    ExamQuestion,
+    Message,
+    Paper,
+    assign,
+    letters,
+    parse,
+    read_answers,
+    read_exam,
+    read_grades,
+    read_history,
+    view_text,
+    write_grading,
+    write_paper,
+)
 from yohaku.lab.recorded_session import Target, read
 from yohaku.lab.replay import BASELINES
-from yohaku.lab.report import interval
 from yohaku.session.session import Session
 
-Message: TypeAlias = dict[str, Any]
-Kind: TypeAlias = Literal["goal", "done", "specific", "understanding", "state", "next"]
-KINDS: tuple[Kind, ...] = ("goal", "done", "specific", "understanding", "state", "next")
-SHUFFLE_SEED = 7
 DRAFTED_QUESTIONS = 12
 MAX_DRAFT_CHARS = 400_000
 """Characters of a history that are given to the model that drafts questions."""
-
-READER_RULES = """\
-You take over the work described in the conversation below. You have never seen it before, and you see nothing but this
-view of it. Answer each question from the view alone. Where the view does not say, answer exactly NOT IN VIEW, and name
-the ref you would open (`ref=…`), if one is shown that would help. Then say how ready you feel to go on with the work,
-from 1 (lost) to 5 (could go on at once).
-
-Answer with one JSON object and nothing else:
-{"answers": [{"a": "…", "ref": ""}, …one for each question, in order…], "ready": 3}
-"""
-
-GRADER_RULES = """\
-Grade answers about a piece of work. For each question there is a reference answer and a rubric; for each letter there
-is one set of answers. Score each answer 1, 0.5 or 0 by the rubric alone. Mark it false when it states something that
-the reference contradicts; NOT IN VIEW is never false.
-
-Answer with one JSON object and nothing else:
-{"A": [{"score": 1, "false": false}, …one for each question, in order…], "B": […]}
-"""
 
 DRAFT_RULES = """\
 Write an examination about the conversation below, for somebody who has to go on with the work from a shortened version
@@ -72,86 +59,8 @@ Answer with one JSON array and nothing else:
 [{{"q": "…", "kind": "done", "a": "…", "rubric": "1: … 0.5: …"}}, …]
 """
 
-
-class ExamQuestion(msgspec.Struct, frozen=True):
-    q: str
-    kind: Kind
-    a: str
-    rubric: str = "1: right and complete. 0.5: right in part."
-
-
-class ExamSession(msgspec.Struct, frozen=True):
-    n: int | str
-    history: str
-    """File name in the exam's folder: OpenAI chat messages, JSON or gzip."""
-    window: int = 8192
-
-    @property
-    def name(self) -> str:
-        return str(self.n)
-
-
-class Exam(msgspec.Struct, frozen=True):
-    sessions: list[ExamSession]
-    questions: dict[str, list[ExamQuestion]] = {}
-
-
-class ExamAnswer(msgspec.Struct, frozen=True):
-    a: str
-    ref: str = ""
-
-
-class AnswerSheet(msgspec.Struct, frozen=True):
-    answers: list[ExamAnswer]
-    ready: float | None = None
-
-
-class Grade(msgspec.Struct, frozen=True):
-    score: float
-    false: bool = False
-
-
-class Paper(NamedTuple):
-    """One session, folded by one method, for one reader."""
-
-    session: ExamSession
-    method: str
-    reader: int
-
-    def sheet(self, folder: Path) -> Path:
-        return folder / f"reader-{self.reader}" / f"{self.session.name}.md"
-
-    def answers(self, folder: Path) -> Path:
-        return folder / f"reader-{self.reader}" / f"{self.session.name}.answers.json"
-
-
 Ask: TypeAlias = Callable[[str], str]
 """Send a prompt to a reader, grader or drafter behind an endpoint, and return its text."""
-
-
-def read_exam(folder: Path) -> Exam:
-    path = folder / "exam.json"
-    try:
-        return msgspec.json.decode(path.read_bytes(), type=Exam)
-    except FileNotFoundError:
-        raise Unreadable(f"{folder}: there is no exam.json in it; see yohaku lab exam --help") from None
-    except (OSError, msgspec.DecodeError) as wrong:
-        raise Unreadable(f"{path}: {wrong}") from None
-
-
-def read_history(path: Path) -> list[Message]:
-    try:
-        data = path.read_bytes()
-        decoded: Any = json.loads(gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data)
-    except (OSError, ValueError, EOFError) as wrong:
-        raise Unreadable(f"{path}: {wrong}") from None
-    messages = decoded.get("messages") if isinstance(decoded, dict) else decoded
-    if not isinstance(messages, list) or not all(isinstance(each, dict) and "role" in each for each in messages):
-        raise Unreadable(f"{path}: this is not a list of chat messages")
-    return messages
-
-
-# Folding
 
 
 class FileSummariser:
@@ -200,175 +109,6 @@ def _fold_by_baseline(messages: list[Message], window: int, method: str) -> list
     return BASELINES[method](given, Target(len(recorded.entries), 0, False))
 
 
-def view_text(messages: list[Message]) -> str:
-    """The view as plain text: role, content, calls."""
-    return "\n\n".join(_message_text(message) for message in messages)
-
-
-def _message_text(message: Message) -> str:
-    lines = [f"## {message['role']}"]
-    content = message.get("content")
-    if isinstance(content, str):
-        lines.append(content)
-    for part in content if isinstance(content, list) else ():
-        lines.append(part.get("text") or f"[{part.get('type', 'part')}]")
-    for call in message.get("tool_calls") or ():
-        lines.append(f"[calls {call['function']['name']} {call['function']['arguments']}]")
-    return "\n".join(lines)
-
-
-# Papers
-
-
-def assign(sessions: list[ExamSession], methods: tuple[str, ...]) -> list[Paper]:
-    """A Latin square: reader r gets session i by method (i + r) modulo the number of methods."""
-    return [
-        Paper(session, methods[(index + reader) % len(methods)], reader + 1)
-        for reader in range(len(methods))
-        for index, session in enumerate(sessions)
-    ]
-
-
-def write_paper(paper: Paper, view: str, questions: list[ExamQuestion], folder: Path) -> str:
-    """Write what a reader gets, and return it."""
-    asked = "\n".join(f"{number}. {question.q}" for number, question in enumerate(questions, 1))
-    text = f"{READER_RULES}\n# The view\n\n{view}\n\n# Questions\n\n{asked}\n"
-    sheet = paper.sheet(folder)
-    sheet.parent.mkdir(parents=True, exist_ok=True)
-    sheet.write_text(text, "utf-8", "surrogatepass")
-    return text
-
-
-def letters(session: ExamSession, methods: tuple[str, ...]) -> dict[str, str]:
-    """Methods by the letter a grader sees, in an order that differs from session to session."""
-    mixed = sorted(methods)
-    random.Random(f"{SHUFFLE_SEED}:{session.name}").shuffle(mixed)
-    return {chr(ord("A") + number): method for number, method in enumerate(mixed)}
-
-
-def write_grading(
-    session: ExamSession, questions: list[ExamQuestion], sheets: dict[str, AnswerSheet], folder: Path
-) -> str:
-    """Write what a grader gets: questions, references, rubrics, and the answers by letter. Return it."""
-    lines = [GRADER_RULES]
-    by_letter = letters(session, tuple(sheets))
-    for number, question in enumerate(questions):
-        lines.append(f"# {number + 1}. {question.q}\n\nReference: {question.a}\n\nRubric: {question.rubric}\n")
-        for letter, method in by_letter.items():
-            lines.append(f"{letter}: {sheets[method].answers[number].a}\n")
-    text = "\n".join(lines)
-    path = folder / "grader" / f"{session.name}.md"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, "utf-8", "surrogatepass")
-    return text
-
-
-def parse(text: str | bytes, kind: Any, where: str) -> Any:
-    """Decode JSON as a person or a model wrote it: a fence or words around it are left out."""
-    raw = text.decode("utf-8", "replace") if isinstance(text, bytes) else text
-    found = re.search(r"[\[{].*[\]}]", raw, re.DOTALL)
-    try:
-        return msgspec.json.decode(found[0] if found else raw, type=kind)
-    except msgspec.DecodeError as wrong:
-        raise Unreadable(f"{where}: {wrong}") from None
-
-
-def read_answers(paper: Paper, count: int, folder: Path) -> AnswerSheet | None:
-    path = paper.answers(folder)
-    if not path.exists():
-        return None
-    sheet: AnswerSheet = parse(path.read_bytes(), AnswerSheet, str(path))
-    if len(sheet.answers) != count:
-        raise Unreadable(f"{path}: has {len(sheet.answers)} answers to {count} questions")
-    return sheet
-
-
-def read_grades(session: ExamSession, methods: int, count: int, folder: Path) -> dict[str, list[Grade]] | None:
-    path = folder / "grader" / f"{session.name}.grades.json"
-    if not path.exists():
-        return None
-    grades: dict[str, list[Grade]] = parse(path.read_bytes(), dict[str, list[Grade]], str(path))
-    if len(grades) != methods or any(len(row) != count for row in grades.values()):
-        raise Unreadable(f"{path}: wants {methods} letters with {count} grades each")
-    return grades
-
-
-# The table
-
-
-class Score(NamedTuple):
-    session: str
-    method: str
-    kinds: dict[str, list[float]]
-    false: int
-    ready: float | None
-    refs: int
-    """Answers that name a ref to open."""
-
-    @property
-    def mean(self) -> float:
-        values = [value for scores in self.kinds.values() for value in scores]
-        return sum(values) / len(values)
-
-
-def score(
-    session: ExamSession, method: str, questions: list[ExamQuestion], sheet: AnswerSheet, row: list[Grade]
-) -> Score:
-    kinds: dict[str, list[float]] = defaultdict(list)
-    for question, grade in zip(questions, row, strict=True):
-        kinds[question.kind].append(grade.score)
-    refs = sum(bool(answer.ref) for answer in sheet.answers)
-    return Score(session.name, method, dict(kinds), sum(grade.false for grade in row), sheet.ready, refs)
-
-
-def report(scores: list[Score], methods: tuple[str, ...]) -> dict[str, Any]:
-    """Means with intervals by method, and paired differences of the first method to each other one."""
-    rows: dict[str, Any] = {}
-    for method in methods:
-        mine = [each for each in scores if each.method == method]
-        rows[method] = {
-            "mean": interval(each.mean for each in mine)._asdict(),
-            "kinds": {kind: _kind_mean(mine, kind) for kind in KINDS},
-            "false": sum(each.false for each in mine),
-            "ready": interval(each.ready for each in mine).mean,
-            "refs": sum(each.refs for each in mine),
-        }
-    by = {(each.method, each.session): each.mean for each in scores}
-    first, others = methods[0], methods[1:]
-    sessions = list(dict.fromkeys(each.session for each in scores))
-    pairs = {
-        f"{first} - {other}": interval(
-            by[first, name] - by[other, name] for name in sessions if (first, name) in by and (other, name) in by
-        )._asdict()
-        for other in others
-    }
-    return {"methods": rows, "differences": pairs, "sessions": len(sessions)}
-
-
-def _kind_mean(scores: list[Score], kind: str) -> float | None:
-    values = [value for each in scores for value in each.kinds.get(kind, ())]
-    return sum(values) / len(values) if values else None
-
-
-def table(found: dict[str, Any]) -> str:
-    heads = ("mean", *KINDS, "false", "ready", "refs")
-    lines = [f"{found['sessions']} sessions", f"{'':16}" + "".join(f"{head[:8]:>9}" for head in heads)]
-    for method, row in found["methods"].items():
-        cells = [row["mean"]["mean"], *row["kinds"].values(), row["false"], row["ready"], row["refs"]]
-        lines.append(f"{method:16}" + "".join(f"{_cell(cell):>9}" for cell in cells))
-    for pair, each in found["differences"].items():
-        if each["mean"] is not None:
-            lines.append(f"  {pair}: {each['mean']:+.3f} [{each['low']:+.3f}, {each['high']:+.3f}]")
-    return "\n".join(lines) + "\n"
-
-
-def _cell(value: float | None) -> str:
-    return "–" if value is None else str(value) if isinstance(value, int) else f"{value:.2f}"
-
-
-# Drafting questions
-
-
 def draft(folder: Path, ask: Ask) -> int:
     """Let a model write questions for sessions in exam.json that have none; return for how many."""
     exam = read_exam(folder)
@@ -382,9 +122,6 @@ def draft(folder: Path, ask: Ask) -> int:
         (folder / "exam.json").write_bytes(msgspec.json.format(msgspec.json.encode(exam), indent=1) + b"\n")
         made += 1
     return made
-
-
-# The command
 
 
 def hold(

@@ -1,1 +1,1 @@
-"""What every surface of the agent shares: its beginning, commands, sessions, and how things are shown."""
+"""The slash commands, for every user interface of the agent."""

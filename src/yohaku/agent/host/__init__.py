@@ -1,1 +1,1 @@
-"""What there is to talk with: servers, keys, files of models, memory, and how large a window all that allows."""
+"""Finding a model: servers, keys, model files, and the window that this machine's memory allows."""

@@ -43,7 +43,7 @@ class TextFormat(NamedTuple):
 
     @property
     def wide(self) -> bool:
-        """Whether a line feed takes more than one byte."""
+        """True where a line feed takes more than one byte."""
         return self.encoding.startswith(("utf-16", "utf-32"))
 
     def encode(self, text: str) -> bytes:
