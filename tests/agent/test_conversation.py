@@ -77,11 +77,11 @@ def test_a_fit_reads_on_from_where_the_last_one_was(dialect: str) -> None:
     conversation = Conversation(dialect, "m", "Be kind.", tool_definitions((TOOL,), dialect))
     conversation.add_prompt("Begin.")
     session.fit(conversation.body)
-    reading = session._last.reading if session._last else None
+    reader = session._last.reader if session._last else None
     for number in range(20):
         conversation.settle(Reply((Call(f"c{number}", "read", "{}"),)), {f"c{number}": Result((Text("x"),))})
         session.fit(conversation.body)
-    assert session._last and session._last.reading is reading
+    assert session._last and session._last.reader is reader
 
 
 @each

@@ -46,8 +46,8 @@ def test_no_key_gets_into_it(tmp_path: Path) -> None:
 def test_a_model_far_away_sums_up_beside_the_work_and_a_small_one_here_does_not(tmp_path: Path) -> None:
     talk: Any = ScriptedClient()
     far, here = (open_session(each, 60_000, tmp_path, talk, Hooks(), Settings()) for each in (FAR, HERE))
-    assert far._answers.summarise == talk.ask and far._background
-    assert here._answers.summarise is None and not here._background
+    assert far._handlers.summarise == talk.ask and far._background
+    assert here._handlers.summarise is None and not here._background
 
 
 def test_the_reserve_is_what_the_model_can_say(tmp_path: Path) -> None:
@@ -71,4 +71,4 @@ def test_only_files_of_the_project_are_looked_at(tmp_path: Path) -> None:
 def test_the_hook_of_the_settings_is_asked(tmp_path: Path) -> None:
     talk: Any = ScriptedClient()
     hooks = Hooks(before="exit 2", root=tmp_path)
-    assert open_session(HERE, 60_000, tmp_path, talk, hooks, Settings())._answers.before == hooks.run_before
+    assert open_session(HERE, 60_000, tmp_path, talk, hooks, Settings())._handlers.before == hooks.run_before
