@@ -57,6 +57,18 @@ def test_a_tool_from_outside_is_offered_and_run(tmp_path: Path) -> None:
     assert sent(agent)[1]["messages"][-1]["content"] == f"Rain in Kyoto, asked from {tmp_path.name}."
 
 
+def test_a_tool_of_an_installed_package_is_found_by_its_entry_point(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "weather_of_others.py").write_text(WEATHER.replace("plugins.register", "# plugins.register"), "utf-8")
+    installed = tmp_path / "weather-1.0.dist-info"
+    installed.mkdir()
+    (installed / "METADATA").write_text("Metadata-Version: 2.1\nName: weather\nVersion: 1.0\n")
+    (installed / "entry_points.txt").write_text("[yohaku.tools]\nweather = weather_of_others:TOOL\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert [tool.name for tool in tools_for("small")][-1] == "weather"
+
+
 def test_it_is_offered_in_both_tiers_and_replaces_no_built_in_one(tmp_path: Path) -> None:
     load(tmp_path)
     weather = tool_named("weather")
