@@ -32,7 +32,7 @@ HOME = HERE / ".venv"
 PYTHON = HOME / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
 PIP = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--python", str(PYTHON), "install", "-q"]
 
-QUICK = ("-m", "not slow and not corpus", "--hypothesis-profile=quick")
+QUICK = ("-m", "not slow and not corpus", "--ignore=tests/corpus", "--hypothesis-profile=quick")
 """Leaves out what takes seconds a test, and draws fewer examples; `dev.py test` runs everything."""
 
 

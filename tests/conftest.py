@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parent.parent
 settings.register_profile(
     "yohaku", deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large], print_blob=True
 )
-settings.register_profile("quick", parent=settings.get_profile("yohaku"), max_examples=20)
+settings.register_profile("quick", parent=settings.get_profile("yohaku"), max_examples=10)
 settings.load_profile("yohaku")
 
 MAX_ID_CHARS = 80
