@@ -77,5 +77,5 @@ def test_a_fact_stands_where_it_is_a_word_of_its_own() -> None:
 
 def test_what_takes_a_rule_back_is_laid_down_as_well() -> None:
     turns = [Turn((Text(said),)) for said in ("Never use mocks. Be quick.", "You may use mocks now, forget that rule.")]
-    assert find_binding_sentences(turns[:1]) == ("Never use mocks.",)
-    assert find_binding_sentences(turns) == ("You may use mocks now, forget that rule.",)
+    assert find_binding_sentences(turns[:1]) == {"Never use mocks."}
+    assert find_binding_sentences(turns) == {"You may use mocks now, forget that rule."}

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yohaku.analysis.rules import MAX_RULE_CHARS, MAX_STANDING_CHARS, find_rules, find_standing_rules
+from yohaku.analysis.rules import MAX_RULE_CHARS, find_rules
+from yohaku.analysis.standing_rules import find_standing_rules
 from yohaku.core.model import Text, Turn
 
 RULES = """\
@@ -292,15 +293,6 @@ def test_a_withdrawal_takes_back_only_what_it_speaks_of() -> None:
 
 def test_later_turns_add_no_rules() -> None:
     assert find_standing_rules(prompts("Never push."), then=prompts("Never pull.")) == ("Never push.",)
-
-
-def test_the_newest_stand_within_a_number_of_characters_and_short_ones_always() -> None:
-    filler = "\n".join("A line of a long document." for _ in range(50))
-    long = [f"{filler}\nYou must never change {'the very important ' * 10}table number {n}." for n in range(40)]
-    found = find_standing_rules(prompts("Never push.", *long))
-    assert found[0] == "Never push." and found[-1].endswith("table number 39.")
-    assert sum(map(len, found)) <= MAX_STANDING_CHARS
-    assert [rule for rule in found if rule.endswith("table number 0.")] == []
 
 
 ODD = ["a" * 10**6, " " * 10**6, "no " * 300_000, "。" * 500_000, "<a>" * 200_000, "- " * 400_000]

@@ -6,7 +6,7 @@ this is where that is measured. The newest is surveyed first, within a bound.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
 from yohaku.analysis.activity import Activity, ToolEvent, describe_status, find_failures, read_activity
@@ -18,10 +18,10 @@ from yohaku.analysis.entities import (
     extract_entities,
     rank_entities,
 )
-from yohaku.analysis.rule_patterns import WITHDRAWAL
-from yohaku.analysis.rules import find_standing_rules
 from yohaku.analysis.sentences import lower_in_place, split_sentences
+from yohaku.analysis.standing_rules import choose_rules, read_prompt, read_standing_rules
 from yohaku.analysis.tool_calls import describe_call
+from yohaku.analysis.withdrawals import is_withdrawal
 from yohaku.core.folds import Fold
 from yohaku.core.model import Step, Text, ToolUse, Turn
 from yohaku.core.originals import render_turns
@@ -50,23 +50,35 @@ class RetentionCounts(NamedTuple):
 # Sentences that must stay
 
 
-def find_binding_sentences(turns: Iterable[Turn]) -> tuple[str, ...]:
-    """Return the sentences to show of a prompt however short it is cut: standing rules, and withdrawals of others.
+MAX_PASTED_RULE_CHARS = 4_000
+"""Characters of all rules in long prompts, which are mostly pasted."""
+
+
+def find_binding_sentences(turns: Iterable[Turn]) -> frozenset[str]:
+    """Return the sentences to show of prompts however short they are cut: standing rules, and withdrawals of others.
 
     Without the withdrawal an older fold would go on showing a rule that no longer holds.
     """
     turns = tuple(turns)
-    return tuple(dict.fromkeys([*find_standing_rules(turns), *_find_withdrawals(turns)]))
+    standing = read_standing_rules(turns)
+    pasted = choose_rules([rule for rule in standing if not rule.brief], MAX_PASTED_RULE_CHARS, len).shown
+    typed = (part.text for turn in turns for part in turn.prompt if isinstance(part, Text) and not part.by)
+    withdrawals = (sentence for text in typed for sentence in _find_withdrawals(text))
+    return frozenset([*(rule.text for rule in standing if rule.brief), *pasted, *withdrawals])
 
 
-def _find_withdrawals(turns: Iterable[Turn]) -> Iterator[str]:
-    for part in (part for turn in turns for part in turn.prompt):
-        if isinstance(part, Text) and not part.by and _withdraws(part.text[:MAX_RESULT_CHARS]):
-            yield from filter(_withdraws, split_sentences(part.text, _withdraws))
+def find_binding_in(text: str, binding: Collection[str]) -> list[str]:
+    """Return the binding sentences that a prompt states, in order."""
+    return [one for one in dict.fromkeys([*read_prompt(text).rules, *_find_withdrawals(text)]) if one in binding]
+
+
+def _find_withdrawals(text: str) -> Iterator[str]:
+    if _withdraws(text[:MAX_RESULT_CHARS]):
+        yield from filter(_withdraws, split_sentences(text, _withdraws))
 
 
 def _withdraws(text: str) -> bool:
-    return bool(WITHDRAWAL.search(lower_in_place(text)))
+    return is_withdrawal(lower_in_place(text))
 
 
 # The survey

@@ -33,7 +33,7 @@ PLAIN_RULE = re.compile(
     \b(?:
         (?:must|shall)\s+(?!have\s+(?:been|had|\w+ed)\b|be\s+(?:a|an|some|because|due|that)\b)[a-z]
       | should\s*(?:n['’]t|\s(?:not|never|always|only))\s+
-        (?!happen|fail|matter|need|take|cost|have\b|be\s+(?:possible|happening))
+        (?!happen|fail|matter|need|take|cost|have\b|be\s+(?:possible|happening|missing|(?:an?\s)?(?:issue|problem)))
       | you\s+(?:may\s+not|can\s?not|can['’]t\s+(?:use|edit|change|touch|run)|are\s+(?:not|only)\s+(?:to|allowed))\b
       | we\s+(?:never|always|do\s+not|don['’]t)\s+{VERB}\b
       | (?<!to\s)make\s+(?:very\s|absolutely\s)?(?:sure|certain)\b
@@ -84,7 +84,7 @@ COMMAND = re.compile(
     rf"|(?:can|could|would|will)\s+(?:you|we)|you\s+(?:can|should|must)|i\s+want\s+you\s+to)[\s,]+){{0,4}}{VERB}\b",
 )
 NO_FRAGMENT = re.compile(
-    r"^[\W_]*(?:and\s+|but\s+|also\s+|absolutely\s+)?(?:please,?\s+)?no\s+(?!problem|worr|idea|thank|longer|one\b|need|i\b|we\b|it\b"
+    r"^[\W_]*(?:and\s+|but\s+|also\s+|absolutely\s+)?(?:please,?\s+)?no\s+(?!verify|problem|worr|idea|thank|longer|one\b|need|i\b|we\b|it\b"
     r"|that|you|this|the\b|not\b|but\b|way\b|matter|he\b|she\b|there|more\s+(?:questions|bookings)|other|further|luck"
     r"|sorry|changes?\b|difference|special|preference|rush|wait|please|what|why|how|just|don|do\b|can\b|is\b)"
     r"[a-z][\w-]*(?:\s+[\w/'’-]+){0,10}[.!]*$",
@@ -99,7 +99,7 @@ QUESTION = re.compile(
     r"^[\W_]*(?:(?:and|but|so|or|also|ok)\s+)?(?:what|why|how|who|is|are|was|were|does|did|has|have"
     r"|(?:do|would|should|could|can|will|must)\s+(?:i|we|you|it|they|this|that|the))\b",
 )
-REPORT = re.compile(r"\b(?:i|we)\s+(?:tried|was|were|had|got|saw|noticed|think|thought|guess|did)\b")
+REPORT = re.compile(r"\b(?:i|we)\s+(?:tried|was|were|had|got|saw|noticed|think|thought|guess|did)\b|\bcurrently\b")
 ONE_TASK = re.compile(
     r"\b(?:anything|it)\b.{0,40}\bjust\s+(?:let|tell|check|validate|show|explain|answer|look|give|list|investigate|say)\b"
     r"|まず[^。]*だけ|何も[^。]*だけ",
@@ -143,9 +143,17 @@ RULE_HINT = re.compile(
     r"never|always|only|must|shall|should|\bdo|sure|certain|ensure|avoid|refrain|remember|careful|take care|stick|stop"
     r"|leave|limit|prefer|before|first|have|has|not|forb|prohib|disallow|mandatory|no |from (?:now|here)"
     r"|going forward|without|most|least|max|under|want|below|within|up to|than|instead|nothing|exclusively|except"
-    r"|keep|rule|constraint|important|critical| in |[ぁ-ん]",
+    r"|keep|rule|constraint|important|critical| in |when|if |after|once|while|every|each|your| as | me |rest|whole"
+    r"|through|[ぁ-ん]",
 )
 """Every rule holds one of these: a line without is skipped."""
+
+LASTING = re.compile(
+    r"\b(?:never|always|every|each|must|shall|all|whenever|forbidden|from\s+(?:now|here)\s+on|going\s+forward|rest\s+of"
+    r"|under\s+no|no\s+matter|important|critical|rules?|non-negotiable)\b"
+    r"|必ず|絶対|常に|毎回|いつも|今後|これから|以後|以降|禁止|厳禁|厳守|一切|すべて|全て"
+)
+"""Words of rules that are meant for the whole conversation."""
 
 WITHDRAWAL = re.compile(
     r"""
@@ -163,6 +171,8 @@ WITHDRAWAL = re.compile(
     """,
     re.X,
 )
+BANNED_BEFORE = re.compile(r"(?:\b(?:never|not|circumstances?)|n['’]t)\b[^,;.—–]{0,60}$")
+"""A ban right before a withdrawal makes it a rule: `Never ignore rate limits.`"""
 WITHDRAWAL_HINT = re.compile(
     r"forget|drop|lift|remove|ignore|disregard|scratch|cancel|undo|skip|waive|now|again|after|longer"
     r"|制約|制限|ルール|規則|指示|条件|禁止|縛り|話|件|もう|やっぱ|やはり|今後は|これからは"
