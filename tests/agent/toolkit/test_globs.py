@@ -1,5 +1,10 @@
 from __future__ import annotations
 
+import shutil
+import subprocess
+from functools import partial
+from pathlib import Path
+
 import pytest
 
 from yohaku.agent.toolkit.globs import compile_glob, parse_gitignore
@@ -42,3 +47,20 @@ def test_the_last_line_of_a_gitignore_decides() -> None:
         False,
         True,
     )
+
+
+def test_braces_are_letters_in_a_gitignore_as_they_are_for_git(tmp_path: Path) -> None:
+    git = shutil.which("git")
+    assert git
+    names = ["a.py", "b.py", "{a,b}.py", "build/x", "{build,dist}/x", "dist/x", "q{1}.txt", "q1.txt"]
+    patterns = "{a,b}.py\n/{build,dist}/x\nq{1}.txt\n"
+    for name in names:
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    (tmp_path / ".gitignore").write_text(patterns)
+    run = partial(subprocess.run, cwd=tmp_path, capture_output=True, text=True)
+    run([git, "init", "-q"])
+    ignored = run([git, "check-ignore", *names]).stdout.split("\n")[:-1]
+    rules = parse_gitignore(patterns)
+    assert [name for name in names if any(rule.matches(name.split("/")) for rule in rules)] == ignored
+    assert ignored == ["{a,b}.py", "{build,dist}/x", "q{1}.txt"]

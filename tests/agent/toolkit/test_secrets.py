@@ -13,6 +13,7 @@ KEY = "sk-test-0123456789abcdef"
 def environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     monkeypatch.setattr(secrets, "_REGISTERED", {})
+    monkeypatch.setattr(secrets, "_hiding", True)
 
 
 def test_values_of_variables_named_like_keys_are_hidden() -> None:
@@ -29,6 +30,128 @@ def test_paths_short_values_and_other_variables_are_no_secrets() -> None:
                "DB_PASSWORD": "hunter2-hunter2", "GITHUB_TOKEN": "ghp_abcdefgh", "HOME": "/home/someone"}  # fmt: skip
     found = secrets.secrets_in(environ)
     assert found == {"hunter2-hunter2": "DB_PASSWORD", "ghp_abcdefgh": "GITHUB_TOKEN"}
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("DATABASE_URL", "postgres://app:hunter2hunter2@db.internal/app"),
+        ("DATABASE_URL", "postgres://db.internal:5432/app"),
+        ("REDIS_URL", "redis://:hunter2hunter2@cache.internal:6379/0"),
+        ("GITHUB_PAT", "0123456789abcdef0123456789abcdef01234567"),
+        ("STRIPE_SK", "0123456789abcdef"),
+        ("SENTRY_DSN", "https://0123abcd@sentry.internal/7"),
+        ("SLACK_WEBHOOK", "https://chat.internal/hooks/abcdefgh"),
+        ("SLACK_WEBHOOK_URL", "https://chat.internal/hooks/abcdefgh"),
+        ("MONGODB_URI", "mongodb+srv://app:hunter2hunter2@cluster0.internal"),
+        ("SQLALCHEMY_DATABASE_URI", "mysql://app:hunter2hunter2@db/app"),
+        ("DB_PASS", "hunter2hunter2"),
+        ("MYSQL_PWD", "hunter2hunter2"),
+        ("AZURE_STORAGE_CONNECTION_STRING", "DefaultEndpointsProtocol=https;AccountName=x"),
+    ],
+)
+def test_values_of_variables_whose_names_say_so_are_hidden(
+    monkeypatch: pytest.MonkeyPatch, name: str, value: str
+) -> None:
+    monkeypatch.setenv(name, value)
+    assert secrets.redact(f"it is {value} today") == f"it is [{name} hidden] today"
+
+
+def test_a_password_within_an_address_is_hidden_by_itself_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DATABASE_URL", "postgres://app:hunter2%21hunter2@db/app")
+    assert secrets.redact("login with hunter2!hunter2 failed") == "login with [DATABASE_URL password hidden] failed"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("DATABASE_URL", "sqlite:///db.sqlite3"),
+        ("REDIS_URL", "redis://localhost:6379/0"),
+        ("POSTGRES_PASSWORD", "postgres"),
+        ("NEXT_PUBLIC_AUTH_URL", "https://auth.example.com"),
+        ("PATTERN", "everything"),
+        ("SKIP_TESTS", "integration"),
+        ("COMPAT", "python-three"),
+    ],
+)
+def test_values_that_open_nothing_are_shown(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
+    monkeypatch.setenv(name, value)
+    assert secrets.redact(f"it is {value} today") == f"it is {value} today"
+
+
+def test_a_setting_shows_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    secrets.set_hiding(False)
+    streaming = secrets.StreamRedactor()
+    assert secrets.redact(KEY) == KEY and streaming.feed(KEY.encode()) == KEY.encode()
+    assert secrets.has_secret(KEY), "what is stored for good never holds one"
+
+
+TOKENS = [
+    "AKIAIOSFODNN7EXAMPLE",
+    "ghp_0123456789abcdefghijABCDEFGHIJ012345",
+    "postgres://app:hunter2hunter2@db.internal/app",
+    "Authorization: Bearer 0123456789abcdef0123",
+    "aws_secret_access_key = wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
+    "-----BEGIN RSA PRIVATE KEY-----\n" + "MIIEpAIBAAKCAQEA0123456789abcdef\n" * 9 + "-----END RSA PRIVATE KEY-----",
+    "110201543:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw1",
+    "0123456789abcdef0123456789abcdef-us12",
+    KEY,
+]
+KNOWN_LATE = TOKENS[-3:-1]
+"""Known only by what stands in their middle: a pause before that shows their beginning."""
+
+
+@given(
+    st.sampled_from(TOKENS),
+    st.lists(st.integers(1, 60), max_size=9),
+    st.sampled_from([b"", b"before ", b"a line\nx=", b"\xe6\x97\xa5 "]),
+    st.sampled_from([b"", b" after", b"\nafter"]),
+    st.booleans(),
+)
+def test_a_secret_of_any_form_that_comes_in_pieces_is_hidden(
+    secret: str, cuts: list[int], before: bytes, after: bytes, pauses: bool
+) -> None:
+    rest = before + secret.encode() + after
+    pauses = pauses and secret not in KNOWN_LATE
+    redacting = secrets.StreamRedactor()
+    out = b""
+    for cut in cuts:
+        out += redacting.feed(rest[:cut]) + (redacting.idle() if pauses else b"")
+        rest = rest[cut:]
+    out += redacting.feed(rest) + redacting.end()
+    assert out == secrets.redact((before + secret.encode() + after).decode()).encode()
+    assert b" hidden]" in out
+
+
+@given(st.binary(max_size=300), st.lists(st.integers(1, 60), max_size=9))
+def test_what_holds_no_secret_comes_out_as_it_went_in(data: bytes, cuts: list[int]) -> None:
+    redacting = secrets.StreamRedactor()
+    out, rest = b"", data
+    for cut in cuts:
+        out += redacting.feed(rest[:cut]) + redacting.idle()
+        rest = rest[cut:]
+    assert out + redacting.feed(rest) + redacting.end() == data
+
+
+def test_dots_and_questions_are_shown_as_they_come() -> None:
+    for text in (b".....F..", b"Continue? [y/N]", b"50%", b"installing... done", b">>> "):
+        redacting = secrets.StreamRedactor()
+        assert redacting.feed(text) + redacting.idle() == text
+
+
+def test_a_model_that_was_shown_a_placeholder_can_edit_around_the_secret() -> None:
+    original = f"key = {KEY}\nurl = postgres://me:hunter2hunter2@db/app\nsize = 1\n"
+    shown = secrets.redact(original)
+    assert shown != original
+    assert secrets.restore_secrets(shown.replace("size = 1", "size = 2"), original) == original.replace("= 1", "= 2")
+
+
+def test_a_placeholder_that_stands_for_nothing_or_for_two_is_refused() -> None:
+    two = "redis://a:hunter2hunter2@x\nredis://a:hunter3hunter3@y\n"
+    for text, original in (("k = [OPENAI_API_KEY hidden]", ""), (secrets.redact(two), two)):
+        with pytest.raises(secrets.UnknownSecret):
+            secrets.restore_secrets(text, original)
+    assert secrets.restore_secrets("a [thing hidden] here", "") == "a [thing hidden] here"
 
 
 @given(st.lists(st.integers(1, 60), max_size=6), st.binary(max_size=40), st.binary(max_size=40))

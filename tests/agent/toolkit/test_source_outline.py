@@ -1,8 +1,12 @@
 from __future__ import annotations
 
+import io
+from collections.abc import Iterator
+from pathlib import Path
+
 import pytest
 
-from yohaku.agent.toolkit import source_outline as module
+from yohaku.agent.toolkit import source_parser
 from yohaku.agent.toolkit.source_outline import Section, outline_source, render_sketch
 
 PYTHON = """import os
@@ -49,16 +53,53 @@ def test_the_ranges_are_those_of_the_file(name: str) -> None:
     assert [str(section) for section in outline_source(source, name)] == told
 
 
-def test_without_a_grammar_python_is_read_by_its_own_parser(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_parser", lambda *_: None)
+@pytest.fixture
+def no_grammars(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Parse in this process, where no grammar is found."""
+
+    def ask(suffix: str, data: bytes) -> bytes:
+        answer = io.BytesIO()
+        source_parser.serve(io.BytesIO(f"{suffix} {len(data)}\n".encode() + data), answer)
+        return answer.getvalue()
+
+    monkeypatch.setattr(source_parser, "_parser", lambda *_: None)
+    monkeypatch.setattr(source_parser._PARSER, "ask", ask)
+    source_parser.find_declarations.cache_clear()
+    yield
+    source_parser.find_declarations.cache_clear()
+
+
+@pytest.mark.usefixtures("no_grammars")
+def test_without_a_grammar_python_is_read_by_its_own_parser() -> None:
     assert [str(section) for section in outline_source(PYTHON, "a.py")] == SOURCES["a.py"][1]
 
 
-def test_without_a_grammar_other_sources_are_read_by_their_look(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_parser", lambda *_: None)
+@pytest.mark.usefixtures("no_grammars")
+def test_without_a_grammar_other_sources_are_read_by_their_look() -> None:
     assert [str(section) for section in outline_source(SOURCES["a.go"][0], "a.go")] == [
         "1-2: imports", "3-6: type S struct", "7-9: func (s *S) M() error",
     ]  # fmt: skip
+
+
+def test_a_text_that_its_grammar_cannot_parse_in_time_is_outlined_by_its_look(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("tree_sitter_typescript")
+    monkeypatch.setattr(source_parser, "PARSE_SECONDS", 0.5)
+    broken = "function f() {\n}\nfunction g() {\n}\n" + "a::b<" * 20_000
+    parser = source_parser._PARSER
+    assert [str(section) for section in outline_source(broken, "a.tsx")] == ["1-2: function f()", "3-5: function g()"]
+    assert parser._process is None, "the parser still runs"
+    monkeypatch.undo()
+    source, told = SOURCES["a.ts"]
+    assert [str(section) for section in outline_source(source, "a.ts")] == told
+    assert parser._process is not None and parser._process.poll() is None
+
+
+def test_the_parser_loads_nothing_from_the_current_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "json.py").write_text("raise SystemExit")
+    monkeypatch.chdir(tmp_path)
+    source_parser._PARSER.end()
+    source_parser.find_declarations.cache_clear()
+    assert [str(section) for section in outline_source(PYTHON, "a.py")] == SOURCES["a.py"][1]
 
 
 def test_a_broken_file_still_has_an_outline() -> None:

@@ -6,6 +6,7 @@ prompt cache holds; nothing in it changes during a conversation, hence no date.
 
 from __future__ import annotations
 
+import os
 import platform
 from collections.abc import Callable
 from pathlib import Path
@@ -13,15 +14,20 @@ from typing import Literal, NamedTuple
 
 from yohaku.agent.prompts.full import FULL
 from yohaku.agent.prompts.small import SMALL
+from yohaku.agent.toolkit.ordinary_files import open_ordinary, show_name
+from yohaku.agent.toolkit.secrets import holds_secrets, redact
 
 INSTRUCTIONS = ("AGENTS.md", "CLAUDE.md", "GEMINI.md")
-"""Files with a project's instructions for agents; the first that exists counts."""
+"""Files with a project's instructions for agents; the first that can be used counts."""
 
 MAX_INSTRUCTION_SHARE = 0.1
 """Share of the window that a project's instructions may take."""
 
 MAX_INSTRUCTION_BYTES = 1_000_000
 """Bytes of such a file that are read."""
+
+MAX_INSTRUCTION_FILE_BYTES = 16_000_000
+"""Size from which such a file is refused: nobody wrote that."""
 
 MAX_LISTED_NAMES, MAX_LISTING_TOKENS = 40, 150
 """Names of the project's top folder in the prompt, and tokens they may take."""
@@ -33,6 +39,8 @@ class SystemPrompt(NamedTuple):
     text: str
     cut: str = ""
     """The project's file that did not fit."""
+    refused: str = ""
+    """The project's file that is none, or leads to secrets or out of the project."""
 
 
 def prompt_for(
@@ -44,12 +52,13 @@ def prompt_for(
     lang: str = "en",
 ) -> SystemPrompt:
     """Return the system prompt of a tier for work in `root`; without tools one for conversation only."""
-    instructions, cut = _project(root, int(window * MAX_INSTRUCTION_SHARE), count) if tools else ("", "")
-    where = (
-        f"\nYou work in {root} on {_system()}. Relative paths start there.{_listing(root, count)}\n" if tools else ""
-    )
-    base = TEXTS[tier] if tools else CHAT
-    return SystemPrompt(f"{base}{where}{instructions}{LANGUAGE_REMINDERS.get(lang, '')}".rstrip() + "\n", cut)
+    reminder = LANGUAGE_REMINDERS.get(lang, "")
+    if not tools:
+        return SystemPrompt(f"{CHAT}{reminder}".rstrip() + "\n")
+    instructions, cut, refused = _project(root, int(window * MAX_INSTRUCTION_SHARE), count)
+    folder = show_name(str(root))
+    where = f"\nYou work in {folder} on {_system()}. Relative paths start there.{_listing(root, count)}\n"
+    return SystemPrompt(f"{TEXTS[tier]}{where}{instructions}{reminder}".rstrip() + "\n", cut, refused)
 
 
 LANGUAGE_REMINDERS = {
@@ -72,7 +81,8 @@ def _system() -> str:
 def _listing(root: Path, count: Callable[[str], int]) -> str:
     """List the project's folder as it was at the start: a small model then invents fewer paths."""
     try:
-        found = sorted(path.name + "/" * path.is_dir() for path in root.iterdir() if not path.name.startswith("."))
+        visible = (path for path in root.iterdir() if not path.name.startswith("."))
+        found = sorted(show_name(path.name) + "/" * path.is_dir() for path in visible)
     except OSError:
         return ""
     named = found[:MAX_LISTED_NAMES]
@@ -82,19 +92,39 @@ def _listing(root: Path, count: Callable[[str], int]) -> str:
     return f" It holds: {' '.join(named)}{more}" if named else ""
 
 
-def _project(root: Path, max_tokens: int, count: Callable[[str], int]) -> tuple[str, str]:
+def _project(root: Path, max_tokens: int, count: Callable[[str], int]) -> tuple[str, str, str]:
+    """Return the project's instructions, the name of their file if it was cut, and of one that was refused."""
+    refused = ""
     for name in INSTRUCTIONS:
-        try:
-            with (root / name).open(encoding="utf-8", errors="replace") as file:
-                text = file.read(MAX_INSTRUCTION_BYTES).strip()
-        except OSError:
-            continue
-        if text:
+        text = _read_instructions(root, name)
+        if text is None:
+            refused = refused or name
+        elif text:
             shown = _head(text, max_tokens, count)
             whole = shown == text
             note = "" if whole else f"\n[{name} goes on: read it for the rest]"
-            return f"\nThe project's own instructions, from {name}:\n{shown}{note}\n", "" if whole else name
-    return "", ""
+            return f"\nThe project's own instructions, from {name}:\n{shown}{note}\n", "" if whole else name, refused
+    return "", "", refused
+
+
+def _read_instructions(root: Path, name: str) -> str | None:
+    """Return the text, empty where there is no such file; None for one that must not be in the prompt.
+
+    A file is judged by where it leads: a project that was downloaded may hold a link to anything.
+    """
+    try:
+        if not os.path.lexists(root / name):
+            return ""
+        path = (root / name).resolve(strict=True)
+        if not path.is_relative_to(root.resolve()) or holds_secrets(str(path)):
+            return None
+        if path.stat().st_size > MAX_INSTRUCTION_FILE_BYTES:
+            return None
+        with open_ordinary(path) as file:
+            data = file.read(MAX_INSTRUCTION_BYTES)
+    except (OSError, RuntimeError):  # a loop of links, or not readable
+        return None
+    return None if b"\0" in data else redact(data.decode("utf-8", "replace").removeprefix("\ufeff")).strip()
 
 
 def _head(text: str, max_tokens: int, count: Callable[[str], int]) -> str:

@@ -13,7 +13,9 @@ from pathlib import Path
 from yohaku.agent.toolkit import seen_files, text_files
 from yohaku.agent.toolkit.arguments import BadArguments
 from yohaku.agent.toolkit.diffs import unified_diff
+from yohaku.agent.toolkit.ordinary_files import read_ordinary, show_name
 from yohaku.agent.toolkit.permissions import PermissionRefused, read_request, resolve_path, write_request
+from yohaku.agent.toolkit.secrets import restore_secrets
 from yohaku.agent.toolkit.text_files import TextFormat
 from yohaku.agent.toolkit.tool import ToolContext
 
@@ -46,7 +48,7 @@ def open_for_edit(context: ToolContext, name: str, *, new: bool = False) -> Edit
         raise BadArguments(describe_missing(context, path))
     if not path.is_file() or path.stat().st_size > MAX_FILE_BYTES:
         raise BadArguments(f"{name} is no ordinary file, or too large to edit here: use a command.")
-    data = path.read_bytes()
+    data = read_ordinary(path)
     found = text_files.decode_file(data)
     if found is None:
         raise BadArguments(f"{name} is not text: it cannot be edited here.")
@@ -66,7 +68,7 @@ async def save_edit(context: ToolContext, tool: str, file: EditableFile, text: s
         raise PermissionRefused
     if file.path.resolve() != file.path:
         raise BadArguments(f"{file.name} leads elsewhere by now: nothing was written.")
-    now = file.path.read_bytes() if file.path.exists() else None
+    now = read_ordinary(file.path) if file.path.exists() else None
     if now != file.data:  # the user took their time, and something else wrote
         context.files.forget(file.path)
         raise BadArguments(f"{file.name} has changed just now. Read it again, then edit.")
@@ -79,6 +81,7 @@ def replace_text(file: EditableFile, text: str, old: str, new: str, everywhere: 
     """Return the text with `old` replaced; `BadArguments` where it is missing, or ambiguous."""
     if old == new:
         raise BadArguments("old_string and new_string are the same: nothing to change.")
+    old, new = restore_secrets(old, file.text), restore_secrets(new, file.text)
     if not old:
         if text:
             raise BadArguments(f"old_string is empty, but {file.name} is not: give the lines to replace.")
@@ -173,7 +176,7 @@ def describe_missing(context: ToolContext, path: Path) -> str:
 
     name = context.files.name(path)
     try:
-        beside = [other.name for other in list(path.parent.iterdir())[:5_000]]
+        beside = [show_name(other.name) for other in list(path.parent.iterdir())[:5_000]]
     except OSError:
         return f"{name} does not exist, nor does its folder. Look for it with glob."
     near = get_close_matches(path.name, beside, 3, 0.5)

@@ -10,12 +10,15 @@ from pathlib import Path
 from typing import NamedTuple
 
 from yohaku.agent.toolkit import text_files
+from yohaku.agent.toolkit.ordinary_files import open_ordinary, read_ordinary
 from yohaku.agent.toolkit.text_files import TextFormat
 
 MAX_WHOLE_BYTES = 8 * 1024 * 1024
 """Size up to which a file is read in one go."""
 MAX_COUNTED_BYTES = 512 * 1024 * 1024
 """Size up to which all lines of a file are counted."""
+MAX_SKIPPED_BYTES = MAX_COUNTED_BYTES
+"""Bytes before the first line wanted that are read to find it."""
 MAX_LINE_CHARS = 2000
 BLOCK_BYTES = 1 << 20
 
@@ -41,13 +44,13 @@ class FileLines(NamedTuple):
 def read_lines(path: Path, first: int, most: int, size: int) -> FileLines | None:
     """Read at most `most` lines from `first` on, about `size` bytes; None if the file is not text."""
     length = path.stat().st_size
-    with path.open("rb") as file:
+    with open_ordinary(path) as file:
         sample = file.read(text_files.SAMPLE_BYTES)
     form = text_files.detect_format(sample)
     if form is None:
         return None
     if length <= MAX_WHOLE_BYTES or (form.wide and length <= 4 * MAX_WHOLE_BYTES):
-        return _read_whole(path.read_bytes(), first, most, size)
+        return _read_whole(read_ordinary(path), first, most, size)
     return None if form.wide else _read_blocks(path, form, first, most, size, length)
 
 
@@ -79,12 +82,14 @@ def _read_blocks(path: Path, form: TextFormat, first: int, most: int, size: int,
 
 def _iterate_lines(path: Path, skip: int) -> Iterator[bytes]:
     """Yield lines after the first `skip`; a line longer than a block is cut."""
-    number, held, long = 0, b"", False
-    with path.open("rb") as file:
+    number, held, long, skipped = 0, b"", False, 0
+    with open_ordinary(path) as file:
         while block := file.read(BLOCK_BYTES):
             feeds = block.count(b"\n")
             if number + feeds < skip:
-                number += feeds
+                number, skipped = number + feeds, skipped + len(block)
+                if skipped >= MAX_SKIPPED_BYTES:
+                    raise ValueError("the file is too large to count so many lines: use a command such as tail or sed")
                 continue
             *whole, rest = block.split(b"\n")
             for line in whole:
@@ -99,7 +104,7 @@ def _iterate_lines(path: Path, skip: int) -> Iterator[bytes]:
 
 def _count_lines(path: Path) -> int:
     feeds, last = 0, b"\n"
-    with path.open("rb") as file:
+    with open_ordinary(path) as file:
         while block := file.read(BLOCK_BYTES):
             feeds += block.count(b"\n")
             last = block[-1:]

@@ -1,4 +1,4 @@
-"""Path patterns as in shells and .gitignore: `*`, `?`, `[…]`, `{a,b}`, and `**` for any folders.
+"""Path patterns as in shells and .gitignore: `*`, `?`, `[…]`, and `**` for any folders; `{a,b}` in shells only.
 
 Law: a pattern is matched segment by segment, in time linear in its length.
 """
@@ -18,9 +18,9 @@ MAX_BRACE_EXPANSIONS = 64
 
 
 @lru_cache(256)
-def compile_glob(pattern: str) -> PathMatcher:
-    """Compile a pattern; one without a slash matches in every folder."""
-    ways = [_compile_one(way) for way in _expand_braces(pattern)]
+def compile_glob(pattern: str, *, braces: bool = True) -> PathMatcher:
+    """Compile a pattern; one without a slash matches in every folder. `braces`: `{a,b}` means one of them."""
+    ways = [_compile_one(way) for way in (_expand_braces(pattern) if braces else [pattern])]
     return ways[0] if len(ways) == 1 else lambda path: any(way(path) for way in ways)
 
 
@@ -89,12 +89,13 @@ def parse_gitignore(text: str) -> list[IgnoreRule]:
         if not said:
             continue
         inside = said + "/*" if said.endswith("**") and said != "**" else said
-        found.append(IgnoreRule(_compile_anchored(inside) if anchored else compile_glob(inside), keeps, folders))
+        matches = _compile_anchored(inside) if anchored else compile_glob(inside, braces=False)
+        found.append(IgnoreRule(matches, keeps, folders))
     return found[::-1]
 
 
 def _compile_anchored(pattern: str) -> PathMatcher:
     if "/" in pattern:
-        return compile_glob(pattern)
+        return compile_glob(pattern, braces=False)
     segment = _compile_segment(pattern)
     return lambda path: len(path) == 1 and segment(path[0]) is not None

@@ -13,6 +13,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import IO
 
+from yohaku.agent.toolkit.secrets import redact
 from yohaku.agent.toolkit.tool import ToolContext
 from yohaku.core.errors import StoreFailed
 from yohaku.core.meter import Meter
@@ -129,7 +130,7 @@ async def save_output(context: ToolContext, original: str | IO[bytes]) -> str:
     session = context.session
     if session is None:
         return ""
-    source = [original] if isinstance(original, str) else original
+    source = [redact(original)] if isinstance(original, str) else original
     try:
         kept = await asyncio.to_thread(session.store.put_stream, source)
     except StoreFailed:  # the session tells the user; the model goes on with what it sees

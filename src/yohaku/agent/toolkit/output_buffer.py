@@ -43,6 +43,12 @@ class OutputBuffer:
             if data and not self._closed:
                 self._feed(data)
 
+    def skip(self, data: bytes) -> None:
+        """Count what is neither kept nor shown."""
+        with self._feeding:
+            self.total += len(data)
+            self.lines += data.count(b"\n")
+
     def close(self) -> None:
         """Ignore what is fed from now on."""
         with self._feeding:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from yohaku.agent.toolkit.danger import find_danger
+from yohaku.agent.toolkit.ordinary_files import show_name
 from yohaku.agent.toolkit.permission_patterns import permission_keys
 from yohaku.agent.toolkit.secrets import holds_secrets, redact
 from yohaku.agent.toolkit.stored_permissions import StoredPermission, StoredPermissions
@@ -97,25 +98,31 @@ def resolve_path(context: ToolContext, name: str) -> Path:
 
 
 def _find_same_name(path: Path) -> Path:
-    """Return the file with the same name in another Unicode form: accents and kana may be one character or two."""
-    try:
-        wanted = unicodedata.normalize("NFC", path.name)
-        same = (other for other in path.parent.iterdir() if unicodedata.normalize("NFC", other.name) == wanted)
-        return path if path.name.isascii() else next(same, path)
-    except OSError:
+    """Return the file with the same name in another form: accents and kana may be one character or two, and a name
+    with a line feed in it is shown without."""
+    if path.name.isascii() and "\\" not in path.name:
         return path
+    wanted = unicodedata.normalize("NFC", path.name)
+    try:
+        for other in path.parent.iterdir():
+            if wanted in (unicodedata.normalize("NFC", other.name), show_name(other.name)):
+                return other
+    except OSError:
+        pass
+    return path
 
 
 def read_request(context: ToolContext, tool: str, path: Path) -> PermissionRequest | None:
     """Return the request to read a path; None where it is free."""
+    shown = show_name(str(path))
     if holds_secrets(str(path)):
         why = say("tools_secret", context.lang)
-        return PermissionRequest("read", tool, f"{tool} {context.files.name(path)}", str(path), danger=why)
+        return PermissionRequest("read", tool, f"{tool} {context.files.name(path)}", shown, danger=why)
     if path.is_relative_to(context.root.resolve()):
         return None
     folder = str(path if path.is_dir() else path.parent)
-    always = say("tools_always_folder", context.lang, folder=folder)
-    return PermissionRequest("read", tool, f"{tool} {path}", str(path), remember=always, keys=(folder,))
+    always = say("tools_always_folder", context.lang, folder=show_name(folder))
+    return PermissionRequest("read", tool, f"{tool} {shown}", shown, remember=always, keys=(folder,))
 
 
 def write_request(context: ToolContext, tool: str, path: Path, diff: str) -> PermissionRequest:

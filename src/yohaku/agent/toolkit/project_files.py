@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from yohaku.agent.toolkit.globs import IgnoreRule, parse_gitignore
+from yohaku.agent.toolkit.ordinary_files import open_ordinary, show_name
 
 SKIPPED_NAMES = frozenset(
     ".git .hg .svn node_modules __pycache__ .mypy_cache .ruff_cache .pytest_cache .tox .nox .eggs .DS_Store".split()
@@ -24,7 +25,7 @@ class ProjectFile(NamedTuple):
 
     @property
     def name(self) -> str:
-        return "/".join(self.parts)
+        return show_name("/".join(self.parts))
 
 
 class _Folder(NamedTuple):
@@ -100,7 +101,7 @@ def _is_ignored(
 
 def _read_rules(folder: Path) -> list[IgnoreRule]:
     try:
-        with (folder / ".gitignore").open("rb") as file:
+        with open_ordinary(folder / ".gitignore", follow=False) as file:  # git follows no link there either
             return parse_gitignore(file.read(200_000).decode("utf-8", "replace"))
     except OSError:
         return []

@@ -13,6 +13,7 @@ from pathlib import Path
 from secrets import token_hex
 
 from yohaku.agent.toolkit.diffs import unified_diff
+from yohaku.agent.toolkit.ordinary_files import read_ordinary, show_name
 
 MAX_REMEMBERED_BYTES = 256 * 1024
 """Size up to which the text of a file is kept for a diff."""
@@ -48,8 +49,8 @@ class SeenFiles:
         self._held = 0
 
     def name(self, path: Path) -> str:
-        """Return the path from the project's folder, or the absolute one outside."""
-        return path.relative_to(self.root).as_posix() if path.is_relative_to(self.root) else str(path)
+        """Return the path from the project's folder, or the absolute one outside, on one line."""
+        return show_name(path.relative_to(self.root).as_posix() if path.is_relative_to(self.root) else str(path))
 
     def knows(self, path: Path) -> bool:
         return path in self._seen
@@ -64,7 +65,7 @@ class SeenFiles:
         try:
             now = file_stamp(path)
             if data is None and now[1] <= MAX_HASHED_BYTES:
-                data = path.read_bytes()
+                data = read_ordinary(path)
         except OSError:
             return
         text = _text(data) if data is not None and len(data) <= MAX_REMEMBERED_BYTES else None
@@ -112,7 +113,7 @@ class SeenFiles:
         if not seen.digest or now[1] != seen.stamp[1] or now[1] > MAX_HASHED_BYTES:
             return False
         try:
-            same = _digest(path.read_bytes()) == seen.digest
+            same = _digest(read_ordinary(path)) == seen.digest
         except OSError:
             return False
         if same:

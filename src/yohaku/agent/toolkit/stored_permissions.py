@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from yohaku.agent.toolkit.secrets import redact
+from yohaku.agent.toolkit.secrets import has_secret
 from yohaku.messages import say
 
 FILE_NAME = "allowed.json"
@@ -55,7 +55,7 @@ class StoredPermissions:
     def add(self, new: Iterable[StoredPermission]) -> bool:
         """Store permissions; False where they hold a secret, or there is no safe place for the file."""
         added = tuple(new)
-        if not self._is_safe or any(redact(row.key) != row.key for row in added):
+        if not self._is_safe or any(has_secret(row.key) for row in added):
             return False
         try:
             self._write((*(row for row in self.rows() if row not in added), *added)[-MAX_ROWS:])

@@ -30,6 +30,8 @@ class ToolResult:
     """Whether the output was shortened."""
     media: tuple[tuple[str, str], ...] = ()
     """Images, as (mime, base64)."""
+    notice: str = ""
+    """Sentence for the user, in their language."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ Law: bad arguments and errors of the system are results the model can read; a ca
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from functools import cache
 from importlib import import_module
 from typing import Any, Literal
@@ -17,7 +18,7 @@ from yohaku import plugins
 from yohaku.agent.toolkit import output_budget
 from yohaku.agent.toolkit.arguments import BadArguments, repair_arguments
 from yohaku.agent.toolkit.permissions import REFUSED, PermissionRefused
-from yohaku.agent.toolkit.secrets import redact
+from yohaku.agent.toolkit.secrets import UnknownSecret, redact
 from yohaku.agent.toolkit.seen_files import StaleFile
 from yohaku.agent.toolkit.tool import AgentTool, Arguments, ToolContext, ToolResult
 from yohaku.core.errors import BadSetting, YohakuError
@@ -87,13 +88,13 @@ async def run_tool(tool: AgentTool, context: ToolContext, arguments: Arguments |
         result = await tool.run(context, repair_arguments(tool, arguments))
     except PermissionRefused:
         result = ToolResult(REFUSED, error=True)
-    except (BadArguments, StaleFile, YohakuError) as why:
+    except (BadArguments, StaleFile, UnknownSecret, YohakuError) as why:
         result = ToolResult(str(why), error=True)
     except OSError as why:
         result = ToolResult(f"{why.strerror or why}: {why.filename or tool.name}", error=True)
     except (ValueError, RecursionError, MemoryError) as why:
         result = ToolResult(f"{tool.name} failed: {str(why) or type(why).__name__}", error=True)
-    result = ToolResult(redact(result.text), result.error, redact(result.diff), result.cut, result.media)
+    result = replace(result, text=redact(result.text), diff=redact(result.diff))
     output_budget.spend(result.text)
     return result
 

@@ -28,6 +28,8 @@ MAX_TIMEOUT = 3600
 """Seconds."""
 QUIET_SECONDS = 0.1
 """Seconds without output after which a partial line is shown, and a background process no longer waited for."""
+MAX_LATE_BYTES = 512 * 1024
+"""Bytes before the end of a huge output that are looked at."""
 MAX_SHOWN_BYTES = 64 * 1024
 """Bytes sent to the screen at once; nobody reads faster."""
 PLAIN_ENVIRONMENT = {
@@ -119,6 +121,7 @@ class _OutputReader:
         self._ended = asyncio.Event()
         self._redacting = StreamRedactor()
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._late = b""
         self._next = 0.0
         self._silent = False
         """Whether nothing has arrived for a while."""
@@ -144,19 +147,33 @@ class _OutputReader:
         try:
             while True:
                 if not select.select([self._pipe], [], [], QUIET_SECONDS)[0]:
-                    self._take(self._redacting.idle())
+                    self._take(self._feed_late() + self._redacting.idle())
                     self._silent = True
                     select.select([self._pipe], [], [])
                     self._silent = False
                 data = os.read(self._pipe, 1 << 16)
                 if not data:
                     break
-                self._take(self._redacting.feed(data))
-            self._take(self._redacting.end())
+                if self._buffer.total <= MAX_SPILLED_BYTES:
+                    self._take(self._redacting.feed(data))
+                else:
+                    self._defer(data)
+            self._take(self._feed_late() + self._redacting.end())
         finally:
             os.close(self._pipe)
             _BACKGROUND_GROUPS.discard(self._group)
             self._call(self._ended.set)
+
+    def _defer(self, data: bytes) -> None:
+        """Keep the end of what is too much to keep whole: only that is shown, hence searched for secrets."""
+        self._late += data
+        if len(self._late) > 2 * MAX_LATE_BYTES:
+            self._buffer.skip(self._late[:-MAX_LATE_BYTES])
+            self._late = self._late[-MAX_LATE_BYTES:]
+
+    def _feed_late(self) -> bytes:
+        late, self._late = self._late, b""
+        return self._redacting.feed(late) if late else b""
 
     def _take(self, data: bytes) -> None:
         self._buffer.feed(data)

@@ -13,6 +13,7 @@ from yohaku.agent.toolkit import output_budget, text_files
 from yohaku.agent.toolkit.arguments import BadArguments, object_schema, string
 from yohaku.agent.toolkit.edits import describe_missing
 from yohaku.agent.toolkit.globs import PathMatcher, compile_glob
+from yohaku.agent.toolkit.ordinary_files import open_ordinary
 from yohaku.agent.toolkit.permissions import REFUSED, read_request, resolve_path
 from yohaku.agent.toolkit.project_files import walk_files
 from yohaku.agent.toolkit.secrets import holds_secrets
@@ -50,6 +51,8 @@ async def run(context: ToolContext, arguments: Arguments) -> ToolResult:
         return ToolResult(REFUSED, error=True)
     if not top.exists():
         raise BadArguments(describe_missing(context, top))
+    if not top.is_dir() and not top.is_file():
+        raise BadArguments(f"{context.files.name(top)} is no ordinary file: it cannot be searched.")
     stop = threading.Event()
     search = _FileSearch(
         compile_pattern(arguments["pattern"]),
@@ -116,7 +119,7 @@ def _search_file(path: Path, search: _FileSearch) -> Iterator[Hit]:
 def _blocks(path: Path) -> Iterator[tuple[int, bytes]]:
     """Yield the text in UTF-8 in blocks of whole lines, with the number of the first line; none for a binary file."""
     number, held, form = 1, b"", None
-    with path.open("rb") as file:
+    with open_ordinary(path) as file:
         while block := file.read(BLOCK_BYTES):
             form = form or text_files.detect_format(block)
             if form is None:

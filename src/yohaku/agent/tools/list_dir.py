@@ -8,6 +8,7 @@ from pathlib import Path
 from yohaku.agent.toolkit import output_budget
 from yohaku.agent.toolkit.arguments import BadArguments, object_schema, string
 from yohaku.agent.toolkit.edits import describe_missing
+from yohaku.agent.toolkit.ordinary_files import show_name
 from yohaku.agent.toolkit.output_budget import format_size
 from yohaku.agent.toolkit.permissions import REFUSED, read_request, resolve_path
 from yohaku.agent.toolkit.tool import AgentTool, Arguments, ToolContext, ToolResult
@@ -38,13 +39,14 @@ def list_folder(context: ToolContext, path: Path) -> ToolResult:
 
 
 def _line(entry: os.DirEntry[str]) -> str:
+    name = show_name(entry.name)
     try:
-        link = f" -> {Path(entry.path).readlink()}" if entry.is_symlink() else ""
+        link = f" -> {show_name(str(Path(entry.path).readlink()))}" if entry.is_symlink() else ""
         if entry.is_dir():
-            return f"  {entry.name}/{link}"
-        return f"  {entry.name}{link} ({format_size(entry.stat(follow_symlinks=False).st_size)})"
+            return f"  {name}/{link}"
+        return f"  {name}{link} ({format_size(entry.stat(follow_symlinks=False).st_size)})"
     except OSError:
-        return f"  {entry.name}"
+        return f"  {name}"
 
 
 TOOL = AgentTool(

@@ -8,6 +8,7 @@ from typing import Any
 
 from yohaku.agent.toolkit.arguments import BadArguments, integer, object_schema, string
 from yohaku.agent.toolkit.edits import open_for_edit, save_edit
+from yohaku.agent.toolkit.secrets import restore_secrets
 from yohaku.agent.toolkit.tool import AgentTool, Arguments, ToolContext, ToolResult
 
 
@@ -19,6 +20,8 @@ async def run(context: ToolContext, arguments: Arguments) -> ToolResult:
         assert isinstance(cells, list)
     except (ValueError, KeyError, TypeError, AssertionError, RecursionError):
         raise BadArguments(f"{file.name} is no notebook.") from None
+    if "source" in arguments:
+        arguments = {**arguments, "source": restore_secrets(arguments["source"], file.text)}
     at, mode = arguments["cell"], arguments.get("mode", "replace")
     last = len(cells) - (mode != "insert")
     if not 0 <= at <= last:

@@ -15,12 +15,14 @@ from yohaku.agent.toolkit import output_budget
 from yohaku.agent.toolkit.arguments import BadArguments, integer, object_schema, string
 from yohaku.agent.toolkit.edits import describe_missing
 from yohaku.agent.toolkit.file_lines import FileLines, clip_line, read_lines, split_lines
+from yohaku.agent.toolkit.ordinary_files import open_ordinary, read_ordinary
 from yohaku.agent.toolkit.output_budget import format_size
 from yohaku.agent.toolkit.permissions import REFUSED, read_request, resolve_path
 from yohaku.agent.toolkit.source_outline import outline_source, render_sketch
 from yohaku.agent.toolkit.tool import AgentTool, Arguments, ToolContext, ToolResult
 from yohaku.agent.tools.list_dir import list_folder
 from yohaku.core.errors import UnknownRef
+from yohaku.messages import say
 
 MAX_LINES = 2000
 MAX_BYTES = 256 * 1024
@@ -87,7 +89,8 @@ def _read_file(context: ToolContext, path: Path, arguments: Arguments) -> ToolRe
         )
     text = _number_lines(found)
     if whole and (found.more or not output_budget.fits(text)) and (sketch := _render_sketch(found, name)):
-        return ToolResult(sketch, cut=True)
+        lines = found.total or found.text.count("\n") + 1
+        return ToolResult(sketch, cut=True, notice=say("loop_sketched", context.lang, name=name, lines=lines))
     return _cut_to_budget(found, text, cut=whole and bool(found.more))
 
 
@@ -124,7 +127,7 @@ def _render_sketch(found: FileLines, name: str) -> str | None:
 
 
 def _read_image(path: Path) -> ToolResult | None:
-    with path.open("rb") as file:
+    with open_ordinary(path) as file:
         begins = file.read(16)
     mime = next((mime for mark, mime in IMAGE_SIGNATURES.items() if begins.startswith(mark)), "")
     mime = "image/webp" if begins[:4] == b"RIFF" and begins[8:12] == b"WEBP" else mime
@@ -136,7 +139,7 @@ def _read_image(path: Path) -> ToolResult | None:
             f"The image has {format_size(length)}; at most {format_size(MAX_IMAGE_BYTES)} can be looked at: "
             "make it smaller first."
         )
-    return ToolResult(f"[{mime}, {format_size(length)}]", media=((mime, b64encode(path.read_bytes()).decode()),))
+    return ToolResult(f"[{mime}, {format_size(length)}]", media=((mime, b64encode(read_ordinary(path)).decode()),))
 
 
 def _describe_suffix(path: Path) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from yohaku.agent.toolkit.arguments import BadArguments, object_schema, string
 from yohaku.agent.toolkit.diffs import count_changed_lines
 from yohaku.agent.toolkit.edits import match_newlines, open_for_edit, save_edit
+from yohaku.agent.toolkit.secrets import restore_secrets
 from yohaku.agent.toolkit.tool import AgentTool, Arguments, ToolContext, ToolResult
 
 
@@ -12,7 +13,7 @@ async def run(context: ToolContext, arguments: Arguments) -> ToolResult:
     file = open_for_edit(context, arguments["path"], new=True)
     if file.data and not context.files.knows(file.path):
         raise BadArguments(f"{file.name} is there already and you have not read it. Read it first, or use edit.")
-    wanted = match_newlines(arguments["content"], file.form)
+    wanted = match_newlines(restore_secrets(arguments["content"], file.text), file.form)
     if file.data is not None and wanted == file.text:
         return ToolResult(f"{file.name} has exactly this content already.")
     diff = await save_edit(context, "write", file, wanted)
