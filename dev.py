@@ -7,6 +7,7 @@
     python3 dev.py counts     our counts beside what providers billed, by family
     python3 dev.py corpus     every recorded session at every window, in every dialect and recipe
     python3 dev.py bench      the benchmark: ratios within one run
+    python3 dev.py growth     how the time of a fit grows with its input, for twenty shapes
     python3 dev.py soak       the agent on a real server: 300 tool calls at each of three windows
     python3 dev.py adapters   adapters and proxy with the real frameworks and SDKs, in .venv-adapters
     python3 dev.py servers    install Redis, PostgreSQL and tmux for the tests (Debian, as root)
@@ -128,6 +129,9 @@ def main(name: str = "", *rest: str) -> None:
             run("benchmarks/fit.py", *rest)
             if not rest:
                 run("benchmarks/start.py")
+        case "growth":
+            set_up("test")
+            run("benchmarks/growth.py", *rest)
         case "freeze":
             set_up("test")
             run("scripts/freeze.py", *rest)

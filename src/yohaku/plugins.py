@@ -6,6 +6,8 @@ on. The built-in ones are not in here: each package looks up its own names first
 
 from __future__ import annotations
 
+import sys
+from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from yohaku.core.errors import BadSetting
@@ -41,6 +43,12 @@ def names(group: Group) -> tuple[str, ...]:
 
 
 def _entry_points(group: Group) -> EntryPoints:
+    return _read_entry_points(group, tuple(sys.path))
+
+
+@cache
+def _read_entry_points(group: Group, path: tuple[str, ...]) -> EntryPoints:
+    """Read what is installed, once for each path: it takes milliseconds."""
     from importlib.metadata import entry_points  # costs 20 ms, and most programs have no plugin
 
     return entry_points(group=f"yohaku.{group}")

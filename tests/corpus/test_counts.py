@@ -40,9 +40,9 @@ def estimated(shared: Path) -> tuple[Row, ...]:
 @cache
 def guess(model: str, dialect: str) -> Meter:
     family = family_of(model, dialect)
-    if not family.claude:
+    if "claude" not in dict(family.meters):
         return for_model(model, dialect)
-    return Estimate("estimate", family.estimate, family.frame, family.rule)
+    return Estimate("estimate", dict(family.meters)["estimate"], family.frame, family.rule)
 
 
 def chosen(
@@ -194,9 +194,9 @@ class Middle(Estimate):
 @cache
 def middling(model: str, dialect: str) -> Meter:
     family = family_of(model, dialect)
-    if not family.claude:
+    if "claude" not in dict(family.meters):
         return for_model(model, dialect)
-    return Middle("middle", family.estimate, family.frame, family.rule)
+    return Middle("middle", dict(family.meters)["estimate"], family.frame, family.rule)
 
 
 @with_ctok

@@ -17,7 +17,7 @@ from yohaku.core.meter import Overhead
 from yohaku.core.model import Call, History, Opaque, Part, Text, ToolUse
 from yohaku.core.view import View
 from yohaku.dialects.dialect import Dialect
-from yohaku.dialects.json_values import dig, put
+from yohaku.dialects.json_values import dig, put_all
 from yohaku.recipes.auto import RECIPES
 from yohaku.session.driver import drive
 from yohaku.testing import ByteMeter
@@ -96,7 +96,7 @@ def near_misses(body: Any) -> st.SearchStrategy[Any]:
         result = body
         for path, new in changes:
             if path in set(places(result)):
-                result = put(result, path, new)
+                result = put_all(result, {path: new})
         return result
 
     return st.lists(spoiling, min_size=1, max_size=3).map(spoiled)

@@ -83,7 +83,7 @@ def test_a_known_name_has_its_family(model: str, family: str) -> None:
 def test_a_guessed_name_is_never_exact(model: str, family: str) -> None:
     found = family_of(model)
     assert found.name == family
-    assert found.near > 1.0 or not found.sure or (found.estimate and not found.claude)
+    assert found.near > 1.0 or not found.sure or list(dict(found.meters)) == ["estimate"]
 
 
 def test_an_unknown_name_is_taken_by_its_dialect() -> None:

@@ -54,6 +54,28 @@ def test_it_counts_for_the_models_of_its_provider() -> None:
     assert meter_for(Endpoint("Acme", "acme", "openai_chat", "https://x", "writer-1")).name == "letters of writer-1"
 
 
+@pytest.mark.parametrize("model", ["gpt-4o", "claude-sonnet-4-5", "qwen3:8b"])
+def test_it_goes_before_ours_for_every_model_of_its_provider(model: str) -> None:
+    assert for_model(model, provider="acme").name == f"letters of {model}"
+    assert meter_for(Endpoint("Acme", "acme", "openai_chat", "https://x", model)).name == f"letters of {model}"
+    session = Session(1_000, model=model, provider="acme")
+    session.fit([{"role": "user", "content": "x" * 500}])
+    assert session.receipt and 500 < session.receipt.before < 520
+
+
+def test_it_goes_before_ours_for_a_name_we_know_too() -> None:
+    plugins.register("meters", "qwen", lambda model: LetterMeter(model) if "coder" in model else None)
+    assert for_model("qwen-3-coder-480b").name == "letters of qwen-3-coder-480b"
+    assert for_model("qwen-3-8b").name == "qwen3"
+
+
+def test_it_goes_before_the_vocabulary_of_a_local_model() -> None:
+    plugins.register("meters", "ollama", LetterMeter)
+    info: dict[str, object] = {"tokenizer.ggml.tokens": ["a"], "tokenizer.ggml.model": "gpt2"}
+    endpoint = Endpoint("Ollama", "ollama", "ollama", "http://x", "mine", info=info)
+    assert meter_for(endpoint).name == "letters of mine"
+
+
 def test_a_session_finds_it() -> None:
     session = Session(1_000, model="acme-large")
     session.fit([{"role": "user", "content": "x" * 500}])

@@ -89,14 +89,15 @@ class Step:
     items: tuple[Part | ToolUse, ...]
     key: str = field(default="", compare=False, repr=False)
     """Chain hash of everything up to and including this step; set by the HistoryBuilder."""
+    _solid: tuple[Part | ToolUse, ...] | None = field(default=None, init=False, compare=False, repr=False)
 
     @property
     def solid(self) -> tuple[Part | ToolUse, ...]:
         """Items without thoughts, which clients drop from one request to the next."""
-        for item in self.items:
-            if isinstance(item, Opaque) and item.kind == "thought":
-                return tuple(item for item in self.items if not (isinstance(item, Opaque) and item.kind == "thought"))
-        return self.items
+        if self._solid is None:  # remembered: it is asked for once for each of thousands of items
+            solid = tuple([item for item in self.items if not (isinstance(item, Opaque) and item.kind == "thought")])
+            object.__setattr__(self, "_solid", solid if len(solid) < len(self.items) else self.items)
+        return self._solid or ()
 
     @property
     def thoughts(self) -> tuple[Opaque, ...]:

@@ -8,7 +8,8 @@ from __future__ import annotations
 import base64
 import json
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 from hashlib import sha256
 from typing import Any, Literal, NamedTuple
 
@@ -25,20 +26,24 @@ class Slot(NamedTuple):
     """Index of the result's part, or name of the argument."""
 
 
-def replace_argument(arguments: str, name: int | str, text: str) -> str:
-    """Return the arguments as compact JSON with one value replaced."""
-    values = arguments_of(arguments)
-    values[str(name)] = text
-    return json.dumps(values, ensure_ascii=False, separators=(",", ":"))
+def replace_arguments(arguments: str, texts: Mapping[str, str]) -> str:
+    """Return the arguments as compact JSON with some values replaced."""
+    return json.dumps({**_parse_arguments(arguments), **texts}, ensure_ascii=False, separators=(",", ":"))
 
 
 def argument_text(call: Call, name: int | str) -> str:
-    value = arguments_of(call.arguments)[str(name)]
+    value = _parse_arguments(call.arguments)[str(name)]
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def arguments_of(arguments: str) -> dict[str, Any]:
     """Return the arguments by name; none if they are not an object or have a number too big to be written again."""
+    return dict(_parse_arguments(arguments))
+
+
+@lru_cache(16)
+def _parse_arguments(arguments: str) -> Mapping[str, Any]:
+    """Parse once for all arguments of a call: one may have thousands."""
     try:
         values = json.loads(arguments, parse_float=_parse_finite)
     except (ValueError, RecursionError):

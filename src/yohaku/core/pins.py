@@ -11,9 +11,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple
 
+from yohaku.core.find_texts import TextFinder
 from yohaku.core.meter import Meter
 from yohaku.core.model import History, Part, Step, Text, ToolUse, Turn
-from yohaku.core.originals import Slot, argument_text, arguments_of, is_media, original_at, ref_of
+from yohaku.core.originals import Slot, argument_text, arguments_of, is_media, original_at, original_of, ref_of
 from yohaku.core.weigh import Ledger, Weigher
 
 
@@ -58,8 +59,8 @@ class PinnedPlaces:
         return slot not in self.whole.get(key, ()) and all(pin.value in text for pin in passages)
 
 
-Known = dict[tuple[str, Pin], tuple[Slot, ...]]
-"""Cache of the slots in which a pin was found, so that a growing history is not searched again."""
+Known = dict[str, tuple[frozenset[Pin], dict[Pin, tuple[Slot, ...]]]]
+"""Cache by the key of a turn or step: the pins it was searched for, and the slots of those found in it."""
 
 
 def locate_pins(
@@ -73,45 +74,83 @@ def locate_pins(
     whole: dict[str, dict[Slot, Pin]] = {}
     passages: dict[str, dict[Slot, tuple[Pin, ...]]] = {}
     media = set[str]()
-    given = tuple(dict.fromkeys(pins))
-    for owner in _owners(history.turns) if given else ():
-        missing = [pin for pin in given if (owner.key, pin) not in known]
-        if missing:
-            known.update(_look_up(owner, missing))
-        for pin in given:
-            slots = (*known[owner.key, pin], *_find_thoughts(owner, pin))
+    order = {pin: number for number, pin in enumerate(dict.fromkeys(pins))}
+    search, placed = _Search(frozenset(order)), set[Pin]()
+    for owner in _owners(history.turns) if order else ():
+        found = search.find_in(owner, known)
+        for pin in sorted(found, key=order.__getitem__):
             if pin.kind != "text":
-                whole.setdefault(owner.key, {}).update(dict.fromkeys(slots, pin))
-            elif slots:
+                whole.setdefault(owner.key, {}).update(dict.fromkeys(found[pin], pin))
+            elif pin not in placed:
+                placed.add(pin)
                 mine = passages.setdefault(owner.key, {})
-                mine[slots[0]] = (*mine.get(slots[0], ()), pin)
-                given = tuple(each for each in given if each is not pin)
+                mine[found[pin][0]] = (*mine.get(found[pin][0], ()), pin)
         if any(_is_media(owner, slot) for slot in whole.get(owner.key, ())):
             media.add(owner.key)
-    keys = frozenset(pin.value for pin in given if pin.kind == "key")
-    found = {key: slots for key, slots in whole.items() if slots}
-    return PinnedPlaces(found, passages, frozenset(media), keys, describe)
+    keys = frozenset(pin.value for pin in order if pin.kind == "key")
+    return PinnedPlaces(whole, passages, frozenset(media), keys, describe)
 
 
-def _find_thoughts(owner: Turn | Step, pin: Pin) -> Iterator[Slot]:
-    """Yield the slots of thoughts with that ref; not cached, since a step has the same key without its thoughts."""
-    if isinstance(owner, Step) and pin.kind == "ref":
-        slots = (Slot("thought", index) for index in range(len(owner.thoughts)))
-        yield from (slot for slot in slots if ref_of(original_at(owner, slot)) == pin.value)
+class _NewPins(NamedTuple):
+    """Pins that a turn or step was not searched for yet."""
+
+    keys: frozenset[str]
+    refs: frozenset[str]
+    texts: TextFinder | None
+
+    def find_in(self, owner: Turn | Step) -> Iterator[tuple[Pin, Slot]]:
+        if owner.key in self.keys:
+            yield from ((Pin("key", owner.key), slot) for slot, _ in places(owner))
+        if self.refs:
+            named = ((ref_of(original), slot) for slot, original in places(owner))
+            yield from ((Pin("ref", ref), slot) for ref, slot in named if ref in self.refs)
+        if self.texts:
+            for slot, text in places(owner):
+                if isinstance(text, str):
+                    yield from ((Pin("text", value), slot) for value in self.texts.find_in(text))
 
 
-def _look_up(owner: Turn | Step, pins: list[Pin]) -> Iterator[tuple[tuple[str, Pin], tuple[Slot, ...]]]:
-    found = list(places(owner))
-    refs = {slot: ref_of(original) for slot, original in found} if any(pin.kind == "ref" for pin in pins) else {}
-    for pin in pins:
-        match pin.kind:
-            case "ref":
-                slots = tuple(slot for slot, ref in refs.items() if ref == pin.value)
-            case "key":
-                slots = tuple(slot for slot, _ in found) if owner.key == pin.value else ()
-            case "text":
-                slots = tuple(slot for slot, text in found if isinstance(text, str) and pin.value in text)
-        yield (owner.key, pin), slots
+class _Search:
+    """Search for pins in turns and steps, each searched once for each pin."""
+
+    def __init__(self, pins: frozenset[Pin]) -> None:
+        self._pins = pins
+        self._refs = _values(pins, "ref")
+        self._new: dict[frozenset[Pin], _NewPins | None] = {}
+        """By the pins searched for before, which most turns share; None if these are all."""
+
+    def find_in(self, owner: Turn | Step, known: Known) -> dict[Pin, tuple[Slot, ...]]:
+        """Return the pins that are in this turn or step, with their slots."""
+        before, found = known.get(owner.key, (frozenset[Pin](), {}))
+        if new := self._missing(before):
+            found = {pin: slots for pin, slots in found.items() if pin in self._pins} | _gather(new.find_in(owner))
+            known[owner.key] = self._pins, found
+        thoughts = owner.thoughts if self._refs and isinstance(owner, Step) else ()
+        if not thoughts:
+            return found
+        # Not cached: a step has the same key without its thoughts.
+        named = ((ref_of(original_of(part)), Slot("thought", index)) for index, part in enumerate(thoughts))
+        pairs = [(pin, slot) for pin, slots in found.items() for slot in slots]
+        return _gather([*pairs, *((Pin("ref", ref), slot) for ref, slot in named if ref in self._refs)])
+
+    def _missing(self, before: frozenset[Pin]) -> _NewPins | None:
+        if before not in self._new:
+            new = self._pins - before
+            texts = _values(new, "text")
+            finds = _NewPins(_values(new, "key"), _values(new, "ref"), TextFinder(texts) if texts else None)
+            self._new[before] = finds if before != self._pins else None
+        return self._new[before]
+
+
+def _values(pins: Iterable[Pin], kind: str) -> frozenset[str]:
+    return frozenset(pin.value for pin in pins if pin.kind == kind)
+
+
+def _gather(pairs: Iterable[tuple[Pin, Slot]]) -> dict[Pin, tuple[Slot, ...]]:
+    slots: dict[Pin, list[Slot]] = {}
+    for pin, slot in pairs:
+        slots.setdefault(pin, []).append(slot)
+    return {pin: tuple(each) for pin, each in slots.items()}
 
 
 def places(owner: Turn | Step) -> Iterator[tuple[Slot, str | bytes]]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from unicodedata import east_asian_width
 
 from yohaku.core.folds import Stub
 from yohaku.core.meter import Meter
 from yohaku.core.model import Call, Part, Result, Step, Text, ToolUse
-from yohaku.core.originals import Slot, replace_argument
+from yohaku.core.originals import Slot, replace_arguments
 from yohaku.core.view import View
 from yohaku.core.weigh import Weigher
 
@@ -40,11 +40,15 @@ def shape(view: View, meter: Meter | None = None) -> Iterator[str]:
 def _step_lines(view: View, step: Step, meter: Meter | None) -> Iterator[str]:
     stubs = view.stubs.get(step.key, _NONE)
     order = {id(item): index for index, item in enumerate(step.solid)} if stubs else {}
+    arguments: dict[int, list[Stub]] = {}
+    for slot, folded in stubs.items():
+        if slot.where == "argument":
+            arguments.setdefault(slot.item, []).append(folded)
     dropped = {id(step.thoughts[slot.item]): stub for slot, stub in view.dropped.get(step.key, _NONE).items()}
     for item in step.items:
         index = order.get(id(item), -1)
         if isinstance(item, ToolUse):
-            yield _call_line(item.call, index, stubs, meter)
+            yield _call_line(item.call, arguments.get(index, ()), meter)
             yield from _result_lines(item.result, index, stubs, meter)
         elif stub := dropped.get(id(item)):
             yield f"{'assistant':10} {_format_weight(stub.after, meter)}(thought, not sent) | ref={stub.ref}"
@@ -52,13 +56,11 @@ def _step_lines(view: View, step: Step, meter: Meter | None) -> Iterator[str]:
             yield _part_line("assistant", item, stubs.get(Slot("item", index)) if stubs else None, meter)
 
 
-def _call_line(call: Call, index: int, stubs: Mapping[Slot, Stub], meter: Meter | None) -> str:
-    arguments, refs = call.arguments, []
-    for slot, stub in stubs.items():
-        if slot.item == index and slot.where == "argument":
-            arguments = replace_argument(arguments, slot.part, stub.text)
-            refs.append(stub.ref)
-    return _line("  call", Text(f"{call.name} {arguments}"), meter, " ".join(refs))
+def _call_line(call: Call, stubs: Iterable[Stub], meter: Meter | None) -> str:
+    """`stubs`: those of its arguments."""
+    texts = {str(stub.slot.part): stub.text for stub in stubs}
+    arguments = replace_arguments(call.arguments, texts) if texts else call.arguments
+    return _line("  call", Text(f"{call.name} {arguments}"), meter, " ".join(stub.ref for stub in stubs))
 
 
 def _result_lines(result: Result, index: int, stubs: Mapping[Slot, Stub], meter: Meter | None) -> Iterator[str]:

@@ -30,10 +30,10 @@ from yohaku.core.errors import Unreadable
 from yohaku.core.folds import Cut, Gist, Stub
 from yohaku.core.history_builder import HistoryBuilder
 from yohaku.core.model import History, Opaque, Path, Step, ToolUse, Turn
-from yohaku.core.originals import replace_argument
+from yohaku.core.originals import replace_arguments
 from yohaku.core.view import View
 from yohaku.dialects.answer import Answer, StreamReader, error_in, sse_events
-from yohaku.dialects.json_values import Json, dig, drop, kind_of, put
+from yohaku.dialects.json_values import Json, dig, drop, kind_of, put_all
 from yohaku.dialects.reader import IncrementalReader, SentEntries
 from yohaku.dialects.server_api import ServerApi
 
@@ -123,9 +123,8 @@ class Dialect(ServerApi, ABC):
         entries = list(self.entries_of(body))
         owners = {turn.key: turn for turn in view.visible()}
         steps = {step.key: step for turn in view.visible() for step in turn.steps}
-        for stub in view.live:
-            if stub.slot.where != "thought":
-                self._put(entries, stub, steps.get(stub.key) or owners[stub.key])
+        stubs = (stub for stub in view.live if stub.slot.where != "thought")
+        self._put_stubs(entries, [(stub, steps.get(stub.key) or owners[stub.key]) for stub in stubs])
         gone = ((steps[key], slots) for key, slots in view.dropped.items() if key in steps)
         self._forget(entries, [step.thoughts[slot.item].at for step, slots in gone for slot in slots])
         if gist:
@@ -142,23 +141,26 @@ class Dialect(ServerApi, ABC):
         kept = {part.at[0] for part in (*view.history.system, *turn.prompt) if part.at}
         return SentEntries(tuple(sorted(i for i in kept if isinstance(i, int) and i < since)), since)
 
-    def _put(self, entries: list[Json], stub: Stub, owner: Turn | Step) -> None:
-        part: Any = owner.prompt[stub.slot.item] if isinstance(owner, Turn) else owner.solid[stub.slot.item]
-        if isinstance(part, ToolUse):
-            part = part.call if stub.slot.where == "argument" else part.result.parts[int(stub.slot.part)]
-        index = part.at[0]
-        old = dig(entries[index], part.at[1:])
-        if stub.slot.where == "argument":
-            new = (
-                replace_argument(old, stub.slot.part, stub.text)
-                if isinstance(old, str)
-                else {**old, stub.slot.part: stub.text}
-            )
-        elif isinstance(old, str) and not isinstance(part, Opaque):
-            new = stub.text
-        else:
-            new = self.text_block(stub.text, old)
-        entries[index] = put(entries[index], part.at[1:], new)
+    def _put_stubs(self, entries: list[Json], stubs: Iterable[tuple[Stub, Turn | Step]]) -> None:
+        """Put stubs in place, each entry changed once: one may hold thousands of calls or results."""
+        changes: dict[int, dict[Path, Json]] = {}
+        arguments: dict[Path, dict[str, str]] = {}
+        for stub, owner in stubs:
+            part: Any = owner.prompt[stub.slot.item] if isinstance(owner, Turn) else owner.solid[stub.slot.item]
+            if isinstance(part, ToolUse) and stub.slot.where == "argument":
+                arguments.setdefault(part.call.at, {})[str(stub.slot.part)] = stub.text
+                continue
+            part = part.result.parts[int(stub.slot.part)] if isinstance(part, ToolUse) else part
+            old = dig(entries[part.at[0]], part.at[1:])
+            as_text = isinstance(old, str) and not isinstance(part, Opaque)
+            new = stub.text if as_text else self.text_block(stub.text, old)
+            changes.setdefault(part.at[0], {})[part.at[1:]] = new
+        for (index, *rest), texts in arguments.items():
+            old = dig(entries[int(index)], tuple(rest))
+            new = replace_arguments(old, texts) if isinstance(old, str) else {**old, **texts}
+            changes.setdefault(int(index), {})[tuple(rest)] = new
+        for index, each in changes.items():
+            entries[index] = put_all(entries[index], each)
 
     def _forget(self, entries: list[Json], thoughts: list[Path]) -> None:
         """Remove these thoughts. Done last and from the back, since removing one moves all behind it."""

@@ -67,12 +67,16 @@ def dig(value: Json, path: Path) -> Json:
     return value
 
 
-def put(value: Json, path: Path, new: Json) -> Json:
-    """Return `value` with the value at `path` replaced; only the containers on the way are copied."""
-    if not path:
-        return new
+def put_all(value: Json, changes: Mapping[Path, Json]) -> Json:
+    """Return `value` with the values at these paths replaced; only the containers on the way are copied, each once."""
+    if () in changes:
+        return changes[()]
+    inner: dict[int | str, dict[Path, Json]] = {}
+    for (key, *rest), new in changes.items():
+        inner.setdefault(key, {})[tuple(rest)] = new
     copy = value.copy()
-    copy[path[0]] = put(value[path[0]], path[1:], new)
+    for key, deeper in inner.items():
+        copy[key] = put_all(value[key], deeper)
     return copy
 
 
@@ -80,7 +84,7 @@ def drop(value: Json, path: Path) -> Json:
     """Return `value` without the field or item at `path`."""
     holder = dig(value, path[:-1]).copy()
     del holder[path[-1]]
-    return put(value, path[:-1], holder)
+    return put_all(value, {path[:-1]: holder})
 
 
 def merge(body: Mapping[str, Json], more: Mapping[str, Json]) -> dict[str, Json]:

@@ -10,11 +10,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
 from math import ceil
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from yohaku.core.meter import Overhead
 from yohaku.core.model import Opaque
+from yohaku.meters.long_words import count_in_pieces
 from yohaku.meters.media import MediaRule, weigh
+
+if TYPE_CHECKING:
+    from yohaku.meters.families import MeterFamily
 
 GUESS_FACTOR = 1.03
 """Factor on the count of a model that is only taken for one of the family."""
@@ -47,6 +51,12 @@ class Bpe:
 
     def weigh(self, part: Opaque) -> int:
         return weigh(part, self.rule, self.count)
+
+
+def build(vocabulary: str, family: MeterFamily) -> Bpe:
+    near = family.near if family.sure else max(family.near, GUESS_FACTOR)
+    name = vocabulary if near == 1.0 else f"{vocabulary} × {near:g} (estimate)"
+    return Bpe(name, vocabulary, family.frame, family.rule, near)
 
 
 @cache
@@ -94,9 +104,9 @@ def in_pieces(encode: Encode) -> Encode:
 def tokens_in(text: str, vocabulary: str) -> int:
     count = counter(vocabulary)
     try:
-        return count(text)
+        return count_in_pieces(text, count)
     except UnicodeEncodeError:
-        return count(clean(text))
+        return count_in_pieces(clean(text), count)
 
 
 @cache
@@ -111,9 +121,9 @@ def counter(vocabulary: str) -> Callable[[str], int]:
 
 def tokens_of(text: str, encode: Encode) -> int:
     try:
-        return len(encode(text))
+        return count_in_pieces(text, lambda piece: len(encode(piece)))
     except UnicodeEncodeError:
-        return len(encode(clean(text)))
+        return count_in_pieces(clean(text), lambda piece: len(encode(piece)))
 
 
 def clean(text: str) -> str:

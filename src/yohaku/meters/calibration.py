@@ -15,6 +15,8 @@ MIN_RATIO, MAX_RATIO = 0.5, 3.0
 """Bounds of the ratio; beyond them something else is wrong."""
 MAX_HIDDEN = 2000
 """Tokens a provider may plausibly add itself (a tool prompt, a system text); a larger first gap means a wrong ratio."""
+START_TOKENS = 2000.0
+"""Weight of earlier conversations beside the reports of this one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +45,18 @@ class Calibration:
     """The last report: the meter's count, and the reported tokens."""
     last: Gap | None = None
     lessons: int = 0
+    added: int = 0
+    """Tokens that the provider added in earlier conversations, until this one has a report."""
+
+    @classmethod
+    def starting(cls, ratio: float, added: int = 0) -> Calibration:
+        """Return a calibration from what earlier conversations with the model taught."""
+        return cls(true=ratio * START_TOKENS, weighed=START_TOKENS, added=added) if ratio != 1 else cls(added=added)
+
+    @property
+    def neutral(self) -> bool:
+        """True where nothing has been learned: a prompt is predicted with what it weighs."""
+        return not (self.lessons or self.weighed or self.added)
 
     @property
     def ratio(self) -> float:
@@ -57,7 +71,7 @@ class Calibration:
     def hidden(self) -> int:
         """Tokens the provider adds that the meter does not see."""
         if self.anchor is None:
-            return 0
+            return self.added
         return min(MAX_HIDDEN, max(-MAX_HIDDEN, round(self.anchor[1] - self.ratio * self.anchor[0])))
 
     def total(self, weight: int) -> int:

@@ -9,11 +9,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.util import find_spec
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from yohaku.core.meter import Overhead
 from yohaku.core.model import Opaque
+from yohaku.meters.long_words import count_in_pieces
 from yohaku.meters.media import MediaRule, weigh
+
+if TYPE_CHECKING:
+    from yohaku.meters.families import MeterFamily
 
 Count = Callable[[str], int]
 MAX_WORDS = 500_000
@@ -31,10 +35,16 @@ class Claude:
     """False for a model that is only taken for one of this version."""
 
     def count(self, text: str) -> int:
-        return exact_counter(self.version)(text)
+        return count_in_pieces(text, exact_counter(self.version))
 
     def weigh(self, part: Opaque) -> int:
         return weigh(part, self.rule, self.count)
+
+
+def build(version: str, family: MeterFamily) -> Claude | None:
+    if not available():
+        return None
+    return Claude(f"claude-{version}", version, family.frame, family.rule, family.sure)
 
 
 def available() -> bool:

@@ -12,11 +12,16 @@ from functools import cache
 from importlib.resources import files
 from math import ceil
 from operator import mul
+from typing import TYPE_CHECKING
 
 from yohaku.core.meter import Overhead
 from yohaku.core.model import Opaque
-from yohaku.meters.bpe import encoder, tokens_of
+from yohaku.meters.bpe import tokens_in
+from yohaku.meters.long_words import count_in_pieces
 from yohaku.meters.media import MediaRule, weigh
+
+if TYPE_CHECKING:
+    from yohaku.meters.families import MeterFamily
 
 BASES = ("o200k_base", "modernbert")
 """A large vocabulary and a small one: where they part, words are rare, and a third one pays for rare words too."""
@@ -53,7 +58,7 @@ CLASSES = (
 def features(text: str, bases: Iterable[str] = BASES, classes: Iterable[str] = CLASSES) -> list[int]:
     """Count the tokens of a text in each base, and the occurrences of each class, all in C."""
     marks = text.encode("utf-8", "replace").translate(TABLE)
-    return [*(tokens_of(text, encoder(base)) for base in bases), *(marks.count(name.encode()) for name in classes)]
+    return [*(tokens_in(text, base) for base in bases), *(marks.count(name.encode()) for name in classes)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +98,14 @@ class Estimate:
         return float(sum(map(mul, known.each, features(text, known.bases, known.classes))))
 
     def count(self, text: str) -> int:
+        return count_in_pieces(text, self._count)
+
+    def _count(self, text: str) -> int:
         return ceil(self.raw(text) * weights(self.target).safety + RARE) if text else 0
 
     def weigh(self, part: Opaque) -> int:
         return weigh(part, self.rule, self.count)
+
+
+def build(target: str, family: MeterFamily) -> Estimate:
+    return Estimate(f"{family.name} (estimate)", target, family.frame, family.rule)

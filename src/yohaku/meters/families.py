@@ -17,31 +17,25 @@ from yohaku.meters.media import MediaRule
 from yohaku.meters.tool_calls import CALLS
 from yohaku.meters.tool_definitions import DEFINITIONS
 
+NOT_METERS = frozenset({"like", "family", "frame", "rule", "near", "sure"})
+"""Keys of a row that describe the family; every other one names a meter."""
+
 
 @dataclass(frozen=True, slots=True)
 class MeterFamily:
     name: str
     frame: Overhead
     rule: MediaRule
-    vocabulary: str = ""
-    """As splintr calls it."""
-    claude: str = ""
-    """Version of Claude's tokenizer."""
-    estimate: str = ""
-    """Row of estimate.json, for when neither of the two can be had."""
+    meters: tuple[tuple[str, str], ...]
+    """Files of this folder that can count for it, each with its argument; the first that can be had is used."""
     near: float = 1.0
     """Over 1 when the vocabulary is only the nearest one."""
     sure: bool = True
     """False for a model that is only taken for one of this family."""
 
-    @property
-    def known(self) -> bool:
-        """True where a row of the table is meant for this model."""
-        return self.sure and self.name != "unknown"
 
-
-def family_of(model: str | None = None, dialect: str | None = None) -> MeterFamily:
-    """Return the family of a model; for an unknown name that of the dialect, marked as a guess."""
+def family_of(model: str | None = None, dialect: str | None = None, provider: str = "") -> MeterFamily:
+    """Return the family of a model; for an unknown name that of the provider or dialect, marked as a guess."""
     table = load()
     if model:
         # A name alone may say nothing ("meta-llama/Guard"): then its whole path is a hint, not more.
@@ -49,6 +43,9 @@ def family_of(model: str | None = None, dialect: str | None = None) -> MeterFami
             for row, pattern in zip(table["model"], patterns(), strict=True):
                 if pattern.search(name):
                     return build(row["family"], {**row, **sure}, dialect)
+        for maker in (provider, *provider_in(model)):
+            if maker in table["provider"]:
+                return build(table["provider"][maker], {"sure": False}, dialect)
     if dialect in table["dialect"]:
         return build(table["dialect"][dialect], {"sure": False}, dialect)
     return build("unknown" if model else "o200k", {}, dialect)
@@ -59,6 +56,11 @@ def bare(model: str) -> str:
     return model.lower().rstrip("/").rsplit("/", 1)[-1].replace("_", "-").replace(" ", "-")
 
 
+def provider_in(model: str) -> tuple[str, ...]:
+    """`openrouter/acme/writer` -> `openrouter`, `acme`: words before a slash that may name the provider."""
+    return tuple(model.lower().strip("/").split("/")[:-1])
+
+
 def build(name: str, row: dict[str, Any], dialect: str | None) -> MeterFamily:
     table = load()
     said = {**table["family"][name], **row}
@@ -66,7 +68,8 @@ def build(name: str, row: dict[str, Any], dialect: str | None) -> MeterFamily:
         name=name,
         frame=frame(said.get("frame", "template"), dialect),
         rule=rule(said.get("rule", "other")),
-        **{key: said[key] for key in ("vocabulary", "claude", "estimate", "near", "sure") if key in said},
+        meters=tuple((key, value) for key, value in said.items() if key not in NOT_METERS),
+        **{key: said[key] for key in ("near", "sure") if key in said},
     )
 
 

@@ -7,7 +7,7 @@ from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from yohaku.core.errors import UnknownRef
-from yohaku.core.folds import Fold, Gist
+from yohaku.core.folds import Fold, FoldId, id_of
 from yohaku.stores import OpenedOriginal, Original, Source, StoredBytes, StoredOriginal
 from yohaku.stores.chunks import Cutter, count_lines, cut, decode, encode, first_chunk
 from yohaku.stores.joined import SEPARATOR, flatten_parts
@@ -20,7 +20,7 @@ class MemoryStore:
         self._originals: dict[str, str | bytes] = {}
         self._joined: dict[str, tuple[str, ...]] = {}
         self._put_at: dict[str, int] = {}
-        self._folds: dict[str, dict[object, Fold]] = {}
+        self._folds: dict[str, dict[FoldId, Fold]] = {}
         self._seen: dict[str, int] = {}
         self._rows: dict[str, list[str]] = {}
         self._tenants: dict[str, MemoryStore] = {}
@@ -79,14 +79,14 @@ class MemoryStore:
     def keep(self, folds: Iterable[Fold]) -> None:
         self.version += 1
         for fold in folds:
-            self._folds.setdefault(fold.key, {})[_slot(fold)] = fold
+            self._folds.setdefault(fold.key, {})[id_of(fold)] = fold
             self._seen[fold.key] = int(self._clock())
 
     def forget(self, folds: Iterable[Fold]) -> None:
         self.version += 1
         for fold in folds:
             slots = self._folds.get(fold.key, {})
-            slots.pop(_slot(fold), None)
+            slots.pop(id_of(fold), None)
             if not slots:
                 self._folds.pop(fold.key, None)
 
@@ -144,7 +144,3 @@ class MemoryStore:
 
     def close(self) -> None:
         pass
-
-
-def _slot(fold: Fold) -> object:
-    return None if isinstance(fold, Gist) else fold.slot

@@ -13,8 +13,7 @@ from io import BytesIO
 import msgspec
 
 from yohaku.core.errors import Malformed, Unreadable
-from yohaku.core.folds import Fold, Gist, Stub
-from yohaku.core.originals import Slot
+from yohaku.core.folds import Fold, FoldId, Gist, Stub, id_of
 from yohaku.dialects import DIALECTS
 from yohaku.dialects.dialect import Dialect
 from yohaku.dialects.json_values import Json, kind_of
@@ -67,7 +66,7 @@ def transcribed(data: bytes) -> Transcribed:
     model = header.get("model")
     beside: dict[str, Json] = {}
     entries: list[tuple[int, Json]] = []
-    folds: dict[tuple[str, Slot | None], Fold] = {}
+    folds: dict[FoldId, Fold] = {}
     for number, row in rows:
         match row:
             case {"entry": dict(entry)}:
@@ -77,10 +76,10 @@ def transcribed(data: bytes) -> Transcribed:
             case {"back": int(count)} if 0 <= count <= len(entries):
                 del entries[count:]
             case {"folds": list(made)}:
-                folds.update((_place(fold), fold) for fold in (_fold(each, number) for each in made))
+                folds.update((id_of(fold), fold) for fold in (_fold(each, number) for each in made))
             case {"undone": list(made)}:
                 for fold in (_fold(each, number) for each in made):
-                    folds.pop(_place(fold), None)
+                    folds.pop(id_of(fold), None)
             case {"entry": _} | {"beside": _} | {"back": _} | {"folds": _} | {"undone": _}:
                 raise Malformed("this is no line of a transcript", f"line {number}")
     lines, said = tuple(number for number, _ in entries), tuple(entry for _, entry in entries)
@@ -119,7 +118,3 @@ def _fold(row: Json, number: int) -> Fold:
         return msgspec.convert(row, Gist)
     except msgspec.ValidationError as wrong:
         raise Malformed(f"this is no fold: {wrong}", f"line {number}") from None
-
-
-def _place(fold: Fold) -> tuple[str, Slot | None]:
-    return fold.key, fold.slot if isinstance(fold, Stub) else None
