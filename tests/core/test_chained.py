@@ -14,7 +14,7 @@ from tests.conftest import shared_folder
 from tests.digest.read_gist import read_file_paths
 
 from yohaku.analysis.file_log import read_file_log
-from yohaku.analysis.rules import find_standing_rules
+from yohaku.analysis.standing_rules import find_standing_rules
 from yohaku.core.budget import Budget
 from yohaku.core.engine import Outcome, plan
 from yohaku.core.folds import Gist

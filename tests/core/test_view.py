@@ -22,7 +22,7 @@ from yohaku.core.originals import (
     ref_of,
     ref_of_turns,
     render_turns,
-    replace_argument,
+    replace_arguments,
 )
 from yohaku.core.view import View
 from yohaku.testing import PNG, conversation
@@ -285,7 +285,7 @@ def test_only_media_may_be_shown_as_a_text_instead() -> None:
 
 def test_one_argument_is_replaced_and_the_others_stay_in_order() -> None:
     said = '{ "path": "日.py", "content": "long", "n": 3, "flags": {"a": [1, null]} }'
-    assert replace_argument(said, "content", "[folded]") == (
+    assert replace_arguments(said, {"content": "[folded]"}) == (
         '{"path":"日.py","content":"[folded]","n":3,"flags":{"a":[1,null]}}'
     )
 
@@ -294,7 +294,7 @@ def test_one_argument_is_replaced_and_the_others_stay_in_order() -> None:
 @settings(max_examples=50)
 def test_a_replaced_argument_is_the_only_thing_that_changes(arguments: dict[str, object]) -> None:
     name = min(arguments)
-    assert json.loads(replace_argument(json.dumps(arguments), name, "s")) == {**arguments, name: "s"}
+    assert json.loads(replace_arguments(json.dumps(arguments), {name: "s"})) == {**arguments, name: "s"}
 
 
 def test_the_original_of_an_argument_is_its_text_or_its_json() -> None:

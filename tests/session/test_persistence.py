@@ -15,7 +15,7 @@ from tests.stores.conformance import Clock
 from yohaku import Session
 from yohaku.core.engine import AGAIN
 from yohaku.core.errors import BadSetting, DoesNotFit, StoreFailed, UnknownRef
-from yohaku.core.folds import Fold, place_of
+from yohaku.core.folds import Fold, id_of
 from yohaku.core.originals import ref_of, render_turns
 from yohaku.core.pins import Pin
 from yohaku.session.collect import collect
@@ -31,7 +31,7 @@ def said(body: Any) -> str:
 
 
 def big(store: Any) -> Session:
-    """One with room for everything: it shows what stands and folds nothing of its own."""
+    """One with room for everything: it shows what was folded by hand and folds nothing of its own."""
     return session(1_000_000, store=store)
 
 
@@ -51,7 +51,7 @@ def test_what_another_keeps_while_folds_are_read_is_seen_at_the_next_fit() -> No
     store = Busy()
     one = big(store)
     messages = agent(30)
-    store.meanwhile = [lambda: session(4_000, store=store).fit(messages)]
+    store.meanwhile = [lambda: session(4_000, store=store).fit(messages, fold=True)]
     assert one.fit(messages) is messages
     assert one.fit(messages) == big(store).fit(messages) != messages
 
@@ -68,9 +68,9 @@ def test_what_another_keeps_beside_us_is_seen_at_the_next_fit() -> None:
     store = Busy()
     one = session(9_000, store=store)
     messages = agent(40)
-    store.meanwhile = [lambda: session(4_000, store=store).fit(messages)]
-    one.fit(messages)
-    assert one.fit(messages) == big(store).fit(messages)
+    store.meanwhile = [lambda: session(4_000, store=store).fit(messages, fold=True)]
+    folded = one.fit(messages)
+    assert one.fit(messages) == session(9_000, store=store).fit(messages) != folded
 
 
 # Undo
@@ -100,8 +100,8 @@ def test_undo_of_a_stub_brings_back_the_one_that_stood_there_before() -> None:
     store = MemoryStore()
     large, small = session(4_000, store=store), session(1_500, store=store)
     messages = agent(12)
-    large.fit(messages)
-    small.fit(messages)
+    large.fit(messages, fold=True)
+    small.fit(messages, fold=True)
     first = large.receipt
     assert first and small.receipt and first.folds != small.receipt.folds
     s = big(store)
@@ -151,8 +151,8 @@ def test_what_another_folds_while_it_is_being_undone_stands_as_it_is_written_dow
     store.meanwhile = [lambda: other.fit(agent(14), fold=True)]
     s.undo()
     (conversation,) = store.conversations()
-    showing = FoldLog.of(store.recorded(conversation)).showing()
-    assert showing and set(map(place_of, store.standing(0))) == set(showing)
+    latest = FoldLog.of(store.recorded(conversation)).latest()
+    assert latest and set(map(id_of, store.standing(0))) == set(latest)
 
 
 def test_undo_leaves_another_conversation_alone_that_began_with_the_same_words() -> None:
@@ -165,7 +165,7 @@ def test_undo_leaves_another_conversation_alone_that_began_with_the_same_words()
     assert other.undo() == ()
     with pytest.raises(BadSetting):
         other.diff()
-    assert big(store).fit(agent(14)) == folded
+    assert session(4_000, store=store).fit(agent(14)) == folded
     (done,) = one.undo()
     assert other.redo() == ()
     assert [back.id for back in one.redo()] == [done.id] and one.diff() == one.diff(1)
@@ -178,9 +178,9 @@ def test_many_foldings_are_undone_and_redone_as_one_by_one() -> None:
         s = session(4_000, store=store)
         shown = [s.fit(agent(steps)) for steps in (14, 22, 30, 40)]
         gone = [done.number for count in counts for done in s.undo(count)]
-        assert gone == [4, 3, 2] and big(store).fit(agent(14)) == shown[0]
+        assert gone == [4, 3, 2] and session(4_000, store=store).fit(agent(14)) == shown[0]
         back = [done.number for count in counts for done in s.redo(count)]
-        assert back == [2, 3, 4] and big(store).fit(agent(40)) == shown[3]
+        assert back == [2, 3, 4] and session(4_000, store=store).fit(agent(40)) == shown[3]
         stores.append(sorted(store.standing(0), key=str))
     assert stores[0] == stores[1]
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from yohaku.core.weigh import weigh
 from yohaku.recipes.auto import RECIPES
 from yohaku.session.driver import drive
 from yohaku.session.receipt import PieceCounts, Receipt
+from yohaku.session.session import Session
 from yohaku.testing import ByteMeter
 
 METER = ByteMeter()
@@ -149,3 +151,13 @@ def test_rules_and_facts_are_not_looked_for_before_they_are_asked_for() -> None:
     told = receipt()
     told.report()
     assert not {"rules", "facts"} & told.__dict__.keys()
+
+
+def test_a_report_names_no_key_and_what_is_sent_is_not_touched() -> None:
+    key = "ghp_0123456789abcdefghijABCDEFGHIJ012345"
+    one = history()
+    stub = replace(result_stub(one, 2), what=f"bash: curl -H 'X-Key: {key}'")
+    told = json.dumps(receipt(stub).report())
+    assert key not in told and "[GitHub token hidden]" in told
+    body = {"model": "gpt-4o", "messages": [{"role": "user", "content": f"use {key}"}]}
+    assert Session(8_192, model="gpt-4o").fit(body) == body

@@ -65,6 +65,7 @@ def test_a_transcript_is_a_header_and_a_line_for_each_entry_and_folding(tmp_path
         "before": 900,
         "after": 12,
         "kind": "stub",
+        "made_for": ["", 0, ""],
     }
     assert read(path).folds == (STUB, GIST)
     assert read(path).body == {"model": "claude-x", "system": "Careful.", "messages": [entry(1)]}

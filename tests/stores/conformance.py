@@ -6,13 +6,14 @@ import io
 import os
 import threading
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from yohaku.core.errors import UnknownRef
-from yohaku.core.folds import Fold, Gist, Stub
+from yohaku.core.folds import Fold, Gist, MadeFor, Stub
 from yohaku.core.originals import Slot, ref_of
 from yohaku.session.session import Session
 from yohaku.stores import DAY, HOUR, Original, Store, StoredBytes, StoredOriginal
@@ -394,6 +395,20 @@ class Conformance:
         assert store.version != before
         assert together(store.folds(["old", "found", "kept"])) == together([stub("found"), stub("kept")])
 
+    def test_folds_made_for_several_windows_stand_in_one_place(self, store: Store, again: Callable[[], Store]) -> None:
+        made_for = [MadeFor(), MadeFor("auto", 7_000), MadeFor("auto", 14_000), MadeFor("local", 7_000, "quiet")]
+        for make in (stub, gist):
+            folds: list[Fold] = [replace(make("a", text=str(each)), made_for=each) for each in made_for]
+            store.keep(folds)
+            found = again().folds(["a"])
+            assert {(each.text, each.made_for) for each in found} == {(str(each), each) for each in made_for}
+            store.forget(folds[1:2])
+            assert {each.made_for for each in again().folds(["a"])} == {*made_for[:1], *made_for[2:]}
+            store.keep([replace(folds[2], text="later")])
+            assert [each.text for each in again().folds(["a"]) if each.made_for == made_for[2]] == ["later"]
+            store.forget(folds)
+            assert again().folds(["a"]) == []
+
     def test_a_session_finds_its_folds_and_originals_again(self, store: Store, again: Callable[[], Store]) -> None:
         entries = chat(60)
         first = Session(window=4000, model="gpt-4o", store=store)
@@ -406,11 +421,11 @@ class Conformance:
         assert opened and all(f"all is well {number}" in "".join(map(str, opened)) for number in range(5))
 
     def test_foldings_are_undone_and_redone_for_every_process(self, store: Store, again: Callable[[], Store]) -> None:
-        """By sessions with room for everything, so that they fold nothing of their own."""
+        """Folded by hand, and by sessions with room for everything, so that they fold nothing of their own."""
         first = Session(4000, model="gpt-4o", store=store)
         folds = []
         for count in (20, 30, 40):
-            folded = first.fit(chat(count))
+            folded = first.fit(chat(count), fold=True)
             assert first.receipt
             folds.append(first.receipt.folds)
         one, other = (Session(100_000, model="gpt-4o", store=each) for each in (store, again()))

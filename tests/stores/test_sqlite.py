@@ -316,5 +316,5 @@ def test_a_file_of_the_first_version_is_gone_on_with(path: Path, clock: Clock) -
     )
     store.close()
     db = sqlite3.connect(path)
-    assert db.execute("PRAGMA user_version").fetchone() == (2,)
+    assert db.execute("PRAGMA user_version").fetchone() == (3,)
     db.close()

@@ -17,7 +17,8 @@ Ten laws, each held by property tests:
  2. Well-formed. Every call has its one result directly after it, roles in order, no empty content, in every dialect.
  3. Nothing lost. Unfolding everything restores the history, byte for byte; every ref shown can be opened.
  4. Never bigger. A fold that does not shrink is refused.
- 5. Calm. Below the recipe's first rung nothing changes; unfolded traffic leaves as the original bytes.
+ 5. Calm. Below the recipe's first rung nothing changes, whatever was folded before, except what the user folds;
+    unfolded traffic leaves as the original bytes.
  6. Settled. Planning again on the outcome makes no new fold; adding a step changes nothing shown before it.
  7. Repeatable. The same history with the same folds gives the same view, in any process.
  8. Progress. No two foldings in a row without net gain; the number of questions per folding is bounded.
@@ -30,5 +31,6 @@ Read in this order:
     originals, folds, pins, view                the conversation with parts of it folded
     meter, weigh, budget                        tokens
     recipe, cache_break_even, verdict, engine   the decision
+    reuse                                       folds of an earlier decision
     shape, errors                               printing, exceptions
 """

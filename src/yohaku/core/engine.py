@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from yohaku.core.budget import Budget
 from yohaku.core.cache_break_even import CacheBreakEven, break_even
 from yohaku.core.errors import Refused, Unanswered
-from yohaku.core.folds import Cut, Fold, Gist, Place, Stub
+from yohaku.core.folds import MANUAL, QUIET, Cut, Fold, Gist, MadeFor, Place, Stub
 from yohaku.core.meter import Meter
 from yohaku.core.pins import PinnedWeigher, heaviest_pin, title_in
 from yohaku.core.recipe import Effect, FoldStarting, Pass, PassContext, PlanOptions, Question, Recipe, Rung
@@ -44,7 +44,7 @@ def plan(
     view: View, budget: Budget, recipe: Recipe, meter: Meter, options: PlanOptions | None = None
 ) -> Generator[Effect, str, Outcome]:
     options = options or PlanOptions()
-    planning = _Planning(view, budget, meter, options)
+    planning = _Planning(view, budget, meter, options, recipe.name)
     before = planning.after
     if not budget.feasible(planning.ledger):
         return Outcome(view, before, before, planning.verdict())
@@ -75,8 +75,9 @@ def plan(
 class _Planning:
     """State of one planning."""
 
-    def __init__(self, view: View, budget: Budget, meter: Meter, options: PlanOptions) -> None:
+    def __init__(self, view: View, budget: Budget, meter: Meter, options: PlanOptions, recipe: str) -> None:
         self.view, self.budget, self.options = view, budget, options
+        self._made_for = MadeFor(recipe, options.made_for or budget.limit, MANUAL if options.manual else "")
         self.weigher = Weigher(meter)
         self._pinned_weigher = PinnedWeigher(meter, view.history, view.pins) if view.pins else None
         self.guard = _Guard(view, options.held, meter.count)
@@ -117,7 +118,8 @@ class _Planning:
         proposed, asked = yield from _propose(rung.propose, self.view, context, self.failed)
         self.asks += asked
         allowed = self.guard.allow(self.view, proposed, held=held, newest=held and rung.level == "over")
-        folds = [fold for fold in allowed if fold.after < fold.before]
+        made_for = self._made_for._replace(how=QUIET) if rung.quiet and not self.options.manual else self._made_for
+        folds = [replace(fold, made_for=made_for) for fold in allowed if fold.after < fold.before]
         candidate = self.view.with_(folds)
         weight = self.weigher.ledger(candidate.shown) if folds else self.after
         if weight.total >= self.after.total:

@@ -6,7 +6,7 @@ of the turn or step it stands on, in any process.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
 from yohaku.core.model import Step, Text, Turn
@@ -34,6 +34,22 @@ class Subject(NamedTuple):
         return self.code
 
 
+class MadeFor(NamedTuple):
+    """Recipe and limit that a fold was made for. In another window, or for another recipe, it is not shown again."""
+
+    recipe: str = ""
+    """Empty in a fold of an older version, which may serve any."""
+    limit: int = 0
+    """Tokens; 0 if it is not known."""
+    how: str = ""
+    """`manual` if the user folded, `quiet` if a quiet rung did; empty if the conversation was too large."""
+
+
+UNKNOWN_MAKER = MadeFor()
+"""Of folds that no engine has accepted yet, and of those that an older version stored."""
+MANUAL, QUIET = "manual", "quiet"
+
+
 @dataclass(frozen=True, slots=True)
 class Stub:
     """One result, argument, text or image, shown shorter; or a thought, of which nothing is shown."""
@@ -49,6 +65,7 @@ class Stub:
     before: int
     after: int
     kind: str = "stub"
+    made_for: MadeFor = field(default=UNKNOWN_MAKER, compare=False)
     detail = ""
 
 
@@ -68,6 +85,7 @@ class Gist:
     """Reply of the model to it, for recipes that show the gist as a turn of its own."""
     detail: str = ""
     """Message of the error that is the reason, if there was one."""
+    made_for: MadeFor = field(default=UNKNOWN_MAKER, compare=False)
 
     @property
     def turn(self) -> Turn:
@@ -80,8 +98,16 @@ Place: TypeAlias = tuple[str, Slot | None]
 """Place of a fold: its key, and the slot of a stub; a gist has no slot."""
 
 
+FoldId: TypeAlias = tuple[str, Slot | None, MadeFor]
+"""Place of a fold and what it was made for: folds for several windows stand in one place of a store side by side."""
+
+
 def place_of(fold: Fold) -> Place:
     return fold.key, fold.slot if isinstance(fold, Stub) else None
+
+
+def id_of(fold: Fold) -> FoldId:
+    return *place_of(fold), fold.made_for
 
 
 class Cut(NamedTuple):

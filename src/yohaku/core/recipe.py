@@ -18,6 +18,10 @@ from yohaku.core.model import newest_step
 from yohaku.core.view import View
 from yohaku.core.weigh import Ledger, Weigher
 
+QUESTION_SHARE, OTHER_QUESTION_SHARE = 0.95, 0.8
+"""Shares of the window that a question may take, with its answer: asked of the conversation's model, and of another
+one, which counts other tokens than our meter."""
+
 
 @dataclass(frozen=True, slots=True)
 class Question:
@@ -70,11 +74,19 @@ class PlanOptions:
     """Gists prepared earlier, by key: a pass uses one of these instead of a question."""
     model: bool = True
     """A model answers questions; if there is none, passes do not prepare any."""
+    summary_model: str = ""
+    """Name of the model that answers them, if it is not the conversation's."""
+    summary_window: int = 0
+    """Tokens that model can hold; 0: as many as the conversation's."""
     ahead: int | None = None
     """Steps that are expected to follow; by default as many as there were so far."""
     held: frozenset[Place] = frozenset()
     """Places of undone folds: they stay open as long as the conversation fits without them."""
+    notes: Mapping[str, str] = field(default_factory=dict)
+    """Texts to show in place of originals that do not fit, by their refs: each names the ref and holds notes on it."""
     prices: CachePrices = field(default_factory=CachePrices)
+    made_for: int = 0
+    """Limit that new folds are remembered for; by default that of the budget."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +104,18 @@ class PassContext:
     @property
     def meter(self) -> Meter:
         return self.weigher.meter
+
+    @property
+    def why_now(self) -> str:
+        """Reason of a gist without a model: the user wanted it, or the window is full."""
+        manual = self.options.manual and self.ledger.total <= self.budget.limit
+        return "by_hand" if manual else "window_full"
+
+    def question_tokens(self, window: int = 0) -> int:
+        """Return the tokens for a question and its answer; `window`: of the model asked, where the caller knows it."""
+        if other := window or self.options.summary_window:
+            return int(other * OTHER_QUESTION_SHARE)
+        return int(self.budget.window * QUESTION_SHARE)
 
     @property
     def excess(self) -> int:
@@ -126,8 +150,15 @@ class Rung:
     """Test the current size, not the size at the start (always so for "over")."""
     quiet: bool = False
     """Runs at every turn, without `FoldStarting`, and so cannot be refused."""
+    forced: bool = False
+    """Cuts whatever is visible, also what is newest: users are warned of it."""
     when: Callable[[View, PassContext], bool] | None = None
     """Further condition; ignored in a manual folding."""
+
+    @property
+    def pass_name(self) -> str:
+        """Name of the function that made the pass."""
+        return str(getattr(self.propose, "__qualname__", "")).partition(".")[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,3 +170,7 @@ class Recipe:
         """Return the tokens at which the first rung runs; `quiet`: include rungs that run at every turn."""
         levels = (budget.at(rung.level) for rung in self.rungs if quiet or not rung.quiet)
         return min(levels, default=budget.at("over"))
+
+    def cuts_at(self, budget: Budget) -> int:
+        """Return the tokens from which on it cuts by force."""
+        return min((budget.at(rung.level) for rung in self.rungs if rung.forced), default=budget.at("over"))

@@ -19,7 +19,7 @@ from yohaku.core.originals import (
     parts_of,
     ref_of,
     render_turns,
-    replace_argument,
+    replace_arguments,
 )
 from yohaku.core.pins import PinnedPlaces, render_pinned
 
@@ -234,10 +234,15 @@ def _stub_step(step: Step, stubs: Mapping[Slot, Stub] | None, dropped: Container
     if not stubs:
         return step
     solid = list(step.solid)
+    of_uses: dict[int, tuple[ToolUse, list[Stub]]] = {}
     for slot, stub in stubs.items():
-        if slot.where != "thought":
-            item = solid[slot.item]
-            solid[slot.item] = _stub_use(item, slot, stub) if isinstance(item, ToolUse) else _replace_part(stub, item)
+        item = solid[slot.item] if slot.where != "thought" else None
+        if isinstance(item, ToolUse):
+            of_uses.setdefault(slot.item, (item, []))[1].append(stub)
+        elif item is not None:
+            solid[slot.item] = _replace_part(stub, item)
+    for number, (use, mine) in of_uses.items():
+        solid[number] = _stub_use(use, mine)
     if len(solid) == len(step.items):
         return Step(tuple(solid), step.key)
     shown: dict[int, Part | ToolUse] = dict(zip(map(id, step.solid), solid, strict=True))
@@ -245,13 +250,16 @@ def _stub_step(step: Step, stubs: Mapping[Slot, Stub] | None, dropped: Container
     return Step(tuple(shown.get(id(item), item) for item in step.items if id(item) not in left_out_ids), step.key)
 
 
-def _stub_use(use: ToolUse, slot: Slot, stub: Stub) -> ToolUse:
-    if slot.where == "argument":
-        arguments = replace_argument(use.call.arguments, slot.part, stub.text)
-        return ToolUse(Call(use.call.id, use.call.name, arguments, use.call.at), use.result)
+def _stub_use(use: ToolUse, stubs: list[Stub]) -> ToolUse:
+    texts = {str(stub.slot.part): stub.text for stub in stubs if stub.slot.where == "argument"}
     parts = list(use.result.parts)
-    parts[int(slot.part)] = _replace_part(stub, parts[int(slot.part)])
-    return ToolUse(use.call, Result(tuple(parts), use.result.error, use.result.at))
+    for stub in stubs:
+        if stub.slot.where != "argument":
+            parts[int(stub.slot.part)] = _replace_part(stub, parts[int(stub.slot.part)])
+    arguments = replace_arguments(use.call.arguments, texts) if texts else use.call.arguments
+    call = Call(use.call.id, use.call.name, arguments, use.call.at) if texts else use.call
+    result = Result(tuple(parts), use.result.error, use.result.at) if len(texts) < len(stubs) else use.result
+    return ToolUse(call, result)
 
 
 def _replace_part(stub: Stub, part: Part) -> Text:

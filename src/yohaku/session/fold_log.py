@@ -7,19 +7,19 @@ two processes that fold alike made one folding; undoing it twice is undoing it o
 from __future__ import annotations
 
 import json
-from collections.abc import Container, Iterable
+from collections.abc import Callable, Container, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
 
-from yohaku.core.folds import Fold, Gist, Place, Stub, place_of
+from yohaku.core.folds import Fold, FoldId, Gist, MadeFor, Place, Stub, id_of
 from yohaku.core.originals import Slot, ref_of
 from yohaku.core.pins import Pin
 from yohaku.stores import DAY, Store
 
 RECEIPT_FIELDS = ("before", "after", "limit", "exact", "meter")
-FOLD_FIELDS = ("kind", "ref", "what", "before", "after", "why", "key")
+FOLD_FIELDS = ("kind", "ref", "what", "before", "after", "why", "key", "made_for")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,12 +36,12 @@ class FoldingRecord:
     """Order of the last time it was made: of two that stand in one place, the later shows."""
 
     @property
-    def places(self) -> tuple[Place, ...]:
-        return tuple(place for fold in self.row["folds"] if (place := _read_place(fold)) is not None)
+    def fold_ids(self) -> tuple[FoldId, ...]:
+        return tuple(found for fold in self.row["folds"] if (found := _read_id(fold)) is not None)
 
     def touches(self, keys: Container[str]) -> bool:
         """Return whether one of its folds stands on one of these keys."""
-        return any(key in keys for key, _ in self.places)
+        return any(key in keys for key, *_ in self.fold_ids)
 
     @property
     def apart(self) -> bool:
@@ -55,8 +55,8 @@ class FoldLog:
     undone: tuple[str, ...] = ()
     """The ids of foldings that are undone, the last one last."""
     pins: tuple[Pin, ...] = ()
-    held: frozenset[Place] = field(default_factory=frozenset)
-    """Places without a fold because it was undone."""
+    undone_folds: frozenset[FoldId] = field(default_factory=frozenset)
+    """Folds that do not stand because they were undone."""
     at: int = 0
     """Time of the last record, in seconds since 1970."""
 
@@ -85,10 +85,18 @@ class FoldLog:
         found = [
             FoldingRecord(one.number, one.id, one.row, name not in undone, one.order) for name, one in done.items()
         ]
-        held = {place for one in found if not one.standing for place in one.places}
-        if held:
-            held -= {place for one in found if one.standing for place in one.places}
-        return cls(tuple(found), tuple(undone), tuple(pins), frozenset(held), at)
+        gone = {each for one in found if not one.standing for each in one.fold_ids}
+        if gone:
+            gone -= {each for one in found if one.standing for each in one.fold_ids}
+        return cls(tuple(found), tuple(undone), tuple(pins), frozenset(gone), at)
+
+    def held(self, shows: Callable[[MadeFor], bool]) -> frozenset[Place]:
+        """Return the places without a fold because it was undone; `shows` tests for folds that show in this window."""
+        if not self.undone_folds:
+            return frozenset()
+        standing = (each for one in self.done if one.standing for each in one.fold_ids)
+        covered = {(key, slot) for key, slot, made_for in standing if shows(made_for)}
+        return frozenset((key, slot) for key, slot, _ in self.undone_folds) - covered
 
     def find(self, name: str) -> FoldingRecord | None:
         """Return a folding by its number, its id, or the beginning of its id."""
@@ -97,17 +105,17 @@ class FoldLog:
             return next((one for one in self.done if one.number == int(wanted)), None)
         return next((one for one in self.done if wanted and one.id.startswith(wanted)), None)
 
-    def showing(self) -> dict[Place, FoldingRecord]:
-        """Return the folding that shows in each place."""
+    def latest(self) -> dict[FoldId, FoldingRecord]:
+        """Return the folding that made each fold last, of those that stand."""
         standing = sorted((one for one in self.done if one.standing), key=lambda one: one.order)
-        return {place: one for one in standing for place in one.places}
+        return {each: one for one in standing for each in one.fold_ids}
 
 
-def read_folds(store: Store, done: FoldingRecord) -> dict[Place, Fold]:
-    """Return the folds of a folding by place; raise `UnknownRef` if the store no longer has them."""
+def read_folds(store: Store, done: FoldingRecord) -> dict[FoldId, Fold]:
+    """Return the folds of a folding; raise `UnknownRef` if the store no longer has them."""
     rows = json.loads(store.get(done.id))["folds"]
     folds: list[Fold] = [msgspec.convert(row, Stub) if "slot" in row else msgspec.convert(row, Gist) for row in rows]
-    return {place_of(fold): fold for fold in folds}
+    return {id_of(fold): fold for fold in folds}
 
 
 def read_shapes(store: Store, done: FoldingRecord) -> tuple[list[str], list[str]]:
@@ -117,25 +125,25 @@ def read_shapes(store: Store, done: FoldingRecord) -> tuple[list[str], list[str]
 
 
 def undo(
-    store: Store, conversation: str, count: int, at: float, among: Container[str] | None = None
+    store: Store, conversation: str, count: int, at: float, ours: Callable[[FoldingRecord], bool] | None = None
 ) -> list[FoldingRecord]:
     """Undo the last foldings that stand: their originals are shown again, or the fold that stood there before.
 
-    `among`: the keys of the history. Others that began with the same prompt are recorded under the same name.
+    `ours`: test for those to consider. Others that began with the same prompt are recorded under the same name.
     """
     standing = [one for one in FoldLog.of(store.recorded(conversation)).done if one.standing and one.id]
-    last = sorted((one for one in standing if among is None or one.touches(among)), key=lambda one: -one.order)
+    last = sorted((one for one in standing if ours is None or ours(one)), key=lambda one: -one.order)
     return _record_change(store, conversation, last[: max(0, count)], "undo", at)
 
 
 def redo(
-    store: Store, conversation: str, count: int, at: float, among: Container[str] | None = None
+    store: Store, conversation: str, count: int, at: float, ours: Callable[[FoldingRecord], bool] | None = None
 ) -> list[FoldingRecord]:
     """Redo the foldings that were undone last."""
     log = FoldLog.of(store.recorded(conversation))
     named = {one.id: one for one in log.done}
     undone = [named[name] for name in reversed(log.undone) if name in named]
-    last = [one for one in undone if among is None or one.touches(among)][: max(0, count)]
+    last = [one for one in undone if ours is None or ours(one)][: max(0, count)]
     for one in last:
         read_folds(store, one)  # one that cannot be opened any more is not redone
     return _record_change(store, conversation, last, "redo", at)
@@ -159,45 +167,48 @@ def _record_change(
     for done in changed:
         store.record(conversation, json.dumps({"at": int(at), what: done.id}))
     if changed:
-        places = [place for done in changed if not done.apart for place in done.places]
-        gone = _restore_folds(store, conversation, places)
-        late = FoldLog.of(store.recorded(conversation)).showing() if gone else {}
-        if again := [place for place in gone if place in late]:  # another process folded there meanwhile
+        stored = [each for done in changed if not done.apart for each in done.fold_ids]
+        gone = _restore_folds(store, conversation, stored)
+        late = FoldLog.of(store.recorded(conversation)).latest() if gone else {}
+        if again := [each for each in gone if each in late]:  # another process folded there meanwhile
             _restore_folds(store, conversation, again)
     return changed
 
 
-def _restore_folds(store: Store, conversation: str, places: Iterable[Place]) -> list[Place]:
-    """Keep the folds that show in these places and forget the others; return the places without one."""
-    showing = FoldLog.of(store.recorded(conversation)).showing()
-    opened: dict[str, dict[Place, Fold]] = {}
+def _restore_folds(store: Store, conversation: str, changed: Iterable[FoldId]) -> list[FoldId]:
+    """Keep those of these folds that stand and forget the others; return the forgotten ones."""
+    latest = FoldLog.of(store.recorded(conversation)).latest()
+    opened: dict[str, dict[FoldId, Fold]] = {}
     kept: list[Fold] = []
-    gone: list[Place] = []
-    for place in dict.fromkeys(places):
-        winner = showing.get(place)
+    gone: list[FoldId] = []
+    for each in dict.fromkeys(changed):
+        winner = latest.get(each)
         if winner is None:
-            gone.append(place)
+            gone.append(each)
         elif not winner.apart:
             if winner.id not in opened:
                 opened[winner.id] = read_folds(store, winner)
-            kept.append(opened[winner.id][place])
+            kept.append(opened[winner.id][each])
     store.keep(kept)  # even if there is none: open sessions read the records again
     if gone:
         store.forget(map(_placeholder, gone))
     return gone
 
 
-def _placeholder(place: Place) -> Fold:
+def _placeholder(each: FoldId) -> Fold:
     """Return a fold with just enough in it for the store to forget it."""
-    key, slot = place
-    return Stub(key, slot, "", "", "", "", 0, 0) if slot else Gist(key, "", "", "", "", 0, 0)
+    key, slot, made_for = each
+    if slot:
+        return Stub(key, slot, "", "", "", "", 0, 0, made_for=made_for)
+    return Gist(key, "", "", "", "", 0, 0, made_for=made_for)
 
 
-def _read_place(fold: dict[str, Any]) -> Place | None:
-    key, slot = fold.get("key"), fold.get("slot")
+def _read_id(fold: dict[str, Any]) -> FoldId | None:
+    key, slot, made_for = fold.get("key"), fold.get("slot"), fold.get("made_for")
     if not isinstance(key, str):
         return None
-    return key, Slot(*slot) if isinstance(slot, list) and len(slot) == 3 else None
+    place = Slot(*slot) if isinstance(slot, list) and len(slot) == 3 else None
+    return key, place, MadeFor(*made_for) if isinstance(made_for, list) and len(made_for) == 3 else MadeFor()
 
 
 def parse_rows(rows: Iterable[str]) -> Iterable[dict[str, Any]]:

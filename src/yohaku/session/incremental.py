@@ -9,14 +9,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
+from yohaku.core.budget import Budget
 from yohaku.core.engine import Outcome
 from yohaku.core.errors import Unreadable
 from yohaku.core.folds import Cut
 from yohaku.core.model import History, Step, Turn, newest_step
+from yohaku.core.recipe import Recipe
 from yohaku.core.verdict import Fits
 from yohaku.core.weigh import Weigher
 from yohaku.dialects.detect import detect
 from yohaku.dialects.reader import IncrementalReader, SentEntries
+from yohaku.session.stored_folds import StoredFolds
 from yohaku.stores import Store
 
 PLAIN_TEXT_DIALECT = "openai_chat"
@@ -36,8 +39,10 @@ class LastFit:
     store_version: int
     """Another session may have folded since."""
     sent: SentEntries
+    stored: StoredFolds
+    fitted_for: tuple[Recipe, Budget]
     stale: bool = False
-    """True if others kept, undid or pinned something since."""
+    """True if others kept, undid or pinned something since, or recipe or budget are others now."""
 
     def extends_to(self, body: Any, *, check_dialect: bool) -> bool:
         """Return whether a body only adds entries to the last one, in the same dialect."""
@@ -75,7 +80,14 @@ class LastFit:
         return Outcome(view.grown(history), ledger, ledger, Fits())
 
 
-def write_body(reader: IncrementalReader, outcome: Outcome, last: LastFit | None, version: int) -> tuple[Any, LastFit]:
+def write_body(
+    reader: IncrementalReader,
+    outcome: Outcome,
+    last: LastFit | None,
+    version: int,
+    stored: StoredFolds,
+    fitted_for: tuple[Recipe, Budget],
+) -> tuple[Any, LastFit]:
     """Return the body to hand out, and what the next fit continues from."""
     dialect, body = reader.dialect, reader.body
     entries = dialect.entries_of(body)
@@ -87,7 +99,7 @@ def write_body(reader: IncrementalReader, outcome: Outcome, last: LastFit | None
         out = dialect.write(body, outcome.view)
         written = None if out is body else list(dialect.entries_of(out))
         sent = dialect.sent_entries(outcome.view, len(entries))
-    return out, LastFit(reader, outcome, len(entries), written, version, sent)
+    return out, LastFit(reader, outcome, len(entries), written, version, sent, stored, fitted_for)
 
 
 def settled_mark(history: History) -> Cut:

@@ -18,7 +18,7 @@ from yohaku.analysis.tool_calls import describe_call
 from yohaku.config.settings import Notice
 from yohaku.core.engine import Outcome
 from yohaku.core.errors import BadSetting, StoreFailed, UnknownRef
-from yohaku.core.folds import Cut, Fold, Gist, place_of
+from yohaku.core.folds import Cut, Fold, Gist, MadeFor
 from yohaku.core.model import History
 from yohaku.core.originals import ref_of
 from yohaku.core.pins import Known, Pin, locate_pins
@@ -30,6 +30,7 @@ from yohaku.session.fold_log import FoldingRecord, FoldLog
 from yohaku.session.incremental import keys_since, settled_mark
 from yohaku.session.receipt import Receipt
 from yohaku.session.recorder import TranscriptRecorder
+from yohaku.session.stored_folds import Select, StoredFolds
 from yohaku.stores import Store
 from yohaku.stores.fallback import FallbackStore
 from yohaku.stores.memory import MemoryStore
@@ -63,26 +64,22 @@ class Persistence:
         self._pending_pins = [] if conversation else self._pending_pins
         return self.store.version
 
-    def build_view(self, before: View | None, history: History) -> View:
-        """Return the history with the folds made on it earlier, here or in another process.
+    def build_view(
+        self, before: View | None, history: History, stored: StoredFolds, select: Select
+    ) -> tuple[View, StoredFolds]:
+        """Return the history with those folds made on it earlier, here or in another process, that `select` chooses.
 
-        `before`: the view of the history that this one extends, unless others have kept something since.
+        `before`: the view of the history that this one extends, unless others have kept something since; `stored`: the
+        folds that were read for it.
         """
         if before is None:
             self.log = FoldLog.of(self.store.recorded(self.conversation)) if self.conversation else FoldLog()
             fold_log.touch(self.store, self.conversation, self.log, time.time())
-            view = View(history, pins=locate_pins(history, self.log.pins, self._known, describe_call))
-            return view.with_(self._read_folds(history, Cut(0, 0)))
-        view = View(
-            history, before.stubs, before.gists, locate_pins(history, self.log.pins, self._known, describe_call)
-        )
-        found = self._read_folds(history, settled_mark(before.history))
-        return view.with_(found) if found else view
-
-    def _read_folds(self, history: History, mark: Cut) -> list[Fold]:
-        """Read the folds after a mark, without those recorded as undone: the store may not have forgotten them yet."""
-        found = self.store.folds(keys_since(history, mark))
-        return [fold for fold in found if place_of(fold) not in self.log.held] if self.log.held else found
+            stored = StoredFolds()
+        mark = settled_mark(before.history) if before else Cut(0, 0)
+        stored.add(self.store.folds(keys_since(history, mark)), self.log)
+        view = View(history, pins=locate_pins(history, self.log.pins, self._known, describe_call))
+        return stored.view_on(view, select, before), stored
 
     def keep(self, outcome: Outcome, receipt: Receipt, before: View, source_of: Callable[[Fold, View], View]) -> None:
         view, folds = outcome.view, outcome.folds
@@ -117,24 +114,29 @@ class Persistence:
         now = self.store.version if kept else version
         return now if now == version + 1 else version
 
-    def undo(self, count: int) -> tuple[FoldingRecord, ...]:
+    def undo(self, count: int, shows: Callable[[MadeFor], bool]) -> tuple[FoldingRecord, ...]:
+        """Undo the last foldings of this history among those with folds that show."""
         if not self.conversation:
             return ()
-        gone = fold_log.undo(self.store, self.conversation, count, time.time(), self._history_keys())
+        gone = fold_log.undo(self.store, self.conversation, count, time.time(), self._are_ours(shows))
         if self.recorder:
             for done in gone:
                 with suppress(UnknownRef):
                     self.recorder.record_undone(fold_log.read_folds(self.store, done).values())
         return tuple(gone)
 
-    def redo(self, count: int) -> tuple[FoldingRecord, ...]:
+    def redo(self, count: int, shows: Callable[[MadeFor], bool]) -> tuple[FoldingRecord, ...]:
         if not self.conversation:
             return ()
-        back = fold_log.redo(self.store, self.conversation, count, time.time(), self._history_keys())
+        back = fold_log.redo(self.store, self.conversation, count, time.time(), self._are_ours(shows))
         if self.recorder:
             for done in back:
                 self.recorder.record_folds(fold_log.read_folds(self.store, done).values())
         return tuple(back)
+
+    def _are_ours(self, shows: Callable[[MadeFor], bool]) -> Callable[[FoldingRecord], bool]:
+        keys = self._history_keys()
+        return lambda done: done.touches(keys) and any(shows(made_for) for *_, made_for in done.fold_ids)
 
     def _history_keys(self) -> frozenset[str]:
         """Return the keys that tell our foldings from those of a conversation that began with the same prompt."""

@@ -9,7 +9,8 @@ from functools import cached_property
 from typing import Any
 
 from yohaku.analysis.retention import RetentionCounts, count_retained, survey_retention
-from yohaku.analysis.rules import find_standing_rules
+from yohaku.analysis.secret_formats import hide_formats
+from yohaku.analysis.standing_rules import find_standing_rules
 from yohaku.core.cache_break_even import CacheBreakEven
 from yohaku.core.engine import Outcome
 from yohaku.core.folds import Fold
@@ -105,8 +106,13 @@ class Receipt:
 
 
 def _build_fold_report(fold: Fold) -> dict[str, Any]:
+    """Return a fold as JSON; a command that is named in it may hold a key, which has no place in a report."""
     row = {name: getattr(fold, name) for name in ("kind", "ref", "what", "before", "after", "why")}
-    return {**row, "what": str(fold.what), **({"detail": fold.detail} if fold.detail else {})}
+    return {
+        **row,
+        "what": hide_formats(str(fold.what)),
+        **({"detail": hide_formats(fold.detail)} if fold.detail else {}),
+    }
 
 
 def _count_pieces(turns: Iterable[Turn]) -> int:

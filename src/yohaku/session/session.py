@@ -6,7 +6,7 @@ A body that only adds to the last one costs as much as it adds.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from threading import RLock
@@ -17,15 +17,17 @@ from yohaku import dialects, meters
 from yohaku.config import resolve
 from yohaku.config import settings as setting
 from yohaku.config.settings import Notice, Settings
+from yohaku.config.summary_models import SAME, SummaryModel, summary_model_for
 from yohaku.core.budget import Budget
 from yohaku.core.cache_break_even import CachePrices
 from yohaku.core.engine import plan
 from yohaku.core.errors import BadSetting, DoesNotFit, Malformed
-from yohaku.core.folds import Cut, Gist
+from yohaku.core.folds import UNKNOWN_MAKER, Cut, Fold, Gist, MadeFor
 from yohaku.core.meter import Meter
 from yohaku.core.model import History
 from yohaku.core.pins import Pin
 from yohaku.core.recipe import Effect, FoldStarting, PlanOptions, Recipe
+from yohaku.core.reuse import ALLOWED, Reusable, select_reusable, serves
 from yohaku.core.verdict import TooBig
 from yohaku.core.view import View
 from yohaku.core.weigh import Weigher
@@ -36,17 +38,41 @@ from yohaku.dialects.reader import IncrementalReader
 from yohaku.meters.calibration import Calibration
 from yohaku.meters.guarded import GuardedMeter
 from yohaku.recipes.auto import RECIPES
+from yohaku.recipes.builtin import refuses
 from yohaku.session.background import BackgroundGists, Planning
+from yohaku.session.count_gaps import CountedModel, CountGaps, notice_of_estimate
 from yohaku.session.driver import EffectHandlers, Summarise, adrive, drive
 from yohaku.session.file_watch import FileWatch
 from yohaku.session.fold_log import FoldingRecord
 from yohaku.session.incremental import LastFit, settled_mark, steps_since, write_body
 from yohaku.session.persistence import Persistence, open_recorder
 from yohaku.session.receipt import Receipt
+from yohaku.session.stored_folds import StoredFolds
 from yohaku.stores import Store
 
 
 class Session:
+    """Fits the requests of one conversation. `window` or `model` is needed; everything else has a default.
+
+    `provider` is a name of the catalogue or of a registered meter: it tells who serves the model, where its name
+    does not.
+    `store` is a store or its URL, as `sqlite:///path`; while it fails the session goes on in memory and adds a
+    notice to `warnings`. `transcript` is a file for everything said and folded, or True for one in the data folder.
+    `look` reads a file as it is now; `before` is called before a folding, and may return words for it, or False
+    to prevent it; `after` is called with the receipt of each. With `background` a gist is prepared, from "warm"
+    on, beside the conversation; its failures are in `troubles`. `gaps` keeps how far our counts were from what was
+    billed, by model, and tunes the next session by it. `settings` may be given by name, as in
+    {"compaction.threshold_ratio": 0.7}; without it the user's config file is read only where it is needed.
+    `summary_model` is the model that `summarise` asks, unless the settings name one ("cheaper": the catalogue's for
+    `model`): questions carry its name and suit its window.
+    """
+
+    notes: dict[str, str]
+    """Texts to show in place of prompts that are too big, by their refs (`PlanOptions.notes`)."""
+    server_counts = False
+    """True while somebody asks the server for the tokens of each request: then an estimate carries no risk."""
+    _estimate_told = _tuned = False
+
     def __init__(
         self,
         window: int | None = None,
@@ -55,6 +81,7 @@ class Session:
         model: str | None = None,
         *,
         dialect: str | None = None,
+        provider: str | None = None,
         meter: Meter | None = None,
         store: Store | str | None = None,
         transcript: str | Path | bool = False,
@@ -64,23 +91,13 @@ class Session:
         after: Callable[[Receipt], None] | None = None,
         prices: CachePrices | None = None,
         background: bool = False,
-        settings: Settings | None = None,
+        summary_model: SummaryModel | str | None = None,
+        gaps: CountGaps | None = None,
+        settings: Settings | Mapping[str, object] | None = None,
     ) -> None:
-        """`window` or `model` is needed; everything else has a default that is a function of them.
-
-        `store` is a store or its URL, as `sqlite:///path`; while it fails the session goes on in memory and adds a
-        notice to `warnings`. `transcript` is a file for everything said and folded, or True for one in the data folder.
-        `look` reads a file as it is now; `before` is called before a folding, and may return words for it, or False
-        to prevent it; `after` is called with the receipt of each. With `background` a gist is prepared, from "warm"
-        on, beside the conversation; its failures are in `troubles`.
-        """
-        for name, given in (("window", window), ("reserve", reserve)):
-            if given is not None and (not isinstance(given, int) or isinstance(given, bool)):
-                raise BadSetting(f"{name} must be a whole number of tokens, not {given!r}")
-        if settings is None:
-            ours = not isinstance(recipe, str) or recipe in RECIPES
-            settings = Settings() if window and ours else setting.read()
-        found = resolve.window_for(model, settings, dialect=dialect, window=window)
+        _check_tokens(window=window, reserve=reserve)
+        settings = _choose_settings(settings, window, recipe)
+        found = resolve.window_for(model, settings, provider=provider, dialect=dialect, window=window)
         self.budget = Budget.of(found.tokens, reserve, found.output_limit)
         self.warnings = found.warnings
         self.recipe = resolve.recipe_for(recipe, settings) if isinstance(recipe, str) else recipe
@@ -88,21 +105,24 @@ class Session:
         self._persistence = Persistence(store, self._warn)
         self.store = self._persistence.store
         if transcript:
-            data = setting.read().data if transcript is True and settings.data == Path() else settings.data
-            self._persistence.recorder = open_recorder(transcript, data, model, self._warn)
+            self._record(transcript, settings)
         self.receipt: Receipt | None = None
         self.scale = Calibration()
-        self._dialect = dialect
+        self._dialect, self._provider = dialect, provider or ""
         self._meters: dict[str, Meter] = {}
+        meter = meter or (meters.from_file(settings.tokenizer, model) if settings.tokenizer else None)
         self._meter = GuardedMeter(meter) if meter is not None else None
+        self.gaps = gaps
         self._handlers = EffectHandlers(summarise, look, before)
         self._after = after
         self._prices = prices or CachePrices()
         self._last: LastFit | None = None
         self._background = background
+        self.summary_model = _choose_summary_model(summary_model, model, settings)
         self._lock = RLock()
         self._drafts = BackgroundGists(summarise, self._lock)
         self._watch = FileWatch(look) if look else None
+        self.notes = {}
 
     def fit(self, body: Any, *, fold: bool = False, words: str = "") -> Any:
         """Return the same conversation, in the same shape, within the limit; raise `DoesNotFit` if that is impossible.
@@ -143,6 +163,11 @@ class Session:
         """The failures of the last drafts; the conversation needed none of them."""
         return tuple(self._drafts.troubles)
 
+    @property
+    def refuses(self) -> bool:
+        """True if the recipe refuses a newest prompt that does not fit, instead of showing a part of it or notes."""
+        return refuses(self.recipe)
+
     def should_fold(self, usage: Any = None) -> bool:
         """Return whether the conversation is so large that the recipe folds, by `usage` or by our own weight.
 
@@ -161,14 +186,18 @@ class Session:
         """Return the files the conversation has read that have changed since, or are gone; none without `look`."""
         return self._watch.changed() if self._watch else ()
 
-    def learn(self, usage: Any) -> None:
+    def learn(self, usage: Any, *, billed: bool = True) -> None:
         """Learn from the provider's report on the last request: its prompt tokens, or its usage in any dialect.
 
         From then on our meter weighs only what was added since, and tokens that the provider adds are counted.
+        `billed` is False for a count made before sending: it is not kept in `gaps`.
         """
         if self.receipt is not None:
             reported = usage.prompt if isinstance(usage, Usage) else prompt_tokens(usage)
-            self.scale = self.scale.learn(self.receipt.outcome.after.total, reported)
+            before = self.scale
+            self.scale = before.learn(self.receipt.outcome.after.total, reported)
+            if self.gaps and billed:
+                self.gaps.record(self.counted_model(self.receipt.meter), before, self.scale)
 
     def recall(self, ref: str) -> str | bytes:
         """Return the original of a ref."""
@@ -178,8 +207,20 @@ class Session:
         if self._meter is not None:
             return self._meter
         if dialect not in self._meters:
-            self._meters[dialect] = GuardedMeter(meters.for_model(self.model, dialect))
+            self._meters[dialect] = GuardedMeter(meters.for_model(self.model, dialect, self._provider))
         return self._meters[dialect]
+
+    def counted_model(self, meter: str) -> CountedModel:
+        return CountedModel(self.model or "", self._provider, meter)
+
+    def warn_if_estimated(self, dialect: str) -> None:
+        """Add a notice, once for a model, where its counts are estimates that no server checks."""
+        meter = self.meter_for(dialect)
+        if meter.exact or self.server_counts or self._estimate_told:
+            return
+        self._estimate_told = True
+        if self.gaps is None or self.gaps.tell_once(self.counted_model(meter.name)):
+            self._warn(notice_of_estimate(self.model, meter.name, meters.way_to_exact(self.model, dialect)))
 
     def read(self, body: Any) -> History:
         return self._dialect_of(body).read(body).history()
@@ -189,11 +230,11 @@ class Session:
 
         Their originals are shown from the next fit on, for as long as the conversation fits with them.
         """
-        return self._persistence.undo(n)
+        return self._persistence.undo(n, self._shows)
 
     def redo(self, n: int = 1) -> tuple[FoldingRecord, ...]:
         """Redo the last `n` foldings that were undone, and return them."""
-        return self._persistence.redo(n)
+        return self._persistence.redo(n, self._serves)
 
     def pin(self, what: str) -> Pin:
         """Show this unfolded from the next fit on: a piece by its ref, a prompt or step by its key, or words.
@@ -215,6 +256,8 @@ class Session:
 
     def close(self) -> None:
         """Close the transcript, and the store if the session opened it."""
+        if self.gaps:
+            self.gaps.flush()
         self._persistence.close()
 
     def __enter__(self) -> Self:
@@ -223,11 +266,23 @@ class Session:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.close()
 
+    def _tune(self, meter: Meter) -> None:
+        """Begin with what earlier conversations taught about the meter's counts for this model."""
+        if self.gaps and not self._tuned and self.scale.neutral:
+            self.scale = self.gaps.tuned(self.counted_model(meter.name))
+        self._tuned = True
+
+    def _record(self, transcript: str | Path | bool, settings: Settings) -> None:
+        data = setting.read().data if transcript is True and settings.data == Path() else settings.data
+        self._persistence.recorder = open_recorder(transcript, data, self.model, self._warn)
+
     def _warn(self, notice: Notice) -> None:
         self.warnings = (*self.warnings, notice)
 
     def _options(self, fold: bool, words: str) -> PlanOptions:
-        return PlanOptions(manual=fold, words=words, model=self._handlers.summarise is not None, prices=self._prices)
+        model = self._handlers.summarise is not None
+        options = PlanOptions(manual=fold, words=words, model=model, notes=self.notes, prices=self._prices)
+        return replace(options, summary_model=self.summary_model.name, summary_window=self.summary_model.window)
 
     def _plan_fit(self, body: Any, options: PlanOptions) -> Generator[Effect, str, Any]:
         reader, last = self._read_on(body)
@@ -238,26 +293,31 @@ class Session:
         if self._persistence.recorder:
             self._persistence.recorder.record(reader.dialect.name, body, last.entry_count if last else 0)
         meter = self.meter_for(reader.dialect.name)
+        self._tune(meter)
+        self.warn_if_estimated(reader.dialect.name)
         version = self._persistence.switch_to(history)
-        if last and last.store_version != version:
+        if last and (last.store_version != version or last.fitted_for != (self.recipe, self.budget)):
             last.stale = True
-        outcome = None
+        outcome, stored = None, last.stored if last else StoredFolds()
         if last and not options.manual:
             starts_at = self.recipe.starts_at(self._calibrated_budget, quiet=True)
             outcome = last.extend_outcome(history, Weigher(meter), starts_at, self.store)
         if self._watch:
             self._watch.observe(steps_since(history, settled_mark(last.outcome.view.history) if last else Cut(0, 0)))
         if outcome is None:
-            view = self._build_view(last, history)
-            options = replace(options, drafts=self._drafts.usable(view), held=self._persistence.log.held)
+            view, stored = self._build_view(last, history, meter)
+            held = self._persistence.log.held(self._serves)
+            options = replace(options, drafts=self._drafts.usable(view), held=held, made_for=stored.limit)
             outcome = yield from plan(view, self._calibrated_budget, self.recipe, meter, options)
         self.receipt = Receipt(outcome, self.budget.limit, meter.exact, meter.name, self.scale.total)
         if isinstance(outcome.verdict, TooBig):
             raise DoesNotFit(outcome.verdict)
         if outcome.folds:
             self._persistence.keep(outcome, self.receipt, view, self._drafts.source_of)
+            stored.note_made(outcome.folds)
         version = self._persistence.version_after(version, bool(outcome.folds))
-        out, self._last = write_body(reader, outcome, last, version)
+        fitted_for = self.recipe, self.budget
+        out, self._last = write_body(reader, outcome, last, version, stored, fitted_for)
         if outcome.folds and self._after:
             self._after(self.receipt)
         return out
@@ -276,13 +336,30 @@ class Session:
     def _dialect_of(self, body: Any) -> Dialect:
         return dialects.dialect_named(self._dialect or detect(body))
 
-    def _build_view(self, last: LastFit | None, history: History) -> View:
-        return self._persistence.build_view(last.outcome.view if last and not last.stale else None, history)
+    def _build_view(self, last: LastFit | None, history: History, meter: Meter) -> tuple[View, StoredFolds]:
+        recipe, budget, limit = self.recipe, self._calibrated_budget, self.budget.limit
+        # A conversation that only grew still reaches what it did, whatever a provider's reports have taught since.
+        reach = last.stored.reach if last and last.fitted_for == (recipe, self.budget) else "none"
+
+        def select(found: Iterable[Fold]) -> Reusable:
+            return select_reusable(found, history, Weigher(meter), recipe, budget, limit, reach)
+
+        before, stored = (last.outcome.view, last.stored) if last and not last.stale else (None, StoredFolds())
+        return self._persistence.build_view(before, history, stored, select)
+
+    def _serves(self, made_for: MadeFor) -> bool:
+        """Test whether folds made for this may show here. Those of an older version may."""
+        return made_for == UNKNOWN_MAKER or serves(made_for, self.recipe.name, self.budget.limit)
+
+    def _shows(self, made_for: MadeFor) -> bool:
+        """Test whether folds made for this show now: below the first rung only those made by hand do."""
+        reach = self._last.stored.reach if self._last else "all"
+        return self._serves(made_for) and made_for.how in ALLOWED[reach]
 
     @property
     def _calibrated_budget(self) -> Budget:
         """The budget in tokens of our meter, corrected by the provider's reports."""
-        if not self.scale.lessons:
+        if self.scale.neutral:
             return self.budget
         limit = max(1, self.scale.weight(self.budget.limit))
         return Budget(limit + self.budget.reserve, self.budget.reserve)
@@ -300,7 +377,30 @@ class Session:
         if self._handlers.summarise is None:
             return None
         dialect = self._dialect_of(body)
-        return self._plan_draft(self._build_view(None, dialect.read(body).history()), self.meter_for(dialect.name))
+        meter = self.meter_for(dialect.name)
+        return self._plan_draft(self._build_view(None, dialect.read(body).history(), meter)[0], meter)
 
     def _plan_draft(self, view: View, meter: Meter) -> Planning:
-        return plan(view, self._calibrated_budget, self.recipe, meter, PlanOptions(manual=True, prices=self._prices))
+        return plan(view, self._calibrated_budget, self.recipe, meter, self._options(True, ""))
+
+
+def _choose_settings(
+    given: Settings | Mapping[str, object] | None, window: int | None, recipe: str | Recipe
+) -> Settings:
+    """Return the given settings, else those of the user where window or recipe need them."""
+    if given is None:
+        ours = not isinstance(recipe, str) or recipe in RECIPES
+        return Settings() if window and ours else setting.read()
+    return given if isinstance(given, Settings) else setting.from_mapping(given)
+
+
+def _choose_summary_model(given: SummaryModel | str | None, model: str | None, settings: Settings) -> SummaryModel:
+    if isinstance(given, SummaryModel):
+        return given
+    return summary_model_for(model, settings, default=given or SAME) or SummaryModel("")
+
+
+def _check_tokens(**given: object) -> None:
+    for name, value in given.items():
+        if value is not None and (not isinstance(value, int) or isinstance(value, bool)):
+            raise BadSetting(f"{name} must be a whole number of tokens, not {value!r}")

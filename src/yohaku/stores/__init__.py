@@ -92,7 +92,9 @@ class Store(Protocol):
         """Open an original at the piece in which a line (counted from 0) begins."""
         ...
 
-    def keep(self, folds: Iterable[Fold]) -> None: ...
+    def keep(self, folds: Iterable[Fold]) -> None:
+        """Keep folds. One replaces another that stands in its place and was made for the same recipe and limit."""
+        ...
 
     def forget(self, folds: Iterable[Fold]) -> None:
         """Remove folds, so that what they hid is shown again. Their originals stay."""

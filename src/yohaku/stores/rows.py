@@ -10,14 +10,13 @@ from urllib.parse import quote, unquote
 
 import msgspec
 
-from yohaku.core.folds import Fold, Gist, Stub
-
-GIST = ""
-"""Slot of a gist; a key has one at most."""
+from yohaku.core.folds import UNKNOWN_MAKER, Fold, Gist, Stub
 
 
 def slot_of(fold: Fold) -> str:
-    return GIST if isinstance(fold, Gist) else json.dumps(fold.slot)
+    """Return the slot of a fold under its key: folds of one place that were made for several windows have several."""
+    place = "" if isinstance(fold, Gist) else json.dumps(fold.slot)
+    return place if fold.made_for == UNKNOWN_MAKER else f"{place}@{json.dumps(fold.made_for)}"
 
 
 def write_fold(fold: Fold) -> str:
@@ -26,7 +25,7 @@ def write_fold(fold: Fold) -> str:
 
 
 def read_fold(slot: str | bytes, row: str | bytes) -> Fold:
-    kind: type[Stub] | type[Gist] = Stub if slot else Gist
+    kind: type[Stub] | type[Gist] = Gist if slot[:1] in ("", b"", "@", b"@") else Stub
     return msgspec.convert(json.loads(row), kind)
 
 

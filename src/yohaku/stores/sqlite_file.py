@@ -28,8 +28,8 @@ CREATE TABLE versions (tenant TEXT PRIMARY KEY, number INTEGER NOT NULL) WITHOUT
 CREATE TABLE records (id INTEGER PRIMARY KEY AUTOINCREMENT, tenant TEXT NOT NULL, conversation TEXT NOT NULL, row TEXT);
 CREATE INDEX records_of ON records (tenant, conversation);
 """
-VERSION = 2
-"""Version 1 had no joined originals (`binary` 2)."""
+VERSION = 3
+"""Version 1 had no joined originals (`binary` 2), and 2 one fold for a place whatever it was made for."""
 
 INHERITED_CONNECTIONS: list[sqlite3.Connection] = []
 """Connections of the parent process, kept open after a fork: closing them here would release its locks."""
