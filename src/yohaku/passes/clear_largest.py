@@ -20,7 +20,8 @@ def clear_largest(*where: str, keep: float = 0.25, least: float = 0.1) -> Pass:
         if context.newest_is_too_big(view):
             return []  # hiding old pieces would not help
         old = _select_old(list(pieces(view, context, *where)), int(context.goal * keep))
-        rules = find_binding_sentences(view.history.turns) if any(piece.slot.where == "prompt" for piece in old) else ()
+        prompts = any(piece.slot.where == "prompt" for piece in old)
+        rules = find_binding_sentences(view.history.turns) if prompts else frozenset[str]()
         folds: list[Fold] = []
         saved = 0
         for piece in sorted(old, key=lambda piece: -piece.weight):

@@ -13,7 +13,7 @@ from functools import cached_property
 
 from yohaku.analysis.entities import split_words
 from yohaku.analysis.language import is_japanese
-from yohaku.analysis.rules import find_standing_rules
+from yohaku.analysis.standing_rules import choose_rules, read_standing_rules
 from yohaku.core.folds import Cut, Gist
 from yohaku.core.model import Text, Turn
 from yohaku.core.originals import ref_of_turns
@@ -29,11 +29,13 @@ from yohaku.digest.excerpts import (
     title_says_all,
 )
 from yohaku.digest.gist import write_gist, write_opening
+from yohaku.digest.gist_text import JAPANESE, choose_titles
 from yohaku.digest.select_lines import Source, SpanCache, choose_spans
 from yohaku.digest.spans import Span
-from yohaku.passes.drop_oldest import before, cuts
+from yohaku.passes.drop_oldest import before, cuts, rules_tokens
 from yohaku.passes.pieces import SMALL
 from yohaku.summary.check import Accepted, Evidence, Rejected
+from yohaku.summary.prompts import RETAIN
 from yohaku.summary.request import BY_MODEL, SummaryRequest, ask_for_summary
 from yohaku.summary.transcript_text import prefer_earlier_gist, read_utterances
 
@@ -54,16 +56,27 @@ MAX_LINES_TOKENS = 20_000
 MAX_SPARE_SHARE = 0.05
 """Share of the limit. If lines leave more than this, few of them name anything: more steps stay whole instead, or names
 that would stand alone get their lines."""
-QUESTION_SHARE = 0.95
-"""Share of the window that a question to a model may take, with its answer."""
 
 
-def digest(recent: float = 0.1, gist: float = 0.08, least: float = 0.1) -> Pass:
+def digest(
+    recent: float = 0.1,
+    gist: float = 0.08,
+    least: float = 0.1,
+    *,
+    keep_turns: int = 0,
+    prompt: str = "",
+    directives: tuple[str, ...] = (),
+    retain: str | None = RETAIN,
+    retain_directives: tuple[str, ...] = (),
+    model: str = "",
+) -> Pass:
     """Make a pass that splits what the goal leaves for the conversation.
 
-    The newest steps take the share `recent`, the gist of all others the share `gist`, and lines of them the rest.
-    Nothing is done that saves less than `least` of the limit, unless the view is over it or the folding is manual.
+    The newest steps take the share `recent`, the gist of all others the share `gist`, and lines of them the rest. The
+    newest `keep_turns` stay whole where they fit. Nothing is done that saves less than `least` of the limit, unless the
+    view is over it or the folding is manual. The other options are for the model that writes the gist, if there is one.
     """
+    request = SummaryRequest("summary", 0, prompt, directives, retain, retain_directives, model=model)
 
     def propose(view: View, context: PassContext) -> AskingPass:
         if not view.history.steps or context.newest_is_too_big(view):
@@ -72,12 +85,12 @@ def digest(recent: float = 0.1, gist: float = 0.08, least: float = 0.1) -> Pass:
             return []  # a draft has just taken its place
         tokens = max(1, _conversation_tokens(view, context))
         recent_share = max(recent, 1 - gist - MAX_LINES_TOKENS / tokens)
-        layout = _lay_out(view, context, recent_share)
+        layout = _lay_out(view, context, recent_share, keep_turns)
         cache: SpanCache = {}
-        draft = _Draft(view, context, layout.cut, _gist_tokens(view, context, gist))
+        draft = _Draft(view, context, layout.cut, _gist_tokens(view, context, gist), request)
         excerpts, spans, spare = _choose_lines(draft, layout, cache)
         if spare > context.budget.limit * MAX_SPARE_SHARE:
-            layout = _lay_out(view, context, max(recent_share, (layout.used + spare) / tokens))
+            layout = _lay_out(view, context, max(recent_share, (layout.used + spare) / tokens), keep_turns)
             same = layout.cut == draft.cut  # no other step fits whole: names get their lines
             draft = draft if same else replace(draft, cut=layout.cut)
             excerpts, spans, _ = _choose_lines(draft, layout, cache, fill=same)
@@ -105,8 +118,8 @@ class _Layout:
     """Tokens for lines."""
 
 
-def _lay_out(view: View, context: PassContext, recent: float) -> _Layout:
-    """Choose the cut so that the newest steps take the share `recent`."""
+def _lay_out(view: View, context: PassContext, recent: float, keep_turns: int = 0) -> _Layout:
+    """Choose the cut so that the newest steps take the share `recent`, and the newest turns stay."""
     tokens = _conversation_tokens(view, context)
     weights = [context.weigher.step(step) for turn in view.stubbed for step in turn.steps]
     prompts = _weigh_earlier_prompts(view, context)
@@ -118,10 +131,26 @@ def _lay_out(view: View, context: PassContext, recent: float) -> _Layout:
             break
         whole -= weight + prompts.get(age, 0)
         used += weight
+    hidden = min(hidden, _count_older_steps(view, context, keep_turns)) if keep_turns else hidden
     cut, removed = _find_cut(view, context, hidden) if hidden else (None, 0)
     stay = view.stubbed[cut.turn - view.cut.turn : -1] if cut else view.stubbed[:-1]
     used += sum(context.weigher.entries(turn.prompt) for turn in stay)
     return _Layout(cut, removed, used, max(tokens - used, _min_lines_tokens(view, context, used)))
+
+
+def _count_older_steps(view: View, context: PassContext, keep_turns: int) -> int:
+    """Return the visible steps before as many of the newest turns as fit beside the newest prompt and a gist."""
+    turns, room = view.stubbed, context.budget.at("hot") - _fixed_tokens(view, context)
+    kept = 0
+    for turn in reversed(turns):
+        weight = sum(map(context.weigher.step, turn.steps)) + (context.weigher.entries(turn.prompt) if kept else 0)
+        if kept == keep_turns or weight > room:
+            break
+        room -= weight
+        kept += 1
+    if not kept:  # not even the newest turn fits: its older steps are hidden as usual
+        return sum(len(turn.steps) for turn in turns)
+    return sum(len(turn.steps) for turn in turns[: len(turns) - kept])
 
 
 def _min_lines_tokens(view: View, context: PassContext, used: int) -> int:
@@ -221,6 +250,8 @@ class _Draft:
     cut: Cut | None
     tokens: int
     """Tokens it may take, without the rules."""
+    request: SummaryRequest
+    """For a model that writes it; its limit and the rules are filled in."""
 
     @cached_property
     def hidden(self) -> tuple[Turn, ...]:
@@ -232,7 +263,12 @@ class _Draft:
 
     @cached_property
     def rules(self) -> tuple[str, ...]:
-        return find_standing_rules(self.hidden, then=self.view.history.turns[self.cut.turn :]) if self.cut else ()
+        """Rules to show; the last line says how many more there are and where."""
+        if not self.cut:
+            return ()
+        standing = read_standing_rules(self.hidden, then=self.view.history.turns[self.cut.turn :])
+        choice = choose_rules(standing, rules_tokens(self.context.budget.limit), self._count)
+        return choice.lines(self.ref, japanese=choose_titles(self.hidden) is JAPANESE)
 
     @cached_property
     def text(self) -> str:
@@ -260,7 +296,7 @@ class _Draft:
 def _fold(draft: _Draft, cut: Cut, removed: int, lines: list[str]) -> Generator[Effect, str, Gist]:
     """Write the gist, by a model if there is one and its answer is accepted, with the lines behind it."""
     view, hidden, opening = draft.view, draft.hidden, write_opening(draft.hidden, draft.ref, draft.rules)
-    text, why, detail = draft.text or opening, "window_full", ""
+    text, why, detail = draft.text or opening, draft.context.why_now, ""
     if draft.context.options.model and draft.tokens >= 2 * SMALL:
         found = yield from _summarise(draft, cut)
         if isinstance(found, Accepted):
@@ -277,8 +313,11 @@ def _fold(draft: _Draft, cut: Cut, removed: int, lines: list[str]) -> Generator[
 def _summarise(draft: _Draft, cut: Cut) -> Generator[Effect, str, Accepted | Rejected]:
     view, words, count = draft.view, draft.context.options.words, draft.context.meter.count
     prompts = [part.text for turn in view.history.turns for part in turn.prompt if isinstance(part, Text)]
-    request = SummaryRequest("summary", draft.tokens, words=words, rules=draft.rules, japanese=is_japanese(prompts))
-    tokens = int(draft.context.budget.window * QUESTION_SHARE) - draft.tokens
+    writer = draft.request.model or draft.context.options.summary_model
+    limit = min(draft.tokens, draft.context.question_tokens() // 3)
+    request = replace(draft.request, limit=limit, words=words, rules=draft.rules, model=writer)
+    request = replace(request, japanese=is_japanese(prompts))
+    tokens = draft.context.question_tokens() - limit
     utterances = list(read_utterances(draft.hidden))
     record = prefer_earlier_gist(utterances, view, cut, tokens, count)
     return (yield from ask_for_summary(request, record, Evidence.of(utterances, words), tokens, count))

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Literal
 
-from yohaku.analysis.rules import find_standing_rules
+from yohaku.analysis.standing_rules import choose_rules, read_standing_rules
 from yohaku.core.folds import Cut, Fold, Gist, Subject
 from yohaku.core.meter import Meter
 from yohaku.core.model import Opaque, Text, Turn, newest_step
@@ -33,7 +33,8 @@ def drop_oldest(
         if not found:
             return []
         share = int(context.budget.limit * asked)
-        rule_tokens = context.meter.count(_list_rules(find_standing_rules(view.history.turns[:-1])))
+        standing, most = read_standing_rules(view.history.turns[:-1]), rules_tokens(context.budget.limit)
+        rule_tokens = context.meter.count(_list_rules(choose_rules(standing, most, context.meter.count).shown))
         enough = context.excess + context.weigher.frame.message + NOTICE
         cut, removed = next(
             (cut for cut in found if cut[1] >= enough + (share + rule_tokens) * bool(cut[0].turn)), found[-1]
@@ -105,12 +106,11 @@ def _add_last_step(gist: Gist, view: View, context: PassContext, cut: Cut) -> Gi
 def _write_gist(view: View, context: PassContext, cut: Cut, removed: int, share: int) -> Gist:
     hidden = view.hidden(cut)
     ref = ref_of_turns(hidden)
-    rules = _keep_newest(
-        find_standing_rules(hidden, then=view.history.turns[cut.turn :]), _rules_tokens(context, removed), context.meter
-    )
-    text = notice(hidden, ref, context.meter, share, rules)
+    standing = read_standing_rules(hidden, then=view.history.turns[cut.turn :])
+    choice = choose_rules(standing, _free_rules_tokens(context, removed), context.meter.count)
+    text = notice(hidden, ref, context.meter, share, choice.lines(ref))
     weight = context.weigher.entries((Text(text),))
-    return Gist(view.key_at(cut), text, ref, before(cut, hidden), "window_full", removed, weight)
+    return Gist(view.key_at(cut), text, ref, before(cut, hidden), context.why_now, removed, weight)
 
 
 def before(cut: Cut, hidden: tuple[Turn, ...]) -> Subject:
@@ -118,21 +118,24 @@ def before(cut: Cut, hidden: tuple[Turn, ...]) -> Subject:
     return Subject("before_step" if cut.steps else "before_prompt", steps=sum(len(turn.steps) for turn in hidden))
 
 
-def _rules_tokens(context: PassContext, removed: int) -> int:
-    """Return the tokens for hidden rules: all that the limit leaves, as nothing else in the gist matters more.
+MAX_RULES_SHARE = 0.25
+"""Share of the limit that the user's rules take in a gist at most."""
+MAX_RULES_TOKENS = 4_000
+"""Tokens of the user's rules in a gist at most, in large windows."""
+
+
+def rules_tokens(limit: int) -> int:
+    return min(int(limit * MAX_RULES_SHARE), MAX_RULES_TOKENS)
+
+
+def _free_rules_tokens(context: PassContext, removed: int) -> int:
+    """Return the tokens for hidden rules: their share, or what the limit leaves.
 
     If it leaves none, later rungs have to cut something else anyway, and rules get a small share.
     """
     limit = context.budget.limit
     free = limit - (context.ledger.total - removed + context.weigher.frame.message + NOTICE)
-    return free if free >= 0 else min(limit // 10, (limit - context.ledger.fixed) // 4)
-
-
-def _keep_newest(rules: tuple[str, ...], tokens: int, meter: Meter) -> tuple[str, ...]:
-    """Return the newest rules that fit."""
-    while rules and meter.count(_list_rules(rules)) > tokens:
-        rules = rules[1:]
-    return rules
+    return min(free if free >= 0 else min(limit // 10, (limit - context.ledger.fixed) // 4), rules_tokens(limit))
 
 
 def _list_rules(rules: tuple[str, ...]) -> str:

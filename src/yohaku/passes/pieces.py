@@ -6,9 +6,11 @@ Law: a stub says what it hides, how much of it, and the ref that opens it.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 
+from yohaku.analysis.retention import find_binding_in
 from yohaku.core.folds import Stub, Subject
 from yohaku.core.model import Part, Step, Text, ToolUse
 from yohaku.core.originals import Slot, argument_text, arguments_of, is_media, original_of, ref_of
@@ -19,7 +21,10 @@ SMALL = 48
 """Tokens. Smaller pieces are not worth a stub, which takes about half of that."""
 
 MAX_LINE_CHARS = 2_000
-"""Characters of a line that are shown at most."""
+"""Characters of a line that are shown at most, where other lines need the room."""
+
+MIN_FILLED_SHARE = 0.7
+"""Share of its tokens that a clipped text uses at least, or its long lines are shown longer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +104,7 @@ def _argument_pieces(
             yield Piece(key, slot, original, Subject("argument", use.call.name, name), use.call.name, weight, turn, age)
 
 
-def fold_whole(piece: Piece, context: PassContext, why: str, rules: Sequence[str] = ()) -> Stub:
+def fold_whole(piece: Piece, context: PassContext, why: str, rules: Collection[str] = ()) -> Stub:
     """Replace a piece by one line, and those of the rules that it states."""
     if isinstance(piece.original, str) and not piece.media:
         size = size_of(piece.original)
@@ -111,7 +116,7 @@ def fold_whole(piece: Piece, context: PassContext, why: str, rules: Sequence[str
 
 
 def fold_part(
-    piece: Piece, context: PassContext, why: str, tokens: int, head: float = 0.6, rules: Sequence[str] = ()
+    piece: Piece, context: PassContext, why: str, tokens: int, head: float = 0.6, rules: Collection[str] = ()
 ) -> Stub:
     """Replace a piece by its beginning and end within `tokens`, or by one line if that is too little.
 
@@ -127,15 +132,23 @@ def fold_part(
     return fold_whole(piece, context, why, stated)
 
 
-def floor(piece: Piece, context: PassContext, rules: Sequence[str]) -> int:
+def fold_as(piece: Piece, context: PassContext, why: str, text: str, rules: Collection[str] = ()) -> Stub:
+    """Replace a piece by a text that names its ref, and those of the rules that it states and the text does not."""
+    stated = [rule for rule in _find_stated(piece, rules) if rule not in text]
+    kept = _keep_first(stated, context.budget.limit // 10, context.meter.count)
+    return _stub(piece, text + _list_rules(kept), ref_of(piece.original), context, why)
+
+
+def floor(piece: Piece, context: PassContext, rules: Collection[str]) -> int:
     """Return the tokens that a part of the piece needs to show all rules that it states; 0 if it states none."""
     stated = _find_stated(piece, rules)
     return SMALL // 2 + context.meter.count(_list_rules(stated)) if stated else 0
 
 
-def _find_stated(piece: Piece, rules: Sequence[str]) -> list[str]:
-    prompt = piece.slot.where == "prompt" and isinstance(piece.original, str)
-    return [rule for rule in rules if rule in piece.original] if prompt else []
+def _find_stated(piece: Piece, rules: Collection[str]) -> list[str]:
+    if piece.slot.where != "prompt" or not isinstance(piece.original, str) or not rules:
+        return []
+    return find_binding_in(piece.original, rules)
 
 
 def _list_rules(rules: Sequence[str]) -> str:
@@ -143,9 +156,8 @@ def _list_rules(rules: Sequence[str]) -> str:
 
 
 def _keep_first(rules: list[str], tokens: int, count: Callable[[str], int]) -> list[str]:
-    while rules and count(_list_rules(rules)) > tokens:
-        rules = rules[:-1]
-    return rules
+    most = bisect_right(range(1, len(rules) + 1), tokens, key=lambda n: count(_list_rules(rules[:n])))
+    return rules[:most]
 
 
 STATED = "In it the user said:"
@@ -157,12 +169,32 @@ def _stub(piece: Piece, text: str, ref: str, context: PassContext, why: str) -> 
 
 
 def clip(text: str, tokens: int, count: Callable[[str], int], ref: str, head: float) -> str | None:
-    """Cut the middle (with `head=1` the end) out of a text; None if `tokens` leave nothing worth showing."""
+    """Cut the middle (with `head=1` the end) out of a text; None if `tokens` leave nothing worth showing.
+
+    Long lines are shortened, unless that would leave most of the tokens unused.
+    """
     keep = int(len(text) * (tokens - SMALL // 2) / max(1, count(text)))
+    shown = _clip_to_tokens(text, keep, tokens, count, ref, head)
+    if shown is None or not LONG_LINE.search(text) or count(shown) >= tokens * MIN_FILLED_SHARE:
+        return shown
+    whole = _clip_to_tokens(text, keep, tokens, count, ref, head, max_line_chars=len(text))
+    return whole if whole and count(whole) > count(shown) else shown
+
+
+def _clip_to_tokens(
+    text: str,
+    keep: int,
+    tokens: int,
+    count: Callable[[str], int],
+    ref: str,
+    head: float,
+    max_line_chars: int = MAX_LINE_CHARS,
+) -> str | None:
+    """Keep about `keep` characters, or fewer if they weigh more than `tokens`."""
     for _ in range(8):
         if keep < SMALL:
             return None
-        shown = _clip_to_chars(text, min(keep, len(text)), ref, head)
+        shown = _clip_to_chars(text, min(keep, len(text)), ref, head, max_line_chars)
         weight = count(shown)
         if weight <= tokens:
             return shown
@@ -170,9 +202,9 @@ def clip(text: str, tokens: int, count: Callable[[str], int], ref: str, head: fl
     return None
 
 
-def _clip_to_chars(text: str, keep: int, ref: str, head: float) -> str:
+def _clip_to_chars(text: str, keep: int, ref: str, head: float, max_line_chars: int) -> str:
     if keep >= len(text):
-        return f"{LONG_LINE.sub(_shorten, text)}\n[long lines folded; ref={ref}]"
+        return f"{_shorten_lines(text, max_line_chars)}\n[long lines folded; ref={ref}]"
     first = text[: int(keep * head)]
     last = text[len(text) - (keep - len(first)) :] if head < 1 else ""
     if "\n" in first[len(first) // 2 :]:
@@ -181,7 +213,11 @@ def _clip_to_chars(text: str, keep: int, ref: str, head: float) -> str:
         last = last[last.index("\n") + 1 :]
     hidden = text[len(first) : len(text) - len(last)].removeprefix("\n").removesuffix("\n")
     note = f"[… {size_of(hidden)} folded; ref={ref}]"
-    return "\n".join(LONG_LINE.sub(_shorten, side) if side else "" for side in (first, note, last)).strip("\n")
+    return "\n".join(_shorten_lines(side, max_line_chars) for side in (first, note, last)).strip("\n")
+
+
+def _shorten_lines(text: str, max_chars: int) -> str:
+    return LONG_LINE.sub(_shorten, text) if max_chars == MAX_LINE_CHARS else text
 
 
 def _link_size(data: str) -> str:

@@ -22,7 +22,7 @@ def shrink_all(prompts: bool = True) -> Pass:
         free = context.budget.limit - (context.ledger.total - sum(weights))
         allowed = int(free * context.goal / context.budget.limit)
         cap = find_cap(weights, allowed)
-        rules: tuple[str, ...] = ()
+        rules: frozenset[str] = frozenset()
         if any(piece.slot.where == "prompt" and piece.weight > cap for piece in found):
             rules = find_binding_sentences(view.history.turns)
         floors = [floor(piece, context, rules) for piece in found]

@@ -10,7 +10,7 @@ from collections.abc import Generator
 from dataclasses import dataclass, replace
 
 from yohaku.analysis.language import is_japanese
-from yohaku.analysis.rules import find_standing_rules
+from yohaku.analysis.standing_rules import choose_rules, read_standing_rules
 from yohaku.core.folds import Cut, Gist
 from yohaku.core.model import Step, Text, Turn
 from yohaku.core.originals import ref_of_turns
@@ -18,7 +18,7 @@ from yohaku.core.recipe import AskingPass, Pass, PassContext, Question
 from yohaku.core.view import View
 from yohaku.digest.appendix import appendix_tokens, write_appendix
 from yohaku.digest.gist import write_gist
-from yohaku.passes.drop_oldest import NOTICE, RULED, before, cuts, notice
+from yohaku.passes.drop_oldest import NOTICE, RULED, before, cuts, notice, rules_tokens
 from yohaku.passes.pieces import SMALL
 from yohaku.passes.use_draft import find_draft
 from yohaku.summary.check import Accepted, Evidence, Rejected
@@ -26,14 +26,12 @@ from yohaku.summary.prompts import RETAIN
 from yohaku.summary.request import BY_MODEL, SummaryKind, SummaryRequest, ask_for_summary
 from yohaku.summary.transcript_text import prefer_earlier_gist, read_utterances
 
-RULES_SHARE, MAX_RULES_SHARE = 0.05, 0.25
-"""Shares of the limit: set aside for the user's rules when a cut is chosen, and taken by them at most."""
+RULES_SHARE = 0.05
+"""Share of the limit set aside for the user's rules when a cut is chosen."""
 MAX_SUMMARY_TOKENS = 8_000
 """In the largest windows a share of the limit would be longer than models write."""
 MANUAL_SHARE = 0.7
 """Share of what could be hidden that a manual folding hides, if no prompt is a good place to cut."""
-QUESTION_SHARE = 0.95
-"""Share of the window that a question to a model may take, with its answer."""
 
 SUMMED = "Summary of it, to go on from (not a new request):"
 SUMMED_JA = "その要約(続きのためのもので、新しい依頼ではない):"
@@ -65,7 +63,8 @@ def summarise(
         if place is None:
             return []
         words = context.options.words
-        request = SummaryRequest(kind, 0, prompt, directives, retain, retain_directives, words, model=model)
+        writer = model or context.options.summary_model
+        request = SummaryRequest(kind, 0, prompt, directives, retain, retain_directives, words, model=writer)
         plan = _plan(view, context, place, request, share, ack)
         if plan is None or not _is_worthwhile(plan.removed - plan.fixed - plan.request.limit, context, least):
             return []
@@ -142,8 +141,10 @@ def _plan(
     """
     cut, removed = place
     limit, count = context.budget.limit, context.meter.count
-    standing = find_standing_rules(view.hidden(cut), then=view.history.turns[cut.turn :])
-    rules = _keep_newest(standing, int(limit * MAX_RULES_SHARE), context)
+    hidden, japanese = view.hidden(cut), _is_japanese(view, cut)
+    standing = read_standing_rules(hidden, then=view.history.turns[cut.turn :])
+    choice = choose_rules(standing, rules_tokens(limit), count)
+    rules = choice.lines(ref_of_turns(hidden), japanese) if choice.left_out else choice.shown
     rule_tokens = count(RULED + "".join(map(_rule_line, rules))) if rules else 0
     ack_tokens = context.weigher.step(Step((Text(ack),))) if ack else 0
     fixed = NOTICE + context.weigher.frame.message + ack_tokens + rule_tokens
@@ -152,7 +153,7 @@ def _plan(
         return None
     goal = context.goal if left + SMALL < context.goal else limit
     tokens = min(int(limit * share), goal - left, removed // 2, context.budget.reserve or limit, MAX_SUMMARY_TOKENS)
-    japanese = _is_japanese(view, cut)
+    tokens = min(tokens, context.question_tokens() // 3)  # another model's window may be small
     return _Plan(cut, removed, fixed, replace(request, limit=max(0, tokens), rules=rules, japanese=japanese))
 
 
@@ -161,16 +162,6 @@ def _is_japanese(view: View, cut: Cut) -> bool:
     prompts = (part for turn in view.hidden(cut) for part in turn.prompt)
     typed = [part.text for part in prompts if isinstance(part, Text) and not part.by]
     return is_japanese(typed or [part.text for part in view.history.turns[cut.turn].prompt if isinstance(part, Text)])
-
-
-def _keep_newest(rules: tuple[str, ...], tokens: int, context: PassContext) -> tuple[str, ...]:
-    kept: list[str] = []
-    for rule in reversed(rules):
-        tokens -= context.meter.count(_rule_line(rule))
-        if tokens < 0:
-            break
-        kept.append(rule)
-    return tuple(reversed(kept))
 
 
 def _rule_line(rule: str) -> str:
@@ -205,7 +196,7 @@ def _fold(view: View, context: PassContext, plan: _Plan, window: int, ack: str) 
 
 def _ask(view: View, context: PassContext, plan: _Plan, window: int) -> Generator[Question, str, Accepted | Rejected]:
     count = context.meter.count
-    tokens = int((window or context.budget.window) * QUESTION_SHARE) - plan.request.limit
+    tokens = context.question_tokens(window) - plan.request.limit
     utterances = list(read_utterances(view.hidden(plan.cut)))
     system = [part.text for part in view.history.system if isinstance(part, Text)]
     evidence = Evidence.of(utterances, context.options.words, *system)

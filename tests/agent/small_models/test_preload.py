@@ -166,4 +166,4 @@ def test_a_definition_is_known_by_its_name_in_many_languages() -> None:
 
 @pytest.mark.parametrize("piece", ["a", "a.", "a_", "`", "/", "~a", "関数a", "a(", "."])
 def test_odd_prompts_name_nothing(project: Path, piece: str) -> None:
-    assert looked(project, piece * 4_500, window=36_000) == []
+    assert looked(project, piece * 3_000, window=36_000) == []

@@ -59,6 +59,23 @@ _COMMON_WORDS = frozenset(
 )
 
 
+_WHOLE = re.compile(
+    r"\b(?:review|summar\w*|explain|describe|check|audit|document|overview|understand|analy[sz]e|translate|walk)\b"
+    r"|レビュー|要約|まとめ|説明|概要|解説|全体|見直|点検|分析|翻訳|把握",
+    re.IGNORECASE,
+)
+"""Matches requests that concern a file as a whole."""
+
+
+class BigFile(NamedTuple):
+    """A file that a prompt is about as a whole, and that is too big to be read at once."""
+
+    path: Path
+    name: str
+    text: str
+    sections: tuple[Section, ...]
+
+
 class Preloaded(NamedTuple):
     failing: str = ""
     """The command that failed: it can be run again after a change."""
@@ -81,6 +98,21 @@ async def preload(workspace: Workspace, prompt: str, run_tools: RunTools) -> Pre
     if calls:
         await run_tools(Reply(tuple(calls)))
     return Preloaded(command, tuple(names))
+
+
+def find_big_file(workspace: Workspace, prompt: str, room: int) -> BigFile | None:
+    """Return the one file that a prompt names and concerns as a whole, if it takes more than `room` tokens."""
+    text = prompt[:MAX_TEXT_CHARS]
+    if len(prompt) > len(text) or not workspace.tool("read") or not _WHOLE.search(text):
+        return None
+    files = _named_files(workspace, text)
+    found = read_lines(files[0], 1, 1, MAX_FILE_BYTES) if len(files) == 1 else None
+    if not found or not found.text or workspace.meter.count(found.text) <= room:
+        return None
+    name = workspace.files.name(files[0])
+    if _named_sections(found.text, name, _RUN.sub(lambda run: " " if _like_a_path(run[0]) else run[0], text)):
+        return None
+    return BigFile(files[0], name, found.text, tuple(declarations(found.text, name)))
 
 
 async def rerun(command: str, run_tools: RunTools) -> Result:
