@@ -13,8 +13,9 @@ import pytest
 from yohaku import messages
 from yohaku.cli import main, parser
 from yohaku.config import catalog
+from yohaku.config.keys import KEYS
 from yohaku.config.resolve import ProviderAddress, ResolvedWindow, provider_address, recipe_for, window_for
-from yohaku.config.settings import KEYS, Notice, Settings, list_settings, read, with_flags
+from yohaku.config.settings import Notice, Settings, list_settings, read, with_flags
 from yohaku.core.errors import BadSetting, UnknownModel, UnknownRecipe
 from yohaku.core.recipe import Question
 from yohaku.recipes.auto import RECIPES
@@ -52,16 +53,19 @@ def test_every_key_can_be_a_variable() -> None:
         "PRESET": "Quality",
         "FORCE": "1",
         "PERMISSIONS": "read_only",
+        "SECRETS": "show",
         "CHAT": "on",
         "DEBUG": "true",
         "PLAIN": "yes",
         "THEME": "nord",
         "GGUF": "/srv/model.gguf",
+        "TOKENIZER": "/srv/tokenizer.json",
         "STALL": "90.5",
         "HOOK_BEFORE": "./before.sh",
         "HOOK_AFTER": "./after.sh",
+        "SUMMARY_MODELS": "gpt-4o=gpt-4o-mini, default=same",
     }
-    assert set(values) == {key.upper() for key in KEYS}
+    assert set(values) == {key.name.upper() for key in KEYS.values() if not key.is_option}
     settings = read(HOME | {f"YOHAKU_{key}": value for key, value in values.items()})
     assert settings == Settings(
         model="gpt-4o",
@@ -76,15 +80,18 @@ def test_every_key_can_be_a_variable() -> None:
         preset="quality",
         force=True,
         permissions="read-only",
+        secrets="show",
         chat=True,
         debug=True,
         plain=True,
         theme="nord",
         gguf=Path("/srv/model.gguf"),
+        tokenizer=Path("/srv/tokenizer.json"),
         stall=90.5,
         hook_before="./before.sh",
         hook_after="./after.sh",
-        origin={key: f"YOHAKU_{key.upper()}" for key in KEYS},
+        summary_models={"gpt-4o": "gpt-4o-mini", "default": "same"},
+        origin={key.name: key.variable for key in KEYS.values() if not key.is_option},
     )
 
 
@@ -135,7 +142,12 @@ def test_an_unusable_variable_leaves_the_value_of_the_file(tmp_path: Path) -> No
         Notice(
             "bad_value",
             "YOHAKU_WINDOW is 'lots', which is not a positive whole number of tokens; going on as if it were not set",
-            {"where": "YOHAKU_WINDOW", "value": "lots", "expected": "a positive whole number of tokens"},
+            {
+                "where": "YOHAKU_WINDOW",
+                "value": "lots",
+                "expected": "a positive whole number of tokens",
+                "expects": "tokens",
+            },
         ),
     )
 
@@ -147,7 +159,7 @@ def test_a_mistake_in_the_file_is_said_and_the_rest_is_used(tmp_path: Path) -> N
     assert texts(settings) == [
         f"{file}: modle is no setting; did you mean model?",
         f"{file}: window is 'True', which is not a positive whole number of tokens; going on as if it were not set",
-        f"{file}: colour is no setting; known are {', '.join(KEYS)}, [max_context_length] and [recipes.NAME]",
+        f"{file}: colour is no setting; yohaku config lists all of them",
     ]
 
 
@@ -322,6 +334,19 @@ def test_s7_a_gemini_newer_than_the_catalogue_has_the_window_of_its_family() -> 
     assert [notice.code for notice in window.warnings] == ["unknown_model"]
     with pytest.raises(UnknownModel):
         window_for("gemini-9.5-pro", read(HOME | {"YOHAKU_STRICT": "1"}))
+
+
+@pytest.mark.parametrize("model", ["gemini-ultra-next", "gemini-7-nova-exp-1206", "models/gemini-experimental"])
+def test_s7_every_unknown_gemini_has_the_default_of_its_document(
+    model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    body, report = tmp_path / "body.json", tmp_path / "report.json"
+    body.write_text(json.dumps({"contents": [{"role": "user", "parts": [{"text": "Hello."}]}]}))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    done = main.main(["fit", str(body), "--model", model, "--reserve", "0", "--report", str(report)])
+    assert (done, json.loads(report.read_text())["limit"]) == (0, 1_048_576)
+    assert "1,048,576" in capfd.readouterr().err
+    assert window_for(f"{model}-tts", read(HOME)).tokens == 4_096, "not one of those that only speak"
 
 
 def test_a_local_model_gets_little_until_its_server_or_its_user_says_more(tmp_path: Path) -> None:

@@ -52,11 +52,12 @@ def test_an_unknown_recipe_says_which_there_are() -> None:
 def test_the_rungs_are_a_table_to_be_read() -> None:
     assert [(rung.level, rung.goal) for rung in AUTO.rungs] == [
         *[(HIGH_WATER, low_water)] * 3,
+        ("over", "hot"),
         ("over", shrunk_size),
         (HIGH_WATER, low_water),
         *[("over", "hot")] * 2,
         ("over", shrunk_size),
-        *[("over", "hot")] * 3,
+        *[("over", "hot")] * 4,
     ]
     assert [(rung.level, rung.goal) for rung in CHAT.rungs] == [("over", "hot")] * 3
 

@@ -18,6 +18,7 @@ from yohaku.core.recipe import Pass, PassContext
 from yohaku.core.verdict import Folded
 from yohaku.core.view import View
 from yohaku.passes import clear_largest as clear_file
+from yohaku.recipes.auto import BUILDERS
 from yohaku.recipes.builtin import LAST_RESORT, cache
 from yohaku.recipes.from_config import PASSES, recipe_of
 from yohaku.session.driver import drive
@@ -78,8 +79,9 @@ def test_a_document_is_followed_with_other_settings() -> None:  # K1, O7
 
 LEVELS = "is none of calm, warm, hot, full, over, nor a share of the limit from 0 to 1"
 RUNGS = "give it rungs, a list of tables, or the name of another recipe as like"
-KEYS = "take level, pass, args, options, goal, pays, last, quiet"
+KEYS = "take level, pass, args, options, goal, pays, last, quiet, forced"
 TABLE = 'must be a table such as {level = "full", pass = "clear_largest"}'
+SHARE = 'a share, more than 0 and at most 1, or "none"'
 ODD_METHOD = {"like": "chat", "options": {"method": "b"}}
 ODD_RATIO = {"like": "cache", "options": {"threshold_ratio": 80}}
 
@@ -103,9 +105,10 @@ ODD_RATIO = {"like": "cache", "options": {"threshold_ratio": 80}}
         (mine({**CLEARING, "pays": "yes"}), "recipe 'mine', rung 1: pays must be true or false, not 'yes'"),
         (mine(CLEARING, last_resort=1), "recipe 'mine': last_resort must be true or false, not 1"),
         (mine({**CLEARING, "pass": "a.b:c"}), "recipe 'mine', rung 1: there is no pass 'a.b:c'"),
-        ({"like": "cach"}, "recipe 'mine': cannot be like 'cach': use one of local, chat, cache, layers, snapshot"),
-        (ODD_METHOD, "recipe 'mine': chat has no method 'b': use one of sliding, summary, hybrid"),
-        (ODD_RATIO, "recipe 'mine': threshold_ratio is a share, more than 0 and at most 1, not 80"),
+        ({"like": "cach"}, f"recipe 'mine': cannot be like 'cach': use one of {', '.join(BUILDERS)}"),
+        (ODD_METHOD, "recipe 'mine': method must be sliding, summary or hybrid, not 'b'"),
+        ({"like": "chat", "options": {"metod": "b"}}, "recipe 'mine': unknown 'metod': did you mean method?"),
+        (ODD_RATIO, f"recipe 'mine': threshold_ratio must be {SHARE}, not 80"),
     ],
 )
 def test_what_is_wrong_is_said_with_its_place(table: dict[str, Any], says: str) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from yohaku.config.settings import MAXIMUM_SUFFIX, Notice, Settings, variable_prefix
 from yohaku.core.errors import BadSetting, UnknownModel
+from yohaku.recipes.options import DEFAULT_OPTIONS
 
 if TYPE_CHECKING:
     from yohaku.config import catalog
@@ -67,7 +68,7 @@ def window_for(
         return ResolvedWindow(row.window, f"catalogue {row.provider}/{row.id}", output)
     if settings.strict:
         raise UnknownModel(model or "")
-    family = known.family(model) if model and not local else None
+    family = None if local else known.family(model) if model else host.family if host else None
     tokens, source = (family.window, "catalogue family") if family else (SAFE_WINDOW, "default")
     variable = prefixes[0] + MAXIMUM_SUFFIX if prefixes else "DEFAULT" + MAXIMUM_SUFFIX
     return ResolvedWindow(tokens, source, output, (_unknown_window(model, tokens, variable, local),))
@@ -76,14 +77,14 @@ def window_for(
 def recipe_for(name: str, settings: Settings) -> Recipe:
     """Return a built-in recipe, or build the user's own: a mistake in it concerns only those who use it."""
     from yohaku.core.errors import UnknownRecipe
-    from yohaku.recipes.auto import RECIPES
+    from yohaku.recipes.auto import BUILDERS, RECIPES
     from yohaku.recipes.from_config import recipe_of
 
     if name in RECIPES:
-        return RECIPES[name]
+        return RECIPES[name] if settings.options == DEFAULT_OPTIONS else BUILDERS[name](settings.options)
     if name not in settings.recipes:
         raise UnknownRecipe(name, (*RECIPES, *settings.recipes))
-    return recipe_of(name, settings.recipes[name], import_name)
+    return recipe_of(name, settings.recipes[name], import_name, settings.options)
 
 
 def import_name(name: str) -> Any:

@@ -1,8 +1,8 @@
 """Settings from flags, environment and config file, and where each came from. Nothing else reads the environment.
 
 Law: an unusable value is ignored as if it were not set, with one notice. Flags beat variables, variables beat the file,
-the file beats defaults. Each key here is `YOHAKU_<KEY>` in the environment and `key = …` in config.toml,
-which may also have `[max_context_length]` and `[recipes.NAME]`.
+the file beats defaults. All settings are in `config/keys.py`; config.toml may also have `[max_context_length]` and
+`[recipes.NAME]`.
 """
 
 from __future__ import annotations
@@ -14,9 +14,16 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from yohaku.config.keys import KEYS, find_key, flag_of, is_section, read_locale, variable_of
 from yohaku.core.errors import BadSetting
+from yohaku.recipes.option_values import TOKENS
+from yohaku.recipes.options import DEFAULT_OPTIONS, RecipeOptions, normalize_name
 
 MAXIMUM_SUFFIX = "_MAX_CONTEXT_LENGTH"
+MAX_SHOWN_CHARS = 60
+ITSELF = {"chat": "enabled", "model": "name"}
+"""Settings that may also be tables of a file, and their own name there: Gemini CLI has `compressionThreshold` in
+`[model]`, and `[chat]` is the section of a recipe."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +58,8 @@ class Settings:
     """Keep the wanted window, even where it does not fit the memory."""
     permissions: str = "ask"
     """Permissions of the agent: ask, yolo (everything) or read-only."""
+    secrets: str = "hide"
+    """Keys and passwords in what tools give: hide or show."""
     chat: bool = False
     """Only talk, without tools."""
     debug: bool = False
@@ -61,12 +70,18 @@ class Settings:
     """Colours of the screen; empty: chosen by the terminal's background."""
     gguf: Path | None = None
     """Model file for the built-in server."""
+    tokenizer: Path | None = None
+    """The model's tokenizer.json or GGUF file, to count its tokens exactly."""
     stall: float = 0.0
     """Seconds without a byte after which a server counts as gone; 0: the default for its kind."""
     hook_before: str = ""
     """Command run before a folding; it may add words or refuse it."""
     hook_after: str = ""
     """Command run after a folding, with its report as input."""
+    summary_models: Mapping[str, str] = field(default_factory=dict)
+    """Model that writes summaries, by the name of the main model or a pattern of it; `default` for all others."""
+    options: RecipeOptions = DEFAULT_OPTIONS
+    """Options of recipes, by section."""
     maxima: Mapping[str, int] = field(default_factory=dict)
     """Tokens by the prefix of a `…_MAX_CONTEXT_LENGTH` variable, such as CLAUDE or DEFAULT."""
     recipes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
@@ -92,12 +107,13 @@ def read(environ: Mapping[str, str] | None = None, config: Path | None = None) -
     reader.read_file(path.expanduser(), must_exist=named is not None)
     reader.read_variables()
     values = {
-        "lang": _read_locale(environ),
+        "lang": read_locale(environ),
         "data": Path(environ.get("XDG_DATA_HOME") or home / ".local" / "share") / "yohaku",
-        **reader.values,
+        **{name: value for name, value in reader.values.items() if "." not in name},
     }
     return Settings(
         **values,
+        options=DEFAULT_OPTIONS.with_values({name: value for name, value in reader.values.items() if "." in name}),
         maxima=reader.maxima,
         recipes=reader.recipes,
         origin=reader.origin,
@@ -109,31 +125,60 @@ def read(environ: Mapping[str, str] | None = None, config: Path | None = None) -
 def with_flags(settings: Settings, flags: Mapping[str, object]) -> Settings:
     """Return the settings with flags of the command line over them; None is a flag that was not given."""
     given = {name: value for name, value in flags.items() if value is not None}
+    return _with_values(settings, given, flag_of)
+
+
+def from_mapping(given: Mapping[str, object]) -> Settings:
+    """Return settings from Python: names as in the config file, `compaction.auto` for one in a table, or aliases."""
+    found: dict[str, object] = {}
+    names: dict[str, str] = {}
+    for name, value in _flatten(given):
+        if (key := find_key(name)) is None:
+            raise BadSetting(unknown_setting(name), code="unknown_setting", name=name)
+        found[key], names[key] = value, name
+    return _with_values(Settings(), found, names.__getitem__)
+
+
+def _with_values(settings: Settings, given: Mapping[str, object], name_of: Callable[[str], str]) -> Settings:
     values: dict[str, Any] = {}
     for name, value in given.items():
-        parse, expected = KEYS[name]
+        kind = KEYS[name].kind
         try:
-            values[name] = parse(value)
-        except ValueError:
-            raise BadSetting(f"--{name.replace('_', '-')} is {str(value)!r}, which is not {expected}") from None
-    origin = {**settings.origin, **{name: f"--{name.replace('_', '-')}" for name in given}}
-    return replace(settings, **values, origin=origin)
+            values[name] = kind.parse(value)
+        except (ValueError, TypeError):
+            facts = {"where": name_of(name), "value": str(value), "expected": kind.expected, "expects": kind.code}
+            message = f"{name_of(name)} is {str(value)!r}, which is not {kind.expected}"
+            raise BadSetting(message, code="bad_value", **facts) from None
+    own = {name: value for name, value in values.items() if "." not in name}
+    options = settings.options.with_values({name: value for name, value in values.items() if "." in name})
+    origin = {**settings.origin, **{name: name_of(name) for name in given}}
+    return replace(settings, **own, options=options, origin=origin)
+
+
+def value_of(settings: Settings, name: str) -> Any:
+    return settings.options.get(name) if "." in name else getattr(settings, name)
 
 
 def list_settings(settings: Settings) -> list[tuple[str, str, str]]:
     """Return every setting with its value and its source."""
-    rows = [(name, _format_value(getattr(settings, name)), settings.origin.get(name, "")) for name in KEYS]
+    rows = [(name, format_value(value_of(settings, name)), settings.origin.get(name, "")) for name in KEYS]
     maxima = [(f"{name}{MAXIMUM_SUFFIX}", str(tokens)) for name, tokens in sorted(settings.maxima.items())]
     rows += [(name, tokens, settings.origin.get(name, "")) for name, tokens in maxima]
     return rows + [(f"recipes.{name}", "set", "") for name in settings.recipes]
 
 
-def _format_value(value: object) -> str:
+def format_value(value: object, *, whole: bool = False) -> str:
+    """Return a value for people: no password, and of a long text only the beginning, unless `whole`."""
     if isinstance(value, bool):
         return "true" if value else "false"
+    if isinstance(value, tuple):
+        value = ", ".join(map(str, value))
+    if isinstance(value, Mapping):
+        value = ", ".join(f"{name}={text}" for name, text in value.items())
     if value is None or value in ("", 0.0):
         return "-"
-    return re.sub(r"://[^/@\s]*@", "://…@", str(value))  # the URL of a store may hold a password
+    text = " ".join(re.sub(r"://[^/@\s]*@", "://…@", str(value)).split())  # the URL of a store may hold a password
+    return text if whole or len(text) <= MAX_SHOWN_CHARS else f"{text[: MAX_SHOWN_CHARS - 1]}…"
 
 
 class _SettingsReader:
@@ -159,9 +204,9 @@ class _SettingsReader:
             self.warn("bad_config", text, file=str(path), why=str(error))
             return
         maxima, recipes = table.pop("max_context_length", {}), table.pop("recipes", {})
-        for name, value in table.items():
-            if name in KEYS:
-                self._take(name, value, f"{path}: {name}")
+        for name, value in _flatten(table):
+            if key := find_key(name):
+                self._take(key, value, f"{path}: {name}")
             else:
                 self._reject_key(name, path)
         for name, value in self._rows("max_context_length", maxima, path):
@@ -186,139 +231,76 @@ class _SettingsReader:
             self.recipes[name] = value
 
     def read_variables(self) -> None:
-        for name in KEYS:
-            variable = f"YOHAKU_{name.upper()}"
-            if self.environ.get(variable, "").strip():  # an empty variable is the shell's way to unset one
-                self._take(name, self.environ[variable], variable)
+        for key in KEYS.values():
+            for name in (*reversed(key.aliases), key.name):
+                variable = variable_of(name)
+                if self.environ.get(variable, "").strip():  # an empty variable is the shell's way to unset one
+                    self._take(key.name, self.environ[variable], variable)
         for variable in sorted(self.environ):
             if variable.endswith(MAXIMUM_SUFFIX):
                 self._take_maximum(variable.removesuffix(MAXIMUM_SUFFIX), self.environ[variable], variable)
 
     def _take(self, name: str, value: object, where: str) -> None:
-        parse, expected = KEYS[name]
+        kind = KEYS[name].kind
         try:
-            self.values[name] = parse(value)
-        except ValueError:
-            self._reject(where, value, expected)
+            self.values[name] = kind.parse(value)
+        except (ValueError, TypeError):
+            self._reject(where, value, kind.expected, kind.code)
         else:
             self.origin[name] = where
 
     def _take_maximum(self, prefix: str, value: object, where: str) -> None:
         try:
-            self.maxima[prefix] = _parse_positive(value)
+            self.maxima[prefix] = TOKENS.parse(value)
         except ValueError:
-            self._reject(where, value, "a positive whole number of tokens")
+            self._reject(where, value, TOKENS.expected, TOKENS.code)
         else:
             self.origin[prefix + MAXIMUM_SUFFIX] = where
 
-    def _reject(self, where: str, value: object, expected: str) -> None:
+    def _reject(self, where: str, value: object, expected: str, code: str = "") -> None:
         text = f"{where} is {str(value)!r}, which is not {expected}; going on as if it were not set"
-        self.warn("bad_value", text, where=where, value=str(value), expected=expected)
+        self.warn("bad_value", text, where=where, value=str(value), expected=expected, expects=code)
 
     def _reject_key(self, name: str, path: Path) -> None:
-        from difflib import get_close_matches  # loaded only for a mistake
-
-        near = get_close_matches(name, KEYS, n=1)
-        hint = f"; did you mean {near[0]}?" if near else f"; known are {', '.join(KEYS)}, {TABLES}"
-        self.warn("unknown_key", f"{path}: {name} is no setting{hint}", file=str(path), key=name)
+        text, near = f"{path}: {unknown_setting(name)}", nearest_key(name)
+        if near:
+            self.warn("unknown_key_near", text, file=str(path), key=name, near=near)
+        else:
+            self.warn("unknown_key", text, file=str(path), key=name)
 
     def warn(self, code: str, text: str, **facts: str) -> None:
         self.warnings.append(Notice(code, text, facts))
 
 
-def _read_locale(environ: Mapping[str, str]) -> str:
-    locale = environ.get("LC_ALL") or environ.get("LC_MESSAGES") or environ.get("LANG") or ""
-    found = re.match(r"[a-z]{2,3}(?=[_.@-]|$)", locale)
-    return found[0] if found else "en"
+def nearest_key(name: str) -> str:
+    """Return the setting that was probably meant; empty if none is near."""
+    from difflib import get_close_matches  # loaded only for a mistake
+
+    known = {name.partition(".")[2]: name for name in KEYS if "." in name}
+    known |= {normalize_name(each): key.name for key in KEYS.values() for each in (*key.aliases, key.name)}
+    near = get_close_matches(normalize_name(name), known, n=1)
+    return known[near[0]] if near else ""
+
+
+def unknown_setting(name: str) -> str:
+    """Return what to say of a name that is no setting."""
+    near = nearest_key(name)
+    return f"{name} is no setting; " + (f"did you mean {near}?" if near else "yohaku config lists all of them")
+
+
+def _flatten(table: Mapping[str, Any]) -> Iterable[tuple[str, Any]]:
+    """Yield the settings of a file: those in a table, such as [compaction], with its name before a dot."""
+    for name, value in table.items():
+        if isinstance(value, dict) and (is_section(name) or name in ITSELF):
+            for inner, each in value.items():
+                yield name if inner == ITSELF.get(name) else f"{name}.{inner}", each
+        else:
+            yield name, value
 
 
 def variable_prefix(provider: str) -> str:
     return re.sub(r"\W", "_", provider).upper()
 
 
-def _parse_integer(value: object) -> int:
-    if isinstance(value, int) and not isinstance(value, bool):
-        return value
-    text = value.strip() if isinstance(value, str) else ""
-    if not (text.isdecimal() and len(text) <= 12):  # also full-width digits, as Japanese keyboards write them
-        raise ValueError(text)
-    return int(text)
-
-
-def _parse_positive(value: object) -> int:
-    if (number := _parse_integer(value)) < 1:
-        raise ValueError(number)
-    return number
-
-
-def _parse_natural(value: object) -> int:
-    if (number := _parse_integer(value)) < 0:
-        raise ValueError(number)
-    return number
-
-
-def _parse_text(value: object) -> str:
-    if not (isinstance(value, str) and value.strip()):
-        raise ValueError(value)
-    return value.strip()
-
-
-def _parse_path(value: object) -> Path:
-    return Path(_parse_text(value)).expanduser()
-
-
-def _parse_bool(value: object) -> bool:
-    words = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
-    word = str(value).strip().lower()
-    if word not in words:
-        raise ValueError(word)
-    return words[word]
-
-
-def _parse_one_of(*words: str) -> Callable[[object], str]:
-    def parse(value: object) -> str:
-        if (word := _parse_text(value).lower().replace("_", "-")) not in words:
-            raise ValueError(word)
-        return word
-
-    return parse
-
-
-def _parse_seconds(value: object) -> float:
-    if isinstance(value, bool) or not 0 <= (number := float(str(value).strip())) < 10**6:
-        raise ValueError(value)
-    return number
-
-
-def _parse_language(value: object) -> str:
-    if not re.fullmatch(r"[a-z]{2,3}(?:[_-]\w+)*(?:\.[\w-]+)?", _parse_text(value)):
-        raise ValueError(value)
-    return _read_locale({"LANG": _parse_text(value)})
-
-
-KEYS: Mapping[str, tuple[Callable[[object], Any], str]] = {
-    "model": (_parse_text, "the name of a model"),
-    "window": (_parse_positive, "a positive whole number of tokens"),
-    "reserve": (_parse_natural, "a whole number of tokens"),
-    "recipe": (_parse_text, "the name of a recipe"),
-    "lang": (_parse_language, "a language such as ja or en"),
-    "strict": (_parse_bool, "true or false"),
-    "store": (_parse_text, "the URL of a store"),
-    "data": (_parse_path, "the path of a folder"),
-    "catalog": (_parse_path, "the path of a JSON file"),
-    "preset": (_parse_one_of("speed", "balanced", "quality"), "speed, balanced or quality"),
-    "force": (_parse_bool, "true or false"),
-    "permissions": (_parse_one_of("ask", "yolo", "read-only"), "ask, yolo or read-only"),
-    "chat": (_parse_bool, "true or false"),
-    "debug": (_parse_bool, "true or false"),
-    "plain": (_parse_bool, "true or false"),
-    "theme": (_parse_text, "the name of a theme"),
-    "gguf": (_parse_path, "the path of a model file"),
-    "stall": (_parse_seconds, "a number of seconds"),
-    "hook_before": (_parse_text, "a command"),
-    "hook_after": (_parse_text, "a command"),
-}
-"""Every setting: its parser, and what a value must be."""
-
 TABLES = "[max_context_length] and [recipes.NAME]"
-"""Tables that a config file may have."""
+"""Tables that a config file may have beside the settings."""

@@ -2,18 +2,37 @@
 
 from __future__ import annotations
 
-from yohaku.core.budget import Budget
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+
+from yohaku.core.budget import At, Budget
 from yohaku.core.errors import UnknownRecipe
-from yohaku.core.recipe import Recipe, Rung
+from yohaku.core.folds import Fold
+from yohaku.core.recipe import AskingPass, Pass, PassContext, Recipe, Rung
+from yohaku.core.view import View
 from yohaku.passes.clear_largest import clear_largest
 from yohaku.passes.digest import NARROW_WINDOW, SCARCE_WINDOW, digest
 from yohaku.passes.drop_oldest import drop_oldest
 from yohaku.passes.drop_superseded import drop_superseded
 from yohaku.passes.drop_thoughts import drop_thoughts
+from yohaku.passes.show_notes import show_notes
 from yohaku.passes.shrink_all import shrink_all
 from yohaku.passes.shrink_newest import shrink_newest
 from yohaku.passes.use_draft import use_draft
-from yohaku.recipes.builtin import LAST_RESORT, cache, chat, layers, local, snapshot
+from yohaku.recipes.builtin import (
+    LAST_RESORT,
+    above_limit,
+    cache,
+    chat,
+    layers,
+    local,
+    recipe_builder,
+    snapshot,
+    summary_rungs,
+    tool_output_rungs,
+)
+from yohaku.recipes.options import CompactionOptions, RecipeOptions
 
 HIGH_WATER = 0.99
 """Share of the limit at which folding begins. Folding a little at every step would break the prompt cache each time."""
@@ -37,32 +56,87 @@ def low_water(budget: Budget) -> int:
     return int(max(limit * 0.6, min(limit * 0.8, limit - MIN_SAVED_TOKENS)))
 
 
+def shrink_limit(budget: Budget, share: float) -> Budget:
+    """Return the budget with `share` of the limit: a folding that starts there works as it would in that window."""
+    return Budget(max(1, int(budget.limit * share)) + budget.reserve, budget.reserve)
+
+
+def in_share(propose: Pass, share: float) -> Pass:
+    """Make a pass that sees only this share of the limit, unless the newest prompt and step need more."""
+
+    def propose_in_share(view: View, context: PassContext) -> list[Fold] | AskingPass:
+        window = context.options.summary_window or context.budget.window  # a model may read all of it
+        options = replace(context.options, summary_window=window)
+        smaller = replace(context, budget=shrink_limit(context.budget, share), options=options)
+        return propose(view, context if smaller.newest_is_too_big(view) else smaller)
+
+    return propose_in_share
+
+
 def shrunk_size(budget: Budget) -> int:
     """Target size after shrinking a newest step that alone is over the limit: the next steps need tokens too."""
     return int(budget.limit * (0.6 if budget.window < NARROW_WINDOW else 0.7))
 
 
-AUTO = Recipe(
-    "auto",
-    (
-        Rung(HIGH_WATER, drop_thoughts(), goal=low_water),
-        Rung(HIGH_WATER, drop_superseded(least=0.02), goal=low_water),
-        Rung(HIGH_WATER, use_draft(), goal=low_water),
-        Rung("over", shrink_newest(share=0.2), goal=shrunk_size),
-        Rung(HIGH_WATER, digest(recent=0.1, gist=0.08, least=0.1), goal=low_water),
-        Rung("over", clear_largest("argument", "prompt", keep=0.25, least=0.1), goal="hot"),
-        Rung("over", drop_oldest(least=0.1, asked=0.03), goal="hot"),
-        Rung("over", shrink_all(prompts=False), goal=shrunk_size),
-        *LAST_RESORT,
-    ),
-)
-"""The default. The newest steps stay whole, older ones become a gist with selected lines; the last resort is to cut."""
+@recipe_builder("auto")
+def auto(options: RecipeOptions) -> Recipe:
+    """Recipe that keeps the newest steps whole and makes a gist with selected lines of older ones; the default.
 
-LOCAL, CHAT, CACHE, LAYERS, SNAPSHOT = local(), chat(), cache(), layers(), snapshot()
+    The last resort is to cut. With `compaction.threshold_ratio` it starts there, and folds further down.
+    """
+    compaction = options.compaction
+    share, goal, summed = HIGH_WATER, low_water, digest_with(compaction)
+    if ratio := compaction.threshold_ratio:
+        share, goal, summed = ratio, lambda budget: low_water(shrink_limit(budget, ratio)), in_share(summed, ratio)
+    level: At = share if compaction.auto else above_limit
+    return Recipe(
+        "auto",
+        (
+            *tool_output_rungs(options.cache),
+            Rung(level, drop_thoughts(), goal=goal),
+            Rung(level, drop_superseded(least=0.02), goal=goal),
+            *summary_rungs(compaction, share, use_draft(), goal),
+            Rung("over", show_notes(), goal="hot"),
+            Rung("over", shrink_newest(share=0.2), goal=shrunk_size),
+            *summary_rungs(compaction, share, summed, goal),
+            Rung("over", clear_largest("argument", "prompt", keep=0.25, least=0.1), goal="hot"),
+            Rung("over", drop_oldest(least=0.1, asked=0.03), goal="hot"),
+            Rung("over", shrink_all(prompts=False), goal=shrunk_size),
+            *LAST_RESORT,
+        ),
+    )
 
-RECIPES = {
-    recipe.name: recipe for recipe in (AUTO, LOCAL, CHAT, chat("summary"), chat("hybrid"), CACHE, LAYERS, SNAPSHOT)
+
+def digest_with(options: CompactionOptions) -> Pass:
+    return digest(
+        recent=0.1,
+        gist=0.08,
+        least=0.1,
+        keep_turns=options.retain_last_turns or 0,
+        prompt=options.summary_prompt,
+        directives=options.summary_directives,
+        retain=options.retain_prompt,
+        retain_directives=options.retain_directives,
+        model=options.model,
+    )
+
+
+BUILDERS: dict[str, Callable[..., Recipe]] = {
+    "auto": auto,
+    "local": local,
+    "chat": chat,
+    "chat-summary": partial(chat, method="summary"),
+    "chat-hybrid": partial(chat, method="hybrid"),
+    "cache": cache,
+    "layers": layers,
+    "snapshot": snapshot,
 }
+"""Built-in recipes by name, each a function of the options."""
+
+RECIPES = {name: build() for name, build in BUILDERS.items()}
+AUTO, LOCAL, CHAT, CACHE, LAYERS, SNAPSHOT = (
+    RECIPES[name] for name in ("auto", "local", "chat", "cache", "layers", "snapshot")
+)
 
 
 def recipe_named(name: str) -> Recipe:

@@ -1,4 +1,4 @@
-"""Recipes of the five documents: tables of rungs. Each number of a document is a default argument.
+"""Recipes of the five documents: tables of rungs. Each number of a document is a default in `options`.
 
 Law: a number that cannot work in a small window scales with it. Every recipe but `chat`, which has to refuse, ends in
 the same last resort.
@@ -7,70 +7,112 @@ the same last resort.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal
+from functools import wraps
+from typing import TypeAlias
 
-from yohaku.core.budget import Budget
-from yohaku.core.errors import BadSetting
-from yohaku.core.recipe import PassContext, Recipe, Rung
+from yohaku.core.budget import SHARES, At, Budget, Level
+from yohaku.core.recipe import Pass, PassContext, Recipe, Rung
 from yohaku.core.view import View
 from yohaku.passes.cap_results import cap_results
 from yohaku.passes.clear_largest import clear_largest
-from yohaku.passes.clear_old_results import TOOLS, clear_old_results
+from yohaku.passes.clear_old_results import clear_old_results
 from yohaku.passes.drop_oldest import drop_oldest
 from yohaku.passes.limit_tool_output import limit_tool_output
 from yohaku.passes.one_line_results import one_line_results
 from yohaku.passes.preview_huge_result import preview_huge_result
 from yohaku.passes.restore_files import restore_files
+from yohaku.passes.show_notes import show_notes
 from yohaku.passes.shrink_all import shrink_all
 from yohaku.passes.summarise import summarise
 from yohaku.passes.trim_new_results import trim_new_results
-from yohaku.summary.prompts import RETAIN
+from yohaku.recipes.options import (
+    DEFAULT_OPTIONS,
+    CompactionOptions,
+    RecipeOptions,
+    ToolOutputOptions,
+    parse_options,
+)
+from yohaku.summary.request import SummaryKind
 
 LAST_RESORT = (
-    Rung("over", shrink_all(prompts=False), goal="hot"),
+    Rung("over", show_notes(), goal="hot"),
+    Rung("over", shrink_all(prompts=False), goal="hot", forced=True),
     Rung("over", drop_oldest(newest=True, asked=0), goal="hot"),
-    Rung("over", shrink_all(), goal="hot"),
+    Rung("over", shrink_all(), goal="hot", forced=True),
 )
 """Rungs that fold the newest step and prompt, if nothing else is left to fold."""
 
+
+def refuses(recipe: Recipe) -> bool:
+    """Return whether a recipe refuses a newest prompt that does not fit, instead of showing a part of it."""
+    return LAST_RESORT[-1] not in recipe.rungs
+
+
+CACHE_THRESHOLD = 0.8
+"""Share of the limit at which `cache` summarises."""
 ACK = "I have read it and go on from there."
 """Reply of the model to a gist that is a turn of its own."""
 
 
-def local(share: float = 0.6, ends: int = 50, keep: int = 1) -> Recipe:
+Build: TypeAlias = Callable[[RecipeOptions], Recipe]
+
+
+def recipe_builder(section: str) -> Callable[[Build], Callable[..., Recipe]]:
+    """Let a recipe be built from options, or from values by name: `cache(threshold_ratio=0.7)`."""
+
+    def wrap(build: Build) -> Callable[..., Recipe]:
+        @wraps(build)
+        def build_from(options: RecipeOptions = DEFAULT_OPTIONS, /, **given: object) -> Recipe:
+            return build(parse_options(given, section, options) if given else options)
+
+        return build_from
+
+    return wrap
+
+
+@recipe_builder("local")
+def local(options: RecipeOptions) -> Recipe:
     """Recipe for local models: tool output is limited to the free tokens, and in a small window shown only once.
 
-    At 90 % old results are cleared first, then history is summarised, then everything left is shrunk.
+    At 80 % old results are cleared first, then history is summarised; what is at 90 % even so is cut by force.
     """
+    own = options.local
+    ratio = options.compaction.threshold_ratio
+    level: At = ratio or "hot"
     return Recipe(
         "local",
         (
-            Rung("calm", trim_new_results(share, ends=ends), goal="calm", quiet=True),
-            Rung("calm", one_line_results(keep), goal="calm", quiet=True),
-            Rung("full", clear_largest("result")),
-            Rung("full", summarise()),
+            *tool_output_rungs(options.cache),
+            Rung("calm", trim_new_results(own.tool_output_share, ends=own.outline_lines), goal="calm", quiet=True),
+            Rung("calm", one_line_results(own.keep_turns), goal="calm", quiet=True),
+            Rung(level, clear_largest("result"), below(level, "warm")),
+            *summary_rungs(options.compaction, level, summarise_with(options.compaction), below(level, "warm")),
+            Rung(max(ratio or 0, SHARES["full"]), shrink_all(prompts=False), goal="hot", last=True, forced=True),
             Rung("over", drop_oldest(), goal="hot"),
             *LAST_RESORT,
         ),
     )
 
 
-def chat(method: Literal["sliding", "summary", "hybrid"] = "sliding", keep: float = 0.5, model: str = "") -> Recipe:
+@recipe_builder("chat")
+def chat(options: RecipeOptions) -> Recipe:
     """Recipe for chats: drop old turns until it fits, then old steps of the newest; refuse what is still too big.
 
-    "summary" summarises everything old first, "hybrid" everything but the newest share `keep`.
+    "summary" summarises everything old first, "hybrid" everything but the newest share `keep_share`.
     """
-    summaries = {
-        "sliding": (),
-        "summary": (Rung("over", summarise(keep=0, model=model), goal="hot"),),
-        "hybrid": (Rung("over", summarise(keep=keep, model=model), goal="hot"),),
-    }
-    if method not in summaries:
-        raise BadSetting(f"chat has no method {method!r}: use one of {', '.join(summaries)}")
+    method, compaction = options.chat.method, options.compaction
+    level: At = compaction.threshold_ratio or "over"
+    keep = {"summary": 0.0, "hybrid": options.chat.keep_share}
+    summary = (
+        summary_rungs(compaction, level, summarise_with(compaction, keep[method]), below(level, "hot"))
+        if method in keep
+        else ()
+    )
     return Recipe(
         "chat" if method == "sliding" else f"chat-{method}",
         (
-            *summaries[method],
+            *tool_output_rungs(options.cache),
+            *summary,
             Rung("over", drop_oldest(by="turns"), goal="hot"),
             Rung("over", drop_oldest(by="steps"), goal="hot"),
             Rung("over", drop_oldest(by="turns", newest=True, asked=0), goal="hot"),
@@ -78,93 +120,123 @@ def chat(method: Literal["sliding", "summary", "hybrid"] = "sliding", keep: floa
     )
 
 
-def cache(
-    enabled: bool = True,
-    context_budget: int | None = None,
-    max_message_bytes: int = 50 * 1024,
-    max_line_length: int = 2_000,
-    *,
-    compaction: bool = True,
-    auto: bool = True,
-    threshold_ratio: float = 0.8,
-    retain_last_turns: int = 1,
-    model: str = "",
-    summary_prompt: str = "",
-    summary_directives: tuple[str, ...] = (),
-    retain_prompt: str | None = RETAIN,
-    retain_directives: tuple[str, ...] = (),
-) -> Recipe:
+@recipe_builder("cache")
+def cache(options: RecipeOptions) -> Recipe:
     """Recipe with a budget for tool outputs, and a summary of the rest at a share of the limit.
 
-    Without `auto` only a manual folding makes the summary. If the last turns are most of the conversation, as in the
-    loop of an agent, their old steps are summarised as well, at 90 %.
+    Without `compaction.auto` only a manual folding makes the summary. If the last turns are most of the conversation,
+    as in the loop of an agent, their old steps are summarised as well, at 90 %.
     """
-    _check_shares(threshold_ratio=threshold_ratio)
-    outputs = (
-        Rung("calm", cap_results(max_message_bytes, max_line_length), goal="calm", quiet=True),
-        Rung("calm", limit_tool_output(context_budget), goal="calm", quiet=True),
+    compaction = options.compaction
+    ratio, summed = compaction.threshold_ratio or CACHE_THRESHOLD, summarise_with(compaction)
+    return Recipe(
+        "cache",
+        (
+            *tool_output_rungs(options.cache, default=True),
+            *summary_rungs(compaction, ratio, summed, ratio),
+            *summary_rungs(compaction, max(ratio, 0.9), summed, ratio * 0.75, last=True),
+            Rung("over", drop_oldest(), goal="hot"),
+            *LAST_RESORT,
+        ),
     )
-    summed = summarise(
-        keep=retain_last_turns,
-        prompt=summary_prompt,
-        directives=summary_directives,
-        retain=retain_prompt,
-        retain_directives=retain_directives,
-        model=model,
-    )
-    level, later = (threshold_ratio, max(threshold_ratio, 0.9)) if auto else (_never, _never)
-    summary = (
-        Rung(level, summed, goal=threshold_ratio),
-        Rung(later, summed, goal=threshold_ratio * 0.75, last=True),
-    )
-    last = (Rung("over", drop_oldest(), goal="hot"), *LAST_RESORT)
-    return Recipe("cache", (*(outputs if enabled else ()), *(summary if compaction else ()), *last))
 
 
-def layers(
-    tools: tuple[str, ...] = TOOLS,
-    keep: int = 3,
-    over: int = 1_000,
-    least: int = 20_000,
-    *,
-    output: int = 20_000,
-    spare: int = 13_000,
-    files: int = 5,
-    each: int = 5_000,
-    together: int = 50_000,
-    huge: int = 40_000,
-    shown: int = 2_000,
-    model: str = "",
-) -> Recipe:
+@recipe_builder("layers")
+def layers(options: RecipeOptions) -> Recipe:
     """Recipe that clears old results at every turn, summarises near the limit, and shows the files read last again."""
-    level = near_the_limit(output, spare)
-    summed = restore_files(summarise(keep=0, model=model, ack=ACK), files, each, together)
+    own, compaction = options.layers, options.compaction
+    ratio = compaction.threshold_ratio
+    near = near_the_limit(own.max_output, own.buffer_tokens)
+    files = (own.restore_files, own.restore_tokens_per_file, own.restore_tokens_total)
+    summed = restore_files(summarise_with(compaction, 0, ack=ACK), *files)
+    goal: At = ratio * 2 / 3 if ratio else lambda budget: near(budget) * 2 // 3
     return Recipe(
         "layers",
         (
-            Rung("calm", preview_huge_result(huge, shown), goal="calm", quiet=True),
-            Rung("calm", clear_old_results(tools, keep, over, least), goal="calm", quiet=True),
-            Rung(level, summed, goal=lambda budget: level(budget) * 2 // 3),
+            *tool_output_rungs(options.cache),
+            Rung("calm", preview_huge_result(own.huge_output_tokens, own.preview_chars), goal="calm", quiet=True),
+            Rung(
+                "calm",
+                clear_old_results(own.tools, own.keep_recent, own.min_result_tokens, own.min_savings),
+                goal="calm",
+                quiet=True,
+            ),
+            *summary_rungs(compaction, ratio or near, summed, goal),
             Rung("over", drop_oldest(), goal="hot"),
             *LAST_RESORT,
         ),
     )
 
 
-def snapshot(share: float = 0.95, threshold: float = 0.5, keep: float = 0.3, model: str = "") -> Recipe:
-    """Recipe that replaces all but the newest share `keep` by a snapshot of the work.
+@recipe_builder("snapshot")
+def snapshot(options: RecipeOptions) -> Recipe:
+    """Recipe that replaces all but the newest share `keep_share` by a snapshot of the work.
 
-    Runs if new input takes `share` of the free tokens and the history before it at least `threshold` of the limit.
+    Runs if new input takes `trigger_share` of the free tokens and the history before it at least `threshold` of the
+    limit; with `compaction.threshold_ratio` at that share of the limit instead.
     """
-    _check_shares(share=share, threshold=threshold, keep=keep)
+    own, compaction = options.snapshot, options.compaction
+    ratio, summed = compaction.threshold_ratio, summarise_with(compaction, own.keep_share, "snapshot", ack=ACK)
+    when = None if ratio else hardly_fits(own.trigger_share, own.threshold)
     return Recipe(
         "snapshot",
         (
-            Rung(share, summarise("snapshot", keep, model=model, ack=ACK), "hot", when=hardly_fits(share, threshold)),
+            *tool_output_rungs(options.cache),
+            *summary_rungs(compaction, ratio or own.trigger_share, summed, below(ratio or "", "hot"), when=when),
             Rung("over", drop_oldest(), goal="hot"),
             *LAST_RESORT,
         ),
     )
+
+
+# What recipes share
+
+
+def tool_output_rungs(options: ToolOutputOptions, *, default: bool = False) -> tuple[Rung, ...]:
+    """Return the rungs that limit tool outputs; `default`: the recipe has them unless they are switched off."""
+    if not options.active(default):
+        return ()
+    cap = cap_results(options.max_message_bytes, options.max_line_length)
+    return (
+        Rung("calm", cap, goal="calm", quiet=True),
+        Rung("calm", limit_tool_output(options.context_budget_tokens), goal="calm", quiet=True),
+    )
+
+
+def summary_rungs(
+    options: CompactionOptions,
+    level: At,
+    summed: Pass,
+    goal: At,
+    *,
+    last: bool = False,
+    when: Callable[[View, PassContext], bool] | None = None,
+) -> tuple[Rung, ...]:
+    """Return the rung of a summary: none where summaries are off, at no weight where only the user starts them."""
+    if not options.enabled:
+        return ()
+    return (Rung(level if options.auto else never, summed, goal, last=last, when=when),)
+
+
+def summarise_with(
+    options: CompactionOptions, keep: float = 1, kind: SummaryKind = "summary", *, ack: str = ""
+) -> Pass:
+    """Make the pass of a summary; `keep` is the recipe's own, unless the options have a number of turns."""
+    return summarise(
+        kind,
+        keep if options.retain_last_turns is None else options.retain_last_turns,
+        prompt=options.summary_prompt,
+        directives=options.summary_directives,
+        retain=options.retain_prompt,
+        retain_directives=options.retain_directives,
+        model=options.model,
+        ack=ack,
+    )
+
+
+def below(level: object, usual: Level) -> At:
+    """Return the goal of a summary that starts at `level`: three quarters of a share, else the usual one."""
+    return level * 0.75 if isinstance(level, float) else usual
 
 
 def near_the_limit(output: int = 20_000, spare: int = 13_000, share: float = 0.85) -> Callable[[Budget], int]:
@@ -191,16 +263,11 @@ def hardly_fits(share: float = 0.95, threshold: float = 0.5) -> Callable[[View, 
     return when
 
 
-def _check_shares(**given: float) -> None:
-    for name, share in given.items():
-        if not 0 < share <= 1:
-            raise BadSetting(f"{name} is a share, more than 0 and at most 1, not {share!r}")
+def above_limit(budget: Budget) -> int:
+    """Level of a rung that runs only when nothing fits any more, or in a manual folding."""
+    return budget.limit + 1
 
 
-def _never(budget: Budget) -> int:
+def never(budget: Budget) -> int:
+    """Level of a rung that only a manual folding runs."""
     return 1 << 62
-
-
-DOCUMENTS: dict[str, Callable[..., Recipe]] = {
-    "local": local, "chat": chat, "cache": cache, "layers": layers, "snapshot": snapshot,
-}  # fmt: skip

@@ -13,7 +13,9 @@ from yohaku import plugins
 from yohaku.core.budget import At, Level
 from yohaku.core.errors import BadSetting
 from yohaku.core.recipe import Pass, Recipe, Rung
-from yohaku.recipes.builtin import DOCUMENTS, LAST_RESORT
+from yohaku.recipes.auto import BUILDERS
+from yohaku.recipes.builtin import LAST_RESORT
+from yohaku.recipes.options import DEFAULT_OPTIONS, RecipeOptions, parse_options
 
 Factory: TypeAlias = Callable[..., Pass]
 Find: TypeAlias = Callable[[str], "Factory | None"]
@@ -21,26 +23,27 @@ Find: TypeAlias = Callable[[str], "Factory | None"]
 
 PASSES = (
     "cap_results", "clear_largest", "clear_old_results", "digest", "drop_oldest", "drop_superseded", "drop_thoughts",
-    "limit_tool_output", "one_line_results", "preview_huge_result", "restore_files", "shrink_all", "shrink_newest",
-    "summarise", "trim_new_results", "use_draft",
+    "limit_tool_output", "one_line_results", "preview_huge_result", "restore_files", "show_notes", "shrink_all",
+    "shrink_newest", "summarise", "trim_new_results", "use_draft",
 )  # fmt: skip
 """Modules of `yohaku.passes`, each with a function of the same name that makes the pass."""
 
 LEVELS = get_args(Level)
-FLAGS = ("pays", "last", "quiet")
+FLAGS = ("pays", "last", "quiet", "forced")
 TYPES: dict[str, tuple[type, ...]] = {"int": (int,), "float": (int, float), "bool": (bool,), "str": (str,)}
 
 
-def recipe_of(name: str, table: Mapping[str, Any], find: Find | None = None) -> Recipe:
-    """Make a recipe from its `rungs`, or from the built-in recipe `like` with other `options`.
+def recipe_of(
+    name: str, table: Mapping[str, Any], find: Find | None = None, base: RecipeOptions = DEFAULT_OPTIONS
+) -> Recipe:
+    """Make a recipe from its `rungs`, or from the built-in recipe `like` with other `options` than those of `base`.
 
     The usual last resort is added behind the rungs, unless `last_resort` is false.
     """
     where = f"recipe {name!r}"
     if "like" in table:
         _check_names(table, ("like", "options"), where)
-        recipe = _call(_find_document(table["like"], where), (), table.get("options", {}), where)
-        return Recipe(name, recipe.rungs)
+        return Recipe(name, _make_like(table["like"], table.get("options", {}), base, where).rungs)
     _check_names(table, ("rungs", "last_resort"), where)
     rungs = table.get("rungs")
     if not isinstance(rungs, list) or not rungs:
@@ -57,8 +60,8 @@ def _read_rung(table: object, where: str, find: Find | None) -> Rung:
         raise BadSetting(f"{where}: needs a {'level' if 'level' not in table else 'pass'}")
     propose = _make_pass(table, where, find)
     level, goal = _read_level(table["level"], "level", where), _read_level(table.get("goal", "warm"), "goal", where)
-    pays, last, quiet = (_read_flag(table, name, False, where) for name in FLAGS)
-    return Rung(level, propose, goal, pays=pays, last=last, quiet=quiet)
+    pays, last, quiet, forced = (_read_flag(table, name, False, where) for name in FLAGS)
+    return Rung(level, propose, goal, pays=pays, last=last, quiet=quiet, forced=forced)
 
 
 def _make_pass(table: Mapping[str, Any], where: str, find: Find | None) -> Pass:
@@ -92,10 +95,12 @@ def _find_pass(name: object, where: str, find: Find | None) -> Factory:
     return factory
 
 
-def _find_document(name: object, where: str) -> Callable[..., Recipe]:
-    if isinstance(name, str) and name in DOCUMENTS:
-        return DOCUMENTS[name]
-    raise BadSetting(f"{where}: cannot be like {name!r}: use one of {', '.join(DOCUMENTS)}")
+def _make_like(like: object, options: object, base: RecipeOptions, where: str) -> Recipe:
+    if not isinstance(like, str) or like not in BUILDERS:
+        raise BadSetting(f"{where}: cannot be like {like!r}: use one of {', '.join(BUILDERS)}")
+    if not isinstance(options, Mapping):
+        raise BadSetting(f"{where}: options must be a table, not {options!r}")
+    return BUILDERS[like](parse_options(options, like.partition("-")[0], base, where))
 
 
 def _call(function: Callable[..., Any], arguments: tuple[Any, ...], options: object, where: str) -> Any:

@@ -1,4 +1,4 @@
-"""Report of `/context`: tokens by part, biggest items, rules, pins, folds.
+"""Report of `/context`: tokens by part, biggest items, rules, pins, folds, and what this recipe does in this window.
 
 Law: it weighs what is sent, with the meter of the session.
 """
@@ -16,13 +16,18 @@ from yohaku.agent.format import (
     format_headline,
     gauge_rows,
     pad,
+    percent,
     remaining_row,
 )
+from yohaku.agent.gauge import describe_folding
 from yohaku.agent.protocols import WorkingAgent
-from yohaku.analysis.rules import find_standing_rules
+from yohaku.analysis.standing_rules import find_standing_rules
+from yohaku.analysis.window_profile import profile_for
+from yohaku.core.budget import Budget
 from yohaku.core.model import History, Text, ToolUse
+from yohaku.core.recipe import Recipe
 from yohaku.core.weigh import Weigher
-from yohaku.messages import say
+from yohaku.messages import find, say
 
 MAX_ITEMS = 8
 WIDTH = 60
@@ -47,11 +52,53 @@ def context_text(agent: WorkingAgent, lang: str) -> str:
     rules = receipt.rules if receipt else find_standing_rules(agent.conversation.history.turns)
     lines += _render_section(say("context_rules", lang), (f"- {clip(rule, WIDTH)}" for rule in rules))
     lines += _render_section(say("context_pins", lang), (f"- {clip(str(pin), WIDTH)}" for pin in session.pins))
+    lines += _render_section(say("context_counts", lang), _describe_counts(agent, lang))
     if receipt and receipt.folds:
         lines += ["", say("context_folds", lang, count=len(receipt.folds))]
+    lines += _render_section(
+        say("context_recipe", lang, recipe=session.recipe.name, window=agent.window),
+        (f"- {line}" for line in describe_recipe(session.recipe, session.budget, agent.tier, session.refuses, lang)),
+    )
+    if writer := session.summary_model.name:
+        window = session.summary_model.window or agent.window
+        lines += ["", say("context_summaries", lang, model=writer, window=window)]
     if gauge.coming:
         lines += ["", say("context_next", lang, coming=gauge.coming)]
     return "\n".join(lines)
+
+
+def describe_recipe(recipe: Recipe, budget: Budget, tier: str, refuses: bool, lang: str) -> Iterator[str]:
+    """Yield what a recipe does in a window of this size: at every step, when it folds, and with what is too big."""
+    at, cuts = recipe.starts_at(budget), recipe.cuts_at(budget)
+    if at <= budget.limit:
+        facts = {"percent": percent(at, budget.limit), "at": at}
+        yield say("recipe_at", lang, **facts, what=describe_folding(recipe, lang))
+    else:
+        yield say("recipe_when_full", lang, what=describe_folding(recipe, lang))
+    if cuts <= budget.limit:
+        yield say("recipe_cuts", lang, percent=percent(cuts, budget.limit), at=cuts)
+    folding = profile_for(budget.window).folding
+    quiet = [rung.pass_name for rung in recipe.rungs if rung.quiet]
+    codes = [f"recipe_quiet.{name}" for name in quiet if name != "one_line_results" or folding in ("full", "on")]
+    known = [code for code in dict.fromkeys(codes) if find(code)]
+    yield from (say(code, lang) for code in known or ["recipe_quiet.none"])
+    yield say(f"recipe_tier_{tier}", lang)
+    yield say("recipe_refuses" if refuses else "recipe_parts", lang)
+
+
+def _describe_counts(agent: WorkingAgent, lang: str) -> Iterator[str]:
+    """Yield who counts, and how far the counts were from what was billed."""
+    session = agent.session
+    meter = session.meter_for(agent.endpoint.dialect)
+    if session.server_counts:
+        yield say("context_server_counts", lang)
+    else:
+        yield say("context_exact" if meter.exact else "context_estimate", lang, meter=meter.name)
+    key = session.counted_model(meter.name)
+    for line in session.gaps.totals() if session.gaps else ():
+        if line.key == key:
+            facts = {"replies": line.replies, "counted": line.counted, "billed": line.billed, "gap": line.gap}
+            yield say("context_gap", lang, **facts)
 
 
 def _render_section(title: str, lines: Iterable[str]) -> list[str]:

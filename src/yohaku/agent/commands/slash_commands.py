@@ -19,7 +19,6 @@ from yohaku.agent.commands import permissions
 from yohaku.agent.format import pad
 from yohaku.agent.protocols import CommandContext, WorkingAgent
 from yohaku.agent.toolkit.stored_permissions import StoredPermissions
-from yohaku.config import settings as setting
 from yohaku.core.errors import YohakuError
 from yohaku.core.folds import Fold
 from yohaku.messages import describe, say
@@ -93,16 +92,6 @@ def help_text(lang: str) -> str:
     width = max(len(command.usage) for command in COMMANDS.values()) + 2
     lines = [f"{pad(command.usage, width)}{command.about(lang)}" for command in COMMANDS.values()]
     return "\n".join([*lines, "", say("screen_hint", lang)])
-
-
-def config_text(settings: setting.Settings, lang: str) -> str:
-    """Return every setting with its value and origin, in columns."""
-    rows = [tuple(say("config_head", lang).split(" | "))]
-    rows += [
-        (name, value, where or say("config_default", lang)) for name, value, where in setting.list_settings(settings)
-    ]
-    widths = [max(len(row[column]) for row in rows) + 2 for column in (0, 1)]
-    return "\n".join(pad(row[0], widths[0]) + pad(row[1], widths[1]) + row[2] for row in rows)
 
 
 async def _compact(context: CommandContext, words: str) -> CommandResult:
@@ -266,8 +255,11 @@ async def _clear(context: CommandContext, _: str) -> CommandResult:
     return CommandResult(say("clear_done", context.lang), do="redraw")
 
 
-async def _config(context: CommandContext, _: str) -> CommandResult:
-    return CommandResult(config_text(context.begin.settings, context.lang))
+async def _config(context: CommandContext, names: str) -> CommandResult:
+    from yohaku.agent.commands.config import config_text, explain_settings
+
+    settings, lang = context.begin.settings, context.lang
+    return CommandResult(explain_settings(settings, names.split(), lang) if names else config_text(settings, lang))
 
 
 async def _help(context: CommandContext, _: str) -> CommandResult:
@@ -318,7 +310,7 @@ COMMANDS: Mapping[str, Command] = {
         Command("resume", "[file or id]", _resume),
         Command("export", "[file]", _export, while_working=True),
         Command("clear", "", _clear),
-        Command("config", "", _config, while_working=True, without_agent=True),
+        Command("config", "[name]", _config, while_working=True, without_agent=True),
         Command("help", "", _help, while_working=True, without_agent=True),
         Command("quit", "", _quit, while_working=True, without_agent=True),
     )

@@ -1,0 +1,153 @@
+"""The model that writes the agent's summaries: the one set for the main model, else a cheaper one of its provider.
+
+Law: a summary never fails because of the choice: if the chosen model is not there, refuses or is silent, the main one
+writes it, and the user is told once. No key goes to a server it was not made for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from yohaku.agent.events import UserNotice
+from yohaku.agent.host.model_spec import parse_model_spec
+from yohaku.agent.toolkit.secrets import register_secret
+from yohaku.client.endpoint import Endpoint
+from yohaku.client.errors import RequestFailed
+from yohaku.config import catalog, resolve
+from yohaku.config.settings import Settings
+from yohaku.config.summary_models import CHEAPER, SAME, SummaryModel, summary_model_for
+from yohaku.core.errors import Unanswered, YohakuError
+from yohaku.core.recipe import Question
+from yohaku.messages import explain, say
+
+if TYPE_CHECKING:
+    from yohaku.client.model_client import ModelClient
+
+OpenClient = Callable[[Endpoint, int], "ModelClient"]
+MAX_FAILURES = 2
+"""Failures after which a model is not asked again."""
+NOT_THERE = (401, 403, 404)
+"""Answers of a server that will not change: no such model, or not for this key."""
+
+
+class SummaryWriter:
+    def __init__(
+        self,
+        client: ModelClient,
+        endpoint: Endpoint,
+        settings: Settings,
+        open_client: OpenClient,
+        emit: Callable[[UserNotice], None] = lambda notice: None,
+    ) -> None:
+        """`client` and `endpoint` are the main model's; `open_client` opens one for another endpoint and its window."""
+        self._main, self._endpoint, self._settings = client, endpoint, settings
+        self._open_client, self._emit = open_client, emit
+        default = CHEAPER if serves_catalogue(endpoint, settings) else SAME
+        found = summary_model_for(endpoint.model, settings, provider=endpoint.provider, default=default)
+        self.chosen = found or SummaryModel("")
+        """The model to ask; with an empty name the main one."""
+        self._clients: dict[str, ModelClient | None] = {}
+        self._failures: dict[str, int] = {}
+
+    @property
+    def ready(self) -> bool:
+        """True if summaries are to be written: a model on this machine takes longer than it is worth."""
+        return bool(self.chosen.name) or not self._endpoint.local
+
+    async def prepare(self) -> SummaryModel:
+        """Find the chosen model, so that its window is known before it is asked; return it."""
+        if self.chosen.name and not self._is_served_here(self.chosen.name):
+            await self._client_for(self.chosen.name)
+        return self.chosen
+
+    async def ask(self, question: Question) -> str:
+        """Return the answer of the chosen model; of the main one where that fails."""
+        name, plain = question.model or self.chosen.name, replace(question, model="")
+        client = await self._client_for(name) if name else None
+        if client is None:
+            return await self._main.ask(plain)
+        try:
+            return await client.ask(plain)
+        except (RequestFailed, Unanswered) as failed:
+            self._report(name, failed)
+        if len(question.text) > self._main.window * 4:  # made for a larger window: the main model would refuse it
+            raise Unanswered(f"{name} did not answer, and the question is too long for {self._endpoint.model}")
+        return await self._main.ask(plain)
+
+    async def close(self) -> None:
+        clients, self._clients = self._clients, {}
+        for client in clients.values():
+            if client is not None:
+                await client.close()
+
+    async def _client_for(self, name: str) -> ModelClient | None:
+        """Return the client of a model; None for the main one, also where the other cannot be used."""
+        if name == self._endpoint.model or self._failures.get(name, 0) >= MAX_FAILURES:
+            return None
+        if name not in self._clients:
+            self._clients[name] = None
+            try:
+                endpoint, window = await self._find(name)
+            except (YohakuError, OSError) as failed:
+                self._report(name, failed)
+            else:
+                register_secret("key", endpoint.key)
+                self._clients[name] = self._open_client(endpoint, window)
+                if name == self.chosen.name:
+                    self.chosen = replace(self.chosen, window=window)
+        return self._clients[name]
+
+    async def _find(self, name: str) -> tuple[Endpoint, int]:
+        """Find the endpoint and the window of a model: at the main one's server, or where `--model` would find it."""
+        from yohaku.agent.host.capacity import MachineMemory
+        from yohaku.agent.host.choose_window import choose_window
+        from yohaku.agent.host.find_model import find_models
+        from yohaku.agent.host.memory import read_memory
+
+        plain = replace(self._settings, model=None, window=None, preset="balanced")
+        if self._is_served_here(name):
+            model = name.removeprefix(f"{self._endpoint.provider}/")
+            found = replace(self._endpoint, model=model, window=None, trained=None, output=None, info={})
+        else:
+            found = (await find_models(plain, model=self._address(name)))[0]
+        memory = read_memory() if found.local else MachineMemory(0, 0)
+        window = choose_window(found, plain, memory)
+        output = resolve.window_for(found.model, plain, provider=found.provider).output_limit
+        unknown = window.why == "unknown" and not found.local
+        return replace(found, output=output), self._main.window if unknown else window.window
+
+    def _is_served_here(self, name: str) -> bool:
+        """Return whether the main model's provider has this one too, as far as the catalogue knows."""
+        main, known = self._endpoint, catalog.load(self._settings.catalog)
+        if main.local:
+            return False  # what runs here has to be asked for its window
+        spec, row = parse_model_spec(name, known), known.find(name, main.provider)
+        if spec.kind == "provider":
+            return spec.where == main.provider or main.provider == "openrouter"
+        same = row is None or row.provider in (main.provider, "")
+        return spec.kind == "name" and (same or known.provider(main.provider) is None)
+
+    def _address(self, name: str) -> str:
+        """Return a bare name that the catalogue does not know as one at the main model's server."""
+        known, url = catalog.load(self._settings.catalog), self._endpoint.url
+        bare = parse_model_spec(name, known).kind == "name" and known.find(name) is None
+        return f"{url}#{name}" if bare and url else name
+
+    def _report(self, name: str, failed: Exception) -> None:
+        first = name not in self._failures
+        final = not isinstance(failed, RequestFailed | Unanswered) or getattr(failed, "status", 0) in NOT_THERE
+        self._failures[name] = MAX_FAILURES if final else self._failures.get(name, 0) + 1
+        if first:
+            lang = self._settings.lang
+            said = getattr(failed, "said", None)
+            why = said(lang) if said else explain(failed, lang) if isinstance(failed, YohakuError) else str(failed)
+            text = say("summary_model_failed", lang, model=name, main=self._endpoint.model, why=why)
+            self._emit(UserNotice(text, "warning"))
+
+
+def serves_catalogue(endpoint: Endpoint, settings: Settings) -> bool:
+    """Return whether an endpoint is a provider's own address, where its other models are too."""
+    provider = catalog.load(settings.catalog).provider(endpoint.provider)
+    return not endpoint.local and provider is not None and endpoint.url.rstrip("/") == provider.url.rstrip("/")
