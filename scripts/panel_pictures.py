@@ -12,14 +12,15 @@ from pathlib import Path
 from textual.app import App, ComposeResult
 
 from yohaku.agent.events import Gauge
-from yohaku.messages import say
+from yohaku.agent.gauge import describe_coming
+from yohaku.core.budget import Budget
+from yohaku.recipes.auto import AUTO
 from yohaku.tui.panel import Panel
 
 FOLDER = Path(__file__).resolve().parent.parent / "docs" / "panel"
 WINDOW, RESERVE = 8192, 1024
 LIMIT = WINDOW - RESERVE
-FOLDS = LIMIT * 9 // 10
-"""Tokens at which the recipe `auto` begins to fold."""
+BUDGET = Budget(WINDOW, RESERVE)
 SHARES = (40, 70, 85, 95)
 
 
@@ -37,15 +38,10 @@ def gauge(percent: int) -> Gauge:
         foldings=int(percent > 80),
         cuts=int(percent > 90),
         warnings=int(percent > 90),
-        coming=coming(used),
+        coming=describe_coming(AUTO, BUDGET, used, "en"),
+        folds_at=AUTO.starts_at(BUDGET),
+        cuts_at=AUTO.cuts_at(BUDGET),
     )
-
-
-def coming(used: int) -> str:
-    """Return the sentence the agent would show."""
-    if used >= FOLDS:
-        return say("loop_now", "en", at=FOLDS)
-    return say("loop_soon", "en", at=FOLDS, left=FOLDS - used) if used >= 0.6 * LIMIT else say("loop_calm", "en")
 
 
 class Picture(App[None]):

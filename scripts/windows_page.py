@@ -8,9 +8,14 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "src"))
 
-from yohaku.agent.host.capacity import GIB, ChosenWindow, MachineMemory, window_for  # noqa: E402
+from yohaku.agent.format import percent  # noqa: E402
+from yohaku.agent.gauge import describe_folding  # noqa: E402
+from yohaku.agent.host.capacity import GIB, ChosenWindow, MachineMemory, tier_of, window_for  # noqa: E402
 from yohaku.agent.host.kv_cache import kv_bytes_per_token  # noqa: E402 - the package need not be installed
 from yohaku.analysis.window_profile import profile_for  # noqa: E402
+from yohaku.core.budget import Budget  # noqa: E402
+from yohaku.core.recipe import Recipe  # noqa: E402
+from yohaku.recipes.auto import RECIPES  # noqa: E402
 
 PAGE = ROOT / "docs" / "windows.md"
 
@@ -67,12 +72,64 @@ def matrix(choose: object, machines: list[tuple[str, MachineMemory]]) -> str:
     return table("memory", [(name, [cell(choose(each, size)) for size in SIZES]) for name, each in machines], [*SIZES])
 
 
-def ways() -> str:
-    names = {"below 8K": 4_096, "8K to 16K": 8_192, "16K to 32K": 16_384, "32K and more": 32_768}
-    return table("window", [(name, list(profile_for(size))) for name, size in names.items()], COLUMNS)
+BANDS = {"below 8K": 4_096, "8K to 16K": 8_192, "16K to 32K": 16_384, "32K and more": 32_768}
+WINDOWS = (4_096, 8_192, 16_384, 32_768, 131_072)
 
 
-COLUMNS = ["folding", "split reading", "light prompt", "splitting the work"]
+def agent_ways() -> str:
+    """Return what the agent does in each band, whatever the recipe."""
+    rows = [
+        (
+            name,
+            [
+                tier_of(size),
+                "function by function" if profile_for(size).propose_split != "off" else "as the model likes",
+                "part by part",
+            ],
+        )
+        for name, size in BANDS.items()
+    ]
+    return table("window", rows, ["prompt and tools", "a file too big to read at once", "a prompt too big to send"])
+
+
+def folding_ways() -> str:
+    """Return the tokens at which each recipe folds."""
+
+    def start(recipe: Recipe, window: int) -> str:
+        budget = Budget.of(window)
+        at = recipe.starts_at(budget)
+        return f"{at:,} ({percent(at, budget.limit)} %)" if at <= budget.limit else "full"
+
+    rows = [
+        (f"`{name}`", [describe_folding(recipe, "en"), *(start(recipe, window) for window in WINDOWS)])
+        for name, recipe in RECIPES.items()
+    ]
+    return table("recipe", rows, ["when it folds", *(f"{window:,}" for window in WINDOWS)])
+
+
+def result_ways() -> str:
+    """Return what recipes do with tool results at every step, before they fold."""
+    rows = []
+    for name, recipe in RECIPES.items():
+        quiet = {rung.pass_name for rung in recipe.rungs if rung.quiet}
+        cells = []
+        for size in BANDS.values():
+            once = profile_for(size).folding in ("full", "on")
+            codes = [code for code in QUIET if code in quiet and (code != "one_line_results" or once)]
+            cells.append("; ".join(QUIET[code] for code in codes) or "whole until it folds")
+        rows.append((f"`{name}`", cells))
+    return table("recipe", rows, [*BANDS])
+
+
+QUIET = {
+    "one_line_results": "one line after the next step",
+    "trim_new_results": "new ones cut to their share",
+    "cap_results": "each cut at 50 KB",
+    "limit_tool_output": "together a quarter of the window at most",
+    "preview_huge_result": "huge ones by their beginning",
+    "clear_old_results": "old ones cleared where that saves much",
+}
+"""Passes that run at every step."""
 
 
 def page() -> str:
@@ -114,7 +171,23 @@ Ollama is told how much to take. What a server refused once is remembered for th
 
 ## What changes with the window
 
-{ways()}
+What the agent does, with every recipe but `chat`, which refuses a prompt that is too big:
+
+{agent_ways()}
+
+Where the full prompt and tools would take more than a quarter of a larger window, the small ones are used there too.
+
+When each recipe folds by itself, in tokens and as a share of the limit (window − reserve, here an eighth); "full": only
+what does not fit. `local` follows the zones of its document: it folds from 80 % on, and what is at 90 % even so is cut
+by force, with a warning. `auto` starts later, since every folding costs the prompt cache; the panel says when:
+
+{folding_ways()}
+
+What happens to tool results before that. Only `local` makes each one a line after the next step, below 16K:
+
+{result_ways()}
+
+`/context` says the same of the recipe and the window you have.
 """
 
 

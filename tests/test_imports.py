@@ -24,7 +24,7 @@ LAYERS = {
     "client": "core dialects meters config messages",
     "agent": "core analysis passes summary dialects meters stores messages config session recall client",
     "adapters": "stores session",
-    "proxy": "core dialects session stores config",
+    "proxy": "core analysis dialects session stores config",
     "tui": "core messages agent",
     "mcp": "core dialects stores session recall messages",
     "lab": "core dialects meters recipes session config client",

@@ -8,8 +8,10 @@ import pytest
 
 from tests.tui.fake import CALM, called, calling, folded
 from yohaku.agent.events import (
+    GAUGE_FIELDS,
     ConversationFolded,
     Event,
+    ReplyDiscarded,
     ReplyFinished,
     TextDelta,
     ThoughtDelta,
@@ -27,11 +29,12 @@ FIELDS: list[tuple[Event, str, str]] = [
     (called("bash", "x", "$ ls"), "called", "type id tool title error text diff"),
     (UserNotice("x", "error"), "told", "type kind text"),
     (ReplyFinished(None), "replied", "type stop usage"),
+    (ReplyDiscarded(), "discarded", "type"),
     (TurnEnded("done", "x"), "ended", "type why text"),
     (
         CALM,
         "gauge",
-        "type used window system tools turns last reserve limit exact messages foldings cuts warnings coming level",
+        f"type {' '.join(GAUGE_FIELDS)}",
     ),
 ]
 

@@ -9,6 +9,7 @@ from yohaku.agent.agent import Agent
 from yohaku.agent.conversation import load_history
 from yohaku.agent.factory import choose_reserve, open_session, read_project_file
 from yohaku.agent.hooks import Hooks
+from yohaku.agent.summary_writer import SummaryWriter
 from yohaku.client.endpoint import Endpoint
 from yohaku.config.settings import Settings
 
@@ -45,8 +46,12 @@ def test_no_key_gets_into_it(tmp_path: Path) -> None:
 
 def test_a_model_far_away_sums_up_beside_the_work_and_a_small_one_here_does_not(tmp_path: Path) -> None:
     talk: Any = ScriptedClient()
-    far, here = (open_session(each, 60_000, tmp_path, talk, Hooks(), Settings()) for each in (FAR, HERE))
-    assert far._handlers.summarise == talk.ask and far._background
+    writers = [SummaryWriter(talk, each, Settings(), lambda *_: talk) for each in (FAR, HERE)]
+    far, here = (
+        open_session(each, 60_000, tmp_path, writer, Hooks(), Settings())
+        for each, writer in zip((FAR, HERE), writers, strict=True)
+    )
+    assert far._handlers.summarise == writers[0].ask and far._background
     assert here._handlers.summarise is None and not here._background
 
 
@@ -71,4 +76,5 @@ def test_only_files_of_the_project_are_looked_at(tmp_path: Path) -> None:
 def test_the_hook_of_the_settings_is_asked(tmp_path: Path) -> None:
     talk: Any = ScriptedClient()
     hooks = Hooks(before="exit 2", root=tmp_path)
-    assert open_session(HERE, 60_000, tmp_path, talk, hooks, Settings())._handlers.before == hooks.run_before
+    writer = SummaryWriter(talk, HERE, Settings(), lambda *_: talk)
+    assert open_session(HERE, 60_000, tmp_path, writer, hooks, Settings())._handlers.before == hooks.run_before

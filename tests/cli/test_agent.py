@@ -2,62 +2,22 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-import os
 import signal
 import subprocess
 import sys
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from tests.agent.fakes import FakeServer, Played, spoken, whole
 
-from yohaku.cli import agent, main, parser
-from yohaku.config.settings import KEYS
+from yohaku.cli import main, parser
+from yohaku.config.keys import KEYS
 
-MODELS = {"object": "list", "data": [{"id": "m", "object": "model", "max_model_len": 8192}]}
 LS = ("bash", {"command": "ls"})
+pytestmark = pytest.mark.usefixtures("project")
 WRITE = ("write", {"path": "new.txt", "content": "hello\n"})
-
-
-@pytest.fixture(autouse=True)
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder to work in, and nothing of who runs the tests."""
-    for name in list(os.environ):
-        if name.startswith(("YOHAKU_", "OPENAI_", "ANTHROPIC_")) or name.endswith("_API_KEY"):
-            monkeypatch.delenv(name)
-    for name in ("HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME"):
-        monkeypatch.setenv(name, str(tmp_path / name.lower()))
-    monkeypatch.setenv("LANG", "C.UTF-8")
-    monkeypatch.setenv("NO_PROXY", "*")
-    folder = tmp_path / "project"
-    folder.mkdir()
-    monkeypatch.chdir(folder)
-    return folder
-
-
-@pytest.fixture
-def serve() -> Iterator[Callable[..., FakeServer]]:
-    """A server in a loop of its own, since the program runs in its own too."""
-    loop = asyncio.new_event_loop()
-    thread = threading.Thread(target=loop.run_forever)
-    thread.start()
-    servers: list[FakeServer] = []
-
-    def start(*script: Played) -> FakeServer:
-        server = FakeServer(script, {"/v1/models": MODELS})
-        servers.append(server)
-        return asyncio.run_coroutine_threadsafe(server.__aenter__(), loop).result(10)
-
-    yield start
-    for server in servers:
-        asyncio.run_coroutine_threadsafe(server.__aexit__(), loop).result(10)
-    loop.call_soon_threadsafe(loop.stop)
-    thread.join(10)
-    loop.close()
 
 
 def run(server: FakeServer, *arguments: str) -> int:
@@ -176,18 +136,27 @@ def test_a_session_is_kept_and_resumed(serve: Callable[..., FakeServer], capfd: 
     assert texts == ["remember the port 8443", "The port is 8443.", "which port?"]
 
 
+VALUES = {
+    "bool": "true", "tokens": "9", "tokens_or_none": "9", "natural_tokens": "9", "count": "9", "count_or_none": "9",
+    "positive": "9", "share": "0.5", "share_or_none": "0.5", "language": "ja", "seconds": "3", "pairs": "a=b",
+}  # fmt: skip
+ONE_OF = {"preset": "speed", "permissions": "yolo", "chat.method": "hybrid"}
+SWITCHES = {"force", "chat", "debug", "plain"}
+
+
 def test_every_setting_is_a_flag(capfd: pytest.CaptureFixture[str]) -> None:
-    flags = [f"--{name.replace('_', '-')}" for name in KEYS]
-    values = {"window": "9", "reserve": "9", "lang": "ja", "preset": "speed", "permissions": "yolo", "stall": "3"}
-    switches = {"force", "chat", "debug", "plain"}
     arguments = [
         word
-        for name, flag in zip(KEYS, flags, strict=True)
-        for word in ([flag] if name in switches else [flag, values.get(name, "true")])
+        for key in KEYS.values()
+        for word in (
+            [key.flag]
+            if key.name in SWITCHES
+            else [key.flag, ONE_OF.get(key.name) or VALUES.get(key.kind.code, "true")]
+        )
     ]
     assert main.main([*arguments, "config"]) == 0
     told = [line.split() for line in capfd.readouterr().out.splitlines()[1:]]
-    assert [(row[0], row[-1]) for row in told] == list(zip(KEYS, flags, strict=True))
+    assert [(row[0], row[-1]) for row in told] == [(key.name, key.flag) for key in KEYS.values()]
 
 
 def test_config_tells_where_each_value_came_from(
@@ -225,4 +194,4 @@ def test_a_package_that_is_missing_is_told_with_what_to_install() -> None:
 
 def test_the_flags_of_the_agent_are_not_taken_for_those_of_a_command() -> None:
     arguments = parser.parser().parse_args(["fit", "a.json", "--window", "8192", "--model", "gpt-4o"])
-    assert agent.read_flags(arguments) == {} and (arguments.window, arguments.model) == (8192, "gpt-4o")
+    assert parser.read_flags(arguments) == {} and (arguments.window, arguments.model) == (8192, "gpt-4o")

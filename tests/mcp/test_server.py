@@ -29,8 +29,8 @@ ROOT = Path(__file__).resolve().parents[2]
 LOG = "".join(f"{number} {'ERROR 失敗' if number == 700 else 'fine'}\n" for number in range(1, 2001))
 
 
-def environment(folder: Path) -> dict[str, str]:
-    home = {"XDG_DATA_HOME": str(folder), "XDG_CONFIG_HOME": str(folder), "LC_ALL": "C.UTF-8"}
+def environment(folder: Path, locale: str = "C.UTF-8") -> dict[str, str]:
+    home = {"XDG_DATA_HOME": str(folder), "XDG_CONFIG_HOME": str(folder), "LC_ALL": locale}
     return {**home, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
 
 
@@ -45,12 +45,18 @@ def put(folder: Path, *originals: str | bytes) -> list[str]:
     return [ref_of(original) for original in originals]
 
 
-def ask(folder: Path, asking: Callable[[Any], Awaitable[None]], *flags: str, mode: str = "auto") -> None:
+def ask(
+    folder: Path,
+    asking: Callable[[Any], Awaitable[None]],
+    *flags: str,
+    mode: str = "auto",
+    locale: str = "C.UTF-8",
+) -> None:
     """Starts a server on the store in the folder, lets the client ask, and ends it."""
     arguments = ["-m", "yohaku", "mcp", "--store", url_of(folder), *flags]
 
     async def run() -> None:
-        server = StdioServerParameters(command=sys.executable, args=arguments, env=environment(folder))
+        server = StdioServerParameters(command=sys.executable, args=arguments, env=environment(folder, locale))
         with anyio.fail_after(120):
             async with mcp.Client(server, mode=mode) as client:
                 await asking(client)
@@ -144,6 +150,17 @@ def test_a_search_is_kept_to_one_session_and_why_tells_of_its_folds(tmp_path: Pa
 
     ask(tmp_path, asking, "--session", bread[:10])
     assert bread != wine
+
+
+def test_why_is_told_in_english_where_the_language_is_not_one_of_ours(tmp_path: Path) -> None:
+    folded(tmp_path, "bread")
+
+    async def asking(client: Any) -> None:
+        _, text = await told(client, "recall_search", words="bread 3")
+        failed, text = await told(client, "recall_why", ref_id=text[4:16])
+        assert not failed and "tokens; last folded" in text
+
+    ask(tmp_path, asking, locale="fr_FR.UTF-8")
 
 
 def test_after_a_search_it_learns_what_is_in_the_store(tmp_path: Path) -> None:

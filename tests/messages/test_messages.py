@@ -34,6 +34,7 @@ from yohaku.core.verdict import TOO_BIG, TooBig, too_big
 from yohaku.core.view import View
 from yohaku.core.weigh import weigh
 from yohaku.messages import AREAS, LANGUAGES, explain, find, notice, say, sentences
+from yohaku.session.count_gaps import WAYS_TO_EXACT
 from yohaku.stores.sqlite_file import REASONS
 from yohaku.testing import ByteMeter
 
@@ -115,6 +116,11 @@ SAMPLES: list[tuple[YohakuError, str]] = [
     (BadSetting("is there", code="taken_name", name="a.jsonl"), "is there"),
     (BadSetting("no such session", code="unknown_session", name="abc"), "no such session"),
     (BadSetting("no such folding", code="unknown_folding", name="9", known="1, 2"), "no such folding"),
+    (
+        BadSetting("--stall is 'x'", "bad_value", where="--stall", value="x", expected="seconds", expects="seconds"),
+        "--stall is 'x'",
+    ),
+    (BadSetting("no such setting", code="unknown_setting", name="windo"), "no such setting"),
     (raised("bad_window"), "a window of 0 tokens: give a positive number"),
     (BadSetting("use a loopback address", code="proxy_host", host="0.0.0.0"), "use a loopback address"),
     (raised("bad_reserve"), "a reserve of 200 tokens in a window of 100: give one from 0 to below the window"),
@@ -197,7 +203,7 @@ def test_an_error_is_explained_in_one_line_in_both_languages(error: YohakuError,
     japanese = explain(error, "ja")
     assert "\n" not in japanese and "{" not in japanese
     for name, fact in error.facts.items():
-        if not error.facts.get("reason") or name == "where":
+        if name not in ("expected", "expects") and (not error.facts.get("reason") or name == "where"):
             told = f"{fact:,}" if isinstance(fact, int) else str(fact)
             assert (say(f"too_big.{told}", "ja") if find(f"too_big.{told}") else told) in japanese
 
@@ -258,6 +264,7 @@ def test_every_notice_has_a_sentence_in_japanese() -> None:
     names = ("config/settings.py", "config/resolve.py", "session/persistence.py", "session/recorder.py")
     source = "".join((SOURCE / name).read_text(encoding="utf-8") for name in names)
     found = set(re.findall(r"(?:warn|Notice)\(\s*\"(\w+)\"", source))
+    found |= {f"estimate_{way}" for way in WAYS_TO_EXACT}
     assert found == codes("notice")
     read = settings.read({"WINDOW": "", "YOHAKU_WINDOW": "many", "HOME": "/nowhere"})
     (told,) = read.warnings

@@ -12,6 +12,7 @@ import aiohttp
 import pytest
 
 from tests.proxy.fakes import STREAM, StrictUpstream, conversation, running
+from yohaku.proxy.app import log
 
 PATHS = {
     "openai_chat": "/v1/chat/completions",
@@ -192,3 +193,9 @@ def test_a_body_without_end_is_refused() -> None:
         assert status == 413 and upstream.sent == []
 
     asyncio.run(run())
+
+
+def test_a_key_is_not_logged(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level("INFO", "yohaku.proxy"):
+        log.warning("not fitted: %s", "https://me:hunter2hunter2@host/?key=AIza0123456789abcdefghijABCDEFGHIJ01234")
+    assert "hunter2" not in caplog.text and "AIza" not in caplog.text and "[Google key hidden]" in caplog.text

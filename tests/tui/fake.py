@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from yohaku.agent.events import ConversationFolded, Event, Gauge, TextDelta, ToolFinished, ToolStarted, TurnEnded
 from yohaku.agent.protocols import Surface, WorkingAgent
@@ -70,6 +70,7 @@ class FakeAgent:
         self.root = root
         self.endpoint = SERVED
         self.window = gauge.window
+        self.tier: Literal["small", "full"] = "small"
         self.session = Session(window=8192, model="gpt-4o")
         self.conversation = Held()
         self.prompts: list[str] = []

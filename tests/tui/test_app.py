@@ -12,7 +12,15 @@ from textual.pilot import Pilot
 
 from tests.tui.fake import CALM, SERVED, FakeAgent, begins, called, calling, folded
 from tests.tui.seen import SLIM, WIDE, run, same_as_golden, seen, send, until
-from yohaku.agent.events import ConversationFolded, TextDelta, ThoughtDelta, ToolOutput, TurnEnded, UserNotice
+from yohaku.agent.events import (
+    ConversationFolded,
+    ReplyDiscarded,
+    TextDelta,
+    ThoughtDelta,
+    ToolOutput,
+    TurnEnded,
+    UserNotice,
+)
 from yohaku.agent.protocols import Surface
 from yohaku.agent.toolkit.tool import PermissionRequest
 from yohaku.tui.app import YohakuApp
@@ -48,6 +56,18 @@ def test_a_prompt_is_worked_on_and_everything_that_happens_is_seen(tmp_path: Pat
             assert told in page
         assert "The value is in a.py" not in page  # a thought is gone when the model speaks
         same_as_golden(app, "work")
+
+    run(app, script)
+
+
+def test_a_reply_that_was_cut_off_makes_way_for_the_whole_one(tmp_path: Path) -> None:
+    agent = FakeAgent([TextDelta("This is torn"), ReplyDiscarded(), TextDelta("This is whole."), TurnEnded("done")])
+    app = YohakuApp(begins(tmp_path, agent))
+
+    async def script(pilot: Pilot[int]) -> None:
+        await send(pilot, "Tell me")
+        await until(pilot, lambda: "This is whole." in seen(app))
+        assert "torn" not in seen(app)
 
     run(app, script)
 

@@ -12,7 +12,11 @@ from tests.tui.fake import CALM, FakeAgent, begins
 from tests.tui.seen import run, same_as_golden, seen
 from yohaku.agent.events import Gauge
 from yohaku.agent.format import MARKS
+from yohaku.agent.gauge import make_gauge
 from yohaku.core.budget import Budget
+from yohaku.core.weigh import Ledger
+from yohaku.session.session import Session
+from yohaku.testing import ByteMeter
 from yohaku.tui.app import YohakuApp
 from yohaku.tui.panel import Panel
 
@@ -35,6 +39,32 @@ def test_each_level_has_its_colour_its_mark_and_its_word(tmp_path: Path, level: 
         same_as_golden(app, f"panel_{level}")
 
     run(app, script, (94, 16))
+
+
+@pytest.mark.parametrize(
+    ("recipe", "share", "word"),
+    [
+        ("auto", 0.85, "watch: folds at 99 %"),
+        ("auto", 0.95, "watch: folds at 99 %"),
+        ("local", 0.7, "watch: folds at 80 %"),
+        ("local", 0.85, "folds by itself"),
+        ("local", 0.95, "nearly full: outputs are cut"),
+        ("chat", 0.95, "watch: folds at 100 %"),
+    ],
+)
+def test_the_word_for_a_level_is_what_the_recipe_does_there(
+    tmp_path: Path, recipe: str, share: float, word: str
+) -> None:  # L16
+    session = Session(8_192, 1_024, recipe, meter=ByteMeter())
+    gauge = make_gauge(session, Ledger(500, 400, int(7_168 * share) - 900, 0, 0), ByteMeter(), "en")
+    app = YohakuApp(begins(tmp_path, FakeAgent(gauge=gauge)))
+
+    async def script(pilot: Pilot[int]) -> None:
+        shown = " ".join(seen(app).replace("│", " ").split())
+        assert all(part in shown for part in word.split())
+        assert ("folds by itself" in shown) is (word == "folds by itself")
+
+    run(app, script)
 
 
 @pytest.mark.parametrize("lang", ["en", "ja"])

@@ -16,7 +16,7 @@ from yohaku.agent.context import Context, Mark
 from yohaku.agent.conversation import Conversation
 from yohaku.agent.equipment import Tier
 from yohaku.agent.event_queue import EndlessReply, EventQueue, Stopped
-from yohaku.agent.events import ConversationFolded, Event, Gauge, TurnEnded, UserNotice
+from yohaku.agent.events import ConversationFolded, Event, Gauge, ReplyDiscarded, TurnEnded, UserNotice
 from yohaku.agent.hooks import Hooks
 from yohaku.agent.reply import (
     Nudge,
@@ -118,9 +118,10 @@ class Agent:
     # -- The loop
 
     async def _run_turn(self, prompt: str) -> TurnEnded:
-        self._add_prompt(prompt)
+        read_in_parts = await self._take_in(prompt)
         self._assistance = assist(self, prompt)
-        await self._assistance.before_first_request(self._run_tools)
+        if not read_in_parts:
+            await self._assistance.before_first_request(self._run_tools)
         nudge: Nudge | None = None
         text = ""
         for _ in range(self.max_steps):
@@ -139,7 +140,7 @@ class Agent:
                 case RunCalls(reply):
                     uses = await self._run_tools(reply)
                     await self._assistance.after_tools(uses, text, self._run_tools)
-                    self._add_queued_prompts()
+                    await self._take_in_queued()
         self._events.notify("loop_steps", "warning", steps=self.max_steps)
         return TurnEnded("steps", text)
 
@@ -163,9 +164,10 @@ class Agent:
                 if not needs_room:
                     return self._accept(answer)
             if not last_try:
-                self._events.notify("loop_cut_off", "warning")
+                self._events.emit(ReplyDiscarded())
                 if needs_room:
                     await self.context.make_room()
+                self._events.notify("loop_cut_off" if needs_room else "loop_broken_off", "warning")
         self.context.reset_reserve()
         self._events.notify("loop_still_cut", "warning")
         return self._accept(drop_torn_calls(answer))
@@ -357,7 +359,8 @@ class Agent:
         self.context.take_back_prompt(mark)
         verdict = error.verdict
         if verdict.what in ("system_prompt", "system_prompt_and_tools"):  # ours: the user cannot shorten it
-            self._events.notify("loop_window_small", "error", needs=verdict.needs, limit=verdict.limit)
+            code = "loop_window_small" if self.tools else "loop_window_small_chat"
+            self._events.notify(code, "error", needs=verdict.needs, limit=verdict.limit)
         else:
             code = "loop_pins_do_not_fit" if verdict.pin else "loop_does_not_fit"
             what = say(f"too_big.{verdict.what}", self.lang, origin=verdict.origin)
@@ -375,12 +378,15 @@ class Agent:
 
     # -- Steps of the loop
 
-    def _add_prompt(self, prompt: str) -> None:
-        self.context.add_prompt(prompt, changes_note(self.files))
+    async def _take_in(self, prompt: str) -> bool:
+        """Add a prompt; return whether it, or the big file it is about, was read part by part."""
+        from yohaku.agent.big_input import take_in  # loads the outlines of source files
 
-    def _add_queued_prompts(self) -> None:
+        return await take_in(self, prompt, changes_note(self.files), self._events)
+
+    async def _take_in_queued(self) -> None:
         while (text := self.unqueue()) is not None:
-            self._add_prompt(text)
+            await self._take_in(text)
 
     def _settle(self, reply: Reply, results: dict[str, Result]) -> None:
         self.context.settle(reply, results)

@@ -17,12 +17,12 @@ from yohaku.agent.events import ConversationFolded, Gauge, UserNotice
 from yohaku.agent.gauge import make_gauge
 from yohaku.agent.hooks import Hooks
 from yohaku.agent.overflow import enlarge_reserve, shrink_budget
-from yohaku.agent.toolkit.secrets import register_secret
+from yohaku.agent.summary_writer import SummaryWriter
+from yohaku.agent.toolkit.secrets import register_secret, set_hiding
 from yohaku.agent.toolkit.tool import AgentTool
-from yohaku.analysis.window_profile import profile_for
 from yohaku.client.endpoint import Endpoint
 from yohaku.client.errors import TooLong, Truncated
-from yohaku.client.http_json import count_on_server
+from yohaku.client.http_json import can_count, count_on_server
 from yohaku.config.settings import Settings
 from yohaku.core.budget import Budget
 from yohaku.core.errors import YohakuError
@@ -37,12 +37,12 @@ from yohaku.session.session import Session
 if TYPE_CHECKING:
     from yohaku.client.model_client import ModelClient
 
+OVER_LIMIT = "over_limit"
+"""Reason of folds that cut what is visible by force."""
 MAX_FITS = 3
 """Foldings of one request when the server counts more tokens than we do."""
 MIN_REPORTED_SHARE = 0.9
 """Share of what was sent: servers that leave out what is in their cache report less, and that teaches nothing."""
-SPLIT_SHARE = 0.5
-"""Share of the room for turns from which a prompt is big."""
 
 
 class Mark(NamedTuple):
@@ -86,25 +86,31 @@ class Context:
         self._events, self._root, self._tools, self._lang = events, root, tools, lang
         self._hooks, self._settings = hooks, settings
         self._opened: list[Session] = []
+        set_hiding(settings.secrets == "hide")
         register_secret("key", endpoint.key)
         self.client = client or self._open_client(endpoint, window)
+        self.writer = self._open_writer(endpoint)
         self._attach(endpoint, session or self._open_session(endpoint, window))
 
     # -- The model
 
     async def switch(self, endpoint: Endpoint, window: int) -> ConversationFolded | None:
         """Go on with another model; what does not fit its window is folded at once."""
-        before, client, session = self.endpoint, self.client, self.session
+        before, client, session, writer = self.endpoint, self.client, self.session, self.writer
         register_secret("key", endpoint.key)
         self.client = self._open_client(endpoint, window)
+        self.writer = self._open_writer(endpoint)
         try:
+            await self.writer.prepare()
             self._attach(endpoint, self._open_session(endpoint, window, session))
             folded = await self.fit() if self.conversation.began else None
         except YohakuError:  # it cannot go on there, so it stays where it is
             failed, self.client = self.client, client
+            self.writer = writer
             self._attach(before, session, len(session.warnings))
             await failed.close()
             raise
+        await writer.close()
         await client.close()
         return folded
 
@@ -141,14 +147,19 @@ class Context:
             self.endpoint,
             self.budget.window,
             self._root,
-            self.client,
+            self.writer,
             self._hooks,
             self._settings,
             self.session,
             self.meter,
         )
 
+    async def prepare_summaries(self) -> None:
+        """Find the model that writes summaries, so that its window is known before the first one."""
+        self.session.summary_model = await self.writer.prepare()
+
     async def close(self) -> None:
+        await self.writer.close()
         await self.client.close()
         while self._opened:  # the last first: the first may hold the store of all
             self._opened.pop().close()
@@ -156,14 +167,18 @@ class Context:
     def _open_client(self, endpoint: Endpoint, window: int) -> ModelClient:
         return factory.open_client(endpoint, window, self._lang, self._events.emit, self._settings)
 
+    def _open_writer(self, endpoint: Endpoint) -> SummaryWriter:
+        return SummaryWriter(self.client, endpoint, self._settings, self._open_client, self._events.emit)
+
     def _open_session(self, endpoint: Endpoint, window: int, old: Session | None = None) -> Session:
-        session = factory.open_session(endpoint, window, self._root, self.client, self._hooks, self._settings, old)
+        session = factory.open_session(endpoint, window, self._root, self.writer, self._hooks, self._settings, old)
         self._opened.append(session)
         return session
 
     def _attach(self, endpoint: Endpoint, session: Session, warnings_shown: int = 0) -> None:
         self.endpoint, self.session = endpoint, session
-        self._warnings_shown, self._server_counts = warnings_shown, True
+        self._warnings_shown = warnings_shown
+        session.server_counts = can_count(endpoint)
         self._equip()
 
     def _equip(self) -> None:
@@ -177,6 +192,8 @@ class Context:
         self.conversation.switch(endpoint.dialect, endpoint.model, prompt.text, self.equipment.definitions)
         if prompt.cut:
             self._events.notify("loop_instructions_cut", name=prompt.cut)
+        if prompt.refused:
+            self._events.notify("loop_instructions_refused", "warning", name=prompt.refused)
         self._weigh()
 
     # -- The conversation and its size
@@ -207,6 +224,8 @@ class Context:
         """Return the body to send, folded where it must be, and show that; the user can stop it."""
         if folded := await self._events.run_cancellable(self.fit(fold=fold)):
             self._events.emit(folded)
+            if any(each.why == OVER_LIMIT for each in folded.receipt.outcome.folds):
+                self._events.notify("loop_cut_by_force", "warning")
         self._events.emit(self.gauge)
         return self.body
 
@@ -238,8 +257,6 @@ class Context:
 
     def add_prompt(self, prompt: str, note: str = "") -> None:
         """Add what the user wrote, with a note of ours."""
-        if needs_split(self.meter.count(prompt), self.budget, self.ledger):
-            self._events.notify("loop_split", window=self.budget.window)
         text = "\n\n".join(filter(None, (prompt, note)))
         self.conversation.add_prompt(text)
         self._added += self.meter.count(text)
@@ -276,11 +293,13 @@ class Context:
 
     async def _fits_server(self, receipt: Receipt) -> bool:
         """Ask a server that counts tokens without charge; the numbers shown are then its own."""
-        tokens = await count_on_server(self.endpoint, self.body) if self._server_counts else None
-        self._server_counts = tokens is not None
+        session = self.session
+        tokens = await count_on_server(self.endpoint, self.body) if session.server_counts else None
         if tokens is None:
+            session.server_counts = False
+            session.warn_if_estimated(self.endpoint.dialect)
             return True
-        self.session.learn(tokens)
+        session.learn(tokens, billed=False)
         return tokens <= self.budget.limit or not receipt.outcome.folds
 
     def _show_warnings(self) -> None:
@@ -290,8 +309,6 @@ class Context:
         self._warnings_shown = len(self.session.warnings)
 
 
-def needs_split(weight: int, budget: Budget, ledger: Ledger) -> bool:
-    """Return whether a prompt is so big that the user should know that it is worked on part by part."""
-    if ledger.fixed >= budget.limit or profile_for(budget.window).propose_split == "off":
-        return False
-    return weight > max(budget.remaining(ledger), int((budget.limit - ledger.fixed) * SPLIT_SHARE))
+def is_too_big(weight: int, budget: Budget, ledger: Ledger) -> bool:
+    """Return whether a prompt cannot be sent whole, even with everything before it folded away."""
+    return ledger.fixed < budget.limit < ledger.fixed + weight

@@ -72,7 +72,11 @@ class Gauge:
     """Tool outputs cut when they arrived."""
     warnings: int = 0
     coming: str = ""
-    """The next folding and its reason, in one sentence."""
+    """What the recipe does next and when, in one sentence."""
+    folds_at: int = 0
+    """Tokens at which the recipe folds by itself; 0: not known."""
+    cuts_at: int = 0
+    """Tokens at which it cuts by force."""
 
     @property
     def limit(self) -> int:
@@ -97,6 +101,11 @@ class ReplyFinished:
 
 
 @dataclass(frozen=True, slots=True)
+class ReplyDiscarded:
+    """The reply just received was cut off, is no part of the conversation, and is asked for again."""
+
+
+@dataclass(frozen=True, slots=True)
 class TurnEnded:
     """The end of the work on one prompt."""
 
@@ -116,12 +125,13 @@ Event: TypeAlias = (
     | Gauge
     | UserNotice
     | ReplyFinished
+    | ReplyDiscarded
     | TurnEnded
 )
 
 GAUGE_FIELDS = (
     "used", "window", "system", "tools", "turns", "last", "reserve", "limit", "exact", "messages", "foldings", "cuts",
-    "warnings", "coming", "level",
+    "warnings", "coming", "level", "folds_at", "cuts_at",
 )  # fmt: skip
 
 
@@ -152,5 +162,7 @@ def to_fields(event: Event) -> dict[str, Any]:
         case ReplyFinished(usage, stop):
             used = {"prompt": usage.prompt, "total": usage.total} if usage else None
             return {"type": "replied", "stop": stop, "usage": used}
+        case ReplyDiscarded():
+            return {"type": "discarded"}
         case TurnEnded(why, text):
             return {"type": "ended", "why": why, "text": text}

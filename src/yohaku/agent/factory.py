@@ -9,14 +9,19 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from yohaku import meters
 from yohaku.agent.events import Event
 from yohaku.agent.gauge import meter_for
 from yohaku.agent.hooks import Hooks
 from yohaku.agent.host.window_cache import WindowCache
+from yohaku.agent.summary_writer import SummaryWriter
+from yohaku.agent.toolkit.ordinary_files import read_ordinary
+from yohaku.agent.toolkit.secrets import holds_secrets, redact
 from yohaku.client.endpoint import Endpoint
 from yohaku.config.settings import Settings
 from yohaku.core.budget import Budget
 from yohaku.core.meter import Meter
+from yohaku.session.count_gaps import CountGaps
 from yohaku.session.session import Session
 from yohaku.stores import default_url
 
@@ -46,21 +51,20 @@ def open_session(
     endpoint: Endpoint,
     window: int,
     root: Path,
-    client: ModelClient,
+    writer: SummaryWriter,
     hooks: Hooks,
     settings: Settings,
     old: Session | None = None,
     meter: Meter | None = None,
 ) -> Session:
-    """Open a session for an endpoint; with `old` it shares that one's store and knows what was folded there.
-
-    Models on this machine write no summaries: that takes longer than it is worth.
-    """
+    """Open a session for an endpoint; with `old` it shares that one's store and knows what was folded there."""
     options: dict[str, Any] = {"store": old.store if old else settings.store or _store(settings)}
     if settings.data != Path():
         options["transcript"] = True
-    if not endpoint.local:
-        options |= {"summarise": client.ask, "background": True}
+    if writer.ready:
+        options |= {"summarise": writer.ask, "background": True, "summary_model": writer.chosen}
+    if old is None and settings.tokenizer:  # given for the model of the start; another one has another tokenizer
+        meter = meters.from_file(settings.tokenizer, endpoint.model)
     if hooks.before:
         options["before"] = hooks.run_before
     return Session(
@@ -70,20 +74,24 @@ def open_session(
         endpoint.model,
         dialect=endpoint.dialect,
         meter=meter or meter_for(endpoint),
+        provider=endpoint.provider,
         look=lambda path: read_project_file(root, path),
+        gaps=old.gaps if old else CountGaps.in_folder(settings.data),
         settings=settings,
         **options,
     )
 
 
 def read_project_file(root: Path, path: str) -> str | None:
-    """Return the text of a file as it is now; None for files outside the project, big ones and those without text."""
+    """Return the text of a file as it is now, without secrets; None for files outside the project, those that may hold
+    secrets, big ones and those without text."""
     try:
         found = (root / path).resolve()
-        if not found.is_relative_to(root) or found.stat().st_size > MAX_FILE_BYTES:
+        if not found.is_relative_to(root.resolve()) or holds_secrets(str(found)):
             return None
-        return found.read_text("utf-8")
-    except (OSError, ValueError):
+        data = read_ordinary(found, MAX_FILE_BYTES + 1)
+        return redact(data.decode("utf-8")) if len(data) <= MAX_FILE_BYTES else None
+    except (OSError, ValueError, RuntimeError):
         return None
 
 

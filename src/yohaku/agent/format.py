@@ -100,6 +100,17 @@ def format_counts(gauge: Gauge, lang: str) -> tuple[str, str]:
     return f"{texts['messages']}  {texts['foldings']}", f"{texts['cuts']}  {texts['warnings']}"
 
 
+def describe_level(gauge: Gauge, lang: str) -> str:
+    """Return the level in words, by what the recipe really does there."""
+    if not gauge.folds_at or gauge.level in ("calm", "over"):
+        return say(f"panel_{gauge.level}", lang)
+    if gauge.used >= gauge.cuts_at:
+        return say("panel_full", lang)
+    if gauge.used >= gauge.folds_at:
+        return say("panel_hot", lang)
+    return say("panel_until", lang, percent=percent(gauge.folds_at, gauge.limit))
+
+
 COUNT_NAMES = ("messages", "foldings", "cuts", "warnings")
 
 

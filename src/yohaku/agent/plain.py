@@ -18,7 +18,10 @@ from yohaku.agent.events import (
     ConversationFolded,
     Event,
     Gauge,
+    ReplyDiscarded,
+    ReplyFinished,
     TextDelta,
+    ThoughtDelta,
     ToolFinished,
     ToolOutput,
     ToolStarted,
@@ -56,6 +59,8 @@ class PlainInterface:
         self.json = json
         self.read_line = read_line
         self._at_line_start = True
+        self._held: list[str] = []
+        """The current reply, where a pipe reads: it may have to be asked for again."""
 
     @property
     def attended(self) -> bool:
@@ -102,9 +107,15 @@ class PlainInterface:
             self.out.write(to_json(event) + "\n")
             self.out.flush()
             return
+        if not isinstance(event, TextDelta | ThoughtDelta | ReplyFinished | ReplyDiscarded | Gauge | UserNotice):
+            self._release()
         match event:
+            case TextDelta(text) if self.read_line is None and not self.out.isatty():
+                self._held.append(strip_controls(text))
             case TextDelta(text):
                 self._write(strip_controls(text))
+            case ReplyDiscarded():
+                self._held.clear()
             case ToolStarted(_, title):
                 self._write_aside(f"• {clip(title, 200)}")
             case ToolOutput(_, text) if self.read_line is not None:
@@ -137,6 +148,11 @@ class PlainInterface:
                         code = EXIT_CODES[event.why]
             text = self.agent.unqueue() or "" if code == 0 else ""
         return code
+
+    def _release(self) -> None:
+        text = "".join(self._held)
+        self._held.clear()
+        self._write(text)
 
     def _write(self, text: str) -> None:
         if text:

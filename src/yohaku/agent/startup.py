@@ -19,6 +19,7 @@ from yohaku.core.errors import Malformed, Unreadable, YohakuError
 from yohaku.messages import explain, say
 
 if TYPE_CHECKING:
+    from yohaku.agent.agent import Agent
     from yohaku.agent.host.capacity import ChosenWindow, MachineMemory
     from yohaku.agent.host.embedded import EmbeddedServer
 
@@ -43,7 +44,9 @@ class Starter:
                 return None
             if window is None:
                 endpoint, window = await self._open_window(surface, endpoint)
-            return self._make_agent(surface, endpoint, window, resume)
+            agent = self._make_agent(surface, endpoint, window, resume)
+            await agent.context.prepare_summaries()
+            return agent
         except YohakuError as error:
             surface.show_notice(UserNotice(explain_error(error, self.settings.lang), "error"))
             if resume and window and isinstance(error, Malformed | Unreadable):
@@ -131,7 +134,7 @@ class Starter:
 
         return await asyncio.to_thread(read_memory)
 
-    def _make_agent(self, surface: Surface, endpoint: Endpoint, window: int, resume: str) -> WorkingAgent:
+    def _make_agent(self, surface: Surface, endpoint: Endpoint, window: int, resume: str) -> Agent:
         from yohaku.agent.agent import Agent
         from yohaku.agent.hooks import Hooks
         from yohaku.agent.toolkit.permissions import Permissions

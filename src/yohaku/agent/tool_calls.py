@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias
 
 from yohaku.agent.event_queue import EventQueue, Stopped
-from yohaku.agent.events import ToolFinished, ToolOutput, ToolStarted
+from yohaku.agent.events import ToolFinished, ToolOutput, ToolStarted, UserNotice
 from yohaku.agent.toolkit import output_budget
 from yohaku.agent.toolkit.permissions import Permissions
+from yohaku.agent.toolkit.secrets import redact
 from yohaku.agent.toolkit.seen_files import SeenFiles
 from yohaku.agent.toolkit.tool import AgentTool, PermissionRequest, ToolContext, ToolResult
 from yohaku.core.budget import Budget
@@ -63,7 +64,7 @@ class AgentToolContext:
 
     def show(self, text: str) -> None:
         if text and self.events.backlog < MAX_BACKLOG:
-            self.events.emit(ToolOutput(self.call, text))
+            self.events.emit(ToolOutput(self.call, redact(text)))
 
     async def allow(self, ask: PermissionRequest) -> bool:
         return await self.permissions.decide(ask, self.ask_permission)
@@ -167,6 +168,8 @@ async def _run_call(call: Call, share: int, runtime: ToolRuntime) -> _Output:
     except asyncio.CancelledError:
         runtime.events.emit(ToolFinished(call, _stopped(), title))
         raise
+    if given.notice:
+        runtime.events.emit(UserNotice(given.notice))
     text, cut = _cut_to_room(given.text or NO_OUTPUT, share, runtime)
     result = Result((Text(text), *_images(given, runtime.images)), given.error)
     runtime.events.emit(ToolFinished(call, result, title, given.diff))

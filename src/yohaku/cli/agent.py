@@ -18,24 +18,15 @@ from yohaku.config import settings as setting
 from yohaku.messages import say
 
 
-def read_flags(arguments: argparse.Namespace) -> dict[str, object]:
-    """Return the settings given as flags, by name."""
-    return {
-        name.removeprefix("agent_"): value
-        for name, value in vars(arguments).items()
-        if name.startswith("agent_") and value is not None
-    }
-
-
 def config(arguments: argparse.Namespace, settings: setting.Settings) -> int:
-    from yohaku.agent.commands.slash_commands import config_text
+    from yohaku.agent.commands.config import config_text, explain_settings
 
-    print(config_text(setting.with_flags(settings, read_flags(arguments)), settings.lang))
+    lang = settings.lang
+    print(explain_settings(settings, arguments.names, lang) if arguments.names else config_text(settings, lang))
     return 0
 
 
 def agent(arguments: argparse.Namespace, settings: setting.Settings) -> int:
-    settings = setting.with_flags(settings, read_flags(arguments))
     try:
         Path.cwd()
     except OSError:

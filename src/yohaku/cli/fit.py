@@ -8,19 +8,27 @@ import sys
 
 from yohaku import messages
 from yohaku.cli.files import InputError, LoadedInput, load, print_notices, read, to_json, write
-from yohaku.config.settings import Settings
+from yohaku.config.settings import Settings, with_flags
 from yohaku.core.errors import DoesNotFit
 from yohaku.core.meter import Meter
 from yohaku.core.view import View
 from yohaku.core.weigh import weigh
 from yohaku.session.receipt import Receipt
 
+GAP_ROW = (
+    "{replies:>7,}  {counted:>12,}  {billed:>12,}  {gap:>+6.1%}  {worst:>8.1%}   "
+    "× {next_ratio:<5.3f} + {next_added:<5,}     {model} ({meter})"
+)
+"""Columns under the sentence `gap_head`."""
+
 
 def fit(arguments: argparse.Namespace, settings: Settings) -> int:
     from yohaku.cli import stores
+    from yohaku.session.count_gaps import CountGaps
     from yohaku.session.persistence import in_memory_notice
     from yohaku.session.session import Session
 
+    settings = _with_tokenizer(arguments, settings)
     given = load(arguments, settings, "fit")
     if not _window_known(arguments, settings, given):
         raise InputError(messages.say("no_window", settings.lang))
@@ -35,6 +43,7 @@ def fit(arguments: argparse.Namespace, settings: Settings) -> int:
         dialect=given.dialect,
         store=store,
         transcript=arguments.transcript or False,
+        gaps=CountGaps.in_folder(settings.data),
         settings=settings,
     )
     print_notices(session.warnings, settings.lang)
@@ -63,8 +72,10 @@ def show(arguments: argparse.Namespace, settings: Settings) -> int:
             raise InputError(messages.say("diff_what", settings.lang))
         return diff(arguments, settings)
     from yohaku.core.shape import shape
+    from yohaku.session.count_gaps import CountGaps
     from yohaku.session.session import Session
 
+    settings = _with_tokenizer(arguments, settings)
     given = load(arguments, settings, "show")
     lang = settings.lang
     known = _window_known(arguments, settings, given)
@@ -74,8 +85,10 @@ def show(arguments: argparse.Namespace, settings: Settings) -> int:
         arguments.recipe or settings.recipe,
         given.model,
         dialect=given.dialect,
+        gaps=CountGaps.in_folder(settings.data),
         settings=settings,
     )
+    session.warn_if_estimated(given.dialect)
     print_notices(session.warnings, lang)
     meter = session.meter_for(given.dialect)
     view = View(session.read(given.body))
@@ -94,21 +107,62 @@ def show(arguments: argparse.Namespace, settings: Settings) -> int:
 
 
 def count(arguments: argparse.Namespace, settings: Settings) -> int:
-    from yohaku import dialects, meters
+    from yohaku import dialects
 
+    if arguments.gap:
+        return _show_gaps(arguments, settings)
+    settings = _with_tokenizer(arguments, settings)
     if arguments.text:
         data = read(arguments, settings, "count")
-        meter = meters.for_model(arguments.model or settings.model)
+        meter = _open_meter(arguments.model or settings.model, None, settings)
         try:
             tokens = meter.count(data.decode("utf-8"))
         except UnicodeDecodeError:
             raise InputError(messages.say("not_utf8", settings.lang, name=arguments.file)) from None
     else:
         given = load(arguments, settings, "count")
-        meter = meters.for_model(given.model, given.dialect)
+        meter = _open_meter(given.model, given.dialect, settings)
         history = dialects.dialect_named(given.dialect).read(given.body).history()
         tokens = weigh(View(history).shown, meter).total
     print(json.dumps({"tokens": tokens, "exact": meter.exact, "meter": meter.name}, ensure_ascii=False))
+    return 0
+
+
+def _with_tokenizer(arguments: argparse.Namespace, settings: Settings) -> Settings:
+    return with_flags(settings, {"tokenizer": arguments.tokenizer})
+
+
+def _open_meter(model: str | None, dialect: str | None, settings: Settings) -> Meter:
+    """Return the meter of a model, and say once that its counts are estimates."""
+    from yohaku import meters
+    from yohaku.session.count_gaps import CountedModel, CountGaps, notice_of_estimate
+
+    if settings.tokenizer:
+        return meters.from_file(settings.tokenizer, model)
+    meter = meters.for_model(model, dialect)
+    gaps = CountGaps.in_folder(settings.data)
+    if not meter.exact and gaps.tell_once(CountedModel(model or "", "", meter.name)):
+        print_notices([notice_of_estimate(model, meter.name, meters.way_to_exact(model, dialect))], settings.lang)
+    return meter
+
+
+def _show_gaps(arguments: argparse.Namespace, settings: Settings) -> int:
+    """Show how far our counts were from what was billed, by model."""
+    from yohaku.session.count_gaps import CountGaps
+
+    gaps, lang = CountGaps.in_folder(settings.data), settings.lang
+    rows = [line for line in gaps.totals() if arguments.model in (None, line.model)]
+    if not rows:
+        print(messages.say("gap_none", lang, name=gaps.path), file=sys.stderr)
+        return 0
+    if not arguments.gap_json:
+        print(messages.say("gap_head", lang))
+    for line in rows:
+        start = gaps.tuned(line.key)
+        facts = {"model": line.model, "meter": line.meter, "replies": line.replies, "counted": line.counted,
+                 "billed": line.billed, "gap": round(line.gap, 4), "worst": line.worst,
+                 "next_ratio": round(start.ratio, 4), "next_added": start.hidden}  # fmt: skip
+        print(json.dumps(facts, ensure_ascii=False) if arguments.gap_json else GAP_ROW.format(**facts))
     return 0
 
 

@@ -13,7 +13,7 @@ from importlib import import_module
 
 from yohaku import messages
 from yohaku.cli.files import InputError, print_notices
-from yohaku.cli.parser import parser
+from yohaku.cli.parser import parser, read_flags
 from yohaku.config import settings as setting
 from yohaku.core.errors import DoesNotFit, YohakuError
 
@@ -41,6 +41,7 @@ def main(argv: list[str] | None = None) -> int:
     command = arguments.command or "agent"
     module = next(module for module, commands in MODULES.items() if command in commands)
     try:
+        settings = setting.with_flags(settings, read_flags(arguments))
         run = getattr(import_module(f"yohaku.cli.{module}"), command)
         return int(run(arguments, settings) or 0)
     except InputError as error:

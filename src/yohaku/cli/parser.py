@@ -8,10 +8,11 @@ from __future__ import annotations
 import argparse
 import re
 from collections import ChainMap
+from collections.abc import Iterable
 from typing import Any, NoReturn
 
 from yohaku import __version__
-from yohaku.config.settings import KEYS
+from yohaku.config.keys import KEYS, SettingKey, flag_of
 from yohaku.dialects import DIALECTS
 
 RECIPES = ("auto", "local", "chat", "chat-summary", "chat-hybrid", "cache", "layers", "snapshot")
@@ -85,8 +86,10 @@ def parser() -> argparse.ArgumentParser:
     _add_mcp(commands)
     _add_proxy(commands)
     _add_run(commands)
-    examples = ["yohaku config"]
-    _add_command(commands, "config", "show every setting, and where it came from", examples)
+    examples = ["yohaku config", "yohaku config window compaction", "yohaku config thresholdRatio"]
+    command = _add_command(commands, "config", "show every setting, and where it came from", examples)
+    command.add_argument("names", nargs="*", metavar="NAME", help="explain a setting, or all of a section")
+    _add_settings(command)
     examples = ["yohaku lab run sessions/ --windows 8192 --recipes auto,sliding", "yohaku lab run --help"]
     command = _add_command(commands, "lab", "replay recorded sessions, and score what recipes keep", examples)
     command.add_argument("rest", nargs=argparse.REMAINDER, metavar="run PATH…", help="see yohaku lab run --help")
@@ -122,11 +125,26 @@ def _add_agent(program: argparse.ArgumentParser) -> None:
         ("plain", "lines instead of a screen"),
     ):
         group.add_argument(f"--{name}", dest=f"agent_{name}", action="store_const", const=True, help=what)
-    listed = {action.dest for action in group._group_actions}
-    for name in KEYS:  # every setting is a flag; the seldom used ones are not listed
-        flag = f"--{name.replace('_', '-')}"
-        if f"agent_{name}" not in listed or name in ("preset", "permissions"):
-            group.add_argument(flag, dest=f"agent_{name}", metavar="VALUE", help=argparse.SUPPRESS)
+    _add_settings(group)
+
+
+def _add_settings(command: Any, keys: Iterable[SettingKey] = KEYS.values()) -> None:
+    """Make every setting a flag, also by its other names, unless there is one; they are too many to list."""
+    taken = {flag for action in command._actions for flag in action.option_strings}
+    for key in keys:
+        flags = [flag for flag in dict.fromkeys(map(flag_of, (key.name, *key.aliases))) if flag not in taken]
+        if flags:
+            about = {"metavar": "VALUE", "help": argparse.SUPPRESS, "default": argparse.SUPPRESS}
+            command.add_argument(*flags, dest=f"agent_{key.name}", **about)
+
+
+def read_flags(arguments: argparse.Namespace) -> dict[str, object]:
+    """Return the settings given as flags, by name."""
+    return {
+        name.removeprefix("agent_"): value
+        for name, value in vars(arguments).items()
+        if name.startswith("agent_") and value is not None
+    }
 
 
 def _add_fit(commands: Any) -> None:
@@ -144,6 +162,7 @@ def _add_fit(commands: Any) -> None:
     command.add_argument("--report", metavar="FILE", help="write what was folded, and why, as JSON")
     command.add_argument("--transcript", metavar="FILE", help="write what is said, and each folding, as JSON lines")
     command.add_argument("--quiet", "-q", action="store_true", help="say nothing on standard error when all is well")
+    _add_settings(command)
 
 
 def _add_show(commands: Any) -> None:
@@ -160,13 +179,21 @@ def _add_show(commands: Any) -> None:
     what = "what changed between two foldings as receipts lists them; of one, or the last: what it did"
     command.add_argument("--diff", nargs="*", metavar="A B", help=what)
     _add_session(command)
+    _add_settings(command)
 
 
 def _add_count(commands: Any) -> None:
-    examples = ["yohaku count request.json --model gpt-4o", "yohaku count notes.txt --text --model claude-sonnet-4-5"]
+    examples = [
+        "yohaku count request.json --model gpt-4o",
+        "yohaku count notes.txt --text --model claude-sonnet-4-5",
+        "yohaku count --gap",
+    ]
     command = _add_command(commands, "count", "count the tokens of a conversation or a text", examples)
     _add_conversation(command)
-    command.add_argument("--text", action="store_true", help="the input is plain text, not a conversation")
+    what = command.add_mutually_exclusive_group()
+    what.add_argument("--text", action="store_true", help="the input is plain text, not a conversation")
+    what.add_argument("--gap", action="store_true", help="show how far our counts were from what was billed, by model")
+    command.add_argument("--json", dest="gap_json", action="store_true", help="with --gap: one JSON object a line")
 
 
 def _add_doctor(commands: Any) -> None:
@@ -249,6 +276,7 @@ def _add_proxy(commands: Any) -> None:
     command.add_argument("--port", type=_positive, default=8787, metavar="N", help="default %(default)s")
     command.add_argument("--host", default="127.0.0.1", metavar="ADDRESS", help="loopback only (default %(default)s)")
     _add_upstream(command)
+    _add_settings(command)
 
 
 def _add_run(commands: Any) -> None:
@@ -261,6 +289,7 @@ def _add_run(commands: Any) -> None:
     command = _add_command(commands, "run", "start a client with the proxy in front of its provider", examples)
     command.add_argument("--model", metavar="NAME", help="the model the client asks for")
     _add_upstream(command)
+    _add_settings(command, (key for key in KEYS.values() if key.is_option))  # the others may be the client's
     clients = ("aider", "claude", "codex", "gemini", "opencode", "qwen")
     command.add_argument("client", choices=clients, metavar="CLIENT", help=", ".join(clients))
     command.add_argument("arguments", nargs=argparse.REMAINDER, metavar="…", help="given to the client")
@@ -330,6 +359,7 @@ def _add_conversation(command: Any) -> None:
     command.add_argument(
         "--model", metavar="NAME", help="whose tokens are counted (default: the one named in the file)"
     )
+    command.add_argument("--tokenizer", metavar="FILE", help="count exactly by the model's tokenizer.json or .gguf")
     about = f"the format to write: {', '.join(DIALECTS)}"
     command.add_argument("--dialect", choices=DIALECTS, metavar="D", help=about)
 

@@ -29,7 +29,11 @@ def proxy(arguments: argparse.Namespace, settings: Settings) -> int:
 
     import uvicorn
 
+    from yohaku.proxy.app import hide_secrets
+
     logging.basicConfig(level=logging.INFO, format="yohaku: %(message)s", stream=sys.stderr)
+    for handler in logging.getLogger().handlers:
+        handler.addFilter(hide_secrets)
     for name in ("uvicorn.error", "uvicorn.access"):
         logging.getLogger(name).setLevel(logging.WARNING)
     host = f"[{arguments.host}]" if ":" in arguments.host else arguments.host

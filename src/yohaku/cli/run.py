@@ -19,6 +19,9 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from yohaku import messages
+from yohaku.cli.parser import read_flags
+from yohaku.config import settings as setting
+from yohaku.config.keys import KEYS, flag_of
 from yohaku.config.settings import Settings
 
 START_TIMEOUT = 20.0
@@ -83,7 +86,9 @@ CLIENTS = {
 }
 
 
-OWN_OPTIONS = ("--upstream", "--model", "--window", "--reserve", "--recipe", "--store")
+OWN_OPTIONS = frozenset(("--upstream", "--model", "--window", "--reserve", "--recipe", "--store")) | {
+    flag_of(name) for key in KEYS.values() if key.is_option for name in (key.name, *key.aliases)
+}
 
 
 def _take_own_options(arguments: argparse.Namespace) -> argparse.Namespace:
@@ -102,6 +107,7 @@ def _take_own_options(arguments: argparse.Namespace) -> argparse.Namespace:
 
 def run(arguments: argparse.Namespace, settings: Settings) -> int:
     arguments = _take_own_options(arguments)
+    settings = setting.with_flags(settings, read_flags(arguments))
     client = CLIENTS[arguments.client]
     program = shutil.which(client.program)
     if program is None:

@@ -23,8 +23,8 @@ from yohaku.stores.memory import MemoryStore
 class RecordsOnlyStore(FallbackStore):
     """Originals and records go to the store; folds stay here.
 
-    Folds found again would leave a file folded in a larger window, and those made for a small one would show in the
-    sessions of a program on the same store.
+    Otherwise a fit would depend on those before it, and those made by hand would show in the sessions of a program on
+    the same store.
     """
 
     def __init__(self, store: Store, tell: Callable[[StoreFailed], None]) -> None:

@@ -65,12 +65,19 @@ def fetch_json_now(url: str, key: str = "", body: Json = None, timeout: float = 
     return None
 
 
+def can_count(endpoint: Endpoint) -> bool:
+    """Return whether the server of an endpoint may count the tokens of a request free of charge."""
+    from yohaku.dialects import dialect_named
+
+    return endpoint.provider in FREE_COUNTERS and bool(dialect_named(endpoint.dialect).count_path)
+
+
 async def count_on_server(endpoint: Endpoint, body: Json) -> int | None:
     """Return the tokens of a request as its server counts them, with what its template adds; None if it cannot."""
     from yohaku.dialects import dialect_named
 
     dialect = dialect_named(endpoint.dialect)
-    if endpoint.provider not in FREE_COUNTERS or not dialect.count_path:
+    if not can_count(endpoint):
         return None
     url = endpoint.url.rstrip("/") + dialect.count_path
     return dialect.read_count(await fetch_json(url, endpoint.key, body, COUNT_TIMEOUT))

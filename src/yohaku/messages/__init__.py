@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from yohaku.core.folds import Subject
 
 LANGUAGES = ("en", "ja")
-AREAS = ("commands", "errors", "folds", "doctor", "tools", "client", "host", "loop", "screen")
+AREAS = ("commands", "errors", "folds", "doctor", "tools", "client", "host", "loop", "screen", "settings")
 """Files of the catalogue, in the order in which they are searched: a command reads as few as possible."""
 
 
@@ -69,8 +69,12 @@ def notice(code: str, text: str, facts: Mapping[str, str], lang: str) -> str:
 
 
 def _name_reason(facts: Mapping[str, object], lang: str) -> Mapping[str, object]:
-    """Put the sentence for why a store failed in place of the English one, where it has a code."""
-    return {**facts, "why": say(f"store.{facts['reason']}", lang)} if facts.get("reason") else facts
+    """Put our sentences in place of English ones that have a code: why a store failed, what a value must be."""
+    if facts.get("reason"):
+        facts = {**facts, "why": say(f"store.{facts['reason']}", lang)}
+    if facts.get("expects") and find(f"expected.{facts['expects']}"):
+        facts = {**facts, "expected": say(f"expected.{facts['expects']}", lang, expected=facts["expected"])}
+    return facts
 
 
 def describe(what: Subject | Sequence[Any], why: str, lang: str, detail: str = "") -> tuple[str, str]:

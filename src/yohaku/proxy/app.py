@@ -19,12 +19,22 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route as Path
 
 from yohaku import dialects
+from yohaku.analysis.secret_formats import hide_formats
 from yohaku.core.errors import BadSetting, DoesNotFit
 from yohaku.proxy.fitting import Fitted, Fitter
 from yohaku.proxy.routes import Route, find_route
 from yohaku.proxy.upstream import Upstream, reply_headers
 
 log = logging.getLogger("yohaku.proxy")
+
+
+def hide_secrets(record: logging.LogRecord) -> bool:
+    """Replace keys and passwords in a log record, as a filter: error messages may quote requests."""
+    record.msg, record.args = hide_formats(record.getMessage()), ()
+    return True
+
+
+log.addFilter(hide_secrets)
 
 MAX_BODY_BYTES = 64 << 20
 SHRINK = 0.8

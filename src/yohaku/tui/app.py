@@ -24,6 +24,7 @@ from yohaku.agent.events import (
     ConversationFolded,
     Event,
     Gauge,
+    ReplyDiscarded,
     ReplyFinished,
     TextDelta,
     ThoughtDelta,
@@ -362,6 +363,8 @@ class YohakuApp(App[int]):
                 await flow.note(text, kind)
             case ReplyFinished():
                 pass
+            case ReplyDiscarded():
+                await flow.take_back()
             case TurnEnded(why):
                 if why == "stopped":  # the rest was told by whoever knows more of it
                     await flow.note(say("screen_stopped", self.lang))

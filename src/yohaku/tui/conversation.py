@@ -87,6 +87,13 @@ class ConversationView(VerticalScroll):
             reply = self._reply
         reply.hear(text)
 
+    async def take_back(self) -> None:
+        """Remove the current reply: it was cut off, and comes again."""
+        reply = self._reply
+        await self._end()
+        if reply is not None:
+            await reply.remove()
+
     async def thought(self, text: str) -> None:
         if self._thinking is None:
             await self._end()

@@ -64,7 +64,7 @@ class PermissionDialog(Dialog[Allowed]):
     def compose(self) -> ComposeResult:
         request, lang = self.request, self.lang
         with Vertical(classes="box -danger" if request.danger else "box") as box:
-            box.border_title = f"{say('allow_title', lang)} {say(f'allow_{request.kind}', lang)}"
+            box.border_title = Content(f"{say('allow_title', lang)} {say(f'allow_{request.kind}', lang)}")
             yield Static(strip_controls(request.title), classes="title", markup=False)
             if request.danger:
                 yield Static(
@@ -74,10 +74,11 @@ class PermissionDialog(Dialog[Allowed]):
                 with VerticalScroll(classes="detail"):
                     yield Static(self._detail(), markup=False)
             with Horizontal(classes="answers"):
-                yield Button(say("allow_once", lang), id="once", disabled=True)
+                yield Button(Content(say("allow_once", lang)), id="once", disabled=True)
                 if request.remember:
-                    yield Button(say("allow_always", lang, what=clip(request.remember, 30)), id="always", disabled=True)
-                yield Button(say("allow_no", lang), id="no")
+                    always = say("allow_always", lang, what=clip(request.remember, 30))
+                    yield Button(Content(always), id="always", disabled=True)
+                yield Button(Content(say("allow_no", lang)), id="no")
 
     def on_mount(self) -> None:
         self.query_one("#no").focus()

@@ -15,6 +15,7 @@ from yohaku.agent.format import (
     MARKS,
     clip,
     count_columns,
+    describe_level,
     draw_bar,
     format_counts,
     format_gauge,
@@ -79,7 +80,7 @@ class Panel(Vertical):
         return ["", *lines[:-1], "─" * count_columns(lines[0]), lines[-1], "", *format_counts(gauge, self.lang)]
 
     def _coming(self, gauge: Gauge) -> Content:
-        state = say(f"panel_{gauge.level}", self.lang)
+        state = describe_level(gauge, self.lang)
         if not gauge.coming:
             return Content(f"\n{state}")
         return Content.assemble(f"\n{state}\n\n", (say("panel_next", self.lang), "bold"), f"\n{gauge.coming}")

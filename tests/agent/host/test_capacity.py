@@ -96,6 +96,20 @@ def test_the_presets_are_half_the_automatic_window_itself_and_half_as_much_again
     ]
 
 
+@given(st.integers(4, 200), st.sampled_from([0, 8, 12, 24]), st.sampled_from([8_192, 40_960, 131_072, 1 << 30]))
+def test_quality_is_half_as_much_again_wherever_that_fits(gigabytes: int, card: int, trained: int) -> None:  # L12
+    info = {**LLAMA, "llama.context_length": trained}
+    balanced, quality = (
+        window_for(laptop(gigabytes, card=card), EIGHT, info, preset=preset) for preset in ("balanced", "quality")
+    )
+    half_again = balanced.window * 3 // 2
+    if half_again <= balanced.most:
+        assert quality.window == half_again
+    else:
+        assert balanced.window <= quality.window <= max(balanced.most, balanced.window)
+        assert quality.window > balanced.window or round_down(balanced.most) <= balanced.window
+
+
 def test_a_number_that_fits_is_taken_as_it_is() -> None:  # L12
     assert window_for(laptop(16), EIGHT, LLAMA, n=20_000) == ChosenWindow(20_000, "full", "asked", 56_671, exact=True)
 

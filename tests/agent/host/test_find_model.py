@@ -71,6 +71,16 @@ def test_servers_come_before_keys_in_the_order_of_preference(quiet: dict[str, st
     assert [each.local for each in found] == [True] * 4 + [False] * 4
 
 
+def test_an_address_that_was_set_comes_before_a_server_that_happens_to_run(quiet: dict[str, str]) -> None:
+    models = {"/v1/models": {"data": [{"id": "chosen", "context_length": 16_384}]}}
+    with ollama([tag("qwen3:8b", "2025-01-01T00:00:00Z")], qwen3=WORKS) as running, loopback(models) as meant:
+        environ = quiet | {"OLLAMA_HOST": running.url.removeprefix("http://"), "ANTHROPIC_API_KEY": "k"}
+        found = search(environ | {"OPENAI_BASE_URL": f"{meant.url}/v1", "OPENAI_API_KEY": "k"})
+        assert [each.model for each in found] == ["chosen", "qwen3:8b", DEFAULT_MODELS["anthropic"]]
+        found = search(environ | {"OPENAI_API_KEY": "k"})
+        assert [each.provider for each in found] == ["ollama", "openai", "anthropic"]
+
+
 def test_a_key_alone_gives_a_whole_endpoint_that_does_not_show_it(quiet: dict[str, str]) -> None:
     [found] = search(quiet | {"ANTHROPIC_API_KEY": "sk-secret"})
     assert found == Endpoint(

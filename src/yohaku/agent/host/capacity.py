@@ -116,7 +116,8 @@ def window_for(
     if preset == "speed":
         window = max(MIN_WINDOW, window // 2)
     elif preset == "quality":
-        window = max(window, min(window * 3 // 2, round_down(most)))
+        half_again = window * 3 // 2
+        window = half_again if half_again <= most else max(window, most if most == length else round_down(most))
     return ChosenWindow(window, tier_of(window), why, most, exact=exact)
 
 

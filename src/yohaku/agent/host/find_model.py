@@ -1,4 +1,5 @@
-"""Search for a model: the one that was named, else a server on this machine, else an API key, else a file.
+"""Search for a model: the one that was named, else at an address the user set, else a server on this machine, else an
+API key, else a file.
 
 Law: quick, silent, and nothing is sent to a server the user did not name. Servers are queried in parallel; a key is
 looked up in the environment, never tried. A named model that is not there raises `ModelNotFound` with what to do.
@@ -50,8 +51,10 @@ async def find_models(
     search = _ModelSearch(replace(settings, environ=environ) if environ is not None else settings, memory, timeout)
     if named := model or settings.model:
         return await search.find_named(parse_model_spec(named, search.known), named)
-    running, keyed = await asyncio.gather(search.find_running(), search.find_keyed())
-    return [*running, *keyed] or await search.find_files()
+    pointed, running, keyed = await asyncio.gather(
+        search.find_keyed(pointed=True), search.find_running(), search.find_keyed(pointed=False)
+    )
+    return [*pointed, *running, *keyed] or await search.find_files()
 
 
 async def refresh(endpoint: Endpoint, timeout: float = DEFAULT_TIMEOUT) -> Endpoint:
@@ -98,12 +101,15 @@ class _ModelSearch:
         address = ServerAddress(where.url, where.key or "", model, lambda: sum(usable_bytes(self.memory)), self.timeout)
         return await PROBES[provider.name](address)
 
-    async def find_keyed(self) -> list[Endpoint]:
-        """Return an endpoint of each provider whose key or address is in the environment."""
+    async def find_keyed(self, *, pointed: bool) -> list[Endpoint]:
+        """Return an endpoint of each provider with a key or address in the environment; `pointed`: with an address.
+
+        An address is set to be used, and beats a server that happens to run; a key may be there for other programs.
+        """
         first = [provider for name in PREFERRED_PROVIDERS if (provider := self.known.provider(name))]
         rest = [each for each in self.known.providers if each not in first and not each.loopback]
-        found = await asyncio.gather(*(self.find_api(provider) for provider in (*first, *rest)))
-        return [each for each in found if each]
+        asked = (each for each in (*first, *rest) if bool(self.settings.variable(*each.url_keys)) is pointed)
+        return [each for each in await asyncio.gather(*map(self.find_api, asked)) if each]
 
     async def find_api(self, provider: Provider, model: str = "") -> Endpoint | None:
         where = resolve.provider_address(provider, self.settings)
