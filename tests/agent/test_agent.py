@@ -200,7 +200,7 @@ def test_a_gauge_over_the_window_is_the_truth_and_the_folding_it_tells_of_follow
     for number in over:
         now, folded, after = seen[number : number + 3]
         assert isinstance(now, Gauge) and isinstance(folded, ConversationFolded) and isinstance(after, Gauge)
-        assert now.coming == f"folds before it is sent: {now.used - now.limit:,} tokens more than fit"
+        assert f"before it is sent, as it is {now.used - now.limit:,} tokens more than fit" in now.coming
         assert (folded.receipt.before, folded.receipt.after) == (now.used, after.used)
         assert after.used <= after.limit
 
@@ -456,7 +456,7 @@ def test_the_gauge_says_what_is_coming(tmp_path: Path) -> None:
     events = play(one, "Hi.")
     gauges = [event for event in events if isinstance(event, Gauge)]
     assert gauges[-1].used > gauges[0].used >= before.used
-    assert gauges[-1].coming == "何もしません: 余裕があります"
+    assert gauges[-1].coming == "まだ何もしません。99 % (17,325 トークン) で、古いステップを要点と抜粋にします"
 
 
 def test_what_the_provider_reports_is_what_the_gauge_shows(tmp_path: Path) -> None:

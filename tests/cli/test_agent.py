@@ -140,7 +140,7 @@ VALUES = {
     "bool": "true", "tokens": "9", "tokens_or_none": "9", "natural_tokens": "9", "count": "9", "count_or_none": "9",
     "positive": "9", "share": "0.5", "share_or_none": "0.5", "language": "ja", "seconds": "3", "pairs": "a=b",
 }  # fmt: skip
-ONE_OF = {"preset": "speed", "permissions": "yolo", "chat.method": "hybrid"}
+ONE_OF = {"preset": "speed", "permissions": "yolo", "chat.method": "hybrid", "secrets": "show"}
 SWITCHES = {"force", "chat", "debug", "plain"}
 
 
