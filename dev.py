@@ -12,6 +12,7 @@
     python3 dev.py adapters   adapters and proxy with the real frameworks and SDKs, in .venv-adapters
     python3 dev.py servers    install Redis, PostgreSQL and tmux for the tests (Debian, as root)
     python3 dev.py freeze     what users can observe, compared with the recorded state; --write records it again
+    python3 dev.py pages      write the reference pages in docs/ again: settings, commands, errors, windows
     python3 dev.py trace      how many files one folding fit and one turn of the agent go through
     python3 dev.py house      size of the package, docstrings and names that need work; --list names them
     python3 dev.py stores     stores under load: 1,000 kills, 8 processes x 10,000, a gigabyte, and ratios
@@ -135,6 +136,10 @@ def main(name: str = "", *rest: str) -> None:
         case "freeze":
             set_up("test")
             run("scripts/freeze.py", *rest)
+        case "pages":
+            set_up("test")
+            for page in ("settings", "commands", "errors", "windows"):
+                run(f"scripts/{page}_page.py")
         case "trace":
             set_up("test")
             run("-m", "scripts.trace_files", *rest)

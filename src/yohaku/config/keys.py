@@ -2,7 +2,7 @@
 
 Each is a key of config.toml (`a.b` in a table `[a]`), a variable `YOHAKU_<NAME>` and a flag `--<name>`.
 To add one: a row here and a field of `Settings` (an option of a recipe: a field in `recipes/options.py`), a sentence
-`[setting.NAME]` in messages/settings.toml, and `python3 dev.py settings` for the reference page.
+`[setting.NAME]` in messages/settings.toml, and `python3 dev.py pages` for the reference page.
 """
 
 from __future__ import annotations

@@ -30,6 +30,10 @@ PASSES = (
 
 LEVELS = get_args(Level)
 FLAGS = ("pays", "last", "quiet", "forced")
+RUNG_KEYS = ("level", "pass", "args", "options", "goal", *FLAGS)
+LIKE_KEYS, OWN_KEYS = ("like", "options"), ("rungs", "last_resort")
+RECIPE_KEYS = (*LIKE_KEYS, *OWN_KEYS)
+"""Keys of a recipe's table: either those of one like another, or those of one with rungs of its own."""
 TYPES: dict[str, tuple[type, ...]] = {"int": (int,), "float": (int, float), "bool": (bool,), "str": (str,)}
 
 
@@ -42,9 +46,9 @@ def recipe_of(
     """
     where = f"recipe {name!r}"
     if "like" in table:
-        _check_names(table, ("like", "options"), where)
+        _check_names(table, LIKE_KEYS, where)
         return Recipe(name, _make_like(table["like"], table.get("options", {}), base, where).rungs)
-    _check_names(table, ("rungs", "last_resort"), where)
+    _check_names(table, OWN_KEYS, where)
     rungs = table.get("rungs")
     if not isinstance(rungs, list) or not rungs:
         raise BadSetting(f"{where}: give it rungs, a list of tables, or the name of another recipe as like")
@@ -55,7 +59,7 @@ def recipe_of(
 def _read_rung(table: object, where: str, find: Find | None) -> Rung:
     if not isinstance(table, Mapping):
         raise BadSetting(f'{where}: must be a table such as {{level = "full", pass = "clear_largest"}}, not {table!r}')
-    _check_names(table, ("level", "pass", "args", "options", "goal", *FLAGS), where)
+    _check_names(table, RUNG_KEYS, where)
     if "level" not in table or "pass" not in table:
         raise BadSetting(f"{where}: needs a {'level' if 'level' not in table else 'pass'}")
     propose = _make_pass(table, where, find)

@@ -1,7 +1,7 @@
 """Options of the built-in recipes: one class a section of the config file, each number of a document as a default.
 
 To add one: a field here with its kind, a sentence `[setting."section.name"]` in messages/settings.toml, and
-`python3 dev.py settings` for the reference page. It is then a key of the config file, a variable and a flag as well.
+`python3 dev.py pages` for the reference page. It is then a key of the config file, a variable and a flag as well.
 Law: names are found in any spelling (`thresholdRatio`, `threshold-ratio`), and under the documents' own names.
 """
 
