@@ -44,17 +44,26 @@ class _Hidden(NamedTuple):
 
 
 def write_gist(
-    turns: Sequence[Turn], *, ref: str, tokens: int, count: Count, rules: tuple[str, ...] = (), index: bool = True
+    turns: Sequence[Turn],
+    *,
+    ref: str,
+    tokens: int,
+    count: Count,
+    rules: tuple[str, ...] = (),
+    words: str = "",
+    index: bool = True,
 ) -> str:
     """Return a text of at most `tokens` about `turns`; empty if not even the ref fits.
 
-    `index=False` leaves out the entities of results, for callers that show lines of them instead.
+    `words` are the user's, about what to keep. `index=False` leaves out the entities of results, for callers that show
+    lines of them instead.
     """
     titles = choose_titles(turns)
     page = GistText(tokens, count)
     if not page.open(_write_header(turns, ref, titles), f"[folded; ref={ref}]"):
         return ""
     page.add_section(titles.rules, [f"- {rule}" for rule in rules])
+    page.add_section(titles.wished, [f"- {line.strip()}" for line in words.splitlines() if line.strip()])
     if page.left >= MIN_ALL_SECTIONS_TOKENS:
         hidden = _Hidden(turns, read_activity(turns, max(200, tokens // 8)), titles)
         for place, share, add in SECTIONS:

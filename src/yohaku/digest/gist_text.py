@@ -17,6 +17,7 @@ class GistTitles(NamedTuple):
 
     header: str
     rules: str
+    wished: str
     goal: str
     asked: str
     files: str
@@ -35,6 +36,7 @@ class GistTitles(NamedTuple):
 ENGLISH = GistTitles(
     header="[Earlier conversation folded: {what}; ref={ref}]",
     rules="The user's rules, still in force:",
+    wished="The user wants kept, in their words:",
     goal="The goal, as the user put it:",
     asked="The user asked, in order:",
     files="Files:",
@@ -53,6 +55,7 @@ ENGLISH = GistTitles(
 JAPANESE = GistTitles(
     header="[これまでの会話を折りたたみました: {what}; ref={ref}]",
     rules="ユーザーの決まり(今も有効):",
+    wished="残しておきたいこと(ユーザーの言葉):",
     goal="目的(ユーザーの言葉):",
     asked="ユーザーの指示(順に):",
     files="ファイル:",

@@ -32,6 +32,7 @@ from yohaku.digest.gist import write_gist, write_opening
 from yohaku.digest.gist_text import JAPANESE, choose_titles
 from yohaku.digest.select_lines import Source, SpanCache, choose_spans
 from yohaku.digest.spans import Span
+from yohaku.digest.wished_lines import choose_wished, merge_spans, shorten_words
 from yohaku.passes.drop_oldest import before, cuts, rules_tokens
 from yohaku.passes.pieces import SMALL
 from yohaku.summary.check import Accepted, Evidence, Rejected
@@ -53,6 +54,8 @@ NARROW_LINES_SHARE, SCARCE_LINES_SHARE, LINES_SHARE = 0.2, 0.5, 0.45
 """Shares of the limit that lines have at least: below NARROW_WINDOW, below SCARCE_WINDOW, and from there on."""
 MAX_LINES_TOKENS = 20_000
 """Tokens of lines: the part of a conversation that is scanned has hardly more lines that name anything."""
+WISHED_SHARE = 0.4
+"""Share of the tokens for lines that goes to lines with the user's words about what to keep."""
 MAX_SPARE_SHARE = 0.05
 """Share of the limit. If lines leave more than this, few of them name anything: more steps stay whole instead, or names
 that would stand alone get their lines."""
@@ -211,17 +214,19 @@ def _choose_lines(
     view, context = draft.view, draft.context
     excerpts = collect_excerpts(view, layout.cut) if layout.cut else []
     tokens = max(layout.left, draft.tokens) - draft.taken if draft.cut else layout.left
+    words, count = context.options.words, context.meter.count
+    wished, taken = choose_wished(excerpts, words, tokens * WISHED_SHARE, count) if words else (None, 0)
     spans, spare = choose_spans(
         _to_sources(excerpts, context),
         find_visible_names(view, layout.cut),
-        max(0, tokens),
+        max(0, tokens - taken),
         find_topic_words(view),
-        split_words(context.options.words),
+        split_words(words),
         cache,
         names_alone=True,
         fill=fill,
     )
-    return excerpts, spans, spare
+    return excerpts, merge_spans(wished, spans) if wished else spans, spare
 
 
 def _to_sources(excerpts: list[Excerpt], context: PassContext) -> list[Source]:
@@ -249,7 +254,7 @@ class _Draft:
     context: PassContext
     cut: Cut | None
     tokens: int
-    """Tokens it may take, without the rules."""
+    """Tokens it may take, without the rules and the user's words."""
     request: SummaryRequest
     """For a model that writes it; its limit and the rules are filled in."""
 
@@ -272,8 +277,14 @@ class _Draft:
 
     @cached_property
     def text(self) -> str:
-        limit = self._tokens_with_rules
-        return write_gist(self.hidden, ref=self.ref, tokens=limit, count=self._count, rules=self.rules, index=False)
+        limit, count = self._tokens_with_rules, self._count
+        return write_gist(
+            self.hidden, ref=self.ref, tokens=limit, count=count, rules=self.rules, words=self.words, index=False
+        )
+
+    @cached_property
+    def words(self) -> str:
+        return shorten_words(self.context.options.words, self.context.budget.limit, self._count)
 
     @property
     def taken(self) -> int:
@@ -284,9 +295,9 @@ class _Draft:
 
     @property
     def _tokens_with_rules(self) -> int:
-        if not self.rules:
-            return self.tokens
-        return self.tokens + sum(self._count(f"- {rule}\n") for rule in self.rules) + SMALL // 2
+        rules = sum(self._count(f"- {rule}\n") for rule in self.rules) + SMALL // 2 if self.rules else 0
+        wished = [choose_titles(self.hidden).wished, *self.words.splitlines()] if self.words else []
+        return self.tokens + rules + sum(self._count(f"- {line}\n") for line in wished)
 
     @property
     def _count(self) -> Callable[[str], int]:

@@ -17,7 +17,9 @@ from yohaku.core.originals import ref_of_turns
 from yohaku.core.recipe import AskingPass, Pass, PassContext, Question
 from yohaku.core.view import View
 from yohaku.digest.appendix import appendix_tokens, write_appendix
+from yohaku.digest.excerpts import collect_excerpts, render_excerpts
 from yohaku.digest.gist import write_gist
+from yohaku.digest.wished_lines import choose_wished, shorten_words
 from yohaku.passes.drop_oldest import NOTICE, RULED, before, cuts, notice, rules_tokens
 from yohaku.passes.pieces import SMALL
 from yohaku.passes.use_draft import find_draft
@@ -30,6 +32,8 @@ RULES_SHARE = 0.05
 """Share of the limit set aside for the user's rules when a cut is chosen."""
 MAX_SUMMARY_TOKENS = 8_000
 """In the largest windows a share of the limit would be longer than models write."""
+WISHED_SHARE = 0.4
+"""Share of a gist without a model for lines that the user's words ask for."""
 MANUAL_SHARE = 0.7
 """Share of what could be hidden that a manual folding hides, if no prompt is a good place to cut."""
 
@@ -187,7 +191,7 @@ def _fold(view: View, context: PassContext, plan: _Plan, window: int, ack: str) 
         text = "\n".join([text, *write_appendix(hidden, text, _appendix_tokens(text, context, plan), count)])
         why, detail = BY_MODEL, ""
     else:
-        text = _write_without_model(hidden, ref, plan, context)
+        text = _write_without_model(view, ref, plan, context)
         why, detail = f"without_model.{found.code}", found.detail
     what = before(plan.cut, hidden)
     fold = Gist(view.key_at(plan.cut), text, ref, what, why, plan.removed, 0, ack=ack, detail=detail)
@@ -211,7 +215,13 @@ def _appendix_tokens(text: str, context: PassContext, plan: _Plan) -> int:
     return min(appendix_tokens(context.budget.limit), bound - left)
 
 
-def _write_without_model(hidden: tuple[Turn, ...], ref: str, plan: _Plan, context: PassContext) -> str:
-    tokens, rules = plan.request.limit + plan.fixed, plan.request.rules
-    text = write_gist(hidden, ref=ref, tokens=tokens, count=context.meter.count, rules=rules)
-    return text or notice(hidden, ref, context.meter, 0)
+def _write_without_model(view: View, ref: str, plan: _Plan, context: PassContext) -> str:
+    request, hidden, count, lines = plan.request, view.hidden(plan.cut), context.meter.count, list[str]()
+    if request.words:
+        excerpts = collect_excerpts(view, plan.cut)
+        spans, _ = choose_wished(excerpts, request.words, request.limit * WISHED_SHARE, count)
+        lines = render_excerpts(excerpts, spans)
+    tokens = request.limit + plan.fixed - (count("\n".join(lines)) if lines else 0)
+    words = shorten_words(request.words, context.budget.limit, count)
+    text = write_gist(hidden, ref=ref, tokens=tokens, count=count, rules=request.rules, words=words)
+    return "\n".join([text, *lines]) if text else notice(hidden, ref, context.meter, 0)

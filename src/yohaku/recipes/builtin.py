@@ -101,7 +101,7 @@ def chat(options: RecipeOptions) -> Recipe:
     "summary" summarises everything old first, "hybrid" everything but the newest share `keep_share`.
     """
     method, compaction = options.chat.method, options.compaction
-    level: At = compaction.threshold_ratio or "over"
+    level: At = compaction.threshold_ratio or above_limit  # a manual folding summarises below it
     keep = {"summary": 0.0, "hybrid": options.chat.keep_share}
     summary = (
         summary_rungs(compaction, level, summarise_with(compaction, keep[method]), below(level, "hot"))
