@@ -44,8 +44,8 @@ def stub(key: str, slot: Slot, text: str = "[folded]") -> Stub:
     return Stub(key, slot, text, "aaaaaaaaaaaa", "result", "why", 100, 10)
 
 
-def gist(key: str, text: str = "[gist]") -> Gist:
-    return Gist(key, text, "bbbbbbbbbbbb", "before", "why", 100, 10)
+def gist(key: str, text: str = "[gist]", start: str = "", ack: str = "") -> Gist:
+    return Gist(key, text, "bbbbbbbbbbbb", "before", "why", 100, 10, start=start, ack=ack)
 
 
 def place(history: History, turn: int, step: int | None = None) -> str:
@@ -170,6 +170,107 @@ def test_hidden_and_visible_together_are_the_history() -> None:
         view = View(h).with_([fold])
         steps = [step for turns in (view.hidden(view.cut), view.visible()) for turn in turns for step in turn.steps]
         assert steps == list(h.steps)
+
+
+# Chapters
+
+
+def long_history() -> History:
+    """Three turns, with three steps, one and two."""
+    steps = [Step((Text(f"step {n}"), ToolUse(Call(str(n), "bash", "{}"), Result((Text("ok"),))))) for n in range(6)]
+    turns = [Turn((Text("one"),), tuple(steps[:3])), Turn((Text("two"),), (steps[3],))]
+    return history_of([*turns, Turn((Text("three"),), tuple(steps[4:]))])
+
+
+def row(h: History, *ends: tuple[int, int | None]) -> list[Fold]:
+    keys = [place(h, *end) for end in ends]
+    return [gist(key, f"[{number}]", start) for number, (key, start) in enumerate(zip(keys, ["", *keys], strict=False))]
+
+
+def texts(view: View) -> list[str]:
+    found = (part for turn in view.shown.turns for part in (*turn.prompt, *(i for s in turn.steps for i in s.items)))
+    return [part.text for part in found if isinstance(part, Text)]
+
+
+def test_gists_stand_in_a_row_each_for_its_stretch() -> None:
+    h = long_history()
+    folds = row(h, (0, 0), (0, 1), (2, 0))
+    for some in (folds, folds[::-1]):
+        view = View(h).with_(some)
+        assert view.chapters == tuple(folds) and view.gist == folds[-1] and view.cut == Cut(2, 1)
+        assert texts(view) == ["[0]", "[1]", "[2]", "three", "step 5"]
+    stretches = [render_turns(view.stretch(one)) for one in view.chapters]
+    spoken = [re.findall(r"^## (?:user|assistant)\n(.*)", text, re.MULTILINE) for text in stretches]
+    assert spoken == [["step 0"], ["step 1"], ["one", "step 2", "two", "step 3", "step 4"]]
+    assert [dict(view.originals(one))[one.ref] for one in view.chapters] == stretches
+
+
+def test_without_one_of_the_chapters_before_it_a_gist_does_not_show() -> None:
+    h = long_history()
+    first, second, third = row(h, (0, 0), (0, 1), (2, 0))
+    assert View(h).with_([first, third]).chapters == (first,)
+    assert View(h).with_([second, third]).shown == h
+    assert View(h).with_([first, second, third]).chapters == (first, second, third)
+
+
+def test_a_gist_of_everything_takes_the_place_of_the_chapters_and_others_follow_it() -> None:
+    h = long_history()
+    chapters = row(h, (0, 0), (0, 1), (1, None))
+    anew = gist(place(h, 1), "[anew]")
+    later = gist(place(h, 2), "[later]", start=anew.key)
+    assert View(h).with_([*chapters, anew]).chapters == (anew,)
+    assert View(h).with_([*chapters, anew, later]).chapters == (anew, later)
+
+
+@pytest.mark.parametrize("start", ["self", "later", "unknown"])
+def test_a_row_that_does_not_lead_to_the_beginning_does_not_show(start: str) -> None:
+    h = long_history()
+    near, far = place(h, 0, 1), place(h, 2, 0)
+    starts = {"self": near, "later": far, "unknown": "of another conversation"}
+    folds: list[Fold] = [gist(near, start=starts[start]), gist(far, start=near), gist(starts["unknown"])]
+    assert View(h).with_(folds).shown == h
+
+
+def test_a_chapter_with_an_acknowledgement_is_a_turn_of_its_own() -> None:
+    h = long_history()
+    first = gist(place(h, 0, 0), "[0]", ack="I see.")
+    second = gist(place(h, 0, 1), "[1]", start=first.key)
+    view = View(h).with_([first, second])
+    assert [turn.prompt for turn in view.shown.turns[:2]] == [(Text("[0]"),), (Text("[1]"), Text("one"))]
+    assert texts(view)[:5] == ["[0]", "I see.", "[1]", "one", "step 2"]
+
+
+def test_chapters_of_a_grown_view_are_those_of_a_fresh_one() -> None:
+    h = long_history()
+    folds = row(h, (0, 0), (0, 1))
+    longer = history_of([*h.turns, Turn((Text("four"),), (DONE,))])
+    grown, fresh = View(h).with_(folds).grown(longer), View(longer).with_(folds)
+    assert grown.chapters == fresh.chapters == tuple(folds) and grown.shown == fresh.shown
+
+
+@given(st.integers(0, 100_000))
+def test_chapters_hide_everything_once_and_their_parts_are_shared_with_a_gist_of_it_all(seed: int) -> None:
+    chance = Random(seed)
+    h = conversation(chance, max_turns=5, max_steps=4)
+    keys = [key for turn in h.turns for key in (turn.key, *(step.key for step in turn.steps))][1:]
+    ends = sorted(chance.sample(range(len(keys)), min(len(keys), chance.randint(1, 4))))
+    chosen = [keys[at] for at in ends]
+    if not chosen:
+        return
+    folds = [gist(key, start=start) for key, start in zip(chosen, ["", *chosen], strict=False)]
+    view = View(h).with_(folds)
+    assert view.chapters == tuple(folds)
+    steps = [step for one in folds for turn in view.stretch(one) for step in turn.steps]
+    prompts = [part for one in folds for turn in view.stretch(one) for part in turn.prompt]
+    hidden = view.hidden(view.cut)
+    assert steps == [step for turn in hidden for step in turn.steps]
+    assert prompts == [part for turn in hidden for part in turn.prompt]
+    for one in folds:
+        assert "\n\n".join(view.segments(one)) == render_turns(view.stretch(one))
+    whole = gist(chosen[-1])
+    parts = view.segments(whole)
+    assert "\n\n".join(parts) == render_turns(hidden)
+    assert {part for one in folds for part in view.segments(one)} == set(parts)
 
 
 # Originals and refs

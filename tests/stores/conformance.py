@@ -297,7 +297,7 @@ class Conformance:
         folds: list[Fold] = [
             Stub("a", Slot("argument", 3, "名前\0\"'"), "text \ud800\0\n", "r", "what", "なぜ", 1, 0, kind="preview"),
             Stub("b", Slot("prompt", 0), "", "", "", "", 0, 0),
-            Gist("c", "gist\ud800", "r", "w", "y", 1 << 40, 2, kind="summary", ack="はい"),
+            Gist("c", "gist\ud800", "r", "w", "y", 1 << 40, 2, kind="summary", ack="はい", start="b"),
         ]
         store.keep(folds)
         assert store.folds("abc") == folds

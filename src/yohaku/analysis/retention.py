@@ -189,7 +189,7 @@ def _shown_text(view: View) -> str:
 
 def _recallable_text(view: View) -> str:
     """Return all originals that shown refs open."""
-    folds: list[Fold] = [*([view.gist] if view.gist else []), *view.live]
+    folds: list[Fold] = [*view.chapters, *view.live]
     originals = (original for fold in folds if _shows_ref(fold) for _, original in view.originals(fold))
     return "\n\n".join(original for original in originals if isinstance(original, str))
 
@@ -200,10 +200,10 @@ def _shows_ref(fold: Fold) -> bool:
 
 def _find_hidden(view: View) -> tuple[tuple[Turn, ...], set[int]]:
     """Return what gists and stubs hide, as turns, and the identities of the uses in it that a shown ref opens."""
-    turns = list(view.hidden(view.cut)) if view.gist else []
+    turns = list(view.hidden(view.cut))
     opened: set[int] = set()
-    if view.gist and _shows_ref(view.gist):
-        opened |= {id(use) for turn in turns for step in turn.steps for use in step.uses}
+    for gist in filter(_shows_ref, view.chapters):
+        opened |= {id(use) for turn in view.stretch(gist) for step in turn.steps for use in step.uses}
     for turn in view.visible():
         stubs = view.stubs.get(turn.key, {})
         prompt = tuple(turn.prompt[item] for item in sorted({slot.item for slot in stubs}))

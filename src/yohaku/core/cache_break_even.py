@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from itertools import takewhile
 
 from yohaku.core.view import View
 from yohaku.core.weigh import Weigher
@@ -41,9 +42,11 @@ def break_even(old: View, new: View, weigher: Weigher, prices: CachePrices) -> C
 
 def _weigh_unchanged(old: View, new: View, weigher: Weigher) -> int:
     """Return the tokens of the conversation before the first difference."""
-    if old.gist != new.gist or old.cut != new.cut:
-        return 0
-    same = weigher.turn(old.gist.turn) if old.gist else 0
+    pairs = zip(old.chapters, new.chapters, strict=False)
+    kept = [one for one, _ in takewhile(lambda pair: pair[0] == pair[1], pairs)]
+    same = sum(weigher.turn(gist.turn) for gist in kept)
+    if len(kept) < max(len(old.chapters), len(new.chapters)):
+        return same
     for one, other in zip(old.stubbed, new.stubbed, strict=True):
         if one is other:
             same += weigher.turn(one)

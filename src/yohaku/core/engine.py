@@ -92,7 +92,7 @@ class _Planning:
         """Tokens as passes see them: whatever is pinned counts as fixed."""
         if self._pinned_weigher is None:
             return self.after
-        self._pinned_weigher.tail = self.view.pinned
+        self._pinned_weigher.tails = tuple(filter(None, self.view.pinned))
         return self._pinned_weigher.pinned(self.view.shown, self.after)
 
     def climb(self, rungs: tuple[Rung, ...], *, held: bool = False) -> Generator[Effect, str, None]:
@@ -191,8 +191,8 @@ def _propose(
 
 def _select_shown(made: list[Fold], view: View) -> tuple[Fold, ...]:
     """Return the folds that still show: a later rung may have folded over an earlier one."""
-    gist = view.gists[view.gist.key] if view.gist else None  # as it was made, without the pinned texts
-    shown = {id(fold) for fold in (*view.live, gist)}
+    gists = (view.gists[gist.key] for gist in view.chapters)  # as they were made, without the pinned texts
+    shown = {id(fold) for fold in (*view.live, *gists)}
     return tuple(fold for fold in made if id(fold) in shown)
 
 

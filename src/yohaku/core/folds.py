@@ -17,7 +17,7 @@ class Subject(NamedTuple):
     """Name of what a fold hides. `str` gives the words that the model reads in the stub."""
 
     code: str
-    """`result`, `argument`, `prompt`, `reply`, `thought`, `before_step`, `before_prompt`, or the kind of a medium."""
+    """`result`, `argument`, `prompt`, `reply`, `thought`, `before_step`, `before_prompt`, `stretch`, or a medium."""
     tool: str = ""
     argument: str = ""
     steps: int = 0
@@ -29,9 +29,14 @@ class Subject(NamedTuple):
             case "argument":
                 return f"{self.tool} argument {self.argument}"
             case "before_step" | "before_prompt":
-                size = f"{self.steps:,} step{'' if self.steps == 1 else 's'}"
-                return f"the conversation before this {self.code.removeprefix('before_')} ({size})"
+                return f"the conversation before this {self.code.removeprefix('before_')} ({self._size})"
+            case "stretch":
+                return f"a stretch of the conversation ({self._size})"
         return self.code
+
+    @property
+    def _size(self) -> str:
+        return f"{self.steps:,} step{'' if self.steps == 1 else 's'}"
 
 
 class MadeFor(NamedTuple):
@@ -71,7 +76,10 @@ class Stub:
 
 @dataclass(frozen=True, slots=True)
 class Gist:
-    """Everything up to a step, shown as one text before the prompt that is still being answered."""
+    """A stretch of the conversation up to a step, shown as one text before the prompt that is still being answered.
+
+    Several stand in a row as chapters, each from where the one before it ends.
+    """
 
     key: str
     text: str
@@ -85,6 +93,8 @@ class Gist:
     """Reply of the model to it, for recipes that show the gist as a turn of its own."""
     detail: str = ""
     """Message of the error that is the reason, if there was one."""
+    start: str = ""
+    """Key of the gist before it, at whose end its stretch begins; empty if it begins with the conversation."""
     made_for: MadeFor = field(default=UNKNOWN_MAKER, compare=False)
 
     @property

@@ -206,12 +206,17 @@ TITLE_JA = "ユーザーがピン留めしたもの(原文のまま):"
 _KANA = re.compile(r"[ぁ-ヿ]")
 
 
-def render_pinned(hidden: Iterable[Turn], pins: PinnedPlaces, header: str) -> str:
-    """Return the pinned texts of hidden turns, each once and under its call, titled in the language of `header`."""
+def render_pinned(hidden: Iterable[Turn], pins: PinnedPlaces, header: str, shown: set[str]) -> str:
+    """Return the pinned texts of hidden turns, each under its call, titled in the language of `header`.
+
+    Those in `shown` are left out, and the others added to it.
+    """
     titles: dict[str, str] = {}
     for owner in _owners(hidden):
         for slot, text in _pinned_texts(owner, pins):
-            titles.setdefault(text, origin_title(owner, slot, pins.describe))
+            if text not in shown:
+                titles.setdefault(text, origin_title(owner, slot, pins.describe))
+    shown.update(titles)
     lines = [f"- {title}:\n{text}" for text, title in titles.items()]
     return "\n" + "\n".join([title_in(header), *lines]) if lines else ""
 
@@ -250,8 +255,8 @@ class PinnedWeigher(Weigher):
 
     def __init__(self, meter: Meter, history: History, pins: PinnedPlaces) -> None:
         super().__init__(meter)
-        self.tail = ""
-        """Pinned texts at the end of the current gist."""
+        self.tails: tuple[str, ...] = ()
+        """Pinned texts at the ends of the current gists."""
         self._parts: set[int] = set()
         self._arguments: dict[int, list[str]] = {}
         """Arguments by the id of their call, which the history keeps alive."""
@@ -266,8 +271,8 @@ class PinnedWeigher(Weigher):
     def part(self, part: Part) -> int:
         if id(part) in self._parts:
             return 0
-        if self.tail and isinstance(part, Text) and part.text.endswith(self.tail):
-            return self.meter.count(part.text.removesuffix(self.tail))
+        if isinstance(part, Text) and (tail := next(filter(part.text.endswith, self.tails), "")):
+            return self.meter.count(part.text.removesuffix(tail))
         return super().part(part)
 
     def use(self, use: ToolUse) -> int:

@@ -3,17 +3,18 @@
 Law: what the user folded stays folded. Any other fold is shown only while the whole conversation reaches the level at
 which this recipe folds, only if it was made for this recipe and a like limit, and beside no fold of another limit. So
 nothing is folded below the first rung whatever was folded before, a larger window folds again from the whole, and a
-limit that moves a little breaks no prompt cache.
+limit that moves a little breaks no prompt cache. A gist is shown only with all chapters before it; those of a gist that
+the user made stay with it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from yohaku.core.budget import Budget
-from yohaku.core.folds import MANUAL, QUIET, Fold, MadeFor, Place, place_of
+from yohaku.core.folds import MANUAL, QUIET, Fold, Gist, MadeFor, Place, Stub, place_of
 from yohaku.core.model import History
 from yohaku.core.recipe import Recipe
 from yohaku.core.weigh import Weigher
@@ -51,13 +52,17 @@ def select_reusable(
     `limit`: that of the session, by which folds are compared; `budget` may differ from it by what a provider taught.
     `reach`: known already from a conversation that this one extends, which reaches at least as far.
     """
+    stored = list(stored)
     alike = [fold for fold in stored if serves(fold.made_for, recipe.name, limit)]
     nearest = _nearest_limit((fold.made_for for fold in alike), limit)
     ours = [fold for fold in alike if fold.made_for.how == MANUAL or fold.made_for.limit == nearest]
     if nearest and reach != "all":
         reach = _find_reach(history, weigher, recipe, budget)
-    shown = _shortest(fold for fold in ours if fold.made_for.how in ALLOWED[reach])
-    return Reusable(tuple(shown), nearest or limit, reach)
+    allowed = [fold for fold in ours if fold.made_for.how in ALLOWED[reach]]
+    gists = [fold for fold in allowed if isinstance(fold, Gist)]
+    rows = _shortest_rows([*gists, *_chapters_before(gists, stored)])
+    stubs = _shortest_stubs(fold for fold in allowed if isinstance(fold, Stub))
+    return Reusable((*rows, *stubs), nearest or limit, reach)
 
 
 def serves(made_for: MadeFor, recipe: str, limit: int) -> bool:
@@ -99,11 +104,61 @@ def _weights(history: History, weigher: Weigher) -> Iterator[int]:
         yield from map(weigher.step, turn.steps)
 
 
-def _shortest(folds: Iterable[Fold]) -> Iterator[Fold]:
-    """Yield one fold for each place. A fold replaces another in its place only if it is shorter."""
-    best: dict[Place, Fold] = {}
-    for fold in folds:
-        found = best.get(place_of(fold))
-        if found is None or fold.after < found.after:
-            best[place_of(fold)] = fold
+def _shortest_stubs(stubs: Iterable[Stub]) -> Iterator[Stub]:
+    """Yield one stub for each place. A fold replaces another in its place only if it is shorter."""
+    best: dict[Place, Stub] = {}
+    for stub in stubs:
+        found = best.get(place_of(stub))
+        if found is None or stub.after < found.after:
+            best[place_of(stub)] = stub
     return iter(best.values())
+
+
+def _chapters_before(gists: Iterable[Gist], stored: Iterable[Fold]) -> Iterator[Gist]:
+    """Yield the chapters that gists made by hand stand behind, which may be of a limit unlike this one."""
+    wanted = [gist for gist in gists if gist.made_for.how == MANUAL and gist.start]
+    known: dict[tuple[str, str, int], list[Gist]] = {}
+    for fold in stored if wanted else ():
+        if isinstance(fold, Gist):
+            known.setdefault((fold.key, *fold.made_for[:2]), []).append(fold)
+    while wanted:
+        gist = wanted.pop()
+        found = known.pop((gist.start, *gist.made_for[:2]), [])
+        yield from found
+        wanted += found
+
+
+def _shortest_rows(gists: Iterable[Gist]) -> Iterator[Gist]:
+    """Yield one gist for each end: the last of the shortest row of chapters that is whole; none where no row is."""
+    by_key: dict[str, list[Gist]] = {}
+    for gist in gists:
+        by_key.setdefault(gist.key, []).append(gist)
+    best: dict[str, _Row | None] = {}
+    for key in by_key:
+        waiting = [key] if key not in best else []
+        while waiting:  # not recursive: rows may be long
+            missing = [gist.start for gist in by_key[waiting[-1]] if gist.start in by_key and gist.start not in best]
+            best.setdefault(waiting[-1], None)  # also keeps a row from leading back to its own end
+            if missing:
+                waiting.append(missing[0])
+                continue
+            rows = [row for gist in by_key[waiting[-1]] if (row := _row_with(gist, best)) is not None]
+            best[waiting.pop()] = min(rows, default=None)
+    return (row.last for row in best.values() if row is not None)
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class _Row:
+    tokens: int
+    chapters: int
+    made_for: MadeFor
+    """Decides between rows that are alike, so that every process chooses the same."""
+    last: Gist = field(compare=False)
+
+
+def _row_with(gist: Gist, best: Mapping[str, _Row | None]) -> _Row | None:
+    before = best.get(gist.start) if gist.start else None
+    if gist.start and before is None:
+        return None
+    tokens, chapters = (before.tokens, before.chapters) if before else (0, 0)
+    return _Row(tokens + gist.after, chapters + 1, gist.made_for, gist)

@@ -21,10 +21,10 @@ def shape(view: View, meter: Meter | None = None) -> Iterator[str]:
         yield _line("system", part, meter)
     for tool in view.history.tools:
         yield f"tool       {tool.name}"
-    if view.gist:
-        yield _line("gist", Text(view.gist.text), meter, view.gist.ref)
-        if view.gist.ack:
-            yield _line("assistant", Text(view.gist.ack), meter)
+    for gist in view.chapters:
+        yield _line("gist", Text(gist.text), meter, gist.ref)
+        if gist.ack:
+            yield _line("assistant", Text(gist.ack), meter)
     for turn in view.visible():
         stubs = view.stubs.get(turn.key, _NONE)
         for index, part in enumerate(turn.prompt):

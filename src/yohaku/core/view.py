@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import pairwise
 
 from yohaku.core.folds import Cut, Fold, Gist, Stub
 from yohaku.core.model import Call, History, Opaque, Part, Result, Step, Text, ToolUse, Turn
@@ -43,9 +44,9 @@ class View:
         return View(self.history, stubs, gists, self.pins)
 
     def grown(self, history: History) -> View:
-        """Return the same folds on a history that only adds to this one: the newest gist ends where it did."""
+        """Return the same folds on a history that only adds to this one: the same gists show."""
         view = View(history, self.stubs, self.gists, self.pins)
-        view.__dict__["cut"] = self.cut
+        view.__dict__.update(cut=self.cut, _row=self._row)
         return view
 
     @property
@@ -54,17 +55,38 @@ class View:
 
     @cached_property
     def cut(self) -> Cut:
-        """End of the newest gist; everything before it is hidden."""
+        """End of the newest gist that shows; everything before it is hidden."""
         if self.gists:
             last = self._last_allowed_cut
             for number in range(min(len(self.history.turns) - 1, last.turn), -1, -1):
                 turn = self.history.turns[number]
                 for count in range(last.steps if number == last.turn else len(turn.steps), 0, -1):
-                    if turn.steps[count - 1].key in self.gists:
+                    if self._row_up_to(turn.steps[count - 1].key):
                         return Cut(number, count)
-                if turn.key in self.gists:
+                if self._row_up_to(turn.key):
                     return Cut(number, 0)
         return Cut(0, 0)
+
+    def _row_up_to(self, key: str) -> tuple[Gist, ...]:
+        """Return the gists from the beginning of the conversation to the one at `key`; none if one is missing.
+
+        Law: without the chapter before it a gist does not show, since what that one told would be told nowhere.
+        """
+        row: list[Gist] = []
+        while (gist := self.gists.get(key)) is not None:
+            row.append(gist)
+            if not gist.start:
+                return tuple(reversed(row))
+            end, start = self._cuts.get(key), self._cuts.get(gist.start)
+            if end is None or start is None or start >= end:
+                break
+            key = gist.start
+        return ()
+
+    @cached_property
+    def _row(self) -> tuple[Gist, ...]:
+        """Gists that show, as they were made."""
+        return self._row_up_to(self.key_at(self.cut)) if self.gists and self.history.turns else ()
 
     @property
     def _last_allowed_cut(self) -> Cut:
@@ -78,16 +100,23 @@ class View:
         return Cut(len(self.history.turns), 0)
 
     @cached_property
+    def chapters(self) -> tuple[Gist, ...]:
+        """Gists that show, oldest first, each with the pinned texts that it hides."""
+        row = zip(self._row, self.pinned, strict=True) if self.pins else ()
+        return tuple(replace(gist, text=gist.text + tail) if tail else gist for gist, tail in row) or self._row
+
+    @property
     def gist(self) -> Gist | None:
-        """Newest gist, with the pinned texts that it hides."""
-        gist = self.gists.get(self.key_at(self.cut)) if self.gists else None
-        return replace(gist, text=gist.text + self.pinned) if gist and self.pinned else gist
+        """Newest of the chapters."""
+        return self.chapters[-1] if self.chapters else None
 
     @cached_property
-    def pinned(self) -> str:
-        """Pinned texts that the newest gist hides, as it shows them."""
-        gist = self.gists.get(self.key_at(self.cut)) if self.gists and self.pins else None
-        return render_pinned(self.hidden(self.cut), self.pins, gist.text.partition("\n")[0]) if gist else ""
+    def pinned(self) -> tuple[str, ...]:
+        """Pinned texts that each chapter hides, as it shows them; a text stands in one chapter only."""
+        shown: set[str] = set()
+        return tuple(
+            render_pinned(self.stretch(gist), self.pins, gist.text.partition("\n")[0], shown) for gist in self._row
+        )
 
     def key_at(self, cut: Cut) -> str:
         turn = self.history.turns[cut.turn]
@@ -95,7 +124,7 @@ class View:
 
     @cached_property
     def live(self) -> tuple[Stub, ...]:
-        """Stubs that the newest gist does not hide."""
+        """Stubs that no gist hides."""
         keys = (key for turn in self.visible() for key in (turn.key, *(step.key for step in turn.steps)))
         folded = ((self.stubs[key], self.dropped.get(key, ())) for key in keys if key in self.stubs)
         return tuple(
@@ -137,9 +166,29 @@ class View:
         yield from turns[self.cut.turn + 1 :]
 
     def hidden(self, cut: Cut) -> tuple[Turn, ...]:
-        """Return the turns that a gist at `cut` hides; the last may be a part of a turn, without its prompt."""
-        whole = self.history.turns[: cut.turn]
-        return (*whole, Turn((), self.history.turns[cut.turn].steps[: cut.steps])) if cut.steps else whole
+        """Return all turns before `cut`; the last may be a part of a turn, without its prompt."""
+        return self.between(Cut(0, 0), cut)
+
+    def between(self, start: Cut, end: Cut) -> tuple[Turn, ...]:
+        """Return the turns that are hidden at `end` and not yet at `start`.
+
+        The first may be a part of a turn, with its prompt if nothing of the turn stays; the last one without it.
+        """
+        turns = self.history.turns
+        if start.turn == end.turn:
+            steps = turns[end.turn].steps[start.steps : end.steps] if end.steps > start.steps else ()
+            return (Turn((), steps),) if steps else ()
+        first = turns[start.turn]
+        first = replace(first, steps=first.steps[start.steps :]) if start.steps else first
+        last = (Turn((), turns[end.turn].steps[: end.steps]),) if end.steps else ()
+        return (first, *turns[start.turn + 1 : end.turn], *last)
+
+    def stretch(self, gist: Gist) -> tuple[Turn, ...]:
+        """Return the turns that a gist hides."""
+        return self.between(self._start_of(gist), self._cuts[gist.key])
+
+    def _start_of(self, gist: Gist) -> Cut:
+        return self._cuts[gist.start] if gist.start else Cut(0, 0)
 
     @cached_property
     def stubbed(self) -> tuple[Turn, ...]:
@@ -149,24 +198,28 @@ class View:
     @cached_property
     def shown(self) -> History:
         """History that will be sent, without a pending reply."""
-        turns, gist = self.stubbed, self.gist
-        if gist and gist.ack:
-            turns = (gist.turn, *turns)
-        elif gist:
-            turns = (replace(turns[0], prompt=(*gist.turn.prompt, *turns[0].prompt)), *turns[1:])
-        return History(self.history.system, self.history.tools, turns, forced=self.history.forced)
+        turns, told = self.stubbed, list[Turn]()
+        before: tuple[Part, ...] = ()
+        for gist in self.chapters:
+            before = (*before, *gist.turn.prompt)
+            if gist.ack:
+                told.append(replace(gist.turn, prompt=before))
+                before = ()
+        if before:
+            turns = (replace(turns[0], prompt=(*before, *turns[0].prompt)), *turns[1:])
+        return History(self.history.system, self.history.tools, (*told, *turns), forced=self.history.forced)
 
     def originals(self, fold: Fold) -> Iterator[tuple[str, str | bytes]]:
         """Yield the originals that a fold hides, each after its ref."""
         if isinstance(fold, Gist):
-            yield fold.ref, render_turns(self.hidden(self._cuts[fold.key]))
+            yield fold.ref, render_turns(self.stretch(fold))
             yield from self.beside(fold)
         elif fold.slot.where != "thought" or fold.slot in self.dropped.get(fold.key, ()):
             yield fold.ref, original_at(self._owners[fold.key], fold.slot)
 
     def beside(self, gist: Gist) -> Iterator[tuple[str, str | bytes]]:
         """Yield the images and documents that a gist hides, each after its ref: its original has only their refs."""
-        for part in parts_of(self.hidden(self._cuts[gist.key])):
+        for part in parts_of(self.stretch(gist)):
             if is_media(part):
                 yield ref_of(original_of(part)), original_of(part)
 
@@ -175,15 +228,15 @@ class View:
 
         Parts end at the ends of gists, and before and after prompts: a gist inside a turn leaves out its prompt.
         """
-        end = self._cuts[gist.key]
+        start, end = self._start_of(gist), self._cuts[gist.key]
         cuts = [end, *(self._cuts[key] for key in self.gists if key in self._cuts)]
         ends = {Cut(turn, place) for turn, steps in cuts for place in (0, 1, 1 + steps)} | {Cut(0, 0)}
-        last = Cut(end.turn, 1 + end.steps) if end.steps else Cut(end.turn, 0)
-        marks = sorted(mark for mark in ends if mark <= last)
-        left_out = Cut(end.turn, 0)
-        starts = (number for number in range(len(marks) - 1) if marks[number] != left_out)
-        runs = (tuple(self._turns_between(marks[number], marks[number + 1])) for number in starts)
-        return [render_turns(run) for run in runs if run]
+        marks = sorted(mark for mark in ends if _place_after(start) <= mark <= _place_after(end))
+        runs = [(first, last) for first, last in pairwise(marks) if first != Cut(end.turn, 0)]
+        if start.steps and start.turn < end.turn:  # its prompt stayed as long as steps of its turn did
+            runs.insert(0, (Cut(start.turn, 0), Cut(start.turn, 1)))
+        parts = (tuple(self._turns_between(first, last)) for first, last in runs)
+        return [render_turns(part) for part in parts if part]
 
     def _turns_between(self, first: Cut, last: Cut) -> Iterator[Turn]:
         """Yield the turns between two places; in a turn, place 0 is its prompt, and its steps follow from 1."""
@@ -213,6 +266,11 @@ class View:
             steps = tuple(_stub_step(step, stubs.get(step.key), self.dropped.get(step.key, ())) for step in turn.steps)
             return replace(turn, prompt=prompt, steps=steps)
         return replace(turn, prompt=prompt) if prompt is not turn.prompt else turn
+
+
+def _place_after(cut: Cut) -> Cut:
+    """Return the place behind a cut, where place 0 of a turn is its prompt and its steps follow from 1."""
+    return Cut(cut.turn, 1 + cut.steps) if cut.steps else cut
 
 
 def _place_in_step(entry: tuple[Slot, Stub]) -> tuple[int, str, str]:

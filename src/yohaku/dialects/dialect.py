@@ -27,7 +27,7 @@ from collections.abc import Iterable
 from typing import Any, ClassVar
 
 from yohaku.core.errors import Unreadable
-from yohaku.core.folds import Cut, Gist, Stub
+from yohaku.core.folds import Cut, Stub
 from yohaku.core.history_builder import HistoryBuilder
 from yohaku.core.model import History, Opaque, Path, Step, ToolUse, Turn
 from yohaku.core.originals import replace_arguments
@@ -117,8 +117,7 @@ class Dialect(ServerApi, ABC):
 
     def write(self, body: Json, view: View) -> Json:
         """Return `body` with the folds of `view`, which is its history, applied."""
-        gist = view.gist
-        if not gist and not view.live:
+        if not view.chapters and not view.live:
             return body
         entries = list(self.entries_of(body))
         owners = {turn.key: turn for turn in view.visible()}
@@ -127,8 +126,8 @@ class Dialect(ServerApi, ABC):
         self._put_stubs(entries, [(stub, steps.get(stub.key) or owners[stub.key]) for stub in stubs])
         gone = ((steps[key], slots) for key, slots in view.dropped.items() if key in steps)
         self._forget(entries, [step.thoughts[slot.item].at for step, slots in gone for slot in slots])
-        if gist:
-            entries = self._cut(entries, view, gist)
+        if view.chapters:
+            entries = self._cut(entries, view)
         return self.with_entries(body, entries)
 
     def sent_entries(self, view: View, count: int) -> SentEntries:
@@ -167,8 +166,8 @@ class Dialect(ServerApi, ABC):
         for index, *rest in sorted(thoughts, reverse=True, key=lambda at: (at[0], at[-1])):
             entries[int(index)] = drop(entries[int(index)], tuple(rest))
 
-    def _cut(self, entries: list[Json], view: View, gist: Gist) -> list[Json]:
-        """Remove what the gist hides, and insert the gist before the prompt that is still being answered."""
+    def _cut(self, entries: list[Json], view: View) -> list[Json]:
+        """Remove what gists hide, and insert them before the prompt that is still being answered."""
         sent = self.sent_entries(view, len(entries))
         stays = [*sent.kept, *range(sent.since, len(entries))]
         for at in self._shared(view.history, view.cut, set(stays)):
@@ -176,7 +175,8 @@ class Dialect(ServerApi, ABC):
         prompt = next(view.visible()).prompt
         first = min((int(part.at[0]) for part in prompt if part.at), default=sent.since)
         written = [entries[i] for i in stays if i < first]
-        written += [self.user_entry(gist.text), *([self.model_entry(gist.ack)] if gist.ack else [])]
+        for gist in view.chapters:
+            written += [self.user_entry(gist.text), *([self.model_entry(gist.ack)] if gist.ack else [])]
         return [*written, *(entries[i] for i in stays if i >= first)]
 
     def _shared(self, history: History, cut: Cut, kept: set[int | str]) -> list[Path]:

@@ -50,11 +50,11 @@ def drop_oldest(
 
 
 def cuts(view: View, context: PassContext, by: str, newest: bool) -> Iterator[tuple[Cut, int]]:
-    """Yield each place to cut, oldest first, with the tokens that it hides."""
+    """Yield each place to cut, oldest first, with the tokens that a gist of all before it hides: also other gists."""
     shown = view.stubbed
     if not shown:
         return
-    gone = context.weigher.turn(view.gist.turn) if view.gist else 0
+    gone = weigh_chapters(view, context)
     left = sum(len(turn.steps) for turn in shown)
     for index, turn in enumerate(shown):
         number = view.cut.turn + index
@@ -69,6 +69,10 @@ def cuts(view: View, context: PassContext, by: str, newest: bool) -> Iterator[tu
             if by == "steps" and (left or newest) and count in starts:
                 yield Cut(number, before + count), inside
         gone += context.weigher.turn(turn)
+
+
+def weigh_chapters(view: View, context: PassContext) -> int:
+    return sum(context.weigher.turn(gist.turn) for gist in view.chapters)
 
 
 def _allowed_starts(turn: Turn, newest: bool) -> set[int]:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from yohaku.core.folds import Fold, Gist
 from yohaku.core.recipe import Pass, PassContext
 from yohaku.core.view import View
-from yohaku.passes.drop_oldest import cuts
+from yohaku.passes.drop_oldest import cuts, weigh_chapters
 
 
 def use_draft() -> Pass:
@@ -32,6 +32,7 @@ def find_draft(view: View, context: PassContext) -> Gist | None:
         return None
     cut, removed = places[-1]
     found = drafts[view.key_at(cut)]
+    removed -= weigh_chapters(view, context) if found.start else 0
     after = context.weigher.turn(found.turn)
     enough = min(context.budget.limit, max(context.goal, context.budget.at("hot")))
     return replace(found, before=removed, after=after) if context.ledger.total - removed + after <= enough else None

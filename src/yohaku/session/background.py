@@ -94,13 +94,18 @@ class BackgroundGists:
         self._is_running = lambda: not (task.done() or loop.is_closed())  # also keeps the task from being collected
 
     def usable(self, view: View) -> dict[str, Gist]:
-        """Return the gists whose end is in the history and shown, by key, and drop the others."""
+        """Return the gists whose end is in the history and shown, by key, and drop the others.
+
+        A chapter has to begin where the newest gist ends.
+        """
         if not self._prepared:
             return {}
         keys = {key for turn in view.visible() for key in (turn.key, *(step.key for step in turn.steps))}
-        keys -= {view.gist.key} if view.gist else set()
-        for key in [key for key in list(self._prepared) if key not in keys]:
-            del self._prepared[key]
+        newest = view.gist.key if view.gist else ""
+        keys -= {newest}
+        for key, prepared in list(self._prepared.items()):
+            if key not in keys or prepared.gist.start not in ("", newest):
+                del self._prepared[key]
         return {key: prepared.gist for key, prepared in list(self._prepared.items())}
 
     def source_of(self, fold: Fold, view: View) -> View:

@@ -65,12 +65,12 @@ class Receipt:
     def folds(self) -> tuple[Fold, ...]:
         """Folds in the request, made now or earlier."""
         view = self.outcome.view
-        return (*((view.gist,) if view.gist else ()), *view.live)
+        return (*view.chapters, *view.live)
 
     @cached_property
     def survived(self) -> PieceCounts:
         view = self.outcome.view
-        hidden = _count_pieces(view.hidden(view.cut)) if view.gist else 0
+        hidden = _count_pieces(view.hidden(view.cut))
         folded = len({(stub.key, stub.slot.where, stub.slot.item) for stub in view.live})
         return PieceCounts(_count_pieces(view.visible()) - folded, hidden + folded)
 

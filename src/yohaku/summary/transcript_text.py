@@ -10,7 +10,6 @@ import json
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
@@ -89,22 +88,14 @@ def prefer_earlier_gist(
     utterances: list[Utterance], view: View, cut: Cut, tokens: int, count: Callable[[str], int]
 ) -> list[Utterance]:
     """Return all that is hidden at `cut`; if that is too much for one question, an earlier gist and what came since."""
-    since = list(read_utterances(_turns_since_gist(view, cut))) if view.gist else []
+    since = list(read_utterances(view.between(view.cut, cut))) if view.gist else []
     if not view.gist or not since:
         return utterances
     sample = "\n".join(utterance.text for utterance in since)
     rate = count(sample) / max(1, len(sample))
     if sum(len(utterance.text) for utterance in utterances) * rate <= tokens:
         return utterances
-    return [Utterance("SUMMARY OF WHAT CAME BEFORE", view.gist.text), *since]
-
-
-def _turns_since_gist(view: View, cut: Cut) -> tuple[Turn, ...]:
-    """Return what a new gist at `cut` hides and the newest one does not."""
-    hidden = view.hidden(cut)[view.cut.turn :]
-    if not hidden or not view.cut.steps:
-        return hidden
-    return replace(hidden[0], steps=hidden[0].steps[view.cut.steps :]), *hidden[1:]
+    return [*(Utterance("SUMMARY OF WHAT CAME BEFORE", gist.text) for gist in view.chapters), *since]
 
 
 # Stretches
