@@ -22,6 +22,7 @@ from yohaku.core.errors import BadSetting, StoreFailed
 from yohaku.core.originals import ref_of
 from yohaku.stores.fallback import FallbackStore
 from yohaku.stores.memory import MemoryStore
+from yohaku.stores.rows import read_record, write_record
 from yohaku.stores.sqlite import SQLiteStore
 
 UNKNOWN = "a" * 12
@@ -318,9 +319,9 @@ def test_why_of_what_was_kept_without_a_folding_says_that_it_opens(shell: Shell,
 def aged(data: Path, days: int) -> None:
     database = sqlite3.connect(data / "store.db")
     database.execute("UPDATE originals SET at = at - ?", (days * 86_400,))
-    for number, row in database.execute("SELECT id, row FROM records").fetchall():
-        told = json.loads(json.loads(row))
-        older = json.dumps(json.dumps({**told, "at": told["at"] - days * 86_400}))
+    for number, name, row in database.execute("SELECT id, conversation, row FROM records").fetchall():
+        told = json.loads(read_record(name, row, "here"))
+        older = write_record(name, json.dumps({**told, "at": told["at"] - days * 86_400}))
         database.execute("UPDATE records SET row = ? WHERE id = ?", (older, number))
     database.commit()
     database.close()

@@ -49,9 +49,9 @@ def test_a_record_of_a_store_is_described_like_the_fold() -> None:
 
 def test_a_fold_of_an_older_version_is_read_and_described() -> None:
     row = {"key": "k", "slot": ["result", 0, 0], "text": "[folded]", "ref": "r", "what": "bash result"}
-    old = read_fold('["result",0,0]', json.dumps({**row, "why": "old and big", "before": 9, "after": 1}))
+    old = read_fold('["result", 0, 0]', json.dumps({**row, "why": "old and big", "before": 9, "after": 1}), "here")
     assert describe(old.what, old.why, "ja") == ("bash result", "old and big")
     gist = Gist("k", "text", "r", Subject("before_step", steps=1_234), "by_model", 9, 1, detail="none")
-    assert read_fold("", write_fold(gist)) == gist
+    assert read_fold("", write_fold(gist), "here") == gist
     assert describe(gist.what, gist.why, "en")[0] == "the conversation before this step (1,234 steps)"
     assert describe(gist.what, gist.why, "ja")[0] == "このステップより前の会話 (1,234 ステップ)"

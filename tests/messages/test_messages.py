@@ -35,6 +35,7 @@ from yohaku.core.view import View
 from yohaku.core.weigh import weigh
 from yohaku.messages import AREAS, LANGUAGES, explain, find, notice, say, sentences
 from yohaku.session.count_gaps import WAYS_TO_EXACT
+from yohaku.stores.chunks import damaged
 from yohaku.stores.sqlite_file import REASONS
 from yohaku.testing import ByteMeter
 
@@ -273,7 +274,10 @@ def test_every_notice_has_a_sentence_in_japanese() -> None:
 
 
 def test_why_a_store_failed_is_said_in_japanese_too() -> None:
-    assert {reason for reason, _, _ in REASONS.values()} | {"newer_version"} == codes("store")
+    assert {reason for reason, _, _ in REASONS.values()} | {"newer_version", "removed", "damaged_data"} == codes(
+        "store"
+    )
+    assert CATALOGUE["store.damaged_data"]["en"] == damaged("store.db").facts["why"]
     for reason, why, remedy in REASONS.values():
         assert CATALOGUE[f"store.{reason}"]["en"] == why
         assert why not in explain(StoreFailed("store.db", why, remedy, reason), "ja")

@@ -2,15 +2,19 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import random
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import psycopg
 import pytest
 from tests.stores import servers
 from tests.stores.conformance import LONG, Clock, Conformance, put, stub
+from tests.stores.damage import fill, spoil
 from tests.stores.loads import hammer
+from tests.stores.reading import wrong_in
 
 from yohaku.core.errors import StoreFailed
 from yohaku.core.originals import ref_of
@@ -145,3 +149,51 @@ def test_tables_of_the_first_version_are_gone_on_with(url: str, clock: Clock) ->
         found = store.get(ref_of("kept")), store.folds(["a"]), store.get(ref_of("a\n\nb"))
         assert found == ("kept", [stub("a")], "a\n\nb")
         store.close()
+
+
+TEXTS = (("folds", "fold"), ("folds", "slot"), ("folds", "key"), ("records", "written"), ("records", "conversation"))
+BLOBS = (("originals", "head"), ("originals", "marks"), ("chunks", "data"))
+FACTS = (("originals", "size"), ("originals", "lines"), ("originals", "is_binary"), ("originals", "joined"))
+EMPTY = (("originals", "size"), ("originals", "is_binary"), ("originals", "head"), ("originals", "stored"))
+
+
+def test_no_damaged_row_gives_another_original_or_error(server: str) -> None:
+    start = server.rpartition("/")[0]
+    with psycopg.connect(server, autocommit=True) as db:
+        db.execute("CREATE DATABASE healthy")
+        healthy = PostgresStore(f"{start}/healthy")
+        content = fill(healthy)
+        healthy.close()
+        found = []
+        for seed in range(60):
+            db.execute("CREATE DATABASE damaged TEMPLATE healthy")
+            with psycopg.connect(f"{start}/damaged", autocommit=True) as other:
+                how = _spoil_a_row(other, random.Random(seed))
+            store = PostgresStore(f"{start}/damaged")
+            found += [f"{seed} {how}: {wrong}" for wrong in wrong_in(store, content)]
+            store.close()
+            db.execute("DROP DATABASE damaged")
+    assert found == []
+
+
+def _spoil_a_row(db: Any, chance: random.Random) -> object:
+    columns = chance.choice((TEXTS, TEXTS, BLOBS, BLOBS, BLOBS, FACTS, EMPTY))
+    table, column = chance.choice(columns)
+    rows = db.execute(f"SELECT ctid, {column} FROM yohaku_{table} WHERE {column} IS NOT NULL").fetchall()
+    place, value = chance.choice(rows)
+    if columns is EMPTY:
+        value = None
+    elif isinstance(value, bool):
+        value = not value
+    elif isinstance(value, int):
+        value += chance.choice((-1, 1, 1 << 40))
+    elif isinstance(value, bytes):
+        value = spoil(value, [other for _, other in rows], chance)
+    else:
+        spoilt = spoil(value.encode(), [other.encode() for _, other in rows], chance)
+        value = spoilt.replace(b"\0", b"0").decode("utf-8", "replace")
+    try:
+        db.execute(f"UPDATE yohaku_{table} SET {column} = %s WHERE ctid = %s", (value, place))
+    except psycopg.errors.UniqueViolation:
+        db.execute(f"DELETE FROM yohaku_{table} WHERE ctid = %s", (place,))
+    return table, column, place, str(value)[:30]

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import random
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -10,7 +11,9 @@ import pytest
 import redis
 from tests.stores import servers
 from tests.stores.conformance import LONG, Clock, Conformance, put, stub
+from tests.stores.damage import fill, spoil
 from tests.stores.loads import hammer
+from tests.stores.reading import wrong_in
 
 from yohaku.core.errors import StoreFailed
 from yohaku.stores import DAY, Store
@@ -112,3 +115,48 @@ def test_a_stream_that_broke_off_leaves_no_keys_and_one_that_was_killed_expires(
     assert subprocess.run([sys.executable, "-c", code, url], check=False).returncode < 0
     (left,) = client.keys("*")
     assert 0 < client.ttl(left) <= DAY
+
+
+def test_no_damaged_key_gives_another_original_or_error(url: str, client: Any) -> None:
+    store = RedisStore(redis.Redis.from_url(url), url)
+    content = fill(store)
+    healthy = {key: client.dump(key) for key in client.keys("*")}
+    found = []
+    for seed in range(60):
+        how = _spoil_a_key(client, random.Random(seed))
+        found += [f"{seed} {how}: {wrong}" for wrong in wrong_in(store, content)]
+        client.flushall()
+        for key, dumped in healthy.items():
+            client.restore(key, 0, dumped)
+    assert found == []
+
+
+def _spoil_a_key(client: Any, chance: random.Random) -> object:
+    kind = chance.choice(("o:", "o:", "o:", "f:", "r:", "version", "conversations", "refs"))
+    keys = sorted(client.keys(f"yohaku:{{}}:{kind}*"))
+    key = chance.choice(keys)
+    if chance.random() < 0.1:
+        client.delete(key)
+        chance.choice(
+            (lambda: client.set(key, "text"), lambda: client.rpush(key, "row"), lambda: client.sadd(key, "x"))
+        )()
+        return key, "type"
+    if kind in ("o:", "f:"):
+        field = chance.choice(sorted(client.hkeys(key)))
+        others = [value for other in keys for value in client.hmget(other, field) if value is not None]
+        value = spoil(client.hget(key, field), others, chance)
+        client.hset(key, field, value)
+        return key, field, value[:30]
+    if kind == "r:":
+        rows = client.lrange(key, 0, -1)
+        at = chance.randrange(len(rows))
+        client.lset(key, at, value := spoil(rows[at], rows, chance))
+        return key, value[:30]
+    if kind == "version":
+        client.set(key, value := spoil(client.get(key), [b"-1", b"1e9"], chance))
+        return key, value
+    if kind == "refs":
+        client.zadd(key, {chance.choice((b"\xff", b"short", b"zzzzzzzzzzzz")): 1e9})
+        return key
+    client.sadd(key, chance.choice((b"\xff", b"%FF", b"none")))
+    return key

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from tests.stores.conformance import LONG, Clock, Conformance, put, stub
+from tests.stores.damage import remove_checksums
 from tests.stores.loads import hammer, kill_while_writing
 
 from yohaku.core.errors import StoreFailed, UnknownRef
@@ -212,12 +213,13 @@ def test_a_disk_too_full_to_begin_with_is_said(small_disk: Path) -> None:
         put(SQLiteStore(small_disk / "store.db"), "text")
 
 
-@pytest.mark.parametrize("version", [1, 2])
+@pytest.mark.parametrize("version", [1, 2, 3])
 def test_a_read_only_disk_is_said_and_can_still_be_read(version: int, small_disk: Path) -> None:
     store = SQLiteStore(small_disk / "store.db")
     ref = put(store, LONG)
     store.keep([stub("a")])
     store.close()
+    remove_checksums(small_disk / "store.db")
     db = sqlite3.connect(small_disk / "store.db")
     db.execute(f"PRAGMA user_version = {version}")
     db.close()
@@ -298,14 +300,16 @@ def test_what_was_dropped_while_it_is_read_is_said(path: Path, clock: Clock) -> 
         store.get(ref)
 
 
-def test_a_file_of_the_first_version_is_gone_on_with(path: Path, clock: Clock) -> None:
-    """It differed by having no joined originals."""
+@pytest.mark.parametrize("version", [1, 2, 3])
+def test_a_file_of_an_older_version_is_gone_on_with(version: int, path: Path, clock: Clock) -> None:
+    """The first had no joined originals, the second one fold in a place, the third no checksums."""
     first = SQLiteStore(path, clock=clock)
     put(first, "kept")
     first.keep([stub("a")])
     first.close()
+    remove_checksums(path)
     with sqlite3.connect(path) as db:
-        db.execute("PRAGMA user_version = 1")
+        db.execute(f"PRAGMA user_version = {version}")
     db.close()
     store = SQLiteStore(path, clock=clock)
     store.put_joined(ref_of("a\n\nb"), ["a", "b"])
@@ -316,5 +320,5 @@ def test_a_file_of_the_first_version_is_gone_on_with(path: Path, clock: Clock) -
     )
     store.close()
     db = sqlite3.connect(path)
-    assert db.execute("PRAGMA user_version").fetchone() == (3,)
+    assert db.execute("PRAGMA user_version").fetchone() == (4,)
     db.close()

@@ -9,7 +9,7 @@ import pytest
 from yohaku import stores
 from yohaku.core.errors import BadSetting, UnknownRef
 from yohaku.core.originals import ref_of
-from yohaku.stores.chunks import CHUNK_BYTES, Cutter, cut, first_chunk, pack, read_marks, ref_from, unpack
+from yohaku.stores.chunks import CHUNK_BYTES, Cutter, cut, first_chunk, pack, read_index, ref_from, unpack
 from yohaku.stores.memory import MemoryStore
 from yohaku.stores.sqlite import SQLiteStore
 
@@ -96,9 +96,9 @@ def test_chunks_end_with_lines_wherever_lines_end() -> None:
 
 def test_a_line_is_found_by_the_marks() -> None:
     cutter = Cutter([(b"x" * 999 + b"\n") * 1000])
-    chunks = list(cutter)
-    marks = read_marks(cutter.marks, "here")
-    assert marks[0] == 0 and len(marks) == len(chunks)
+    chunks = [unpack(chunk, "here") for chunk in cutter.packed()]
+    marks, sums = read_index(cutter.index, "here", sealed=True)
+    assert marks[0] == 0 and len(marks) == len(sums) == len(chunks)
     for line in (0, 1, 64, 65, 66, 500, 999):
         start = first_chunk(marks, line)
         assert marks[start] <= line < marks[start] + chunks[start].count(b"\n")

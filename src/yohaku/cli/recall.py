@@ -71,7 +71,7 @@ def receipts(arguments: argparse.Namespace, settings: Settings) -> int:
 def _format_receipt(done: FoldingRecord, conversation: str, lang: str) -> str:
     folds = done.row["folds"]
     kinds = Counter(
-        ": ".join(messages.describe(fold["what"], fold["why"], lang, fold.get("detail", ""))) for fold in folds
+        ": ".join(messages.describe(fold["what"], fold.get("why", ""), lang, fold.get("detail", ""))) for fold in folds
     )
     why = "; ".join(f"{count:,} × {kind}" for kind, count in kinds.most_common(4)) + ("; …" if len(kinds) > 4 else "")
     why = why if done.standing else messages.say("was_undone", lang, why=why)

@@ -9,16 +9,19 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Container, Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NotRequired, TypedDict
 
 import msgspec
 
-from yohaku.core.folds import Fold, FoldId, Gist, MadeFor, Place, Stub, id_of
+from yohaku.core.errors import UnknownRef
+from yohaku.core.folds import Fold, FoldId, Gist, MadeFor, Place, Stub, Subject, id_of
 from yohaku.core.originals import Slot, ref_of
 from yohaku.core.pins import Pin
 from yohaku.stores import DAY, Store
 
 RECEIPT_FIELDS = ("before", "after", "limit", "exact", "meter")
+MAX_TIME = 1 << 40
+"""Seconds since 1970; no clock shows a later time."""
 FOLD_FIELDS = ("kind", "ref", "what", "before", "after", "why", "key", "made_for")
 
 
@@ -67,7 +70,7 @@ class FoldLog:
         pins: dict[Pin, None] = {}
         at = 0
         for order, row in enumerate(parse_rows(rows)):
-            at = max(at, row["at"] if isinstance(row.get("at"), int) else 0)
+            at = max(at, row["at"] if _is_time(row.get("at")) else 0)
             match row:
                 case {"undo": str(name)} if name in done and name not in undone:
                     undone[name] = None
@@ -77,7 +80,7 @@ class FoldLog:
                     pins[Pin(kind, value)] = None  # type: ignore[arg-type]
                 case {"unpin": [str(kind), str(value)]}:
                     pins.pop(Pin(kind, value), None)  # type: ignore[arg-type]
-                case {"folds": list(), "at": int(), "before": int(), "after": int(), "limit": int()}:
+                case {"folds": list()} if _is_folding(row):
                     name = str(row.get("id") or f"row {order}")
                     number = done[name].number if name in done else len(done) + 1
                     done[name] = FoldingRecord(number, str(row.get("id") or ""), row, True, order)
@@ -111,17 +114,37 @@ class FoldLog:
         return {each: one for one in standing for each in one.fold_ids}
 
 
+class _StoredFolding(TypedDict):
+    """The original of a folding; see `serialise_folding`."""
+
+    folds: list[dict[str, Any]]
+    shown: tuple[list[str], list[str]]
+
+
 def read_folds(store: Store, done: FoldingRecord) -> dict[FoldId, Fold]:
     """Return the folds of a folding; raise `UnknownRef` if the store no longer has them."""
-    rows = json.loads(store.get(done.id))["folds"]
-    folds: list[Fold] = [msgspec.convert(row, Stub) if "slot" in row else msgspec.convert(row, Gist) for row in rows]
+    rows = _open_folding(store, done)["folds"]
+    try:
+        folds = [_read_fold(row) for row in rows]
+    except msgspec.ValidationError:
+        raise UnknownRef(done.id) from None
     return {id_of(fold): fold for fold in folds}
+
+
+def _read_fold(row: dict[str, Any]) -> Fold:
+    return msgspec.convert(row, Stub) if "slot" in row else msgspec.convert(row, Gist)
 
 
 def read_shapes(store: Store, done: FoldingRecord) -> tuple[list[str], list[str]]:
     """Return the lines shown before and after a folding."""
-    before, after = json.loads(store.get(done.id))["shown"]
-    return list(before), list(after)
+    return _open_folding(store, done)["shown"]
+
+
+def _open_folding(store: Store, done: FoldingRecord) -> _StoredFolding:
+    try:
+        return msgspec.convert(json.loads(store.get(done.id)), _StoredFolding)
+    except (ValueError, RecursionError):
+        raise UnknownRef(done.id) from None
 
 
 def undo(
@@ -188,7 +211,8 @@ def _restore_folds(store: Store, conversation: str, changed: Iterable[FoldId]) -
         elif not winner.apart:
             if winner.id not in opened:
                 opened[winner.id] = read_folds(store, winner)
-            kept.append(opened[winner.id][each])
+            if fold := opened[winner.id].get(each):
+                kept.append(fold)
     store.keep(kept)  # even if there is none: open sessions read the records again
     if gone:
         store.forget(map(_placeholder, gone))
@@ -211,12 +235,46 @@ def _read_id(fold: dict[str, Any]) -> FoldId | None:
     return key, place, MadeFor(*made_for) if isinstance(made_for, list) and len(made_for) == 3 else MadeFor()
 
 
+class _FoldRow(TypedDict):
+    """A fold in the row of its folding; see `_build_fold_row`. Those of an older version have fewer fields."""
+
+    ref: str
+    what: Subject | str
+    before: NotRequired[int]
+    after: NotRequired[int]
+    why: NotRequired[str]
+    kind: NotRequired[str]
+    key: NotRequired[str]
+    slot: NotRequired[Slot]
+    made_for: NotRequired[MadeFor]
+    detail: NotRequired[str]
+
+
+class _FoldingRow(TypedDict):
+    at: int
+    before: int
+    after: int
+    limit: int
+    folds: list[_FoldRow]
+
+
+def _is_folding(row: dict[str, Any]) -> bool:
+    try:
+        return _is_time(msgspec.convert(row, _FoldingRow)["at"])
+    except (msgspec.ValidationError, RecursionError):
+        return False
+
+
+def _is_time(at: object) -> bool:
+    return isinstance(at, int) and 0 <= at < MAX_TIME
+
+
 def parse_rows(rows: Iterable[str]) -> Iterable[dict[str, Any]]:
     """Yield the rows that are JSON objects; other programs may have recorded theirs."""
     for row in rows:
         try:
             found = json.loads(row)
-        except ValueError:
+        except (ValueError, RecursionError):
             continue
         if isinstance(found, dict):
             yield found
@@ -253,7 +311,7 @@ def find_fold(store: Store, ref: str) -> tuple[dict[str, Any], int | None] | Non
     """
     for _, done in reversed(all_foldings(store)):
         for row in done.row["folds"]:
-            if row["ref"] == ref:
+            if row["ref"] == ref and row.keys() >= {"why", "before", "after"}:
                 return row, done.row["at"]
     for fold in store.standing(0):
         if fold.ref == ref:

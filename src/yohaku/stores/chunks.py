@@ -12,6 +12,7 @@ from base64 import b32encode
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from hashlib import sha256
+from itertools import chain
 from typing import IO, TYPE_CHECKING, cast
 
 from yohaku.core.errors import StoreFailed
@@ -27,6 +28,7 @@ CHUNKS_PER_WRITE = 128
 """8 MB, so that no other writer waits long behind a gigabyte."""
 MAX_CHUNKS_PER_READ = 16
 BLOCK_BYTES = 4 * CHUNK_BYTES
+CHECKSUM_BYTES = 8
 _PACK: dict[int, int] = {zstd.CompressionParameter.compression_level: 1, zstd.CompressionParameter.checksum_flag: 1}
 
 
@@ -37,8 +39,17 @@ def pack(data: bytes) -> bytes:
 def unpack(data: bytes, where: str) -> bytes:
     try:
         return zstd.decompress(data)
-    except zstd.ZstdError as why:
-        raise StoreFailed(where, f"a stored chunk is damaged ({why})", "restore the store from a backup") from None
+    except zstd.ZstdError:
+        raise damaged(where) from None
+
+
+def damaged(where: str) -> StoreFailed:
+    remedy = "restore it from a backup, or choose another store"
+    return StoreFailed(where, "what is stored there is damaged", remedy, "damaged_data")
+
+
+def checksum(data: bytes) -> bytes:
+    return sha256(data).digest()[:CHECKSUM_BYTES]
 
 
 def encode(original: str | bytes) -> bytes:
@@ -67,6 +78,7 @@ class Cutter:
         self._ref = ref
         self._hash = sha256()
         self._marks = array("Q")
+        self._sums: list[bytes] = []
         self._size = self._feeds = 0
         self._last = b""
         self._binary = binary
@@ -81,21 +93,33 @@ class Cutter:
             self._last = chunk[-1:]
             yield chunk
 
+    def packed(self) -> Iterator[bytes]:
+        """Yield the chunks compressed, and note their checksums; one for an empty source."""
+        for chunk in chain(self, (b"",)):
+            if chunk or not self._sums:
+                packed = pack(chunk)
+                self._sums.append(checksum(packed))
+                yield packed
+
     @property
     def original(self) -> Original:
         lines = self._feeds + (self._last not in (b"", b"\n"))
         return Original(self._ref or ref_from(self._hash.digest()), self._size, lines, self._binary)
 
     @property
-    def marks(self) -> bytes:
-        """Number of lines that end before each chunk, compressed; see `read_marks`."""
-        return pack(_as_little_endian(self._marks).tobytes())
+    def index(self) -> bytes:
+        """Number of lines that end before each chunk, and the checksum of each, compressed; see `read_index`."""
+        return pack(_as_little_endian(self._marks[:] or array("Q", [0])).tobytes() + b"".join(self._sums))
 
 
-def read_marks(marks: bytes, where: str) -> array[int]:
-    found = array("Q")
-    found.frombytes(unpack(marks, where))
-    return _as_little_endian(found)
+def read_index(index: bytes, where: str, *, sealed: bool) -> tuple[array[int], list[bytes]]:
+    """Return the marks and the checksums; one of an older version, which has no seal, has no checksums either."""
+    found = unpack(index, where)
+    size = len(found) // 2 if sealed else len(found)
+    if size % CHECKSUM_BYTES:
+        raise damaged(where)
+    marks = _as_little_endian(array("Q", found[:size])) or array("Q", [0])
+    return marks, [found[at : at + CHECKSUM_BYTES] for at in range(size, len(found), CHECKSUM_BYTES)]
 
 
 def first_chunk(marks: Sequence[int], line: int) -> int:

@@ -9,10 +9,13 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+import msgspec
+
 from yohaku.core.errors import UnknownRef
 from yohaku.core.originals import ref_of
 from yohaku.stores import OpenedOriginal, Original, StoredBytes
-from yohaku.stores.chunks import cut, encode, pack, unpack
+from yohaku.stores.chunks import cut, damaged, encode, pack, unpack
+from yohaku.stores.integrity import compare_at_end, is_sealed, seal
 
 if TYPE_CHECKING:
     from yohaku.stores import Store
@@ -52,20 +55,31 @@ def flatten_parts(store: Store, parts: Iterable[str]) -> list[tuple[str, str]]:
 
 
 def make_manifest(ref: str, parts: Sequence[tuple[str, str]]) -> Manifest:
-    read_shares = [PartFacts(name, len(encode(part)), part.count("\n")) for name, part in parts]
+    shares = [PartFacts(name, len(encode(part)), part.count("\n")) for name, part in parts]
     between = len(SEPARATOR) * (len(parts) - 1)
-    feeds = sum(share.feeds for share in read_shares) + between
-    size = sum(share.size for share in read_shares) + between
+    feeds = sum(share.feeds for share in shares) + between
+    size = sum(share.size for share in shares) + between
     ends = next((part[-1] for _, part in reversed(parts) if part), "") == "\n"
-    return Manifest(Original(ref, size, feeds + (not ends)), pack(json.dumps(read_shares).encode()))
+    original = Original(ref, size, feeds + (not ends))
+    return Manifest(original, seal(pack(json.dumps(shares).encode()), original, joined=True))
 
 
-def read_shares(packed: bytes, where: str) -> list[PartFacts]:
-    return [PartFacts(*share) for share in json.loads(unpack(packed, where))]
+def read_shares(packed: bytes, original: Original, where: str) -> list[PartFacts]:
+    """Return the facts about the parts; raise `StoreFailed` if they are another original's, or damaged."""
+    is_sealed(packed, original, where, joined=True)
+    try:
+        found = msgspec.json.decode(unpack(packed, where), type=list[PartFacts])
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        raise damaged(where) from None
+    if not found or any(share.ref == original.ref for share in found):
+        raise damaged(where)
+    return found
 
 
-def open_joined(store: Store, original: Original, found: Sequence[PartFacts], line: int) -> OpenedOriginal:
-    return OpenedOriginal(original, _pieces(store, found, line))
+def open_joined(store: Store, original: Original, packed: bytes, line: int, where: str) -> OpenedOriginal:
+    pieces = _pieces(store, read_shares(packed, original, where), line)
+    sealed = is_sealed(packed, original, where, joined=True)
+    return OpenedOriginal(original, pieces if sealed or line else compare_at_end(pieces, original, where))
 
 
 def _pieces(store: Store, found: Sequence[PartFacts], line: int) -> Iterator[StoredBytes]:

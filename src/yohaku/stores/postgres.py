@@ -6,7 +6,6 @@ once, silently. Tables are created on first use; their names begin with `yohaku_
 
 from __future__ import annotations
 
-import json
 import os
 import threading
 import time
@@ -14,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from itertools import islice
+from types import NoneType
 from typing import Any, TypeAlias, TypeVar
 
 from yohaku.core.errors import BadSetting, StoreFailed, UnknownRef
@@ -24,7 +24,6 @@ from yohaku.stores import (
     OpenedOriginal,
     Original,
     Source,
-    StoredBytes,
     StoredOriginal,
     check_ref,
     joined,
@@ -33,17 +32,25 @@ from yohaku.stores import (
 from yohaku.stores.chunks import (
     CHUNK_BYTES,
     CHUNKS_PER_WRITE,
-    MAX_CHUNKS_PER_READ,
     Cutter,
     count_lines,
+    damaged,
     decode,
     encode,
-    first_chunk,
     pack,
-    read_marks,
-    unpack,
 )
-from yohaku.stores.rows import escape_name, read_fold, slot_of, unescape_name, write_fold
+from yohaku.stores.integrity import check_types, seal
+from yohaku.stores.opening import StoredRow, open_row, parts_of
+from yohaku.stores.rows import (
+    escape_name,
+    read_fold,
+    read_record,
+    slot_of,
+    unescape_name,
+    write_fold,
+    write_old_record,
+    write_record,
+)
 
 try:
     import psycopg
@@ -87,7 +94,7 @@ INSERT INTO yohaku_originals (tenant, ref, at, size, lines, is_binary, stored, h
 VALUES (%s, %s, %s, %s, %s, false, %s, %s, true)
 ON CONFLICT (tenant, ref) DO UPDATE SET at = excluded.at WHERE yohaku_originals.at < excluded.at - 3600
 """
-PARTS = "SELECT head FROM yohaku_originals WHERE tenant = %s AND ref = %s AND joined"
+HEAD = "SELECT head FROM yohaku_originals WHERE id = %s"
 PUT_AGAIN = "UPDATE yohaku_originals SET at = %s WHERE tenant = %s AND ref = %s"
 REMOVE = "DELETE FROM yohaku_originals WHERE id = %s"
 OPEN = """
@@ -103,7 +110,7 @@ INSERT INTO yohaku_versions VALUES (%s, 1) ON CONFLICT (tenant) DO UPDATE SET nu
 """
 ERASE = """
 DELETE FROM yohaku_records
-WHERE id = (SELECT min(id) FROM yohaku_records WHERE tenant = %s AND conversation = %s AND written = %s)
+WHERE id = (SELECT min(id) FROM yohaku_records WHERE tenant = %s AND conversation = %s AND written IN (%s, %s))
 """
 FIND = """
 SELECT slot, fold, seen, f.key FROM unnest(%s::text[]) WITH ORDINALITY AS wanted (key, place)
@@ -163,8 +170,9 @@ class PostgresStore:
             self._server.write(lambda db: db.executemany(PUT, rows))
 
     def _row(self, ref: str, data: bytes, binary: bool, now: int) -> tuple[Any, ...]:
-        packed = pack(data)
-        return (self._tenant, ref, now, len(data), count_lines(data), binary, len(packed), packed)
+        found = Original(ref, len(data), count_lines(data), binary)
+        packed = seal(pack(data), found)
+        return (self._tenant, ref, now, *found[1:], len(packed), packed)
 
     def put_joined(self, ref: str, parts: Sequence[str]) -> None:
         pairs = joined.flatten_parts(self, parts)
@@ -174,15 +182,14 @@ class PostgresStore:
         self._server.write(lambda db: db.execute(JOIN, row), alone=True)
 
     def parts(self, ref: str) -> tuple[str, ...]:
-        rows = self._server.rows(PARTS, (self._tenant, ref))
-        return tuple(share.ref for (head,) in rows for share in joined.read_shares(head, self._server.where))
+        return parts_of(self._find(ref), self._server.where)
 
     def put_stream(self, source: Source, *, binary: bool = False) -> Original:
         return self._put_chunks(Cutter(source, binary=binary))
 
     def _put_chunks(self, cutter: Cutter) -> Original:
-        chunks = map(pack, cutter)
-        head = next(chunks, pack(b""))
+        chunks = cutter.packed()
+        head = next(chunks)
         row = (self._tenant, int(self._clock()), head)
         query = "INSERT INTO yohaku_originals (tenant, at, head) VALUES (%s, %s, %s) RETURNING id"
         number = int(self._server.write(lambda db: db.execute(query, row).fetchall())[0][0])
@@ -196,14 +203,14 @@ class PostgresStore:
                 self._server.write(lambda db: db.execute(REMOVE, (number,)))
             raise
         found = cutter.original
-        self._server.write(lambda db: self._publish(db, number, found, stored, cutter.marks))
+        self._server.write(lambda db: self._publish(db, number, found, stored, seal(cutter.index, found)))
         return found
 
-    def _publish(self, db: Cursor, number: int, found: Original, stored: int, marks: bytes) -> None:
+    def _publish(self, db: Cursor, number: int, found: Original, stored: int, index: bytes) -> None:
         now = int(self._clock())
         query = """UPDATE yohaku_originals SET ref = %s, at = %s, size = %s, lines = %s, is_binary = %s, stored = %s,
             marks = %s WHERE id = %s"""
-        facts = (found.ref, now, found.size, found.lines, found.binary, stored, marks, number)
+        facts = (found.ref, now, found.size, found.lines, found.binary, stored, index, number)
         while not db.execute(PUT_AGAIN, (now, self._tenant, found.ref)).rowcount:
             try:
                 with db.connection.transaction():
@@ -221,33 +228,25 @@ class PostgresStore:
         return self.open(ref, 1).original
 
     def open(self, ref: str, line: int = 0) -> OpenedOriginal:
+        row = self._find(ref, line)
+        if row is None:
+            raise UnknownRef(ref)
+        return open_row(self, row, line, self._server.where)
+
+    def _find(self, ref: str, line: int = 0) -> StoredRow | None:
+        """Find an original; without its first chunk if it has others and a later line is wanted."""
         rows = self._server.rows(OPEN, (line, self._tenant, check_ref(ref)))
         if not rows:
-            raise UnknownRef(ref)
-        number, size, lines, binary, marks, head, joins = rows[0]
-        found = Original(ref, size, lines, binary)
-        if joins:
-            return joined.open_joined(self, found, joined.read_shares(head, self._server.where), line)
-        return OpenedOriginal(found, self._pieces(number, marks, head, line))
+            return None
+        types = (int, int, int, bool, (bytes, NoneType), (bytes, NoneType), bool)
+        number, size, lines, binary, index, head, joins = check_types(self._server.where, rows[0], *types)
+        return StoredRow(Original(ref, size, lines, binary), joins, index, head, partial(self._fetch, number))
 
-    def _pieces(self, number: int, marks: bytes | None, head: bytes | None, line: int) -> Iterator[StoredBytes]:
-        where = self._server.where
-        lines = read_marks(marks, where) if marks else [0]
-        start = first_chunk(lines, line) if marks else 0
-        if start == 0:
-            if head is None:
-                head = self._server.rows("SELECT head FROM yohaku_originals WHERE id = %s", (number,))[0][0]
-            yield StoredBytes(0, unpack(head, where))
-            start = 1
-        few = 1
-        while start < len(lines):
-            stop = min(start + few, len(lines))
-            rows = self._server.rows(CHUNKS, (number, start, stop))
-            if len(rows) != stop - start:
-                raise StoreFailed(where, "the original was removed while it was being read", "fold anew")
-            for chunk, (data,) in enumerate(rows, start):
-                yield StoredBytes(lines[chunk], unpack(data, where))
-            start, few = stop, min(2 * few, MAX_CHUNKS_PER_READ)
+    def _fetch(self, number: int, start: int, stop: int) -> list[object]:
+        """Return some chunks of an original; the first is in its row."""
+        head = self._server.rows(HEAD, (number,)) if not start else []
+        rest = self._server.rows(CHUNKS, (number, max(1, start), stop)) if stop > 1 else []
+        return [data for (data,) in (*head, *rest)]
 
     def keep(self, folds: Iterable[Fold]) -> None:
         now = int(self._clock())
@@ -274,33 +273,41 @@ class PostgresStore:
         if stale := sorted({key for _, _, seen, key in rows if seen < now - DAY}):
             query = "UPDATE yohaku_folds SET seen = %s WHERE tenant = %s AND key = ANY(%s)"
             self._server.write(lambda db: db.execute(query, (now, self._tenant, stale)))
-        return [read_fold(slot, fold) for slot, fold, *_ in rows]
+        found = [read_fold(slot, fold, self._server.where) for slot, fold, *_ in rows]
+        if any(fold.key != key for fold, (*_, key) in zip(found, rows, strict=True)):
+            raise damaged(self._server.where)
+        return found
 
     def record(self, conversation: str, row: str) -> None:
         query = "INSERT INTO yohaku_records (tenant, conversation, written) VALUES (%s, %s, %s)"
-        values = (self._tenant, escape_name(conversation), json.dumps(row))
+        values = (self._tenant, escape_name(conversation), write_record(conversation, row))
         self._server.write(lambda db: db.execute(query, values))
 
     def recorded(self, conversation: str) -> list[str]:
         query = "SELECT written FROM yohaku_records WHERE tenant = %s AND conversation = %s ORDER BY id"
-        return [json.loads(row) for (row,) in self._server.rows(query, (self._tenant, escape_name(conversation)))]
+        rows = self._server.rows(query, (self._tenant, escape_name(conversation)))
+        return [read_record(conversation, row, self._server.where) for (row,) in rows]
 
     def conversations(self) -> list[str]:
         query = "SELECT DISTINCT conversation FROM yohaku_records WHERE tenant = %s"
-        return sorted(unescape_name(name) for (name,) in self._server.rows(query, (self._tenant,)))
+        rows = self._server.rows(query, (self._tenant,))
+        return sorted(unescape_name(name, self._server.where) for (name,) in rows)
 
     def erase(self, conversation: str, rows: Iterable[str]) -> None:
-        values = [(self._tenant, escape_name(conversation), json.dumps(row)) for row in rows]
+        name = escape_name(conversation)
+        values = [(self._tenant, name, write_record(conversation, row), write_old_record(row)) for row in rows]
         self._server.write(lambda db: db.executemany(ERASE, values))
 
     def kept(self) -> Iterator[StoredOriginal]:
         query = """SELECT ref, stored, at, joined FROM yohaku_originals WHERE tenant = %s AND ref IS NOT NULL
             ORDER BY at DESC"""
-        return map(StoredOriginal._make, self._server.rows(query, (self._tenant,)))
+        rows = self._server.rows(query, (self._tenant,))
+        return (StoredOriginal(*check_types(self._server.where, row, str, int, int, bool)) for row in rows)
 
     def standing(self, since: int) -> Iterator[Fold]:
         query = "SELECT slot, fold FROM yohaku_folds WHERE tenant = %s AND seen >= %s ORDER BY id"
-        return (read_fold(slot, fold) for slot, fold in self._server.rows(query, (self._tenant, since)))
+        rows = self._server.rows(query, (self._tenant, since))
+        return (read_fold(slot, fold, self._server.where) for slot, fold in rows)
 
     def expire(self, before: int) -> int:
         def work(db: Cursor) -> int:

@@ -7,11 +7,10 @@ eviction.
 from __future__ import annotations
 
 import itertools
-import json
 import time
-from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from secrets import token_hex
 from typing import Any
 
@@ -23,7 +22,6 @@ from yohaku.stores import (
     OpenedOriginal,
     Original,
     Source,
-    StoredBytes,
     StoredOriginal,
     check_ref,
     joined,
@@ -32,18 +30,26 @@ from yohaku.stores import (
 from yohaku.stores.chunks import (
     CHUNK_BYTES,
     CHUNKS_PER_WRITE,
-    MAX_CHUNKS_PER_READ,
     Cutter,
     count_lines,
+    damaged,
     decode,
     encode,
-    first_chunk,
     pack,
-    read_marks,
-    unpack,
 )
+from yohaku.stores.integrity import seal
 from yohaku.stores.joined import JOINED
-from yohaku.stores.rows import escape_name, read_fold, slot_of, unescape_name, write_fold
+from yohaku.stores.opening import StoredRow, open_row, parts_of
+from yohaku.stores.rows import (
+    escape_name,
+    read_fold,
+    read_record,
+    slot_of,
+    unescape_name,
+    write_fold,
+    write_old_record,
+    write_record,
+)
 
 try:
     import redis
@@ -79,8 +85,10 @@ end
 return 0
 """
 ERASE = """
-for place = 2, #ARGV do
-    redis.call('LREM', KEYS[1], 1, ARGV[place])
+for place = 2, #ARGV, 2 do
+    if redis.call('LREM', KEYS[1], 1, ARGV[place]) == 0 then
+        redis.call('LREM', KEYS[1], 1, ARGV[place + 1])
+    end
 end
 return redis.call('EXISTS', KEYS[1]) == 1 or redis.call('SREM', KEYS[2], ARGV[1])
 """
@@ -118,6 +126,12 @@ class RedisStore:
     def _key(self, *names: str) -> str:
         return ":".join(("yohaku", f"{{{self._tenant}}}", *names))
 
+    def _decode(self, name: bytes) -> str:
+        try:
+            return name.decode()
+        except UnicodeDecodeError:
+            raise damaged(self._where) from None
+
     @contextmanager
     def _client_errors(self) -> Iterator[Any]:
         try:
@@ -136,7 +150,10 @@ class RedisStore:
     @property
     def version(self) -> int:
         with self._client_errors() as client:
-            return int(client.get(self._key("version")) or 0)
+            found = client.get(self._key("version"))
+        if found is not None and not _is_number(found):
+            raise damaged(self._where)
+        return int(found or 0)
 
     def put(self, ref: str, original: str | bytes) -> None:
         self.put_all([(ref, original)])
@@ -157,8 +174,9 @@ class RedisStore:
             with self._transaction() as pipe:
                 for ref in small[start : start + CHUNKS_PER_WRITE]:
                     data = first[ref]
-                    facts = {"size": len(data), "lines": count_lines(data), "binary": int(ref in binary)}
-                    pipe.hset(self._key("o", ref), mapping={**facts, "0": pack(data)})
+                    found = Original(ref, len(data), count_lines(data), ref in binary)
+                    facts = {"size": found.size, "lines": found.lines, "binary": int(found.binary)}
+                    pipe.hset(self._key("o", ref), mapping={**facts, "0": seal(pack(data), found)})
                     pipe.zadd(self._key("refs"), {ref: now})
 
     def _unknown(self, refs: list[str], now: int) -> list[str]:
@@ -176,9 +194,7 @@ class RedisStore:
             client.register_script(JOIN)(keys, [ref, int(self._clock()), *facts])
 
     def parts(self, ref: str) -> tuple[str, ...]:
-        with self._client_errors() as client:
-            binary, head = client.hmget(self._key("o", check_ref(ref)), ("binary", "0"))
-        return tuple(share.ref for share in joined.read_shares(head, self._where)) if _joins(binary) else ()
+        return parts_of(self._find(ref), self._where)
 
     def put_stream(self, source: Source, *, binary: bool = False) -> Original:
         return self._put_chunks(Cutter(source, binary=binary))
@@ -186,8 +202,8 @@ class RedisStore:
     def _put_chunks(self, cutter: Cutter) -> Original:
         """Write chunks under a temporary key, which expires after a crash, and rename it at the end."""
         arriving = self._key("t", token_hex(16))
-        chunks, numbers = map(pack, cutter), itertools.count(1)
-        batch = {"0": next(chunks, pack(b""))}
+        chunks, numbers = cutter.packed(), itertools.count(1)
+        batch = {"0": next(chunks)}
         try:
             while batch:
                 with self._transaction() as pipe:
@@ -199,7 +215,7 @@ class RedisStore:
                 client.unlink(arriving)
             raise
         found = cutter.original
-        facts = (found.size, found.lines, int(found.binary), cutter.marks)
+        facts = (found.size, found.lines, int(found.binary), seal(cutter.index, found))
         with self._client_errors() as client:
             keys = [arriving, self._key("o", found.ref), self._key("refs")]
             given = [found.ref, int(self._clock()), *itertools.chain(*zip(FACTS, facts, strict=True))]
@@ -215,35 +231,30 @@ class RedisStore:
         return self.open(ref, 1).original
 
     def open(self, ref: str, line: int = 0) -> OpenedOriginal:
-        """Fetch the first chunk with the facts only for line 0: later lines rarely need it."""
+        row = self._find(ref, line)
+        if row is None:
+            raise UnknownRef(ref)
+        return open_row(self, row, line, self._where)
+
+    def _find(self, ref: str, line: int = 0) -> StoredRow | None:
+        """Find an original; with its first chunk only for line 0, or if it has no other: later lines rarely need it."""
+        key = self._key("o", check_ref(ref))
         with self._client_errors() as client:
             fields = FACTS if line else (*FACTS, "0")
-            size, lines, binary, marks, *head = client.hmget(self._key("o", check_ref(ref)), fields)
-        if size is None:
-            raise UnknownRef(ref)
-        places_of = read_marks(marks, self._where) if marks else array("Q", [0])
-        found = Original(ref, int(size), int(lines), binary == b"1")
-        if _joins(binary):
-            with self._client_errors() as client:
-                packed = head[0] if head else client.hget(self._key("o", ref), "0")
-            return joined.open_joined(self, found, joined.read_shares(packed, self._where), line)
-        return OpenedOriginal(found, self._pieces(ref, places_of, head[0] if head else b"", line))
+            size, lines, kind, index, *head = client.hmget(key, fields)
+            if size is None:
+                return None
+            if index is None and not head:
+                head = [client.hget(key, "0")]
+        if not (_is_number(size) and _is_number(lines) and kind in (b"0", b"1", b"2")):
+            raise damaged(self._where)
+        original = Original(ref, int(size), int(lines), kind == b"1")
+        return StoredRow(original, _joins(kind), index, head[0] if head else None, partial(self._fetch, key))
 
-    def _pieces(self, ref: str, marks: array[int], head: bytes, line: int) -> Iterator[StoredBytes]:
-        start = first_chunk(marks, line)
-        if head and not start:
-            yield StoredBytes(0, unpack(head, self._where))
-            start = 1
-        few = 1
-        while start < len(marks):
-            wanted = range(start, min(start + few, len(marks)))
-            with self._client_errors() as client:
-                chunks = client.hmget(self._key("o", ref), list(wanted))
-            for number, chunk in zip(wanted, chunks, strict=True):
-                if chunk is None:
-                    raise StoreFailed(self._where, "the original was removed while it was being read", "fold anew")
-                yield StoredBytes(marks[number], unpack(chunk, self._where))
-            start, few = wanted[-1] + 1, min(2 * few, MAX_CHUNKS_PER_READ)
+    def _fetch(self, key: str, start: int, stop: int) -> list[object]:
+        with self._client_errors() as client:
+            chunks = client.hmget(key, list(range(start, stop)))
+        return [chunk for chunk in chunks if chunk is not None]
 
     def keep(self, folds: Iterable[Fold]) -> None:
         now = int(self._clock())
@@ -277,52 +288,58 @@ class RedisStore:
             with client.pipeline(transaction=False) as pipe:
                 for key in keys[start : start + 1000]:
                     pipe.hgetall(self._key("f", key))
-                for slots in pipe.execute():
+                for key, slots in zip(keys[start : start + 1000], pipe.execute(), strict=True):
                     for slot in sorted(slots):
-                        yield read_fold(slot, slots[slot])
+                        fold = read_fold(slot, slots[slot], self._where)
+                        if fold.key != key:
+                            raise damaged(self._where)
+                        yield fold
 
     def record(self, conversation: str, row: str) -> None:
         with self._transaction() as pipe:
-            pipe.rpush(self._key("r", escape_name(conversation)), json.dumps(row))
+            pipe.rpush(self._key("r", escape_name(conversation)), write_record(conversation, row))
             pipe.sadd(self._key("conversations"), escape_name(conversation))
 
     def recorded(self, conversation: str) -> list[str]:
         with self._client_errors() as client:
-            return [json.loads(row) for row in client.lrange(self._key("r", escape_name(conversation)), 0, -1)]
+            rows = client.lrange(self._key("r", escape_name(conversation)), 0, -1)
+        return [read_record(conversation, row, self._where) for row in rows]
 
     def conversations(self) -> list[str]:
         with self._client_errors() as client:
-            return sorted(unescape_name(name.decode()) for name in client.smembers(self._key("conversations")))
+            names = client.smembers(self._key("conversations"))
+        return sorted(unescape_name(name, self._where) for name in names)
 
     def erase(self, conversation: str, rows: Iterable[str]) -> None:
         name = escape_name(conversation)
         with self._client_errors() as client:
             keys = [self._key("r", name), self._key("conversations")]
-            client.register_script(ERASE)(keys, [name, *map(json.dumps, rows)])
+            both = ((write_record(conversation, row), write_old_record(row)) for row in rows)
+            client.register_script(ERASE)(keys, [name, *itertools.chain(*both)])
 
     def kept(self) -> Iterator[StoredOriginal]:
         with self._client_errors() as client:
             rows = client.zrevrange(self._key("refs"), 0, -1, withscores=True)
             for start in range(0, len(rows), 1000):
-                some = rows[start : start + 1000]
+                some = [(self._decode(ref), at) for ref, at in rows[start : start + 1000]]
                 with client.pipeline(transaction=False) as pipe:
                     for ref, _ in some:
-                        pipe.memory_usage(self._key("o", ref.decode()), samples=0)
-                        pipe.hget(self._key("o", ref.decode()), "binary")
+                        pipe.memory_usage(self._key("o", ref), samples=0)
+                        pipe.hget(self._key("o", ref), "binary")
                     answers = pipe.execute()
                 for (ref, at), stored, binary in zip(some, answers[::2], answers[1::2], strict=True):
-                    yield StoredOriginal(ref.decode(), stored or 0, int(at), _joins(binary))
+                    yield StoredOriginal(ref, stored or 0, int(at), _joins(binary))
 
     def standing(self, since: int) -> Iterator[Fold]:
         with self._client_errors() as client:
-            keys = [key.decode() for key in client.zrangebyscore(self._key("folds"), since, "+inf")]
+            keys = [self._decode(key) for key in client.zrangebyscore(self._key("folds"), since, "+inf")]
             yield from self._standing_on(client, keys)
 
     def expire(self, before: int) -> int:
         with self._client_errors() as client:
             script = client.register_script(EXPIRE)
             folds = self._key("folds")
-            keys = [key.decode() for key in client.zrangebyscore(folds, "-inf", f"({before}")]
+            keys = [self._decode(key) for key in client.zrangebyscore(folds, "-inf", f"({before}")]
             gone = sum(script([folds, self._key("f", key)], [key, before]) for key in keys)
             if gone:
                 client.incr(self._key("version"))
@@ -333,6 +350,10 @@ class RedisStore:
             script = client.register_script(DROP)
             wanted = [check_ref(ref) for ref in refs]
             return sum(script([self._key("refs"), self._key("o", ref)], [ref, before]) for ref in wanted)
+
+
+def _is_number(value: bytes | None) -> bool:
+    return value is not None and value.isdigit() and len(value) < 20
 
 
 def _joins(binary: bytes | None) -> bool:

@@ -11,9 +11,11 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
+from functools import partial
 from itertools import count, islice
 from pathlib import Path
-from typing import NoReturn
+from types import NoneType
+from typing import Any
 
 from yohaku.core.errors import StoreFailed, UnknownRef
 from yohaku.core.folds import Fold
@@ -23,7 +25,6 @@ from yohaku.stores import (
     OpenedOriginal,
     Original,
     Source,
-    StoredBytes,
     StoredOriginal,
     check_ref,
     joined,
@@ -32,18 +33,26 @@ from yohaku.stores import (
 from yohaku.stores.chunks import (
     CHUNK_BYTES,
     CHUNKS_PER_WRITE,
-    MAX_CHUNKS_PER_READ,
     Cutter,
     count_lines,
+    damaged,
     decode,
     encode,
-    first_chunk,
     pack,
-    read_marks,
-    unpack,
 )
+from yohaku.stores.integrity import check_types, seal
 from yohaku.stores.joined import JOINED
-from yohaku.stores.rows import escape_name, read_fold, slot_of, unescape_name, write_fold
+from yohaku.stores.opening import StoredRow, open_row, parts_of
+from yohaku.stores.rows import (
+    escape_name,
+    read_fold,
+    read_record,
+    slot_of,
+    unescape_name,
+    write_fold,
+    write_old_record,
+    write_record,
+)
 from yohaku.stores.sqlite_file import SQLiteFile
 
 # An original has no ref until all of it arrived. Its first chunk is in the same row, so that most need one row; the
@@ -63,7 +72,7 @@ OPEN = """
 SELECT id, size, lines, binary, marks, CASE WHEN marks IS NULL OR ? = 0 THEN head END
 FROM originals WHERE tenant = ? AND ref = ?
 """
-PARTS = "SELECT head FROM originals WHERE tenant = ? AND ref = ? AND binary = ?"
+HEAD = "SELECT head FROM originals WHERE id = ?"
 CHUNKS = "SELECT data FROM chunks WHERE id >= ? AND id < ? ORDER BY id"
 KEEP = """
 INSERT INTO folds (tenant, key, slot, fold, seen) VALUES (?, ?, ?, ?, ?)
@@ -72,7 +81,7 @@ ON CONFLICT (tenant, key, slot) DO UPDATE SET fold = excluded.fold, seen = exclu
 NEWER = "INSERT INTO versions VALUES (?, 1) ON CONFLICT (tenant) DO UPDATE SET number = number + 1"
 ERASE = """
 DELETE FROM records
-WHERE id = (SELECT id FROM records WHERE tenant = ? AND conversation = ? AND row = ? ORDER BY id LIMIT 1)
+WHERE id = (SELECT id FROM records WHERE tenant = ? AND conversation = ? AND row IN (?, ?) ORDER BY id LIMIT 1)
 """
 FIND = """
 SELECT slot, fold, seen, folds.key FROM json_each(?) AS wanted CROSS JOIN folds
@@ -103,7 +112,7 @@ class SQLiteStore:
     def version(self) -> int:
         with self._file.reading() as db:
             row = db.execute("SELECT number FROM versions WHERE tenant = ?", (self._tenant,)).fetchone()
-        return row[0] if row else 0
+        return int(check_types(self._file.name, row, int)[0]) if row else 0
 
     def put(self, ref: str, original: str | bytes) -> None:
         self.put_all([(ref, original)])
@@ -118,9 +127,9 @@ class SQLiteStore:
             if len(data) > CHUNK_BYTES:
                 self._put_chunks(Cutter([data], binary=isinstance(original, bytes), ref=ref))
                 continue
-            packed = pack(data)
-            facts = (len(data), count_lines(data), isinstance(original, bytes), len(packed), packed)
-            small.append((self._tenant, ref, now, *facts))
+            found = Original(ref, len(data), count_lines(data), isinstance(original, bytes))
+            packed = seal(pack(data), found)
+            small.append((self._tenant, ref, now, *found[1:], len(packed), packed))
         if small:
             with self._file.writing(alone=len(small) == 1) as db:
                 db.executemany(PUT, small)
@@ -134,8 +143,7 @@ class SQLiteStore:
             db.execute(PUT, row)
 
     def parts(self, ref: str) -> tuple[str, ...]:
-        rows = self._rows(PARTS, (self._tenant, ref, JOINED))
-        return tuple(share.ref for (head,) in rows for share in joined.read_shares(head, self._file.name))
+        return parts_of(self._find(ref), self._file.name)
 
     def put_stream(self, source: Source, *, binary: bool = False) -> Original:
         return self._put_chunks(Cutter(source, binary=binary))
@@ -144,14 +152,14 @@ class SQLiteStore:
         """Return True if it is there already, and note that it was put now, for garbage collection."""
         with self._file.reading() as db:
             row = db.execute(PUT_AT, (self._tenant, ref)).fetchone()
-        if row and row[0] < now - HOUR:
+        if row and check_types(self._file.name, row, int)[0] < now - HOUR:
             with self._file.writing(alone=True) as db:
                 return bool(db.execute(PUT_AGAIN, (now, self._tenant, ref)).rowcount)
         return row is not None
 
     def _put_chunks(self, cutter: Cutter) -> Original:
-        chunks = map(pack, cutter)
-        head = next(chunks, pack(b""))
+        chunks = cutter.packed()
+        head = next(chunks)
         stored, numbers = len(head), count(1)
         arriving: list[tuple[int]] = []
         try:
@@ -179,8 +187,8 @@ class SQLiteStore:
         if db.execute(PUT_AGAIN, (now, self._tenant, found.ref)).rowcount:  # it was there already
             _remove(db, [(number,)])
         else:
-            facts = (found.ref, now, found.size, found.lines, found.binary, stored, cutter.marks, number)
-            db.execute(PUBLISH, facts)
+            facts = (found.size, found.lines, found.binary, stored, seal(cutter.index, found))
+            db.execute(PUBLISH, (found.ref, now, *facts, number))
         return found
 
     def get(self, ref: str) -> str | bytes:
@@ -191,41 +199,30 @@ class SQLiteStore:
         return self.open(ref, 1).original
 
     def open(self, ref: str, line: int = 0) -> OpenedOriginal:
-        with self._file.reading() as db:
-            row = db.execute(OPEN, (line, self._tenant, check_ref(ref))).fetchone()
+        row = self._find(ref, line)
         if row is None:
             raise UnknownRef(ref)
-        number, size, lines, binary, marks, head = row
-        found = Original(ref, size, lines, binary == 1)
-        if binary == JOINED:
-            return joined.open_joined(self, found, joined.read_shares(head, self._file.name), line)
-        return OpenedOriginal(found, self._pieces(number, marks, head, line))
+        return open_row(self, row, line, self._file.name)
 
-    def _pieces(self, number: int, marks: bytes | None, head: bytes | None, line: int) -> Iterator[StoredBytes]:
-        where = self._file.name
-        lines = read_marks(marks, where) if marks else [0]
-        start = first_chunk(lines, line) if marks else 0
-        if start == 0:
-            if head is None:
-                ((head,),) = self._rows("SELECT head FROM originals WHERE id = ?", (number,)) or self._raise_removed()
-            yield StoredBytes(0, unpack(head, where))
-            start = 1
-        few = 1  # enough for a reader of some lines; doubled for a reader of all
-        while start < len(lines):
-            stop = min(start + few, len(lines))
-            rows = self._rows(CHUNKS, (number << SHIFT | start, number << SHIFT | stop))
-            if len(rows) != stop - start:
-                self._raise_removed()
-            for chunk, (data,) in enumerate(rows, start):
-                yield StoredBytes(lines[chunk], unpack(data, where))
-            start, few = stop, min(2 * few, MAX_CHUNKS_PER_READ)
+    def _find(self, ref: str, line: int = 0) -> StoredRow | None:
+        """Find an original; without its first chunk if it has others and a later line is wanted."""
+        rows = self._rows(OPEN, (line, self._tenant, check_ref(ref)))
+        if not rows:
+            return None
+        types = (int, int, int, int, (bytes, NoneType), (bytes, NoneType))
+        number, size, lines, kind, index, head = check_types(self._file.name, rows[0], *types)
+        original = Original(ref, size, lines, kind == 1)
+        return StoredRow(original, kind == JOINED, index, head, partial(self._fetch, number))
 
-    def _rows(self, query: str, values: tuple[object, ...]) -> list[tuple[bytes]]:
+    def _fetch(self, number: int, start: int, stop: int) -> list[object]:
+        """Return some chunks of an original; the first is in its row."""
+        head = self._rows(HEAD, (number,)) if not start else []
+        rest = self._rows(CHUNKS, (number << SHIFT | max(1, start), number << SHIFT | stop))
+        return [data for (data,) in (*head, *rest)]
+
+    def _rows(self, query: str, values: tuple[object, ...]) -> list[tuple[Any, ...]]:
         with self._file.reading() as db:
             return db.execute(query, values).fetchall()
-
-    def _raise_removed(self) -> NoReturn:
-        raise StoreFailed(self._file.name, "the original was removed while it was being read", "fold anew")
 
     def keep(self, folds: Iterable[Fold]) -> None:
         now = int(self._clock())
@@ -241,47 +238,51 @@ class SQLiteStore:
             db.execute(NEWER, (self._tenant,))
 
     def folds(self, keys: Iterable[str]) -> list[Fold]:
-        wanted = json.dumps(list(keys))
-        with self._file.reading() as db:
-            rows = db.execute(FIND, (wanted, self._tenant)).fetchall()
+        where = self._file.name
+        rows = [
+            check_types(where, row, str, str, int, str)
+            for row in self._rows(FIND, (json.dumps(list(keys)), self._tenant))
+        ]
         now = int(self._clock())
         if stale := sorted({key for _, _, seen, key in rows if seen < now - DAY}):
             with self._file.writing() as db:
                 seen_now = ((now, self._tenant, key) for key in stale)
                 db.executemany("UPDATE folds SET seen = ? WHERE tenant = ? AND key = ?", seen_now)
-        return [read_fold(slot, fold) for slot, fold, *_ in rows]
+        found = [read_fold(slot, fold, where) for slot, fold, *_ in rows]
+        if any(fold.key != key for fold, (*_, key) in zip(found, rows, strict=True)):
+            raise damaged(where)
+        return found
 
     def record(self, conversation: str, row: str) -> None:
+        values = (self._tenant, escape_name(conversation), write_record(conversation, row))
         with self._file.writing(alone=True) as db:
-            values = (self._tenant, escape_name(conversation), json.dumps(row))
             db.execute("INSERT INTO records (tenant, conversation, row) VALUES (?, ?, ?)", values)
 
     def recorded(self, conversation: str) -> list[str]:
         query = "SELECT row FROM records WHERE tenant = ? AND conversation = ? ORDER BY id"
-        with self._file.reading() as db:
-            return [json.loads(row) for (row,) in db.execute(query, (self._tenant, escape_name(conversation)))]
+        rows = self._rows(query, (self._tenant, escape_name(conversation)))
+        return [read_record(conversation, row, self._file.name) for (row,) in rows]
 
     def conversations(self) -> list[str]:
         query = "SELECT DISTINCT conversation FROM records WHERE tenant = ?"
-        with self._file.reading() as db:
-            return sorted(unescape_name(name) for (name,) in db.execute(query, (self._tenant,)))
+        return sorted(unescape_name(name, self._file.name) for (name,) in self._rows(query, (self._tenant,)))
 
     def erase(self, conversation: str, rows: Iterable[str]) -> None:
-        values = [(self._tenant, escape_name(conversation), json.dumps(row)) for row in rows]
+        name = escape_name(conversation)
+        values = [(self._tenant, name, write_record(conversation, row), write_old_record(row)) for row in rows]
         with self._file.writing() as db:
             db.executemany(ERASE, values)
 
     def kept(self) -> Iterator[StoredOriginal]:
         query = "SELECT ref, stored, at, binary FROM originals WHERE tenant = ? AND ref IS NOT NULL ORDER BY at DESC"
-        with self._file.reading() as db:
-            rows = db.execute(query, (self._tenant,)).fetchall()
-        return (StoredOriginal(ref, stored, at, kind == JOINED) for ref, stored, at, kind in rows)
+        rows = self._rows(query, (self._tenant,))
+        typed = (check_types(self._file.name, row, str, int, int, int) for row in rows)
+        return (StoredOriginal(ref, stored, at, kind == JOINED) for ref, stored, at, kind in typed)
 
     def standing(self, since: int) -> Iterator[Fold]:
-        with self._file.reading() as db:
-            query = "SELECT slot, fold FROM folds WHERE tenant = ? AND seen >= ? ORDER BY id"
-            rows = db.execute(query, (self._tenant, since)).fetchall()
-        return (read_fold(slot, fold) for slot, fold in rows)
+        query = "SELECT slot, fold FROM folds WHERE tenant = ? AND seen >= ? ORDER BY id"
+        rows = self._rows(query, (self._tenant, since))
+        return (read_fold(slot, fold, self._file.name) for slot, fold in rows)
 
     def expire(self, before: int) -> int:
         with self._file.writing() as db:

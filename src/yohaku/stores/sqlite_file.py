@@ -14,6 +14,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from yohaku.core.errors import StoreFailed
+from yohaku.stores.chunks import damaged
 
 SCHEMA = """
 CREATE TABLE originals (
@@ -28,8 +29,9 @@ CREATE TABLE versions (tenant TEXT PRIMARY KEY, number INTEGER NOT NULL) WITHOUT
 CREATE TABLE records (id INTEGER PRIMARY KEY AUTOINCREMENT, tenant TEXT NOT NULL, conversation TEXT NOT NULL, row TEXT);
 CREATE INDEX records_of ON records (tenant, conversation);
 """
-VERSION = 3
-"""Version 1 had no joined originals (`binary` 2), and 2 one fold for a place whatever it was made for."""
+VERSION = 4
+"""Version 1 had no joined originals (`binary` 2), 2 had one fold for a place whatever it was made for, and 3 checksums
+of chunks only. Rows of all of them are read as they are."""
 
 INHERITED_CONNECTIONS: list[sqlite3.Connection] = []
 """Connections of the parent process, kept open after a fork: closing them here would release its locks."""
@@ -51,7 +53,7 @@ class SQLiteFile:
         with self._lock:
             try:
                 yield self._connection()
-            except sqlite3.Error as why:
+            except (sqlite3.Error, OverflowError) as why:  # a number in a damaged row may be too big for a query
                 raise _as_store_failed(self.name, why) from why
 
     @contextmanager
@@ -95,7 +97,7 @@ class SQLiteFile:
                 _prepare(db, self.name)
                 return db
             except sqlite3.OperationalError as why:
-                code = why.sqlite_errorcode & 0xFF
+                code = getattr(why, "sqlite_errorcode", 0) & 0xFF
                 if code == sqlite3.SQLITE_CANTOPEN and _is_at_rest(self._path):
                     db.close()
                     return self._open(self._path.absolute().as_uri() + "?immutable=1")
@@ -166,7 +168,9 @@ REASONS = {
 }
 
 
-def _as_store_failed(where: str, why: sqlite3.Error) -> StoreFailed:
-    code = getattr(why, "sqlite_errorcode", 0) & 0xFF
-    reason, text, remedy = REASONS.get(code, ("", str(why), REMEDY))
+def _as_store_failed(where: str, why: Exception) -> StoreFailed:
+    code = getattr(why, "sqlite_errorcode", None)
+    if code is None and isinstance(why, sqlite3.OperationalError | OverflowError):
+        return damaged(where)  # a text that is not UTF-8, or a number that is too big
+    reason, text, remedy = REASONS.get((code or 0) & 0xFF, ("", " ".join(str(why).split()), REMEDY))
     return StoreFailed(where, text, remedy, reason)

@@ -118,7 +118,9 @@ class FolderStore:
         with self._state(write=True) as state:
             found = [key for key in keys if key in state["folds"]]
             state["seen"].update(dict.fromkeys(found, int(self._clock())))
-            return [read_fold(slot, row) for key in found for slot, row in state["folds"][key].items()]
+            return [
+                read_fold(slot, row, str(self._folder)) for key in found for slot, row in state["folds"][key].items()
+            ]
 
     def record(self, conversation: str, row: str) -> None:
         with self._state(write=True) as state:
@@ -150,7 +152,7 @@ class FolderStore:
         with self._state() as state:
             for key, slots in state["folds"].items():
                 if state["seen"][key] >= since:
-                    yield from (read_fold(slot, row) for slot, row in slots.items())
+                    yield from (read_fold(slot, row, str(self._folder)) for slot, row in slots.items())
 
     def expire(self, before: int) -> int:
         with self._state(write=True) as state:
