@@ -48,7 +48,7 @@ class Timeouts(NamedTuple):
 
 class _Failed(Exception):
     def __init__(self, fault: Fault) -> None:
-        super().__init__()
+        super().__init__(fault)
         self.fault = fault
 
 

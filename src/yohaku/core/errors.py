@@ -31,6 +31,17 @@ class YohakuError(Exception):
         super().__init__(message)
         self.facts = facts
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle and copy without the constructor, which takes other arguments than the message in most subclasses."""
+        return _rebuild, (type(self), self.args, dict(vars(self)))
+
+
+def _rebuild(kind: type[YohakuError], args: tuple[object, ...], state: dict[str, object]) -> YohakuError:
+    error = kind.__new__(kind)
+    error.args = args
+    vars(error).update(state)
+    return error
+
 
 class Malformed(YohakuError):
     code = "malformed"

@@ -26,7 +26,7 @@ class NotJson(Exception):
     """The text is not JSON from `at` on."""
 
     def __init__(self, at: int) -> None:
-        super().__init__()
+        super().__init__(at)
         self.at = at
 
 

@@ -36,9 +36,14 @@ class StaleFile(Exception):
     """Raised where a file is not what the model has read."""
 
     def __init__(self, path: str, difference: str) -> None:
-        changed = f"{path} has changed since you read it"
-        shown = f"{changed}. What changed:\n{difference}\nCheck your edit against this and try again."
-        super().__init__(shown if difference else f"{changed}. Read it again, then edit.")
+        super().__init__(path, difference)
+        self.path, self.difference = path, difference
+
+    def __str__(self) -> str:
+        changed = f"{self.path} has changed since you read it"
+        if not self.difference:
+            return f"{changed}. Read it again, then edit."
+        return f"{changed}. What changed:\n{self.difference}\nCheck your edit against this and try again."
 
 
 class SeenFiles:
