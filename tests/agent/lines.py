@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import io
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -25,9 +26,14 @@ class Lines(NamedTuple):
     def bodies(self) -> list[Any]:
         return [asked.body for asked in self.asked]
 
+    @property
+    def rows(self) -> list[Any]:
+        """The events of `--json`."""
+        return [json.loads(line) for line in self.out.splitlines()]
+
 
 def once(script: Sequence[Answering] | Answering, prompt: str, root: Path, **how: Any) -> Lines:
-    """`yohaku -p PROMPT`, with the settings `how`; `served`: tokens of the server's window."""
+    """`yohaku -p PROMPT`, with the settings `how`; `served`: tokens of the server's window, `json`: as with --json."""
     return _play(script, root, lambda begin, plain: run_once(begin, prompt, plain=plain), None, how)
 
 
@@ -50,13 +56,15 @@ def _play(
     read: Callable[[str], str] | None,
     how: dict[str, Any],
 ) -> Lines:
+    as_json = how.pop("json", False)
+
     async def play() -> Lines:
         row = {"id": "m", "object": "model", "max_model_len": how.pop("served", 8192)}
         async with FakeServer(script, {"/v1/models": {"object": "list", "data": [row]}}) as server:
             home = root / "home"
             settings = replace(setting.read({"HOME": str(home)}), model=f"{server.url}/v1#m", **how)
             begin = Starter(settings, root)
-            plain = PlainInterface(begin, io.StringIO(), io.StringIO(), read_line=read)
+            plain = PlainInterface(begin, io.StringIO(), io.StringIO(), read_line=read, json=as_json)
             code = await start(begin, plain)
             begin.close()
             assert isinstance(plain.out, io.StringIO) and isinstance(plain.err, io.StringIO)

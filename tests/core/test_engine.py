@@ -14,7 +14,7 @@ from yohaku.core.history_builder import history_of
 from yohaku.core.model import History, Step, Text, Tool, Turn
 from yohaku.core.originals import Slot
 from yohaku.core.recipe import AskingPass, FoldStarting, Pass, PassContext, PlanOptions, Question, Recipe, Rung
-from yohaku.core.verdict import TOO_BIG, Fits, Folded, Inflated, TooBig, too_big
+from yohaku.core.verdict import TOO_BIG, Fits, Folded, FoldingRefused, Inflated, TooBig, too_big
 from yohaku.core.view import View
 from yohaku.core.weigh import weigh
 from yohaku.recipes.auto import RECIPES
@@ -368,7 +368,7 @@ def test_a_folding_the_surface_refuses_changes_nothing() -> None:
         plan(v, Budget(120, 0), recipe(Rung("hot", proposing("[short]"))), METER),
         EffectHandlers(before=lambda folding: False),
     )
-    assert (outcome.view, outcome.folds, outcome.verdict) == (v, (), Fits())
+    assert (outcome.view, outcome.folds, outcome.verdict) == (v, (), FoldingRefused())
 
 
 def test_what_does_not_fit_unfolded_is_not_sent_when_the_surface_refuses_to_fold() -> None:

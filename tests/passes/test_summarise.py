@@ -222,7 +222,7 @@ def test_where_the_model_fails_there_is_a_gist_without_it(kind: str, answers: tu
 @given(
     histories(max_turns=6), st.integers(300, 6_000), st.floats(0.1, 1), st.sampled_from([0, 0.3, 1, 2]), st.booleans()
 )
-def test_what_is_proposed_is_smaller_and_leaves_the_newest_alone(
+def test_what_is_proposed_is_smaller_unless_the_user_wants_it_and_leaves_the_newest_alone(
     history: History, limit: int, share: float, keep: float, manual: bool
 ) -> None:
     view = View(history)
@@ -231,7 +231,7 @@ def test_what_is_proposed_is_smaller_and_leaves_the_newest_alone(
     )
     for gist in folds:
         after = view.with_([gist])
-        assert gist.after < gist.before
+        assert manual or gist.after < gist.before, "by hand the engine refuses it, so that it can be told"
         assert context(view, 1, 1).ledger.total - context(after, 1, 1).ledger.total == gist.before - gist.after
         assert after.shown.turns[-1].prompt[-len(history.turns[-1].prompt) :] == history.turns[-1].prompt
         assert after.shown.steps[-1] == history.steps[-1]

@@ -16,7 +16,7 @@ from yohaku.core.folds import Fold, Gist
 from yohaku.core.history_builder import history_of
 from yohaku.core.model import Call, History, Reply, Result, Step, Text, ToolUse, Turn
 from yohaku.core.recipe import FoldStarting, PassContext, PlanOptions, Recipe, Rung
-from yohaku.core.verdict import Fits, Folded, Inflated, TooBig
+from yohaku.core.verdict import Fits, Folded, FoldingRefused, Inflated, TooBig
 from yohaku.core.view import View
 from yohaku.core.weigh import Weigher
 from yohaku.passes.limit_tool_output import context_budget
@@ -293,7 +293,7 @@ def test_what_is_done_silently_stays_where_the_rest_is_refused() -> None:
     budget = filling(history, 1.2)
     outcome = drive(plan(View(history), budget, layers(), METER), EffectHandlers(before=lambda folding: False))
     assert set(whys(outcome)) == {"old_result"} and outcome.after.total < outcome.before.total
-    assert outcome.verdict == Folded() and outcome.after.total <= budget.limit
+    assert outcome.verdict == FoldingRefused() and outcome.after.total <= budget.limit
 
 
 def test_what_the_first_layer_hides_is_given_in_full_to_the_summary() -> None:  # P1, Ruling
@@ -461,3 +461,11 @@ def test_every_recipe_but_chat_ends_in_the_last_resort(recipe: Recipe) -> None:
 def test_a_share_is_a_share(name: str) -> None:
     with pytest.raises(BadSetting, match=f"{name} must be a share, more than 0 and at most 1.*, not 80"):
         snapshot(**{name: 80})
+
+
+@pytest.mark.parametrize("method", ["sliding", "summary", "hybrid"])
+def test_a_chat_can_be_folded_by_hand_before_it_is_full(method: str) -> None:  # P3, S1
+    history = chatting(20)
+    options = PlanOptions(manual=True, model=False)
+    outcome = drive(plan(View(history), Budget.of(1_000_000), chat(method=method), METER, options))
+    assert outcome.verdict == Folded() and outcome.after.total <= outcome.before.total * 0.6

@@ -3,8 +3,10 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import get_args
 
-import pytest
+from tests.session.test_session import agent
+from tests.session.test_session import used as used_tool
 
 from yohaku.analysis.retention import RetentionCounts
 from yohaku.core.budget import Budget
@@ -13,13 +15,14 @@ from yohaku.core.folds import Fold, Gist, Stub
 from yohaku.core.history_builder import history_of
 from yohaku.core.model import Call, History, Result, Step, Text, ToolUse, Turn
 from yohaku.core.originals import Slot
-from yohaku.core.verdict import Fits, Folded, Inflated, TooBig
+from yohaku.core.verdict import Fits, Folded, FoldingRefused, Inflated, TooBig, Verdict
 from yohaku.core.view import View
 from yohaku.core.weigh import weigh
 from yohaku.recipes.auto import RECIPES
 from yohaku.session.driver import drive
 from yohaku.session.receipt import PieceCounts, Receipt
 from yohaku.session.session import Session
+from yohaku.stores.memory import MemoryStore
 from yohaku.testing import ByteMeter
 
 METER = ByteMeter()
@@ -97,13 +100,41 @@ def test_a_refusal_reports_what_is_too_big() -> None:
     assert list(report) == [*CONTRACT[:5], "meter", *CONTRACT[5:], "too_big"]
 
 
-@pytest.mark.parametrize("verdict", [Fits(), Folded(), TooBig("newest_turn", 2, 1)])
-def test_a_verdict_is_one_of_the_three_of_the_contract(verdict: object) -> None:
-    assert receipt(verdict=verdict).report()["verdict"] in ("fits", "folded", "too_big")
+def test_the_verdicts_are_those_of_the_contract(shared: Path) -> None:  # S5
+    design = (shared / "DESIGN.md").read_text("utf-8")
+    verdicts = [Fits(), Folded(), Inflated(), FoldingRefused(), TooBig("newest_turn", 2, 1)]
+    assert {type(verdict) for verdict in verdicts} == set(get_args(Verdict))
+    names = [receipt(verdict=verdict).report()["verdict"] for verdict in verdicts]
+    assert names == ["fits", "folded", "inflated", "refused", "too_big"] and f"`{'|'.join(names)}`" in design
 
 
-def test_a_refused_proposal_is_reported_in_the_words_of_the_contract() -> None:
-    assert receipt(verdict=Inflated()).report() == receipt(verdict=Fits()).report()
+# Folds that are used again
+
+
+def test_a_receipt_names_folds_of_another_process_the_first_time_they_are_shown() -> None:  # S8
+    store = MemoryStore()
+    made, other = (Session(4_000, 0, meter=METER, store=store) for _ in range(2))
+    messages = agent(20)
+    made.fit(messages)
+    assert made.receipt and made.receipt.reused == () and "reused" not in made.receipt.report()
+    other.fit(messages)
+    used = other.receipt
+    assert used and used.verdict == Fits() and used.reused == used.folds == made.receipt.folds
+    assert used.unfolded == made.receipt.before > used.before == used.after
+    assert used.report()["reused"] == {"refs": [fold.ref for fold in used.reused], "unfolded": used.unfolded}
+    for number in range(20, 23):
+        messages = [*messages, *used_tool(number, "short")]
+        other.fit(messages)
+        assert other.receipt and other.receipt.folds and other.receipt.reused == (), "it was told already"
+
+
+def test_folds_that_one_made_are_not_told_again_after_undo_and_redo() -> None:
+    session = Session(4_000, 0, meter=METER)
+    session.fit(agent(20))
+    for change in (session.undo, session.redo):
+        assert change()
+        session.fit(agent(20))
+        assert session.receipt and session.receipt.reused == ()
 
 
 # What survived

@@ -8,7 +8,16 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from yohaku.agent.events import ConversationFolded, Event, Gauge, TextDelta, ToolFinished, ToolStarted, TurnEnded
+from yohaku.agent.events import (
+    ConversationFolded,
+    Event,
+    FoldsReused,
+    Gauge,
+    TextDelta,
+    ToolFinished,
+    ToolStarted,
+    TurnEnded,
+)
 from yohaku.agent.protocols import Surface, WorkingAgent
 from yohaku.client.endpoint import Endpoint
 from yohaku.config.settings import Settings
@@ -128,6 +137,9 @@ class FakeAgent:
         receipt = folded()
         self.session.receipt = receipt
         return ConversationFolded(receipt, manual=True)
+
+    def take_reused(self) -> FoldsReused | None:
+        return None
 
     async def undo(self, count: int = 1) -> tuple[tuple[FoldingRecord, ...], ConversationFolded | None]:
         return self.session.undo(count), None

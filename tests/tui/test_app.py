@@ -14,6 +14,7 @@ from tests.tui.fake import CALM, SERVED, FakeAgent, begins, called, calling, fol
 from tests.tui.seen import SLIM, WIDE, run, same_as_golden, seen, send, until
 from yohaku.agent.events import (
     ConversationFolded,
+    FoldsReused,
     ReplyDiscarded,
     TextDelta,
     ThoughtDelta,
@@ -236,6 +237,18 @@ def test_a_folding_is_told_with_before_and_after(tmp_path: Path) -> None:
         same_as_golden(app, "folded")
 
     run(app, script, toasts=True)
+
+
+def test_folds_that_are_used_again_are_told_with_before_and_after(tmp_path: Path) -> None:  # S8
+    made = folded()
+    receipt = replace(made, reused=made.folds, whole=made.before)
+    app = YohakuApp(begins(tmp_path, FakeAgent([FoldsReused(receipt), TextDelta("on"), TurnEnded("done")])))
+
+    async def script(pilot: Pilot[int]) -> None:
+        await send(pilot, "go")
+        await until(pilot, lambda: f"used again: {receipt.unfolded:,} → {receipt.before:,}" in seen(app))
+
+    run(app, script)
 
 
 @pytest.mark.parametrize("lang", ["en", "ja"])

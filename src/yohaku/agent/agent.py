@@ -16,7 +16,7 @@ from yohaku.agent.context import Context, Mark
 from yohaku.agent.conversation import Conversation
 from yohaku.agent.equipment import Tier
 from yohaku.agent.event_queue import EndlessReply, EventQueue, Stopped
-from yohaku.agent.events import ConversationFolded, Event, Gauge, ReplyDiscarded, TurnEnded, UserNotice
+from yohaku.agent.events import ConversationFolded, Event, FoldsReused, Gauge, ReplyDiscarded, TurnEnded, UserNotice
 from yohaku.agent.hooks import Hooks
 from yohaku.agent.reply import (
     Nudge,
@@ -265,6 +265,10 @@ class Agent:
         """Fold now. `words`: what the user wants kept."""
         return await self.context.fit(fold=True, words=words) if self.conversation.began else None
 
+    def take_reused(self) -> FoldsReused | None:
+        """Return what the user has not been told yet of folds that are used again."""
+        return self.context.take_reused()
+
     async def undo(self, count: int = 1) -> tuple[tuple[FoldingRecord, ...], ConversationFolded | None]:
         """Return the foldings taken back, and the folding that was needed for the rest to fit."""
         done = self.session.undo(count)
@@ -361,6 +365,8 @@ class Agent:
         if verdict.what in ("system_prompt", "system_prompt_and_tools"):  # ours: the user cannot shorten it
             code = "loop_window_small" if self.tools else "loop_window_small_chat"
             self._events.notify(code, "error", needs=verdict.needs, limit=verdict.limit)
+        elif verdict.what == "unfolded_conversation":
+            self._events.notify("loop_refused_too_big", "error", needs=verdict.needs, limit=verdict.limit)
         else:
             code = "loop_pins_do_not_fit" if verdict.pin else "loop_does_not_fit"
             what = say(f"too_big.{verdict.what}", self.lang, origin=verdict.origin)

@@ -13,7 +13,7 @@ from yohaku.agent import factory
 from yohaku.agent.conversation import Conversation, load_history
 from yohaku.agent.equipment import Equipment, choose_equipment
 from yohaku.agent.event_queue import EventQueue
-from yohaku.agent.events import ConversationFolded, Gauge, UserNotice
+from yohaku.agent.events import ConversationFolded, FoldsReused, Gauge, UserNotice
 from yohaku.agent.gauge import make_gauge
 from yohaku.agent.hooks import Hooks
 from yohaku.agent.overflow import enlarge_reserve, shrink_budget
@@ -26,6 +26,7 @@ from yohaku.client.http_json import can_count, count_on_server
 from yohaku.config.settings import Settings
 from yohaku.core.budget import Budget
 from yohaku.core.errors import YohakuError
+from yohaku.core.folds import QUIET
 from yohaku.core.model import History, Reply, Result
 from yohaku.core.weigh import Ledger, Weigher, weigh
 from yohaku.dialects.answer import Usage
@@ -83,6 +84,8 @@ class Context:
         """`tools`: None for those that suit the window. `client`, `session`: None for new ones."""
         self.conversation = Conversation(endpoint.dialect, endpoint.model)
         self.foldings = self.cuts = 0
+        self._reused: FoldsReused | None = None
+        self._told_verdict = ""
         self._events, self._root, self._tools, self._lang = events, root, tools, lang
         self._hooks, self._settings = hooks, settings
         self._opened: list[Session] = []
@@ -222,7 +225,11 @@ class Context:
 
     async def fit_to_send(self, *, fold: bool = False) -> Json:
         """Return the body to send, folded where it must be, and show that; the user can stop it."""
-        if folded := await self._events.run_cancellable(self.fit(fold=fold)):
+        folded = await self._events.run_cancellable(self.fit(fold=fold))
+        if reused := self.take_reused():
+            self._events.emit(reused)
+        self._tell_unfolded()
+        if folded:
             self._events.emit(folded)
             if any(each.why == OVER_LIMIT for each in folded.receipt.outcome.folds):
                 self._events.notify("loop_cut_by_force", "warning")
@@ -237,7 +244,9 @@ class Context:
             receipt = self.session.receipt
             assert receipt
             self.ledger, self._added = receipt.outcome.after, 0
-            folded = receipt if receipt.outcome.folds else folded
+            folded = receipt if receipt.outcome.announced else folded
+            if any(fold.made_for.how != QUIET for fold in receipt.reused):
+                self._reused = FoldsReused(receipt)
             if await self._fits_server(receipt):
                 break
             fold, words = False, ""
@@ -247,6 +256,11 @@ class Context:
         self.foldings += 1
         await self._hooks.run_after(folded, manual)
         return ConversationFolded(folded, manual)
+
+    def take_reused(self) -> FoldsReused | None:
+        """Return what the user has not been told yet of folds that are used again."""
+        reused, self._reused = self._reused, None
+        return reused
 
     def resume(self, path: Path | str) -> History:
         """Go on from a transcript of ours, or from the session of another tool."""
@@ -301,6 +315,13 @@ class Context:
             return True
         session.learn(tokens, billed=False)
         return tokens <= self.budget.limit or not receipt.outcome.folds
+
+    def _tell_unfolded(self) -> None:
+        """Tell the user why a folding that was due was not made; once, until there is another verdict."""
+        verdict = self.session.receipt.verdict.name if self.session.receipt else ""
+        if verdict in ("refused", "inflated") and verdict != self._told_verdict:
+            self._events.notify(f"loop_{verdict}", "warning")
+        self._told_verdict = verdict
 
     def _show_warnings(self) -> None:
         for warning in self.session.warnings[self._warnings_shown :]:

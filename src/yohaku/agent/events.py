@@ -53,6 +53,13 @@ class ConversationFolded:
 
 
 @dataclass(frozen=True, slots=True)
+class FoldsReused:
+    """Folds made earlier, here or in another process, are shown for the first time in this session."""
+
+    receipt: Receipt
+
+
+@dataclass(frozen=True, slots=True)
 class Gauge:
     """Tokens by where they are, for the panel."""
 
@@ -122,6 +129,7 @@ Event: TypeAlias = (
     | ToolOutput
     | ToolFinished
     | ConversationFolded
+    | FoldsReused
     | Gauge
     | UserNotice
     | ReplyFinished
@@ -155,6 +163,9 @@ def to_fields(event: Event) -> dict[str, Any]:
             return {"type": "called", **facts, "text": result.text, "diff": diff}
         case ConversationFolded(receipt, manual):
             return {"type": "folded", "manual": manual, **receipt.report()}
+        case FoldsReused(receipt):
+            refs = [fold.ref for fold in receipt.reused]
+            return {"type": "reused", "before": receipt.unfolded, "after": receipt.before, "refs": refs}
         case Gauge():
             return {"type": "gauge", **{name: getattr(event, name) for name in GAUGE_FIELDS}}
         case UserNotice(text, kind):

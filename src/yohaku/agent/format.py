@@ -10,7 +10,7 @@ import re
 import unicodedata
 from typing import NamedTuple
 
-from yohaku.agent.events import Gauge
+from yohaku.agent.events import ConversationFolded, FoldsReused, Gauge
 from yohaku.agent.toolkit.output_budget import format_size
 from yohaku.core.model import Call
 from yohaku.messages import say
@@ -44,6 +44,14 @@ def format_tokens(tokens: int) -> str:
                 return "1M"
             return f"{tokens / plain:.1f}".removesuffix(".0") + unit
     return str(tokens)
+
+
+def describe_folding(event: ConversationFolded | FoldsReused, lang: str) -> str:
+    """Return the sentence on a folding, or on folds that are used again, with the tokens before and after."""
+    receipt = event.receipt
+    if isinstance(event, ConversationFolded):
+        return say("screen_folded", lang, before=receipt.before, after=receipt.after)
+    return say("screen_reused", lang, before=receipt.unfolded, after=receipt.before, count=len(receipt.reused))
 
 
 def draw_bar(share: float, width: int) -> str:

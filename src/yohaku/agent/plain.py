@@ -17,6 +17,7 @@ from yohaku.agent.commands import slash_commands
 from yohaku.agent.events import (
     ConversationFolded,
     Event,
+    FoldsReused,
     Gauge,
     ReplyDiscarded,
     ReplyFinished,
@@ -29,7 +30,7 @@ from yohaku.agent.events import (
     UserNotice,
     to_json,
 )
-from yohaku.agent.format import clip, draw_progress, format_gauge, strip_controls
+from yohaku.agent.format import clip, describe_folding, draw_progress, format_gauge, strip_controls
 from yohaku.agent.protocols import AgentStarter, Allowed, WorkingAgent
 from yohaku.agent.toolkit.tool import PermissionRequest
 from yohaku.messages import say
@@ -125,8 +126,8 @@ class PlainInterface:
                     self._write_aside(diff.rstrip("\n"), "  ")
                 if result.error:
                     self._write_aside(f"✗ {clip(result.text, 300)}")
-            case ConversationFolded(receipt):
-                self._write_aside(say("screen_folded", self.lang, before=receipt.before, after=receipt.after))
+            case ConversationFolded() | FoldsReused():
+                self._write_aside(describe_folding(event, self.lang))
             case Gauge() if self.begin.settings.debug:
                 self._write_aside(format_gauge(event, self.lang, 100))
             case UserNotice(text):

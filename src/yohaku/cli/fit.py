@@ -5,12 +5,14 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Iterator
 
 from yohaku import messages
 from yohaku.cli.files import InputError, LoadedInput, load, print_notices, read, to_json, write
 from yohaku.config.settings import Settings, with_flags
 from yohaku.core.errors import DoesNotFit
 from yohaku.core.meter import Meter
+from yohaku.core.verdict import Inflated
 from yohaku.core.view import View
 from yohaku.core.weigh import weigh
 from yohaku.session.receipt import Receipt
@@ -60,7 +62,8 @@ def fit(arguments: argparse.Namespace, settings: Settings) -> int:
     write(arguments.out, given.raw if body is given.body and given.raw is not None else to_json(body), settings)
     _write_report(arguments, session.receipt, settings)
     if not arguments.quiet and session.receipt:
-        print(f"yohaku: {_summarise(session.receipt, settings.lang)}", file=sys.stderr)
+        for line in _summarise(session.receipt, settings.lang):
+            print(f"yohaku: {line}", file=sys.stderr)
     return 0
 
 
@@ -102,7 +105,8 @@ def show(arguments: argparse.Namespace, settings: Settings) -> int:
         if session.receipt and session.receipt.folds:
             _print_folds(session.receipt, meter, lang)
         else:
-            print(messages.say("nothing_folded", lang))
+            bigger = session.receipt is not None and isinstance(session.receipt.verdict, Inflated)
+            print(messages.say("nothing_folded_bigger" if bigger else "nothing_folded", lang))
     return 0
 
 
@@ -175,10 +179,18 @@ def _write_report(arguments: argparse.Namespace, receipt: Receipt | None, settin
         write(arguments.report, to_json(receipt.report()), settings)
 
 
-def _summarise(receipt: Receipt, lang: str) -> str:
+def _summarise(receipt: Receipt, lang: str) -> Iterator[str]:
+    """Yield a line on folds that are used again, and one on the verdict."""
     about = "" if receipt.exact else messages.say("estimated", lang)
-    facts = {"before": receipt.before, "after": receipt.after, "limit": receipt.limit, "count": len(receipt.folds)}
-    return messages.say("folded" if receipt.folds else "fits", lang, about=about, **facts)
+    facts = {"limit": receipt.limit, "about": about}
+    if receipt.reused:
+        count, made = len(receipt.reused), receipt.outcome.folds
+        yield messages.say("reused", lang, before=receipt.unfolded, after=receipt.before, count=count, **facts)
+        if not made:
+            return
+    facts |= {"before": receipt.before, "after": receipt.after, "count": len(receipt.folds)}
+    name = receipt.verdict.name
+    yield messages.say(f"fits_{name}" if name in ("inflated", "refused") else name, lang, **facts)
 
 
 def _print_folds(receipt: Receipt, meter: Meter, lang: str) -> None:

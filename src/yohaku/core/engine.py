@@ -16,7 +16,7 @@ from yohaku.core.folds import MANUAL, QUIET, Cut, Fold, Gist, MadeFor, Place, St
 from yohaku.core.meter import Meter
 from yohaku.core.pins import PinnedWeigher, heaviest_pin, title_in
 from yohaku.core.recipe import Effect, FoldStarting, Pass, PassContext, PlanOptions, Question, Recipe, Rung
-from yohaku.core.verdict import TooBig, Verdict, judge, judge_unfolded
+from yohaku.core.verdict import TooBig, Verdict, judge, judge_refused
 from yohaku.core.view import View
 from yohaku.core.weigh import Ledger, Weigher
 
@@ -34,6 +34,11 @@ class Outcome:
     failed: tuple[str, ...] = ()
     """Messages of the questions that had no answer."""
     break_even: CacheBreakEven | None = None
+
+    @property
+    def announced(self) -> tuple[Fold, ...]:
+        """Folds to tell the user of: all but those of quiet rungs."""
+        return tuple(fold for fold in self.folds if fold.made_for.how != QUIET)
 
 
 MAX_ROUNDS = 8
@@ -57,15 +62,8 @@ def plan(
         else:
             yield from planning.climb(recipe.rungs)
     except Refused:
-        made = _select_shown(planning.made, planning.view)
-        return Outcome(
-            planning.view,
-            before,
-            planning.after,
-            judge_unfolded(planning.after, budget, bool(made)),
-            made,
-            planning.asks,
-        )
+        made, verdict = _select_shown(planning.made, planning.view), judge_refused(planning.after, budget)
+        return Outcome(planning.view, before, planning.after, verdict, made, planning.asks)
     made = _select_shown(planning.made, planning.view)
     back = break_even(view, planning.view, planning.weigher, options.prices) if planning.made else None
     failed = tuple(planning.failed)
@@ -158,7 +156,7 @@ def _fires(rung: Rung, budget: Budget, start: int, now: int, manual: bool) -> bo
     Emergency rungs test the current size.
     """
     if rung.level == "over" or rung.last:
-        return now >= budget.at(rung.level)
+        return now >= budget.at(rung.level) or (manual and rung.by_hand)
     return manual or (start >= budget.at(rung.level) and now > budget.at(rung.goal))
 
 

@@ -148,6 +148,8 @@ class Rung:
     """Run only if the saving is worth the part of the prompt cache that it breaks."""
     last: bool = False
     """Test the current size, not the size at the start (always so for "over")."""
+    by_hand: bool = False
+    """Runs in a manual folding also where it tests the current size."""
     quiet: bool = False
     """Runs at every turn, without `FoldStarting`, and so cannot be refused."""
     forced: bool = False

@@ -31,6 +31,13 @@ class Inflated:
 
 
 @dataclass(frozen=True, slots=True)
+class FoldingRefused:
+    """The hook before the folding refused it, and the view fits without."""
+
+    name = "refused"
+
+
+@dataclass(frozen=True, slots=True)
 class TooBig:
     what: str
     """Code, a key of `TOO_BIG`."""
@@ -67,7 +74,7 @@ TOO_BIG = {
 }
 """Everything that can be too big, in English for the message of the exception."""
 
-Verdict: TypeAlias = Fits | Folded | Inflated | TooBig
+Verdict: TypeAlias = Fits | Folded | Inflated | FoldingRefused | TooBig
 
 
 def judge(view: View, after: Ledger, budget: Budget, folded: bool, inflated: bool) -> Verdict:
@@ -78,10 +85,10 @@ def judge(view: View, after: Ledger, budget: Budget, folded: bool, inflated: boo
     return Inflated() if inflated else Fits()
 
 
-def judge_unfolded(after: Ledger, budget: Budget, folded: bool) -> Verdict:
-    if after.total <= budget.limit:
-        return Folded() if folded else Fits()
-    return TooBig("unfolded_conversation", after.total, budget.limit)
+def judge_refused(after: Ledger, budget: Budget) -> Verdict:
+    """Return the verdict on a view whose folding was refused; quiet rungs may have folded before."""
+    fits = after.total <= budget.limit
+    return FoldingRefused() if fits else TooBig("unfolded_conversation", after.total, budget.limit)
 
 
 def too_big(view: View, after: Ledger, budget: Budget) -> TooBig:

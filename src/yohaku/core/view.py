@@ -156,6 +156,11 @@ class View:
                 found |= {step.key: mine} if mine else {}
         return found
 
+    @property
+    def shown_folds(self) -> tuple[Fold, ...]:
+        """Folds that are to be seen: the chapters, and the stubs that they do not hide."""
+        return (*self.chapters, *self.live)
+
     def visible(self) -> Iterator[Turn]:
         """Yield the turns after the cut, unfolded."""
         turns = self.history.turns

@@ -101,7 +101,9 @@ def digest(
             return []
         fold = yield from _fold(draft, layout.cut, layout.removed, render_excerpts(excerpts, spans))
         enough = 1 if context.options.manual else context.budget.limit * least
-        return [fold] if fold.before - fold.after >= enough or context.ledger.total > context.budget.limit else []
+        saved = fold.before - fold.after
+        bigger = saved <= 0  # the engine refuses it, and the verdict says so
+        return [fold] if bigger or saved >= enough or context.ledger.total > context.budget.limit else []
 
     return propose
 

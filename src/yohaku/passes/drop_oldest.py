@@ -44,6 +44,8 @@ def drop_oldest(
         if context.ledger.total > limit:
             # If this is not enough, something else is too big, and hiding history would not help.
             return [gist] if newest or context.ledger.total - saved <= limit else []
+        if context.options.manual or saved <= 0:  # the engine refuses what would be bigger, and the verdict says so
+            return [gist]
         return [gist] if saved >= limit * least else []
 
     return propose

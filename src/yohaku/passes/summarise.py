@@ -70,10 +70,14 @@ def summarise(
         writer = model or context.options.summary_model
         request = SummaryRequest(kind, 0, prompt, directives, retain, retain_directives, words, model=writer)
         plan = _plan(view, context, place, request, share, ack)
-        if plan is None or not _is_worthwhile(plan.removed - plan.fixed - plan.request.limit, context, least):
+        if plan is None:
+            return []
+        expected = plan.removed - plan.fixed - plan.request.limit
+        if not (context.options.manual or _is_worthwhile(expected, context, least)):
             return []
         fold = find_draft(view, context) or (yield from _fold(view, context, plan, window, ack))
-        return [fold] if _is_worthwhile(fold.before - fold.after, context, least) else []
+        bigger = fold.after >= fold.before  # the engine refuses it, and the verdict says so
+        return [fold] if bigger or _is_worthwhile(fold.before - fold.after, context, least) else []
 
     return propose
 

@@ -24,6 +24,7 @@ from yohaku.core.errors import BadSetting, DoesNotFit
 from yohaku.proxy.fitting import Fitted, Fitter
 from yohaku.proxy.routes import Route, find_route
 from yohaku.proxy.upstream import Upstream, reply_headers
+from yohaku.session.receipt import Receipt
 
 log = logging.getLogger("yohaku.proxy")
 
@@ -104,8 +105,8 @@ class Proxy:
             fitted = Fitted(raw, unread=str(error))
         if fitted.unread:
             log.info("%s left alone: %s", request.url.path, fitted.unread)
-        elif fitted.receipt and fitted.receipt.folds:
-            log.info("%s folded: %s -> %s tokens", request.url.path, fitted.receipt.before, fitted.receipt.after)
+        elif fitted.receipt:
+            _log_folding(request.url.path, fitted.receipt)
         return await self._relay(request, target, fitted.body, route if fitted.receipt else None, raw, fitted)
 
     async def _relay(
@@ -160,6 +161,14 @@ class Proxy:
         if route is None:
             return JSONResponse({"error": {"message": message}}, 502)
         return JSONResponse(dialects.dialect_named(route.dialect).error_body(message, 502), 502)
+
+
+def _log_folding(path: str, receipt: Receipt) -> None:
+    """Log what this request added: the folds of earlier ones are logged already."""
+    if receipt.reused:
+        log.info("%s folded earlier, used again: %s -> %s tokens", path, receipt.unfolded, receipt.before)
+    if receipt.outcome.folds:
+        log.info("%s folded: %s -> %s tokens", path, receipt.before, receipt.after)
 
 
 def _stream(response: aiohttp.ClientResponse, stack: AsyncExitStack) -> Response:

@@ -104,7 +104,7 @@ def chat(options: RecipeOptions) -> Recipe:
     level: At = compaction.threshold_ratio or above_limit  # a manual folding summarises below it
     keep = {"summary": 0.0, "hybrid": options.chat.keep_share}
     summary = (
-        summary_rungs(compaction, level, summarise_with(compaction, keep[method]), below(level, "hot"))
+        summary_rungs(compaction, level, summarise_with(compaction, keep[method]), below(level, "hot"), by_hand=True)
         if method in keep
         else ()
     )
@@ -113,7 +113,7 @@ def chat(options: RecipeOptions) -> Recipe:
         (
             *tool_output_rungs(options.cache),
             *summary,
-            Rung("over", drop_oldest(by="turns"), goal="hot"),
+            Rung("over", drop_oldest(by="turns"), goal="hot", by_hand=method == "sliding"),
             Rung("over", drop_oldest(by="steps"), goal="hot"),
             Rung("over", drop_oldest(by="turns", newest=True, asked=0), goal="hot"),
         ),
@@ -210,12 +210,13 @@ def summary_rungs(
     goal: At,
     *,
     last: bool = False,
+    by_hand: bool = False,
     when: Callable[[View, PassContext], bool] | None = None,
 ) -> tuple[Rung, ...]:
     """Return the rung of a summary: none where summaries are off, at no weight where only the user starts them."""
     if not options.enabled:
         return ()
-    return (Rung(level if options.auto else never, summed, goal, last=last, when=when),)
+    return (Rung(level if options.auto else never, summed, goal, last=last, by_hand=by_hand, when=when),)
 
 
 def summarise_with(

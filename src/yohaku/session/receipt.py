@@ -15,7 +15,7 @@ from yohaku.core.cache_break_even import CacheBreakEven
 from yohaku.core.engine import Outcome
 from yohaku.core.folds import Fold
 from yohaku.core.model import ToolUse, Turn
-from yohaku.core.verdict import Inflated, TooBig, Verdict
+from yohaku.core.verdict import TooBig, Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +39,10 @@ class Receipt:
     meter: str
     billed: Callable[[int], int] = field(default=int, repr=False)
     """Converts a weight to the tokens the provider will bill, as learned from its reports."""
+    reused: tuple[Fold, ...] = field(default=(), repr=False)
+    """Folds made earlier, here or in another process, that this session shows for the first time."""
+    whole: int = field(default=0, repr=False)
+    """Weight of the conversation without any fold; 0 if no fold is reused."""
 
     @property
     def verdict(self) -> Verdict:
@@ -53,6 +57,11 @@ class Receipt:
         return self.billed(self.outcome.after.total)
 
     @property
+    def unfolded(self) -> int:
+        """Tokens of the conversation without any fold; `before` counts those folded earlier as they are shown."""
+        return self.billed(self.whole) if self.reused else self.before
+
+    @property
     def payback(self) -> CacheBreakEven | None:
         """Savings and costs of this folding; None if nothing was folded now."""
         return self.outcome.break_even
@@ -64,8 +73,7 @@ class Receipt:
     @cached_property
     def folds(self) -> tuple[Fold, ...]:
         """Folds in the request, made now or earlier."""
-        view = self.outcome.view
-        return (*view.chapters, *view.live)
+        return self.outcome.view.shown_folds
 
     @cached_property
     def survived(self) -> PieceCounts:
@@ -87,7 +95,7 @@ class Receipt:
     def report(self) -> dict[str, Any]:
         """Return the receipt as JSON, for scripts."""
         report: dict[str, Any] = {
-            "verdict": "fits" if isinstance(self.verdict, Inflated) else self.verdict.name,
+            "verdict": self.verdict.name,
             "before": self.before,
             "after": self.after,
             "limit": self.limit,
@@ -97,6 +105,8 @@ class Receipt:
             "asks": self.asks,
             "survived": {"kept": self.survived.kept, "by_ref": self.survived.by_ref, "lost": self.survived.lost},
         }
+        if self.reused:
+            report["reused"] = {"refs": [fold.ref for fold in self.reused], "unfolded": self.unfolded}
         if self.payback:
             steps = round(self.payback.steps, 1) if math.isfinite(self.payback.steps) else None
             report["payback"] = {"saved": self.payback.saved, "again": self.payback.again, "steps": steps}

@@ -30,7 +30,7 @@ from yohaku.core.recipe import Effect, FoldStarting, PlanOptions, Recipe
 from yohaku.core.reuse import ALLOWED, Reusable, select_reusable, serves
 from yohaku.core.verdict import TooBig
 from yohaku.core.view import View
-from yohaku.core.weigh import Weigher
+from yohaku.core.weigh import Weigher, weigh
 from yohaku.dialects.answer import Usage, prompt_tokens, total_tokens
 from yohaku.dialects.detect import detect
 from yohaku.dialects.dialect import Dialect
@@ -47,7 +47,7 @@ from yohaku.session.fold_log import FoldingRecord
 from yohaku.session.incremental import LastFit, settled_mark, steps_since, write_body
 from yohaku.session.persistence import Persistence, open_recorder
 from yohaku.session.receipt import Receipt
-from yohaku.session.stored_folds import StoredFolds
+from yohaku.session.stored_folds import ShownFolds, StoredFolds
 from yohaku.stores import Store
 
 
@@ -59,10 +59,11 @@ class Session:
     `store` is a store or its URL, as `sqlite:///path`; while it fails the session goes on in memory and adds a
     notice to `warnings`. `transcript` is a file for everything said and folded, or True for one in the data folder.
     `look` reads a file as it is now; `before` is called before a folding, and may return words for it, or False
-    to prevent it; `after` is called with the receipt of each. With `background` a gist is prepared, from "warm"
-    on, beside the conversation; its failures are in `troubles`. `gaps` keeps how far our counts were from what was
-    billed, by model, and tunes the next session by it. `settings` may be given by name, as in
-    {"compaction.threshold_ratio": 0.7}; without it the user's config file is read only where it is needed.
+    to prevent it; `after` is called with the receipt of each, unless it was made silently as some are at every turn.
+    With `background` a gist is prepared, from "warm" on, beside the conversation; its failures are in `troubles`.
+    `gaps` keeps how far our counts were from what was billed, by model, and tunes the next session by it. `settings`
+    may be given by name, as in {"compaction.threshold_ratio": 0.7}; without it the user's config file is read only
+    where it is needed.
     `summary_model` is the model that `summarise` asks, unless the settings name one ("cheaper": the catalogue's for
     `model`): questions carry its name and suit its window.
     """
@@ -117,6 +118,7 @@ class Session:
         self._after = after
         self._prices = prices or CachePrices()
         self._last: LastFit | None = None
+        self._shown_folds = ShownFolds()
         self._background = background
         self.summary_model = _choose_summary_model(summary_model, model, settings)
         self._lock = RLock()
@@ -299,6 +301,7 @@ class Session:
         if last and (last.store_version != version or last.fitted_for != (self.recipe, self.budget)):
             last.stale = True
         outcome, stored = None, last.stored if last else StoredFolds()
+        reused: tuple[Fold, ...] = ()
         if last and not options.manual:
             starts_at = self.recipe.starts_at(self._calibrated_budget, quiet=True)
             outcome = last.extend_outcome(history, Weigher(meter), starts_at, self.store)
@@ -309,7 +312,9 @@ class Session:
             held = self._persistence.log.held(self._serves)
             options = replace(options, drafts=self._drafts.usable(view), held=held, made_for=stored.limit)
             outcome = yield from plan(view, self._calibrated_budget, self.recipe, meter, options)
-        self.receipt = Receipt(outcome, self.budget.limit, meter.exact, meter.name, self.scale.total)
+            reused = () if isinstance(outcome.verdict, TooBig) else self._shown_folds.add(outcome.view, outcome.folds)
+        whole = weigh(history, meter).total if reused else 0
+        self.receipt = Receipt(outcome, self.budget.limit, meter.exact, meter.name, self.scale.total, reused, whole)
         if isinstance(outcome.verdict, TooBig):
             raise DoesNotFit(outcome.verdict)
         if outcome.folds:
@@ -318,7 +323,7 @@ class Session:
         version = self._persistence.version_after(version, bool(outcome.folds))
         fitted_for = self.recipe, self.budget
         out, self._last = write_body(reader, outcome, last, version, stored, fitted_for)
-        if outcome.folds and self._after:
+        if outcome.announced and self._after:
             self._after(self.receipt)
         return out
 

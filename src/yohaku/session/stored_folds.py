@@ -52,6 +52,20 @@ class StoredFolds:
             self.reach = "quiet"
 
 
+class ShownFolds:
+    """Folds that a session has made or shown, to find those that it shows for the first time."""
+
+    def __init__(self) -> None:
+        self._ids: set[FoldId] = set()
+
+    def add(self, view: View, made: Iterable[Fold]) -> tuple[Fold, ...]:
+        """Add the folds of a view; return those not made now that are new here."""
+        self._ids.update(map(id_of, made))
+        new = tuple(fold for fold in view.shown_folds if id_of(fold) not in self._ids)
+        self._ids.update(map(id_of, new))
+        return new
+
+
 def _with_recorded_limits(folds: list[Fold], log: FoldLog) -> Iterator[Fold]:
     """Yield the folds; those of an older version with the limits in the records of their foldings."""
     old = any(fold.made_for == UNKNOWN_MAKER for fold in folds)

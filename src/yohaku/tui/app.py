@@ -23,6 +23,7 @@ from yohaku.agent.commands import slash_commands
 from yohaku.agent.events import (
     ConversationFolded,
     Event,
+    FoldsReused,
     Gauge,
     ReplyDiscarded,
     ReplyFinished,
@@ -34,7 +35,7 @@ from yohaku.agent.events import (
     TurnEnded,
     UserNotice,
 )
-from yohaku.agent.format import draw_progress
+from yohaku.agent.format import describe_folding, draw_progress
 from yohaku.agent.protocols import AgentStarter, Allowed, WorkingAgent
 from yohaku.agent.toolkit.tool import PermissionRequest
 from yohaku.messages import say
@@ -355,8 +356,8 @@ class YohakuApp(App[int]):
                 await flow.called(event)
             case Gauge():
                 self._gauge(event)
-            case ConversationFolded(receipt):
-                told = say("screen_folded", self.lang, before=receipt.before, after=receipt.after)
+            case ConversationFolded() | FoldsReused():
+                told = describe_folding(event, self.lang)
                 self.notify(told, title=say("screen_folded_title", self.lang), markup=False)
                 await flow.note(told)
             case UserNotice(text, kind):

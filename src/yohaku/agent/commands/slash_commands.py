@@ -8,7 +8,7 @@ Law: a command that cannot be done changes nothing and returns one plain sentenc
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Literal
@@ -16,7 +16,8 @@ from typing import Literal
 from yohaku import messages
 from yohaku.agent import sessions
 from yohaku.agent.commands import permissions
-from yohaku.agent.format import pad
+from yohaku.agent.events import ConversationFolded
+from yohaku.agent.format import describe_folding, pad
 from yohaku.agent.protocols import CommandContext, WorkingAgent
 from yohaku.agent.toolkit.stored_permissions import StoredPermissions
 from yohaku.core.errors import YohakuError
@@ -65,7 +66,7 @@ async def run_command(context: CommandContext, typed: str) -> CommandResult:
     if command.takes.startswith("<") and not rest.strip():
         return CommandResult(say("cmd_needs", lang, usage=command.usage), "error")
     try:
-        return await command.run(context, rest.strip())
+        return _add_reused(await command.run(context, rest.strip()), context)
     except YohakuError as error:
         return CommandResult(messages.explain(error, lang), "error")
     except OSError as error:
@@ -94,10 +95,18 @@ def help_text(lang: str) -> str:
     return "\n".join([*lines, "", say("screen_hint", lang)])
 
 
+def _add_reused(done: CommandResult, context: CommandContext) -> CommandResult:
+    """Add a sentence if the command has led to the use of folds made earlier."""
+    reused = context.agent.take_reused() if context.agent else None
+    return replace(done, text=f"{done.text} {describe_folding(reused, context.lang)}") if reused else done
+
+
 async def _compact(context: CommandContext, words: str) -> CommandResult:
-    folded = await _agent_of(context).compact(words)
-    if folded is None or not folded.receipt.outcome.folds:
-        return CommandResult(say("compact_none", context.lang))
+    agent = _agent_of(context)
+    folded = await agent.compact(words)
+    if folded is None:
+        verdict = agent.session.receipt.verdict.name if agent.session.receipt else ""
+        return CommandResult(say(UNFOLDED.get(verdict, "compact_fits"), context.lang))
     receipt = folded.receipt
     facts = {"before": receipt.before, "after": receipt.after, "count": len(receipt.outcome.folds)}
     survived = receipt.survived
@@ -182,17 +191,17 @@ async def _model(context: CommandContext, name: str) -> CommandResult:
         if answer not in labels:
             return CommandResult(say("model_same", lang))
         chosen = found[labels.index(answer)]
-    await agent.switch(*chosen)
-    return CommandResult(_describe_model(agent, lang))
+    folded = await agent.switch(*chosen)
+    return CommandResult(_join(_describe_model(agent, lang), folded, lang))
 
 
 async def _window(context: CommandContext, tokens: str) -> CommandResult:
-    agent, lang = _agent_of(context), context.lang
+    agent, lang, folded = _agent_of(context), context.lang, None
     if tokens:
         if not (wanted := _parse_number(tokens, 0)):
             return CommandResult(say("window_bad", lang), "error")
-        await agent.switch(agent.endpoint, wanted)
-    return CommandResult(say("window_now", lang, window=agent.window))
+        folded = await agent.switch(agent.endpoint, wanted)
+    return CommandResult(_join(say("window_now", lang, window=agent.window), folded, lang))
 
 
 async def _permissions(context: CommandContext, asked: str) -> CommandResult:
@@ -281,6 +290,11 @@ def _describe_model(agent: WorkingAgent, lang: str) -> str:
     return say("model_now", lang, **facts)
 
 
+def _join(text: str, folded: ConversationFolded | None, lang: str) -> str:
+    """Return the text, with a sentence on the folding that the command led to."""
+    return f"{text} {describe_folding(folded, lang)}" if folded else text
+
+
 def _parse_number(text: str, default: int) -> int:
     """Parse 8192, 8,192 or 8k; the default for anything else."""
     text = text.strip().lower().replace(",", "").replace("_", "")
@@ -289,6 +303,8 @@ def _parse_number(text: str, default: int) -> int:
     return int(digits) * factor if digits.isdecimal() and len(digits) < 10 else default
 
 
+UNFOLDED = {"inflated": "compact_inflated", "refused": "compact_refused"}
+"""Sentences on a folding that was not made, by verdict."""
 MAX_WHY_ROWS = 30
 """Folds listed by /why."""
 
