@@ -3,6 +3,7 @@
 A message is read into a frame (what must stay as it is) and atoms (texts, calls, results, media, opaque blocks).
 Law: every message and atom of `after` stands in `before`, in the same order, untouched or visibly folded (`ref=`);
 what is new is plain user text with a ref, at a place where something was folded; nothing vanishes without a ref there.
+No two messages of one role follow each other that did not in `before`: many chat templates refuse them.
 But for thoughts: those of a turn that is over, and in which the model did nothing but speak, may be gone altogether.
 """
 
@@ -107,7 +108,16 @@ def compare(before: Sequence[Message], after: Sequence[Message], need_ref: bool 
             problems.append(f"message {j} (was {i}): {verdict}")
             verdict = Match(0, speaks=True, gist=True)
         matches[j] = verdict
-    return problems + _gaps(before, after, place, matches, need_ref)
+    return problems + _gaps(before, after, place, matches, need_ref) + _repeated_roles(before, after, place)
+
+
+def _repeated_roles(before: Sequence[Message], after: Sequence[Message], place: dict[int, int]) -> list[str]:
+    """Neighbours of one role that were not neighbours; results of one reply may be several messages."""
+    return [
+        f"messages {j} and {j + 1} are both of the role {one.role}, which the original does not have there"
+        for j, (one, two) in enumerate(pairwise(after))
+        if one.role == two.role != "tool" and place.get(j + 1) != place.get(j, -2) + 1
+    ]
 
 
 def _with_bound_thoughts(messages: Sequence[Message]) -> list[Message]:
@@ -168,8 +178,8 @@ def _gaps(
         inserted, removed = range(j0 + 1, j1), range(i0 + 1, i1)
         for j in inserted:
             reason = _insertable(after[j], need_ref)
-            told_by = matches[j - 1].gist if j - 1 in matches else j > 0 and not _insertable(after[j - 1], need_ref)
-            if told_by and _acknowledges(after[j]):
+            heard = _told_before(after, place, matches, j - 1) or (j > 0 and not _insertable(after[j - 1], need_ref))
+            if heard and _acknowledges(after[j]):
                 continue
             if reason:
                 near = [match(before[i], after[j], need_ref) for i in removed if before[i].role == after[j].role]

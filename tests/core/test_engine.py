@@ -123,14 +123,17 @@ def test_a_rung_that_is_no_longer_needed_is_not_asked() -> None:
 
 
 def test_only_the_folds_that_still_show_are_told() -> None:
-    v = view(100, reply=50)
+    v = view(100, reply=150)
     (step,) = v.history.steps
 
     def both(view: View, context: PassContext) -> list[Fold]:
-        return [stub(view, "[a bit shorter]"), Stub(step.key, Slot("item", 0), "r" * 40, "ref", "reply", "why", 50, 40)]
+        return [
+            stub(view, "[a bit shorter]"),
+            Stub(step.key, Slot("item", 0), "r" * 140, "ref", "reply", "why", 150, 140),
+        ]
 
-    everything = Gist(step.key, "[gist]", "ref", "all", "why", 50, 10)
-    outcome = planned(v, 100, always(both), always(proposing("[short]")), always(lambda v, r: [everything]))
+    everything = Gist(step.key, "[gist]", "ref", "all", "why", 150, 10)
+    outcome = planned(v, 200, always(both), always(proposing("[short]")), always(lambda v, r: [everything]))
     assert outcome.folds == (stub(v, "[short]"), everything)
     assert outcome.verdict == Folded()
 

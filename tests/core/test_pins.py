@@ -14,11 +14,11 @@ from yohaku.core.folds import Cut, Fold, Gist, Place, Stub, place_of
 from yohaku.core.history_builder import history_of
 from yohaku.core.model import Call, History, Opaque, Result, Step, Text, ToolUse, Turn
 from yohaku.core.originals import Slot, ref_of, render_turns
-from yohaku.core.pins import TITLE, TITLE_JA, Pin, PinnedPlaces, locate_pins
+from yohaku.core.pins import TITLE, TITLE_JA, Pin, PinnedPlaces, PinnedWeigher, locate_pins
 from yohaku.core.recipe import PassContext, PlanOptions, Recipe, Rung
 from yohaku.core.verdict import Fits, Folded, TooBig
 from yohaku.core.view import View
-from yohaku.core.weigh import weigh
+from yohaku.core.weigh import Weigher, weigh
 from yohaku.recipes.auto import RECIPES
 from yohaku.session.driver import drive
 from yohaku.testing import PNG, ByteMeter, conversation
@@ -186,6 +186,18 @@ def test_in_a_gist_what_is_pinned_stands_word_for_word_under_its_call() -> None:
     assert outcome.view.gist.text == kept.text + tail, "what is kept knows nothing of pins"
     unpinned = View(history).with_(outcome.folds)
     assert unpinned.gist == kept
+
+
+def test_pinned_pieces_weigh_nothing_for_passes_though_a_gist_and_a_prompt_are_one_text() -> None:
+    history = agent(30, asked="Read the logs. " * 20)
+    original = str(history.steps[2].uses[0].result.text)
+    for pins in ([Pin("ref", ref_of(original))], [Pin("ref", ref_of("Read the logs. " * 20))]):
+        view = planned(View(history, pins=located(history, pins))).view
+        assert view.gist and view.preface and view.preface.place == "joined"
+        plain, free = Weigher(ByteMeter()), PinnedWeigher(ByteMeter(), history, view.pins)
+        free.preface, free.tails, free.before = view.preface.text, view.pinned, view.preface.before
+        pinned = len("".join(view.pinned) or "Read the logs. " * 20)
+        assert plain.ledger(view.shown).total - free.ledger(view.shown).total == pinned
 
 
 def test_a_gist_in_japanese_says_so_in_japanese() -> None:

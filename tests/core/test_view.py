@@ -48,6 +48,10 @@ def gist(key: str, text: str = "[gist]", start: str = "", ack: str = "") -> Gist
     return Gist(key, text, "bbbbbbbbbbbb", "before", "why", 100, 10, start=start, ack=ack)
 
 
+CLOSING = "\n\n[End of the folded part, ref=bbbbbbbbbbbb. The user's own message follows:]\n"
+STAND_IN = Step((Text("(What I did for this is in the folded part above, ref=bbbbbbbbbbbb.)"),))
+
+
 def place(history: History, turn: int, step: int | None = None) -> str:
     return history.turns[turn].key if step is None else history.turns[turn].steps[step].key
 
@@ -117,10 +121,10 @@ def test_a_pending_reply_is_never_shown() -> None:
 @pytest.mark.parametrize(
     ("turn", "step", "cut", "prompts", "steps"),
     [
-        (0, 0, Cut(0, 1), ["[gist]", "first", "second"], [AGAIN, DONE]),
-        (0, 1, Cut(0, 2), ["[gist]", "first", "second"], [DONE]),
-        (1, None, Cut(1, 0), ["[gist]", "second"], [DONE]),
-        (1, 0, Cut(1, 1), ["[gist]", "second"], []),
+        (0, 0, Cut(0, 1), [f"[gist]{CLOSING}first", "second"], [AGAIN, DONE]),
+        (0, 1, Cut(0, 2), [f"[gist]{CLOSING}first", "second"], [STAND_IN, DONE]),
+        (1, None, Cut(1, 0), [f"[gist]{CLOSING}second"], [DONE]),
+        (1, 0, Cut(1, 1), [f"[gist]{CLOSING}second"], []),
     ],
 )
 def test_a_gist_hides_everything_up_to_its_step_but_not_the_prompt_being_answered(
@@ -140,7 +144,7 @@ def test_the_gist_that_reaches_furthest_is_the_one_that_shows_whichever_came_fir
     for folds in ([near, far], [far, near]):
         view = View(h).with_(folds)
         assert (view.gist, view.cut) == (near, Cut(1, 0))
-        assert view.shown.turns == (Turn((Text("[near]"), Text("second")), (DONE,)),)
+        assert view.shown.turns == (Turn((Text(f"[near]{CLOSING}second"),), (DONE,)),)
 
 
 def test_only_the_stubs_after_the_newest_gist_are_live() -> None:
@@ -198,7 +202,8 @@ def test_gists_stand_in_a_row_each_for_its_stretch() -> None:
     for some in (folds, folds[::-1]):
         view = View(h).with_(some)
         assert view.chapters == tuple(folds) and view.gist == folds[-1] and view.cut == Cut(2, 1)
-        assert texts(view) == ["[0]", "[1]", "[2]", "three", "step 5"]
+        first, *rest = texts(view)
+        assert first.startswith("[0]\n\n[1]\n\n[2]\n\n") and first.endswith("\nthree") and rest == ["step 5"]
     stretches = [render_turns(view.stretch(one)) for one in view.chapters]
     spoken = [re.findall(r"^## (?:user|assistant)\n(.*)", text, re.MULTILINE) for text in stretches]
     assert spoken == [["step 0"], ["step 1"], ["one", "step 2", "two", "step 3", "step 4"]]
@@ -231,13 +236,14 @@ def test_a_row_that_does_not_lead_to_the_beginning_does_not_show(start: str) -> 
     assert View(h).with_(folds).shown == h
 
 
-def test_a_chapter_with_an_acknowledgement_is_a_turn_of_its_own() -> None:
+def test_chapters_are_acknowledged_together_if_the_newest_is() -> None:
     h = long_history()
-    first = gist(place(h, 0, 0), "[0]", ack="I see.")
-    second = gist(place(h, 0, 1), "[1]", start=first.key)
+    first = gist(place(h, 0, 0), "[0]")
+    second = gist(place(h, 0, 1), "[1]", start=first.key, ack="I see.")
     view = View(h).with_([first, second])
-    assert [turn.prompt for turn in view.shown.turns[:2]] == [(Text("[0]"),), (Text("[1]"), Text("one"))]
-    assert texts(view)[:5] == ["[0]", "I see.", "[1]", "one", "step 2"]
+    told, then = view.shown.turns[:2]
+    assert told.prompt == (Text("[0]\n\n[1]"),) and told.steps == (Step((Text("I see."),)),)
+    assert then.prompt == (Text("one"),)
 
 
 def test_chapters_of_a_grown_view_are_those_of_a_fresh_one() -> None:

@@ -228,9 +228,17 @@ def test_a_gist_takes_hidden_results_out_of_the_message_of_a_prompt_that_stays(c
     read = DIALECT.read(body()).history()
     key = read.turns[1].key if cut == "prompt" else read.steps[0].key
     written = DIALECT.write(body(), View(read).with_([Gist(key, "[ref=g]", "g", "", "", 2, 1)]))
+    closing = "\n\n[End of the folded part, ref=g. The user's own message follows:]\n"
     asked = {"role": "user", "content": [{"type": "text", "text": "And c?", "cache_control": MARK}]}
-    first = [] if cut == "prompt" else [body()["messages"][0]]
-    assert written["messages"] == [{"role": "user", "content": "[ref=g]"}, *first, asked, *body()["messages"][3:]]
+    if cut == "prompt":
+        asked["content"][0]["text"] = f"[ref=g]{closing}And c?"
+        expected = [asked]
+    else:
+        first = body()["messages"][0]
+        first["content"][0]["text"] = f"[ref=g]{closing}{first['content'][0]['text']}"
+        stand_in = {"role": "assistant", "content": "(What I did for this is in the folded part above, ref=g.)"}
+        expected = [first, stand_in, asked]
+    assert written["messages"] == [*expected, *body()["messages"][3:]]
     assert checker.problems(written) == []
 
 

@@ -263,9 +263,12 @@ def test_a_gist_takes_hidden_results_out_of_the_content_of_a_prompt_that_stays(c
     read = DIALECT.read(body()).history()
     key = read.turns[1].key if cut == "prompt" else read.steps[0].key
     written = DIALECT.write(body(), View(read).with_([Gist(key, "[ref=g]", "g", "", "", 2, 1)]))
-    first = [] if cut == "prompt" else [body()["contents"][0]]
-    rest = [user({"text": "And c?"}), *body()["contents"][4:]]
-    assert written["contents"] == [user({"text": "[ref=g]"}), *first, *rest]
+    gist = "[ref=g]\n\n[End of the folded part, ref=g. The user's own message follows:]\n"
+    expected = [user({"text": f"{gist}And c?"})]
+    if cut == "step":
+        stand_in = model({"text": "(What I did for this is in the folded part above, ref=g.)"})
+        expected = [user({"text": f"{gist}Read a and b."}, IMAGE), stand_in, user({"text": "And c?"})]
+    assert written["contents"] == [*expected, *body()["contents"][4:]]
     assert checker.problems(written) == []
 
 

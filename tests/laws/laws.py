@@ -177,10 +177,22 @@ def law_10_honest(f: Folding) -> None:
             continue
         assert f"ref={fold.ref}" in fold.text and any(word in fold.text for word in HONEST)
         assert json.dumps(fold.text, ensure_ascii=False)[1:-1] in sent or _twice(fold.text) in sent
+    _check_words_behind_gist(f)
     assert f.untouched or _thoughts(f.dialect.read(f.out).history()) == _thoughts(f.outcome.view.shown)
     if f.outcome.folds and not f.refused:
         assert f.outcome.verdict == Folded()
         assert any(isinstance(fold, Gist) for fold in f.outcome.folds) or f.outcome.view.live
+
+
+def _check_words_behind_gist(f: Folding) -> None:
+    """A prompt behind a gist is whole, behind a line that names the ref: nothing quoted in the gist can hold that."""
+    view = f.outcome.view
+    shown = f.dialect.read(f.out).history().turns[0].prompt if view.gist else ()
+    words = view.stubbed[0].prompt[0] if shown and view.stubbed[0].prompt else None
+    if view.gist and isinstance(shown[0], Text) and isinstance(words, Text) and not view.gist.ack:
+        assert shown[0].text.startswith(f"{view.gist.text}\n\n[")
+        line, _, behind = shown[0].text[len(view.gist.text) + 2 :].partition("\n")
+        assert f"ref={view.gist.ref}" in line and behind.startswith(words.text)  # Ollama adds the stubs of images
 
 
 LAWS = (

@@ -99,8 +99,7 @@ def test_the_newest_step_and_prompt_are_untouched_and_every_fold_opens_to_what_i
     v = View(h)
     folds = proposed(v, context(v, limit, goal=goal, meter=ByteMeter()))
     w = v.with_(folds)
-    newest = len(h.turns[-1].prompt)
-    assert w.shown.turns[-1].prompt[-newest:] == h.turns[-1].prompt
+    assert w.stubbed[-1].prompt == h.turns[-1].prompt
     steps = [each for turn in w.shown.turns for each in turn.steps]
     assert steps[-1:] == list(h.steps[-1:])
     for fold in folds:
@@ -178,7 +177,7 @@ def test_a_second_digest_tells_everything_from_the_beginning() -> None:
     second = grown.with_(proposed(grown, context(grown, 1_500)))
     assert second.cut > first.cut
     assert dict(second.originals(gist(second)))[gist(second).ref] == render_turns(grown.hidden(second.cut))
-    assert len(second.shown.turns[0].prompt) == 2
+    assert len(second.shown.turns[0].prompt) == 1
     assert total(second) < 1_500
 
 
@@ -205,7 +204,7 @@ def test_a_gist_is_told_and_goes_on_with_lines_under_their_calls() -> None:
         sum(context(v, 1).weigher.step(each) for each in v.history.steps[:7])
         + total(View(history(0, prompt="x" * 25)))
         - 3,
-        4 + FourMeter().count(gist(w).text),
+        4 + FourMeter().count(gist(w).text + gist(w).closing),
     )
 
 
@@ -280,11 +279,12 @@ def test_a_checked_summary_takes_the_place_of_what_is_told_and_the_lines_stay() 
     summed = folded(v, 4_000, PlanOptions(), model)
     ref = gist(summed).ref
     head = f"[Earlier conversation folded: 1 prompt, 13 steps; ref={ref}]\nThe user's rules, still in force:\n"
-    assert gist(summed).text.startswith(f"{head}- Never push.\n{GOOD}\n")
+    summary = f"Summary of it, to go on from (not a new request):\n{GOOD}"
+    assert gist(summed).text.startswith(f"{head}- Never push.\n{summary}\n")
     assert "\n[cat src/part_12.py]\n… row_12_0, row_12_5, row_12_10" in gist(summed).text
     assert gist(summed).why == "by_model"
     assert [question.purpose for question in model.asked] == ["summary"]
-    assert gist(summed).after == 4 + FourMeter().count(gist(summed).text)
+    assert gist(summed).after == 4 + FourMeter().count(gist(summed).text + gist(summed).closing)
 
 
 def test_where_the_model_says_nothing_of_use_the_gist_is_told_without_it() -> None:

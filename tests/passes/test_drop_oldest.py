@@ -50,8 +50,8 @@ def weight(view: View, end: Cut) -> int:
     """What is left when all before `end` is one text."""
     steps = sum(len(turn.steps) for turn in view.hidden(end))
     text = f"[Earlier conversation folded: {steps} steps; ref={ref_of(render_turns(view.hidden(end)))}]"
-    gist = Gist(view.key_at(end), text, "ref", "all", "why", 9, 1)
-    return context(view.with_([gist]), 1, 1).ledger.total
+    gist = Gist(view.key_at(end), text, "r" * 12, "all", "why", 9, 1)
+    return context(view.with_([gist]), 1, 1).ledger.total + 4  # as if the gist were an entry of its own
 
 
 def test_as_little_of_the_oldest_goes_as_the_goal_needs() -> None:
@@ -83,7 +83,7 @@ def test_a_gist_tells_what_it_weighs_in_place_of_what() -> None:
         Subject("before_prompt", steps=2),
         "window_full",
         context(view, 1, 1).weigher.turn(view.history.turns[0]),
-        len(text) + 4,
+        len(text) + len(gist.closing) + 4,
     )
 
 
@@ -91,7 +91,7 @@ def test_inside_a_turn_the_prompt_stays_and_the_steps_go() -> None:
     view = View(history(6, size=500))
     (gist,) = proposed(view, 3_000, 2_000, asked=0)
     shown = view.with_([gist]).shown
-    assert shown.turns[0].prompt == (Text(gist.text), Text("Task 0."))
+    assert shown.turns[0].prompt == (Text(f"{gist.text}{gist.closing}Task 0."),)
     assert gist.text == f"[Earlier conversation folded: 3 steps; ref={gist.ref}]"
     assert str(gist.what) == "the conversation before this step (3 steps)"
 
@@ -152,7 +152,7 @@ def test_nothing_is_cut_where_there_is_nothing_to_cut() -> None:
 
 
 def test_nothing_is_done_for_too_little_unless_it_is_over_the_limit() -> None:
-    view = View(history_of([Turn((Text("go"),), (step("a", 150), step("b", 3_000)))]))
+    view = View(history_of([Turn((Text("go"),), (step("a", 250), step("b", 3_000)))]))
     total = context(view, 1, 1).ledger.total
     assert proposed(view, total, total // 2) == []
     assert len(proposed(view, total, total // 2, least=0.01)) == 1
@@ -165,9 +165,9 @@ def test_a_second_cut_goes_on_from_the_first_and_its_gist_tells_everything() -> 
     second = first.with_(proposed(first, 3_000, 1_500, asked=0))
     assert first.cut < second.cut and second.gist is not None
     assert dict(second.originals(second.gist))[second.gist.ref] == render_turns(view.hidden(second.cut))
-    assert len(second.shown.turns[0].prompt) == 2
+    assert len(second.shown.turns[0].prompt) == 1
     old = context(first, 1, 1).weigher
-    gone = old.entries((Text(first.gist.text),)) if first.gist else 0
+    gone = old.turn(first.gist.turn) if first.gist else 0
     assert second.gist.before == gone + sum(map(old.step, view.history.steps[first.cut.steps : second.cut.steps]))
 
 

@@ -75,7 +75,8 @@ def test_the_gist_is_a_header_the_rules_what_to_retain_and_the_summary() -> None
     text = (
         f"[Earlier conversation folded: 2 prompts, 6 steps; ref={ref}]\n"
         "Rules the user set, which still hold:\n- Never push.\n"
-        f"Summary of it, to go on from (not a new request):\nTask 1.\n\n{GOOD}"
+        "Kept from it to the letter:\nTask 1.\n\n"
+        f"Summary of it, to go on from (not a new request):\n{GOOD}"
     )
     assert gist == Gist(
         view.history.turns[2].key,
@@ -84,7 +85,7 @@ def test_the_gist_is_a_header_the_rules_what_to_retain_and_the_summary() -> None
         Subject("before_prompt", steps=6),
         "by_model",
         2 * (3 * (4 + 1_000 + len("bash") + len('{"command":"ls"}') + 4) + len("Task 1. Never push.") + 4),
-        len(text) + 4,
+        len(text) + len(gist.closing) + 4,
     )
     assert model.asked[0].text.index("USER: Task 1. Never push.") < model.asked[0].text.index("- Never push.")
 
@@ -106,7 +107,8 @@ def test_an_acknowledgement_is_carried_and_weighed() -> None:
     (plain,) = proposed(view, ScriptedModel(GOOD), 10_000, 6_000)
     (gist,) = proposed(view, ScriptedModel(GOOD), 10_000, 6_000, ack="Understood.")
     assert isinstance(gist, Gist)
-    assert (gist.ack, gist.after - plain.after) == ("Understood.", len("Understood.") + 4)
+    assert isinstance(plain, Gist)
+    assert (gist.ack, gist.after - plain.after) == ("Understood.", len("Understood.") + 4 - len(plain.closing))
 
 
 def test_so_many_turns_are_kept_unless_the_goal_asks_for_more() -> None:
@@ -232,6 +234,7 @@ def test_what_is_proposed_is_smaller_unless_the_user_wants_it_and_leaves_the_new
     for gist in folds:
         after = view.with_([gist])
         assert manual or gist.after < gist.before, "by hand the engine refuses it, so that it can be told"
-        assert context(view, 1, 1).ledger.total - context(after, 1, 1).ledger.total == gist.before - gist.after
-        assert after.shown.turns[-1].prompt[-len(history.turns[-1].prompt) :] == history.turns[-1].prompt
+        saved = context(view, 1, 1).ledger.total - context(after, 1, 1).ledger.total
+        assert 0 <= saved - (gist.before - gist.after) <= 4, "it may be an entry of its own or a part of the prompt's"
+        assert after.stubbed[-1].prompt == history.turns[-1].prompt
         assert after.shown.steps[-1] == history.steps[-1]

@@ -104,7 +104,8 @@ def test_auto_keeps_the_prompt_of_an_endless_turn_and_its_newest_step(window: in
     limit = Budget.of(window).limit
     history = one_prompt([limit // 40] * 300)
     shown = folded(history, window, "auto").view.shown
-    assert shown.turns[-1].prompt[-1] == Text("Fix it.")
+    (prompt,) = shown.turns[-1].prompt
+    assert isinstance(prompt, Text) and prompt.text.endswith("message follows:]\nFix it.")
     assert shown.steps[-1] == history.steps[-1]
 
 

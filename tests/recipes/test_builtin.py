@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -19,6 +20,7 @@ from yohaku.core.recipe import FoldStarting, PassContext, PlanOptions, Recipe, R
 from yohaku.core.verdict import Fits, Folded, FoldingRefused, Inflated, TooBig
 from yohaku.core.view import View
 from yohaku.core.weigh import Weigher
+from yohaku.dialects.openai_chat import OpenAIChat
 from yohaku.passes.limit_tool_output import context_budget
 from yohaku.recipes.builtin import ACK, LAST_RESORT, cache, chat, hardly_fits, layers, local, near_the_limit, snapshot
 from yohaku.session.driver import EffectHandlers, drive
@@ -221,14 +223,17 @@ def test_the_settings_of_a_summary_reach_the_question() -> None:  # K1, K5
         assert said in question.text
 
 
-def test_what_is_retained_comes_before_the_summary_and_the_last_turn_stays() -> None:  # K5, K7
+def test_what_is_retained_and_the_summary_are_headed_parts_of_one_message_before_the_last_turn() -> None:  # K5, K7
     said = "<retain>The answers must stay short.</retain>" + SUMMARY
-    outcome = folded(chatting(9), cache(), filling(chatting(9), 0.85), said)
-    first, *rest = outcome.view.shown.turns
-    text = first.prompt[0]
-    assert isinstance(text, Text) and "<retain>" not in text.text
-    assert text.text.index("The answers must stay short.") < text.text.index("The user asks simple questions")
-    assert [turn.prompt[-1] for turn in (first, *rest)] == [Text("Question 8?"), Text("And now?")]
+    body = OpenAIChat().compose(chatting(9))
+    outcome = folded(OpenAIChat().read(body).history(), cache(), filling(chatting(9), 0.85), said)
+    _, first, reply, last = OpenAIChat().write(body, outcome.view)["messages"]
+    assert [first["role"], reply["role"], last["role"]] == ["user", "assistant", "user"]
+    header, retained, summary, prompt = re.split(r"\n(?=Kept from it|Summary of it|\n\[End of)", first["content"])
+    assert header.startswith("[Earlier conversation folded")
+    assert retained == "Kept from it to the letter:\nThe answers must stay short.\n"
+    assert summary.startswith("Summary of it, to go on from (not a new request):\nThe user asks simple questions")
+    assert prompt.endswith("The user's own message follows:]\nQuestion 8?") and last["content"] == "And now?"
 
 
 def test_more_turns_may_be_retained() -> None:  # K1

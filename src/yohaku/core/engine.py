@@ -90,7 +90,10 @@ class _Planning:
         """Tokens as passes see them: whatever is pinned counts as fixed."""
         if self._pinned_weigher is None:
             return self.after
+        preface = self.view.preface
+        self._pinned_weigher.preface = preface.text if preface else ""
         self._pinned_weigher.tails = tuple(filter(None, self.view.pinned))
+        self._pinned_weigher.before = preface.before if preface and preface.place == "joined" else None
         return self._pinned_weigher.pinned(self.view.shown, self.after)
 
     def climb(self, rungs: tuple[Rung, ...], *, held: bool = False) -> Generator[Effect, str, None]:

@@ -6,6 +6,7 @@ of the turn or step it stands on, in any process.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
@@ -76,7 +77,7 @@ class Stub:
 
 @dataclass(frozen=True, slots=True)
 class Gist:
-    """A stretch of the conversation up to a step, shown as one text before the prompt that is still being answered.
+    """A stretch of the conversation up to a step, shown as one text in front of the prompt that is still being answered.
 
     Several stand in a row as chapters, each from where the one before it ends.
     """
@@ -99,8 +100,34 @@ class Gist:
 
     @property
     def turn(self) -> Turn:
-        return Turn((Text(self.text),), (Step((Text(self.ack),)),) if self.ack else ())
+        """The gist with its acknowledgement, or with the line that parts it from the prompt; for weighing."""
+        if self.ack:
+            return Turn((Text(self.text),), (Step((Text(self.ack),)),))
+        return Turn((Text(f"{self.text}{self.closing}"),))
 
+    @property
+    def closing(self) -> str:
+        """Line that parts the gist from the prompt behind it, in the language of the gist.
+
+        It names the ref: nothing that the gist quotes can hold that, since the ref is a hash of it.
+        """
+        return f"\n\n{(CLOSING_JA if self._japanese else CLOSING).format(ref=self.ref)}\n"
+
+    @property
+    def stand_in(self) -> str:
+        """Words of the model in place of all its replies to a prompt that is still shown, before the next prompt."""
+        return (STAND_IN_JA if self._japanese else STAND_IN).format(ref=self.ref)
+
+    @property
+    def _japanese(self) -> bool:
+        return bool(KANA.search(self.text.partition("\n")[0]))
+
+
+CLOSING = "[End of the folded part, ref={ref}. The user's own message follows:]"
+CLOSING_JA = "[折りたたんだ部分はここまで; ref={ref}。以下はユーザー自身のメッセージ:]"
+STAND_IN = "(What I did for this is in the folded part above, ref={ref}.)"
+STAND_IN_JA = "(これに対して行ったことは、上の折りたたんだ部分にあります; ref={ref})"
+KANA = re.compile(r"[ぁ-ヿ]")
 
 Fold: TypeAlias = Stub | Gist
 

@@ -39,6 +39,8 @@ class Opaque:
     """Input of the provider's counting rule beside the data, such as OpenAI's `detail`. On a thought, the reason why it
     must stay: "signature" if the provider checks it, "bound" if it refuses the next item without it."""
     at: Path = field(default=(), compare=False, repr=False)
+    by: str = field(default="", compare=False, repr=False)
+    """"system" inside the conversation, as in a text."""
 
 
 Part: TypeAlias = Text | Opaque

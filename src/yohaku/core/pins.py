@@ -6,12 +6,12 @@ with its call. For passes, pinned pieces weigh nothing, since folding cannot sav
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple
 
 from yohaku.core.find_texts import TextFinder
+from yohaku.core.folds import KANA
 from yohaku.core.meter import Meter
 from yohaku.core.model import History, Part, Step, Text, ToolUse, Turn
 from yohaku.core.originals import Slot, argument_text, arguments_of, is_media, original_at, original_of, ref_of
@@ -203,7 +203,6 @@ def part_at(owner: Turn | Step, slot: Slot) -> Part | None:
 
 TITLE = "Pinned by the user, word for word:"
 TITLE_JA = "ユーザーがピン留めしたもの(原文のまま):"
-_KANA = re.compile(r"[ぁ-ヿ]")
 
 
 def render_pinned(hidden: Iterable[Turn], pins: PinnedPlaces, header: str, shown: set[str]) -> str:
@@ -223,7 +222,7 @@ def render_pinned(hidden: Iterable[Turn], pins: PinnedPlaces, header: str, shown
 
 def title_in(text: str) -> str:
     """Return the title in the language of a text."""
-    return TITLE_JA if _KANA.search(text) else TITLE
+    return TITLE_JA if KANA.search(text) else TITLE
 
 
 def _pinned_texts(owner: Turn | Step, pins: PinnedPlaces) -> Iterator[tuple[Slot, str]]:
@@ -255,8 +254,12 @@ class PinnedWeigher(Weigher):
 
     def __init__(self, meter: Meter, history: History, pins: PinnedPlaces) -> None:
         super().__init__(meter)
+        self.preface = ""
+        """Text of the current gists, which may stand in one text with a prompt."""
         self.tails: tuple[str, ...] = ()
-        """Pinned texts at the ends of the current gists."""
+        """Pinned texts in it."""
+        self.before: Part | None = None
+        """Part of the prompt that it stands before."""
         self._parts: set[int] = set()
         self._arguments: dict[int, list[str]] = {}
         """Arguments by the id of their call, which the history keeps alive."""
@@ -271,8 +274,11 @@ class PinnedWeigher(Weigher):
     def part(self, part: Part) -> int:
         if id(part) in self._parts:
             return 0
-        if isinstance(part, Text) and (tail := next(filter(part.text.endswith, self.tails), "")):
-            return self.meter.count(part.text.removesuffix(tail))
+        if self.preface and isinstance(part, Text) and part.text.startswith(self.preface):
+            gist, prompt = self.preface, part.text.removeprefix(self.preface)
+            for tail in self.tails:
+                gist = gist.replace(tail, "", 1)
+            return self.meter.count(gist if id(self.before) in self._parts else gist + prompt)
         return super().part(part)
 
     def use(self, use: ToolUse) -> int:

@@ -30,6 +30,8 @@ def shape(view: View, meter: Meter | None = None) -> Iterator[str]:
         for index, part in enumerate(turn.prompt):
             role = part.by if isinstance(part, Text) and part.by else "user"
             yield _part_line(role, part, stubs.get(Slot("prompt", index)), meter)
+        if view.stand_in and turn.key == view.history.turns[view.cut.turn].key:
+            yield _line("assistant", Text(view.stand_in), meter)
         for step in turn.steps:
             yield from _step_lines(view, step, meter)
     if view.history.pending:

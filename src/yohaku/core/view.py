@@ -9,6 +9,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
+from typing import Literal, NamedTuple
 
 from yohaku.core.folds import Cut, Fold, Gist, Stub
 from yohaku.core.model import Call, History, Opaque, Part, Result, Step, Text, ToolUse, Turn
@@ -23,6 +24,23 @@ from yohaku.core.originals import (
     replace_arguments,
 )
 from yohaku.core.pins import PinnedPlaces, render_pinned
+
+
+CHAPTER_BREAK = "\n\n"
+
+
+class Preface(NamedTuple):
+    """Text of a gist in front of what is visible, and how it stands there.
+
+    Law: it never makes two entries of one role that follow each other, whatever is added later.
+    """
+
+    text: str
+    place: Literal["joined", "beside", "acknowledged", "apart"]
+    """In one text with the prompt; in one entry with the image that the prompt begins with; before the prompt, as an
+    entry that the model acknowledges; or as an entry before something that is not the user's."""
+    before: Part | None = None
+    """First part of the prompt."""
 
 
 @dataclass(frozen=True)
@@ -109,6 +127,33 @@ class View:
     def gist(self) -> Gist | None:
         """Newest of the chapters."""
         return self.chapters[-1] if self.chapters else None
+
+    @cached_property
+    def preface(self) -> Preface | None:
+        """Chapters as they stand before the first visible turn. Only the first part of its prompt decides how."""
+        gist = self.gist
+        if gist is None:
+            return None
+        text = CHAPTER_BREAK.join(each.text for each in self.chapters)
+        first = next(iter(next(self.visible()).prompt), None)
+        if first is None or first.by:
+            return Preface(text, "apart", first)
+        if gist.ack:
+            return Preface(text, "acknowledged", first)
+        if isinstance(first, Text):
+            return Preface(text + gist.closing, "joined", first)
+        return Preface(text + gist.closing, "beside" if len(first.at) > 1 else "apart", first)
+
+    @cached_property
+    def stand_in(self) -> str:
+        """Words in place of the replies to the first visible prompt, where all of them are hidden and another follows.
+
+        Without them two prompts would follow each other.
+        """
+        if self.gist is None or self.cut.turn == len(self.history.turns) - 1:
+            return ""
+        whole = self.cut.steps == len(self.history.turns[self.cut.turn].steps)
+        return self.gist.stand_in if self.cut.steps and whole else ""
 
     @cached_property
     def pinned(self) -> tuple[str, ...]:
@@ -203,16 +248,14 @@ class View:
     @cached_property
     def shown(self) -> History:
         """History that will be sent, without a pending reply."""
-        turns, told = self.stubbed, list[Turn]()
-        before: tuple[Part, ...] = ()
-        for gist in self.chapters:
-            before = (*before, *gist.turn.prompt)
-            if gist.ack:
-                told.append(replace(gist.turn, prompt=before))
-                before = ()
-        if before:
-            turns = (replace(turns[0], prompt=(*before, *turns[0].prompt)), *turns[1:])
-        return History(self.history.system, self.history.tools, (*told, *turns), forced=self.history.forced)
+        turns, preface = self.stubbed, self.preface
+        if self.stand_in:
+            turns = (replace(turns[0], steps=(Step((Text(self.stand_in),)),)), *turns[1:])
+        if preface and self.gist and preface.place == "acknowledged":
+            turns = (replace(self.gist.turn, prompt=(Text(preface.text),)), *turns)
+        elif preface:
+            turns = (replace(turns[0], prompt=_put_first(preface, turns[0].prompt)), *turns[1:])
+        return History(self.history.system, self.history.tools, turns, forced=self.history.forced)
 
     def originals(self, fold: Fold) -> Iterator[tuple[str, str | bytes]]:
         """Yield the originals that a fold hides, each after its ref."""
@@ -276,6 +319,14 @@ class View:
 def _place_after(cut: Cut) -> Cut:
     """Return the place behind a cut, where place 0 of a turn is its prompt and its steps follow from 1."""
     return Cut(cut.turn, 1 + cut.steps) if cut.steps else cut
+
+
+def _put_first(preface: Preface, prompt: tuple[Part, ...]) -> tuple[Part, ...]:
+    match preface.place, prompt:
+        case "joined", (Text() as first, *rest):
+            return (replace(first, text=preface.text + first.text), *rest)
+    entry = preface.before.at[:1] if preface.before and preface.place == "beside" else ()
+    return (Text(preface.text, at=entry), *prompt)
 
 
 def _place_in_step(entry: tuple[Slot, Stub]) -> tuple[int, str, str]:

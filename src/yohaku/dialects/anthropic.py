@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import ClassVar
 
 from yohaku.core.errors import Malformed
@@ -83,7 +84,7 @@ class Anthropic(Dialect):
                     if not began:
                         builder.system.append(part)
                     else:
-                        builder.prompt(Text(part.text, "system", part.at) if isinstance(part, Text) else part)
+                        builder.prompt(replace(part, by="system"))
             case role:
                 raise Malformed(f"unknown role {role!r}", builder.where)
 

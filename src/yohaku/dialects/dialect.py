@@ -31,7 +31,7 @@ from yohaku.core.folds import Cut, Stub
 from yohaku.core.history_builder import HistoryBuilder
 from yohaku.core.model import History, Opaque, Path, Step, ToolUse, Turn
 from yohaku.core.originals import replace_arguments
-from yohaku.core.view import View
+from yohaku.core.view import Preface, View
 from yohaku.dialects.answer import Answer, StreamReader, error_in, sse_events
 from yohaku.dialects.json_values import Json, dig, drop, kind_of, put_all
 from yohaku.dialects.reader import IncrementalReader, SentEntries
@@ -126,8 +126,8 @@ class Dialect(ServerApi, ABC):
         self._put_stubs(entries, [(stub, steps.get(stub.key) or owners[stub.key]) for stub in stubs])
         gone = ((steps[key], slots) for key, slots in view.dropped.items() if key in steps)
         self._forget(entries, [step.thoughts[slot.item].at for step, slots in gone for slot in slots])
-        if view.chapters:
-            entries = self._cut(entries, view)
+        if view.preface:
+            entries = self._cut(entries, view, view.preface)
         return self.with_entries(body, entries)
 
     def sent_entries(self, view: View, count: int) -> SentEntries:
@@ -166,18 +166,34 @@ class Dialect(ServerApi, ABC):
         for index, *rest in sorted(thoughts, reverse=True, key=lambda at: (at[0], at[-1])):
             entries[int(index)] = drop(entries[int(index)], tuple(rest))
 
-    def _cut(self, entries: list[Json], view: View) -> list[Json]:
-        """Remove what gists hide, and insert them before the prompt that is still being answered."""
+    def _cut(self, entries: list[Json], view: View, preface: Preface) -> list[Json]:
+        """Remove what the gist hides, and put the gist before the prompt that is still being answered."""
         sent = self.sent_entries(view, len(entries))
         stays = [*sent.kept, *range(sent.since, len(entries))]
+        before = preface.before.at if preface.before else ()
+        first = int(before[0]) if before else sent.since
+        if preface.place == "joined":
+            joined = preface.text + dig(entries[first], before[1:])
+            entries[first] = put_all(entries[first], {before[1:]: joined})
         for at in self._shared(view.history, view.cut, set(stays)):
             entries[int(at[0])] = drop(entries[int(at[0])], at[1:])
-        prompt = next(view.visible()).prompt
-        first = min((int(part.at[0]) for part in prompt if part.at), default=sent.since)
         written = [entries[i] for i in stays if i < first]
-        for gist in view.chapters:
-            written += [self.user_entry(gist.text), *([self.model_entry(gist.ack)] if gist.ack else [])]
-        return [*written, *(entries[i] for i in stays if i >= first)]
+        if preface.place == "beside":
+            entries[first] = self.begin_with(preface.text, entries[first])
+        elif preface.place != "joined":
+            written.append(self.user_entry(preface.text))
+        if view.gist and preface.place == "acknowledged":
+            written.append(self.model_entry(view.gist.ack))
+        written += [entries[i] for i in stays if first <= i < sent.since]
+        written += [self.model_entry(view.stand_in)] if view.stand_in else []
+        return [*written, *entries[max(first, sent.since) :]]
+
+    def begin_with(self, text: str, entry: dict[str, Json]) -> dict[str, Json]:
+        """Return an entry of the user with a text before everything else in it."""
+        content = entry.get("content")
+        if isinstance(content, list):
+            return {**entry, "content": [self.text_block(text, {}), *content]}
+        return {**entry, "content": text + (content or "")}
 
     def _shared(self, history: History, cut: Cut, kept: set[int | str]) -> list[Path]:
         """Find hidden results that share an entry with a prompt that stays; last first, so that removal moves none."""

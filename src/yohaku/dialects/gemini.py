@@ -110,6 +110,10 @@ class Gemini(Dialect):
     def model_entry(self, text: str) -> dict[str, Json]:
         return {"role": "model", "parts": [{"text": text}]}
 
+    def begin_with(self, text: str, entry: dict[str, Json]) -> dict[str, Json]:
+        parts = entry.get("parts")
+        return {**entry, "parts": [{"text": text}, *(parts if isinstance(parts, list) else [parts])]}
+
     def text_block(self, text: str, instead: Json) -> Json:
         if not any(isinstance(_field(instead, name)[1], dict) for name in ("inlineData", "fileData")):
             return {"output": text}

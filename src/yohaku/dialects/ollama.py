@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from dataclasses import replace
 from hashlib import blake2b
 from typing import ClassVar
 
@@ -69,7 +70,7 @@ class Ollama(Dialect):
                 builder.system += parts
             case "system":
                 for part in parts:
-                    builder.prompt(Text(part.text, "system", part.at) if isinstance(part, Text) else part)
+                    builder.prompt(replace(part, by="system"))
             case "user":
                 for part in parts:
                     builder.prompt(part)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from typing import Any, ClassVar
 
 from yohaku.core.errors import Malformed
@@ -81,7 +82,7 @@ class OpenAIChat(Dialect):
             if not began:
                 builder.system.append(part)
             else:
-                builder.prompt(Text(part.text, "system", part.at) if isinstance(part, Text) else part)
+                builder.prompt(replace(part, by="system"))
 
     def _assistant(self, builder: HistoryBuilder, index: int, entry: dict[str, Json]) -> None:
         builder.reply()

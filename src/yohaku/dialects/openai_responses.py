@@ -7,6 +7,7 @@ A thought or reference leads to the item after it, so the items of a step are ne
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 from yohaku.core.errors import Malformed, Unreadable
 from yohaku.core.history_builder import HistoryBuilder
@@ -232,7 +233,7 @@ def _read_message(builder: HistoryBuilder, index: int, entry: dict[str, Json]) -
             case _ if not began:
                 builder.system.append(part)
             case _:
-                noted = Text(part.text, "system", part.at) if isinstance(part, Text) else part
+                noted = replace(part, by="system")
                 # Codex notes what was approved while the call that needed it is still open.
                 (builder.say if builder.open_calls else builder.prompt)(noted)
 

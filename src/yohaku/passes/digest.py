@@ -313,7 +313,8 @@ def _fold(draft: _Draft, cut: Cut, removed: int, lines: list[str]) -> Generator[
     if draft.context.options.model and draft.tokens >= 2 * SMALL:
         found = yield from _summarise(draft, cut)
         if isinstance(found, Accepted):
-            text, why = f"{opening}\n{found.whole}", BY_MODEL
+            japanese = choose_titles(draft.hidden) is JAPANESE
+            text, why = f"{opening}\n{found.headed(japanese)}", BY_MODEL
             tokens, count = appendix_tokens(draft.context.budget.limit), draft.context.meter.count
             text = "\n".join([text, *write_appendix(hidden, "\n".join([text, *lines]), tokens, count)])
         else:

@@ -106,7 +106,8 @@ def _add_last_step(gist: Gist, view: View, context: PassContext, cut: Cut) -> Gi
     if tokens < SMALL or shown is None:
         return gist
     text = f"{gist.text}\nThe last step was:\n{shown}"
-    return replace(gist, text=text, after=context.weigher.entries((Text(text),)))
+    longer = replace(gist, text=text)
+    return replace(longer, after=context.weigher.turn(longer.turn))
 
 
 def _write_gist(view: View, context: PassContext, cut: Cut, removed: int, share: int) -> Gist:
@@ -115,8 +116,8 @@ def _write_gist(view: View, context: PassContext, cut: Cut, removed: int, share:
     standing = read_standing_rules(hidden, then=view.history.turns[cut.turn :])
     choice = choose_rules(standing, _free_rules_tokens(context, removed), context.meter.count)
     text = notice(hidden, ref, context.meter, share, choice.lines(ref))
-    weight = context.weigher.entries((Text(text),))
-    return Gist(view.key_at(cut), text, ref, before(cut, hidden), context.why_now, removed, weight)
+    gist = Gist(view.key_at(cut), text, ref, before(cut, hidden), context.why_now, removed, 0)
+    return replace(gist, after=context.weigher.turn(gist.turn))
 
 
 def before(cut: Cut, hidden: tuple[Turn, ...]) -> Subject:
@@ -150,8 +151,8 @@ def _list_rules(rules: tuple[str, ...]) -> str:
 
 RULED = "Rules the user set, which still hold:"
 
-NOTICE = 48
-"""Tokens: upper bound of a notice without the prompts of the user."""
+NOTICE = 64
+"""Tokens: upper bound of a notice without the prompts of the user, with the line that parts it from a prompt."""
 
 
 def notice(hidden: tuple[Turn, ...], ref: str, meter: Meter, share: int, rules: tuple[str, ...] = ()) -> str:

@@ -23,7 +23,7 @@ from yohaku.digest.wished_lines import choose_wished, shorten_words
 from yohaku.passes.drop_oldest import NOTICE, RULED, before, cuts, notice, rules_tokens
 from yohaku.passes.pieces import SMALL
 from yohaku.passes.use_draft import find_draft
-from yohaku.summary.check import Accepted, Evidence, Rejected
+from yohaku.summary.check import RETAINED, RETAINED_JA, Accepted, Evidence, Rejected
 from yohaku.summary.prompts import RETAIN
 from yohaku.summary.request import BY_MODEL, SummaryKind, SummaryRequest, ask_for_summary
 from yohaku.summary.transcript_text import prefer_earlier_gist, read_utterances
@@ -36,9 +36,6 @@ WISHED_SHARE = 0.4
 """Share of a gist without a model for lines that the user's words ask for."""
 MANUAL_SHARE = 0.7
 """Share of what could be hidden that a manual folding hides, if no prompt is a good place to cut."""
-
-SUMMED = "Summary of it, to go on from (not a new request):"
-SUMMED_JA = "その要約(続きのためのもので、新しい依頼ではない):"
 
 
 def summarise(
@@ -155,7 +152,8 @@ def _plan(
     rules = choice.lines(ref_of_turns(hidden), japanese) if choice.left_out else choice.shown
     rule_tokens = count(RULED + "".join(map(_rule_line, rules))) if rules else 0
     ack_tokens = context.weigher.step(Step((Text(ack),))) if ack else 0
-    fixed = NOTICE + context.weigher.frame.message + ack_tokens + rule_tokens
+    heading_tokens = count(RETAINED_JA if japanese else RETAINED) if request.retains else 0
+    fixed = NOTICE + heading_tokens + context.weigher.frame.message + ack_tokens + rule_tokens
     left = context.ledger.total - removed + fixed
     if left > limit:
         return None
@@ -190,8 +188,7 @@ def _fold(view: View, context: PassContext, plan: _Plan, window: int, ack: str) 
         found = yield from _ask(view, context, plan, window)
     if isinstance(found, Accepted):
         rules = f"\n{RULED}{''.join(map(_rule_line, request.rules))}" if request.rules else ""
-        summed = SUMMED_JA if request.japanese else SUMMED
-        text = f"{notice(hidden, ref, context.meter, 0)}{rules}\n{summed}\n{found.whole}"
+        text = f"{notice(hidden, ref, context.meter, 0)}{rules}\n{found.headed(request.japanese)}"
         text = "\n".join([text, *write_appendix(hidden, text, _appendix_tokens(text, context, plan), count)])
         why, detail = BY_MODEL, ""
     else:

@@ -16,6 +16,7 @@ from yohaku.core.folds import Cut
 from yohaku.core.model import History, Step, Turn, newest_step
 from yohaku.core.recipe import Recipe
 from yohaku.core.verdict import Fits
+from yohaku.core.view import View
 from yohaku.core.weigh import Weigher
 from yohaku.dialects.detect import detect
 from yohaku.dialects.reader import IncrementalReader, SentEntries
@@ -91,7 +92,7 @@ def write_body(
     """Return the body to hand out, and what the next fit continues from."""
     dialect, body = reader.dialect, reader.body
     entries = dialect.entries_of(body)
-    if last and not outcome.folds and last.outcome.view.stubs is outcome.view.stubs:
+    if last and not outcome.folds and _shows_the_same(last.outcome.view, outcome.view):
         written = None if last.written is None else [*last.written, *entries[last.entry_count :]]
         out = body if written is None else dialect.with_entries(body, list(written))
         sent = last.sent
@@ -100,6 +101,11 @@ def write_body(
         written = None if out is body else list(dialect.entries_of(out))
         sent = dialect.sent_entries(outcome.view, len(entries))
     return out, LastFit(reader, outcome, len(entries), written, version, sent, stored, fitted_for)
+
+
+def _shows_the_same(before: View, now: View) -> bool:
+    """Return whether a longer history is shown as before, with what was added behind it."""
+    return before.stubs is now.stubs and before.stand_in == now.stand_in
 
 
 def settled_mark(history: History) -> Cut:

@@ -26,6 +26,11 @@ from yohaku.summary.prompts import FORMS, MERGE, REPAIR, RETAIN, SNAPSHOT, SUMMA
 from yohaku.summary.repeats import Seen, is_repeated
 from yohaku.summary.transcript_text import Utterance
 
+RETAINED = "Kept from it to the letter:"
+RETAINED_JA = "そこから原文のまま残したもの:"
+SUMMED = "Summary of it, to go on from (not a new request):"
+SUMMED_JA = "その要約(続きのためのもので、新しい依頼ではない):"
+
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
@@ -40,6 +45,12 @@ class Accepted:
     @property
     def whole(self) -> str:
         return f"{self.retain}\n\n{self.text}" if self.retain else self.text
+
+    def headed(self, japanese: bool = False) -> str:
+        """The answer as a gist shows it: what is retained, then the summary, each under its heading."""
+        retained = RETAINED_JA if japanese else RETAINED
+        summed = f"{SUMMED_JA if japanese else SUMMED}\n{self.text}"
+        return f"{retained}\n{self.retain}\n\n{summed}" if self.retain else summed
 
 
 @dataclass(frozen=True, slots=True)

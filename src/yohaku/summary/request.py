@@ -36,6 +36,8 @@ Count: TypeAlias = Callable[[str], int]
 
 REPAIR_TOKENS = 96
 """Tokens kept free for the reason of a repair."""
+MAX_RETAINED_SHARE = 0.4
+"""Share of a summary that lines kept to the letter may have, where it is joined from several answers."""
 MIN_RECORD_TOKENS = 64
 """With fewer tokens for the record, no question is asked."""
 
@@ -147,8 +149,10 @@ def ask_for_summary(
 
 def _join_answers(answers: list[Accepted], tokens: int, count: Count) -> Accepted:
     """Return the answers one after the other, each cut to its share: for want of a merged one."""
-    share = tokens // len(answers) - 2
-    return Accepted("\n\n".join(cut_middle_to_tokens(answer.whole, share, count) for answer in answers))
+    lines = "\n".join(answer.retain for answer in answers if answer.retain)
+    retain = cut_middle_to_tokens(lines, int(tokens * MAX_RETAINED_SHARE), count) if lines else ""
+    share = (tokens - count(retain)) // len(answers) - 2
+    return Accepted("\n\n".join(cut_middle_to_tokens(answer.text, share, count) for answer in answers), retain)
 
 
 def _ask(

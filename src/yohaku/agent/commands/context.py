@@ -37,13 +37,15 @@ def context_text(agent: WorkingAgent, lang: str) -> str:
     gauge, session = agent.gauge, agent.session
     receipt = session.receipt
     shown = receipt.outcome.view.shown if receipt else agent.conversation.history
-    gists = {gist.text for gist in receipt.outcome.view.chapters} if receipt else set[str]()
+    preface = receipt.outcome.view.preface if receipt else None
     lines = [format_headline(gauge, lang, whole=True), draw_bar(gauge.share, 40), ""]
     table = (*gauge_rows(gauge, lang), remaining_row(gauge, lang))
     width = max(count_columns(row.label) for row in table) + 2
     lines += [f"{pad(row.label, width)}{row.tokens:>9,}  ({row.percent:>2}%)" for row in table]
     weigher = Weigher(session.meter_for(agent.endpoint.dialect))
-    biggest = heapq.nlargest(MAX_ITEMS, _weigh_items(shown, weigher, lang, gists), key=lambda item: item[0])
+    biggest = heapq.nlargest(
+        MAX_ITEMS, _weigh_items(shown, weigher, lang, preface.text if preface else ""), key=lambda item: item[0]
+    )
     lines += _render_section(
         say("context_biggest", lang), (f"{tokens:>9,}  {clip(name, WIDTH)}" for tokens, name in biggest)
     )
@@ -104,12 +106,15 @@ def _render_section(title: str, lines: Iterable[str]) -> list[str]:
     return ["", title, *rows] if rows else []
 
 
-def _weigh_items(shown: History, weigher: Weigher, lang: str, gists: set[str]) -> Iterator[tuple[int, str]]:
+def _weigh_items(shown: History, weigher: Weigher, lang: str, preface: str) -> Iterator[tuple[int, str]]:
     for turn in shown.turns:
         for part in turn.prompt:
+            if preface and isinstance(part, Text) and part.text.startswith(preface):
+                yield weigher.part(Text(preface)), f"{say('context_gist', lang)}: {preface[:200]}"
+                part = Text(part.text.removeprefix(preface))
             text = part.text if isinstance(part, Text) else part.kind
-            who = say("context_gist" if text in gists else "context_prompt", lang)
-            yield weigher.part(part), f"{who}: {text[:200]}"
+            if text:
+                yield weigher.part(part), f"{say('context_prompt', lang)}: {text[:200]}"
         for step in turn.steps:
             for item in step.items:
                 if isinstance(item, ToolUse):
