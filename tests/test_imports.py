@@ -23,7 +23,7 @@ LAYERS = {
     "recall": "core stores dialects",
     "client": "core dialects meters config messages",
     "agent": "core analysis passes summary dialects meters stores messages config session recall client",
-    "adapters": "stores session",
+    "adapters": "dialects stores session",
     "proxy": "core analysis dialects session stores config",
     "tui": "core messages agent",
     "mcp": "core dialects stores session recall messages",

@@ -55,6 +55,24 @@ def test_what_fits_goes_out_as_the_bytes_that_came(dialect: str) -> None:
     asyncio.run(run())
 
 
+@pytest.mark.parametrize(
+    ("dialect", "field"), [("openai_responses", "previous_response_id"), ("gemini", "cachedContent")]
+)
+def test_a_request_whose_earlier_turns_the_provider_holds_goes_out_as_it_came(
+    dialect: str, field: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def run() -> None:
+        upstream = StrictUpstream(dialect, 1_000_000)
+        raw = json.dumps({**conversation(60, dialect=dialect), field: "earlier"}, indent=3).encode()
+        async with running(upstream, window=8192) as url:
+            await post(url + PATHS[dialect], raw)
+        assert upstream.sent[0][2] == raw
+
+    with caplog.at_level("INFO", "yohaku.proxy"):
+        asyncio.run(run())
+    assert f"left alone: the provider holds earlier turns of this conversation ({field})" in caplog.text
+
+
 def test_what_is_not_understood_goes_through_untouched() -> None:
     async def run() -> None:
         upstream = StrictUpstream("openai_chat", 8192)

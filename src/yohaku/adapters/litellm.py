@@ -15,9 +15,12 @@ from typing import Any
 from litellm.integrations.custom_logger import CustomLogger
 
 from yohaku import stores
+from yohaku.dialects.openai_responses import OpenAIResponses
 from yohaku.session.session import Session
 
 CALL_TYPES = ("completion", "acompletion", "responses", "aresponses", "anthropic_messages")
+
+FITTED_FIELDS = ("messages", "input", "instructions", "system", "tools", *OpenAIResponses.state_fields)
 
 
 class FitHook(CustomLogger):  # type: ignore[misc]
@@ -33,6 +36,6 @@ class FitHook(CustomLogger):  # type: ignore[misc]
         if call_type not in CALL_TYPES:
             return data
         session = Session(self.window, model=data.get("model"), store=self.store, **self.options)
-        fields = {name: data[name] for name in ("messages", "input", "instructions", "system", "tools") if name in data}
+        fields = {name: data[name] for name in FITTED_FIELDS if name in data}
         fitted = await session.afit(fields)
         return {**data, **fitted}

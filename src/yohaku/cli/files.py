@@ -47,7 +47,10 @@ def load(arguments: argparse.Namespace, settings: setting.Settings, command: str
         if wanted in (None, loaded.dialect):
             raw = gzip.decompress(data) if data.startswith(b"\x1f\x8b") else data
             return LoadedInput(loaded.value, loaded.dialect, model or settings.model, raw)
-        history = dialects.dialect_named(loaded.dialect).read(loaded.value).history()
+        given = dialects.dialect_named(loaded.dialect)
+        if field := given.state_in(loaded.value):
+            raise InputError(messages.say("state_not_written", settings.lang, about=field, name=wanted))
+        history = given.read(loaded.value).history()
     else:
         history, model = loaded.history, model or loaded.model or None
     dialect = dialects.dialect_named(wanted or "openai_chat")

@@ -12,7 +12,7 @@ from yohaku.cli.files import InputError, LoadedInput, load, print_notices, read,
 from yohaku.config.settings import Settings, with_flags
 from yohaku.core.errors import DoesNotFit
 from yohaku.core.meter import Meter
-from yohaku.core.verdict import Inflated
+from yohaku.core.verdict import Inflated, LeftAlone
 from yohaku.core.view import View
 from yohaku.core.weigh import weigh
 from yohaku.session.receipt import Receipt
@@ -99,9 +99,11 @@ def show(arguments: argparse.Namespace, settings: Settings) -> int:
     print(_format_ledger(view, meter, session.budget.limit if known else None, lang, messages.say("before", lang)))
     if not known:
         return 0
+    printed = len(session.warnings)
     try:
         session.fit(given.body, fold=arguments.fold, words=arguments.words)
     finally:
+        print_notices(session.warnings[printed:], lang)
         if session.receipt and session.receipt.folds:
             _print_folds(session.receipt, meter, lang)
         else:
@@ -189,7 +191,7 @@ def _summarise(receipt: Receipt, lang: str) -> Iterator[str]:
         if not made:
             return
     facts |= {"before": receipt.before, "after": receipt.after, "count": len(receipt.folds)}
-    name = receipt.verdict.name
+    name = "left_alone" if isinstance(receipt.verdict, LeftAlone) else receipt.verdict.name
     yield messages.say(f"fits_{name}" if name in ("inflated", "refused") else name, lang, **facts)
 
 

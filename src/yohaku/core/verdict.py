@@ -38,6 +38,15 @@ class FoldingRefused:
 
 
 @dataclass(frozen=True, slots=True)
+class LeftAlone:
+    """It would have been folded, but the provider holds earlier turns of the conversation."""
+
+    field: str
+    """Field of the body that names them."""
+    name = "refused"
+
+
+@dataclass(frozen=True, slots=True)
 class TooBig:
     what: str
     """Code, a key of `TOO_BIG`."""
@@ -74,7 +83,7 @@ TOO_BIG = {
 }
 """Everything that can be too big, in English for the message of the exception."""
 
-Verdict: TypeAlias = Fits | Folded | Inflated | FoldingRefused | TooBig
+Verdict: TypeAlias = Fits | Folded | Inflated | FoldingRefused | LeftAlone | TooBig
 
 
 def judge(view: View, after: Ledger, budget: Budget, folded: bool, inflated: bool) -> Verdict:

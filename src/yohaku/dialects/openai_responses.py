@@ -78,7 +78,7 @@ class OpenAIResponses(Dialect):
     takes_prefill = False
 
     def read_beside(self, builder: HistoryBuilder, body: dict[str, Json]) -> None:
-        builder.partial = bool(body.get("previous_response_id") or body.get("conversation"))
+        builder.partial = bool(self.state_in(body))
         if body.get("instructions"):
             text = text_at(body["instructions"], "instructions", "this")
             builder.system.append(Text(text, at=("instructions",)))

@@ -133,9 +133,9 @@ class ServerApi:
         """Recognise a request that was too long, by the server's answer; None for any other answer."""
         return overflow.recognise(status, body)
 
-    def holds_state(self, body: Json) -> bool:
-        """Tell whether earlier turns of this conversation are held by the provider."""
-        return any(body.get(name) for name in self.state_fields) if isinstance(body, dict) else False
+    def state_in(self, body: Json) -> str:
+        """Return the field by which a body leaves earlier turns to the provider; "" if all of them are in it."""
+        return next((name for name in self.state_fields if body.get(name)), "") if isinstance(body, dict) else ""
 
     def model_of(self, raw: bytes) -> str:
         """Name of the model in an encoded body; "" where there is none."""

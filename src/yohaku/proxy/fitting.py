@@ -62,8 +62,8 @@ class Fitter:
             entries = dialect.entries_of(body if isinstance(body, dict) else None)
         except (msgspec.DecodeError, Unreadable, RecursionError, UnicodeDecodeError) as wrong:
             return Fitted(raw, unread=str(wrong))
-        if dialect.holds_state(body):
-            return Fitted(raw, unread="the provider holds earlier turns of this conversation; it was left alone")
+        if field := dialect.state_in(body):
+            return Fitted(raw, unread=f"the provider holds earlier turns of this conversation ({field})")
         model = model or str(body.get("model") or "")
         session, lock = self._session(dialect_name, model, body, entries)
         with lock:

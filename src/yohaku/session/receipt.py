@@ -15,7 +15,7 @@ from yohaku.core.cache_break_even import CacheBreakEven
 from yohaku.core.engine import Outcome
 from yohaku.core.folds import Fold
 from yohaku.core.model import ToolUse, Turn
-from yohaku.core.verdict import TooBig, Verdict
+from yohaku.core.verdict import LeftAlone, TooBig, Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +43,8 @@ class Receipt:
     """Folds made earlier, here or in another process, that this session shows for the first time."""
     whole: int = field(default=0, repr=False)
     """Weight of the conversation without any fold; 0 if no fold is reused."""
+    held_by: str = field(default="", repr=False)
+    """Field by which the body leaves earlier turns to the provider; they are in none of the numbers."""
 
     @property
     def verdict(self) -> Verdict:
@@ -110,6 +112,8 @@ class Receipt:
         if self.payback:
             steps = round(self.payback.steps, 1) if math.isfinite(self.payback.steps) else None
             report["payback"] = {"saved": self.payback.saved, "again": self.payback.again, "steps": steps}
+        if isinstance(self.verdict, LeftAlone):
+            report["left_alone"] = {"why": "server_state", "field": self.verdict.field}
         if isinstance(self.verdict, TooBig):
             report["too_big"] = {"what": self.verdict.what, "needs": self.verdict.needs}
         return report

@@ -28,7 +28,7 @@ from yohaku.core.model import History
 from yohaku.core.pins import Pin
 from yohaku.core.recipe import Effect, FoldStarting, PlanOptions, Recipe
 from yohaku.core.reuse import ALLOWED, Reusable, select_reusable, serves
-from yohaku.core.verdict import TooBig
+from yohaku.core.verdict import LeftAlone, TooBig, Verdict
 from yohaku.core.view import View
 from yohaku.core.weigh import Weigher, weigh
 from yohaku.dialects.answer import Usage, prompt_tokens, total_tokens
@@ -47,6 +47,7 @@ from yohaku.session.fold_log import FoldingRecord
 from yohaku.session.incremental import LastFit, settled_mark, steps_since, write_body
 from yohaku.session.persistence import Persistence, open_recorder
 from yohaku.session.receipt import Receipt
+from yohaku.session.server_state import leave_alone, notice_of_state
 from yohaku.session.stored_folds import ShownFolds, StoredFolds
 from yohaku.stores import Store
 
@@ -72,7 +73,7 @@ class Session:
     """Texts to show in place of prompts that are too big, by their refs (`PlanOptions.notes`)."""
     server_counts = False
     """True while somebody asks the server for the tokens of each request: then an estimate carries no risk."""
-    _estimate_told = _tuned = False
+    _estimate_told = _state_told = _tuned = False
 
     def __init__(
         self,
@@ -192,9 +193,10 @@ class Session:
         """Learn from the provider's report on the last request: its prompt tokens, or its usage in any dialect.
 
         From then on our meter weighs only what was added since, and tokens that the provider adds are counted.
-        `billed` is False for a count made before sending: it is not kept in `gaps`.
+        `billed` is False for a count made before sending: it is not kept in `gaps`. Nothing is learned where the
+        provider holds earlier turns: it reports them too.
         """
-        if self.receipt is not None:
+        if self.receipt is not None and not self.receipt.held_by:
             reported = usage.prompt if isinstance(usage, Usage) else prompt_tokens(usage)
             before = self.scale
             self.scale = before.learn(self.receipt.outcome.after.total, reported)
@@ -281,6 +283,12 @@ class Session:
     def _warn(self, notice: Notice) -> None:
         self.warnings = (*self.warnings, notice)
 
+    def _tell_of_state(self, verdict: Verdict) -> None:
+        """Add a notice, once, that a body was left alone."""
+        if isinstance(verdict, LeftAlone) and not self._state_told:
+            self._state_told = True
+            self._warn(notice_of_state(verdict.field))
+
     def _options(self, fold: bool, words: str) -> PlanOptions:
         model = self._handlers.summarise is not None
         options = PlanOptions(manual=fold, words=words, model=model, notes=self.notes, prices=self._prices)
@@ -288,7 +296,7 @@ class Session:
 
     def _plan_fit(self, body: Any, options: PlanOptions) -> Generator[Effect, str, Any]:
         reader, last = self._read_on(body)
-        history = reader.history()
+        history, state = reader.history(), reader.dialect.state_in(body)
         if history.pending:
             call = history.pending.calls[0]
             raise Malformed(f"call {call.id!r} has no result; send its result with it", "the last reply")
@@ -311,12 +319,19 @@ class Session:
             view, stored = self._build_view(last, history, meter)
             held = self._persistence.log.held(self._serves)
             options = replace(options, drafts=self._drafts.usable(view), held=held, made_for=stored.limit)
-            outcome = yield from plan(view, self._calibrated_budget, self.recipe, meter, options)
-            reused = () if isinstance(outcome.verdict, TooBig) else self._shown_folds.add(outcome.view, outcome.folds)
+            planning = plan(view, self._calibrated_budget, self.recipe, meter, options)
+            outcome = leave_alone(drive(planning), state, Weigher(meter)) if state else (yield from planning)
+            if not (state or isinstance(outcome.verdict, TooBig)):
+                reused = self._shown_folds.add(outcome.view, outcome.folds)
         whole = weigh(history, meter).total if reused else 0
-        self.receipt = Receipt(outcome, self.budget.limit, meter.exact, meter.name, self.scale.total, reused, whole)
+        self.receipt = Receipt(
+            outcome, self.budget.limit, meter.exact, meter.name, self.scale.total, reused, whole, state
+        )
         if isinstance(outcome.verdict, TooBig):
             raise DoesNotFit(outcome.verdict)
+        if state:
+            self._tell_of_state(outcome.verdict)
+            return body
         if outcome.folds:
             self._persistence.keep(outcome, self.receipt, view, self._drafts.source_of)
             stored.note_made(outcome.folds)
@@ -330,7 +345,8 @@ class Session:
     def _read_on(self, body: Any) -> tuple[IncrementalReader, LastFit | None]:
         """Read a body: only what it adds if it extends the last one, and the whole of it otherwise."""
         last, self._last, self.receipt = self._last, None, None
-        if last and last.extends_to(body, check_dialect=not self._dialect):
+        fresh = last is None or last.reader.dialect.state_in(body)
+        if last and not fresh and last.extends_to(body, check_dialect=not self._dialect):
             reader = last.reader
             reader.body = body
         else:
