@@ -12,6 +12,7 @@ import pytest
 from tests import checkers
 from tests.corpus.wire import Exchange, exchanges
 from yohaku import DoesNotFit, Session, dialects
+from yohaku.core.verdict import LeftAlone
 from yohaku.dialects.detect import detect
 from yohaku.dialects.overflow import recognise
 
@@ -64,7 +65,11 @@ def folded(exchange: Exchange, share: float, recipe: str) -> str:
     except DoesNotFit as refusal:
         assert refusal.verdict.needs > refusal.verdict.limit
         return "refused"
-    assert fitting.receipt and fitting.receipt.after <= fitting.budget.limit
+    assert fitting.receipt
+    if isinstance(fitting.receipt.verdict, LeftAlone):
+        assert out is exchange.request and exchange.request[fitting.receipt.verdict.field]
+        return "left alone"
+    assert fitting.receipt.after <= fitting.budget.limit
     judge: Any = checkers.DIALECTS[exchange.dialect]
     assert judge.problems(out) == [], exchange.number
     assert judge.intact(exchange.request, out) == [], exchange.number

@@ -1,6 +1,7 @@
 """Session: the conversation as last read, its folds, and the store that keeps their originals. Every surface has one.
 
-Law: nothing that is known not to fit is handed out, and nothing is folded before its original is stored.
+Law: nothing that is known not to fit is handed out, but for a body that is left alone because the provider holds
+earlier turns of it; and nothing is folded before its original is stored.
 A body that only adds to the last one costs as much as it adds.
 """
 
