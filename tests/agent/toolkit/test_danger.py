@@ -1,8 +1,23 @@
 from __future__ import annotations
 
+import random
+from pathlib import Path
+
 import pytest
 
+from tests.agent.toolkit.shell_corpus import DELETING, GRAVE, GRAVE_BLOCKS, ORDINARY
 from yohaku.agent.toolkit.danger import Danger, find_danger
+
+ROOT, HOME = Path("/home/me/work/app"), Path("/home/me")
+ENVIRON = {"HOME": "/home/me", "USER": "me", "TMPDIR": "/tmp", "SHELL": "/bin/bash"}
+
+
+def judge(command: str) -> Danger | None:
+    return find_danger(command, ROOT, HOME, ENVIRON)
+
+
+def lines_of(table: str) -> list[str]:
+    return table.replace("\\\n", "\0").replace("\n", "\1").replace("\0", "\\\n").split("\1")
 
 
 @pytest.mark.parametrize(
@@ -15,7 +30,7 @@ from yohaku.agent.toolkit.danger import Danger, find_danger
         ("bash -c 'rm -rf build'", "tools_rm"),
         ("find . -name '*.o' | xargs rm -f", "tools_rm"),
         ("find . -name '*.o' -exec rm -rf {} +", "tools_rm"),
-        ("find . -delete", "tools_rm"),
+        ("find build -delete", "tools_rm"),
         ("echo $(rm -rf build)", "tools_rm"),
         ("echo `rm -rf build`", "tools_rm"),
         ("eval 'rm -rf build'", "tools_rm"),
@@ -44,8 +59,11 @@ from yohaku.agent.toolkit.danger import Danger, find_danger
         ("kill -9 -1", "tools_system"),
         ("cat .env", "tools_secret_sent"),
         ("cat ~/.ssh/id_rsa", "tools_secret_sent"),
-        ("X=rm; $X -rf y", "tools_hidden"),
-        ("bash -s <<< 'rm -rf build'", "tools_hidden"),
+        ("X=rm; $X -rf y", "tools_rm"),
+        ("$(cat name) -rf y", "tools_hidden"),
+        ('bash -c "$(cat x)"', "tools_hidden"),
+        ("bash -s <<< 'rm -rf build'", "tools_rm"),
+        ("git show HEAD:.env", "tools_secret_sent"),
         ("bash -o pipefail -c 'rm -rf build'", "tools_rm"),
         ("env -i rm -rf build", "tools_rm"),
         ("coproc rm -rf build", "tools_rm"),
@@ -118,6 +136,79 @@ def test_everyday_commands_are_not_dangerous(command: str) -> None:
     assert find_danger(command) is None
 
 
+@pytest.mark.parametrize("command", [*lines_of(GRAVE), *GRAVE_BLOCKS])
+def test_what_destroys_a_home_a_disk_or_the_project_is_asked_even_of_who_wants_no_questions(command: str) -> None:
+    found = judge(command)
+    assert found is not None
+    assert found.grave
+
+
+@pytest.mark.parametrize("command", lines_of(ORDINARY))
+def test_what_developers_type_every_day_is_not_dangerous(command: str) -> None:
+    assert judge(command) is None
+
+
+@pytest.mark.parametrize("command", lines_of(DELETING))
+def test_what_deletes_only_what_can_be_made_again_is_not_grave(command: str) -> None:
+    found = judge(command)
+    assert found is None or not found.grave
+
+
+def test_the_reason_says_what_would_be_lost() -> None:
+    assert judge("rm -rf ~") == Danger("tools_root", grave=True)
+    assert judge("rm -rf *") == Danger("tools_project", grave=True)
+    assert judge('rm -rf "$(cat name)"') == Danger("tools_unknown", grave=True)
+
+
+WRAPPERS = (
+    "timeout -s KILL 5 {}", "env -i X=1 {}", "nice -n 3 {}", "sudo -u root {}", "nohup {} &", "stdbuf -oL {}",
+    "setsid {}", "bash -c {!r}", "sh -ec {!r}", "eval {!r}", "env -S {!r}", "true && {}", "false || {}", "( {} )",
+    "if ls; then {}; fi", "f() {{ {}; }}; f", "echo \"$( {} )\"", "cat <({})", "for i in 1; do {}; done", "{{ {}; }}",
+    "ls | {}", "! {}", "flock /tmp/l {}", "X=1 {}", "command {}", "bash <<EOF\n{}\nEOF\n", "time {}",
+)  # fmt: skip
+TARGETS = (
+    "~", "~/", '"$HOME"', "${HOME:?}", "/home/me", "/home/*", "/home/{me,you}", "~/*", "$(echo ~)", "$D", "../..", "/",
+    "${D%/}", "$(cd ~; pwd)", "/ho?e/me", "build/../../..",
+)  # fmt: skip
+DELETIONS = ("rm -rf {}", "rm -fr -- {}", "/bin/rm -r {}", "\\rm -rf build {}", "find {} -delete", "chmod -R 000 {}")
+
+
+def test_any_launchers_around_any_deletion_of_a_home_are_seen_through() -> None:
+    chosen = random.Random(5)
+    missed = []
+    for _ in range(1_500):
+        command = chosen.choice(DELETIONS).format(chosen.choice(TARGETS))
+        for _ in range(chosen.randint(0, 3)):
+            wrapper = chosen.choice(WRAPPERS)
+            if "{!r}" in wrapper:
+                command = wrapper.replace("{!r}", "'" + command.replace("'", "'\\''") + "'")
+            else:
+                command = wrapper.format(command)
+        found = judge(f"D=~/; {command}")
+        if found is None or not found.grave:
+            missed.append(command)
+    assert not missed, "\n".join(missed)
+
+
+def test_a_link_in_the_project_that_leads_home_is_seen_through(tmp_path: Path) -> None:
+    home, root = tmp_path / "home/me", tmp_path / "home/me/app"
+    root.mkdir(parents=True)
+    (root / "all").symlink_to(home)
+    for command in ("rm -rf all/*", "cd all && rm -rf *", "find all/ -delete", "rm -rf all/../me", "chmod -R 0 all"):
+        found = find_danger(command, root, home, {})
+        assert found is not None, command
+        assert found.grave, command
+    link = find_danger("rm -rf all", root, home, {})  # this removes the link only
+    assert link == Danger("tools_rm")
+
+
+def test_a_folder_that_is_there_is_entered_and_one_that_is_not_may_be_missed(tmp_path: Path) -> None:
+    root = tmp_path / "me/app"
+    (root / "build").mkdir(parents=True)
+    assert find_danger("cd build; rm -rf *", root, tmp_path / "me", {}) == Danger("tools_rm")
+    assert find_danger("cd bulid; rm -rf *", root, tmp_path / "me", {}) == Danger("tools_project", grave=True)
+
+
 def test_pathological_commands_are_judged_at_once() -> None:
     for command in (
         "a" * 1_000_000,
@@ -127,5 +218,17 @@ def test_pathological_commands_are_judged_at_once() -> None:
         "$(" * 100_000,
         "'" * 99_999,
         "xargs sh -c x " * 700,
+        "{a,b}" * 2_000,
+        "$X" * 4_000,
+        "f() { f; f; }; f",
+        "a=$a$a; " * 1_000,
+        "eval " * 2_000,
+        "((" * 5_000,
+        "`" * 9_999,
+        "cat <<A\n" * 1_000,
+        "[[" * 5_000,
+        "case x in " * 900,
+        "env -S '" * 1_000,
+        "for x in {1..9}{1..9}{1..9}{1..9}; do " * 200,
     ):
         find_danger(command)

@@ -150,12 +150,12 @@ SYSTEM_FOLDERS = tuple(
 def run_request(context: ToolContext, command: str) -> PermissionRequest:
     title = " ".join(command.split())
     title = title if len(title) <= 100 else title[:99] + "…"
-    found = find_danger(command)
+    found = find_danger(command, context.root)
     if found:
         return PermissionRequest("run", "bash", title, command, danger=say(found.why, context.lang), grave=found.grave)
     known = permission_keys(command, context.root.resolve())
     always = ""
-    if len(known) == 1 and not any(mark in command for mark in ("&&", "||", ";", "|")):
+    if len(known) == 1:
         exactly = known[0].startswith("=")
         name = "tools_always_exactly" if exactly else "tools_always_command"
         always = say(name, context.lang, words=known[0].removeprefix("="))

@@ -35,8 +35,11 @@ class _Folder(NamedTuple):
     """Rules of each .gitignore, the nearest first, with its depth below the start of the walk; negative above it."""
 
 
-def walk_files(top: Path, root: Path) -> Iterator[ProjectFile]:
-    """Yield files below `top`, folder by folder, sorted. Links to files are included, links to folders not entered."""
+def walk_files(top: Path, root: Path, *, skipped: frozenset[str] = SKIPPED_NAMES) -> Iterator[ProjectFile]:
+    """Yield files below `top`, folder by folder, sorted. Links to files are included, links to folders not entered.
+
+    `skipped`: names left out beside those that git ignores; with others than usual, virtual environments are not.
+    """
     above, base = _read_rules_above(top, root)
     waiting = [_Folder(top, (), above)]
     while waiting:
@@ -48,7 +51,7 @@ def walk_files(top: Path, root: Path) -> Iterator[ProjectFile]:
         except OSError:  # deleted, or not readable
             continue
         names = {entry.name for entry in entries}
-        if "pyvenv.cfg" in names and folder.parts:
+        if "pyvenv.cfg" in names and folder.parts and skipped is SKIPPED_NAMES:
             continue
         if ".gitignore" in names and base is not None:
             ruled = ((len(folder.parts), _read_rules(folder.path)), *ruled)
@@ -56,7 +59,7 @@ def walk_files(top: Path, root: Path) -> Iterator[ProjectFile]:
         for entry in entries:
             parts = (*folder.parts, entry.name)
             into = entry.is_dir(follow_symlinks=False)
-            if entry.name in SKIPPED_NAMES or _is_ignored((*(base or ()), *parts), into, ruled, len(base or ())):
+            if entry.name in skipped or _is_ignored((*(base or ()), *parts), into, ruled, len(base or ())):
                 continue
             if into:
                 below.append(_Folder(folder.path / entry.name, parts, ruled))

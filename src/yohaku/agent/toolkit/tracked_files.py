@@ -1,0 +1,75 @@
+"""Names of the files git tracks, read from its index."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+
+MAX_INDEX_BYTES = 64 * 1024 * 1024
+_ENTRY_HEAD = 62
+"""Bytes before the name of an entry."""
+
+
+def read_tracked_names(folder: Path) -> tuple[str, ...] | None:
+    """Return the files tracked by the repository of a folder; None where that cannot be told."""
+    for parent in (folder, *folder.parents):
+        index = _find_index(parent / ".git")
+        if index:
+            try:
+                about = index.stat()
+            except OSError:
+                return ()  # a repository without a commit
+            return _read_index(index, about.st_mtime_ns, about.st_size)
+    return ()
+
+
+def _find_index(git: Path) -> Path | None:
+    try:
+        if git.is_file():  # a worktree or a submodule
+            said = git.read_text("utf-8", "replace")[:4096].removeprefix("gitdir:").strip()
+            return git.parent / said / "index"
+        return git / "index" if git.is_dir() else None
+    except OSError:
+        return None
+
+
+@lru_cache(4)
+def _read_index(path: Path, modified: int, size: int) -> tuple[str, ...] | None:
+    if size > MAX_INDEX_BYTES:
+        return None
+    try:
+        return tuple(_parse_index(path.read_bytes()))
+    except (OSError, ValueError, IndexError):
+        return None
+
+
+def _parse_index(data: bytes) -> list[str]:
+    if data[:4] != b"DIRC":
+        raise ValueError("not an index")
+    version, count = int.from_bytes(data[4:8], "big"), int.from_bytes(data[8:12], "big")
+    if version not in (2, 3, 4) or count * _ENTRY_HEAD > len(data):
+        raise ValueError("unknown version")
+    names: list[str] = []
+    at, before = 12, b""
+    for _ in range(count):
+        start = at
+        extended = version >= 3 and bool(data[at + 60] & 0x40)
+        at += _ENTRY_HEAD + 2 * extended
+        kept = b""
+        if version == 4:
+            dropped, at = _read_number(data, at)
+            kept = before[: len(before) - dropped]
+        end = data.index(b"\0", at)
+        before = kept + data[at:end]
+        names.append(before.decode("utf-8", "replace"))
+        at = end + 1 if version == 4 else start + (end - start + 8) // 8 * 8
+    return names
+
+
+def _read_number(data: bytes, at: int) -> tuple[int, int]:
+    """Return a number of variable length and the place after it."""
+    value = data[at] & 0x7F
+    while data[at] & 0x80:
+        at += 1
+        value = (value + 1) << 7 | data[at] & 0x7F
+    return value, at + 1

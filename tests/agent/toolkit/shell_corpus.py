@@ -1,0 +1,498 @@
+"""Commands of three kinds, for the project /home/me/work/app of a user whose home is /home/me."""
+
+from __future__ import annotations
+
+GRAVE = r"""
+rm -rf ~
+rm -rf ~/
+rm -rf ~/.
+rm -rf ~/*
+rm -rf ~/.*
+rm -rf ~/{*,.*}
+rm -rf ~/.[!.]*
+rm -rf ~/?*
+rm -rf ~/[a-zA-Z]*
+rm -rf ~root
+rm -rf ~/Documents
+rm -rf ~/{Documents,Pictures}
+rm -r -f -- ~
+rm --recursive --force ~
+rm --recurs ~
+rm -rf $HOME
+rm -rf "$HOME"
+rm -rf "$HOME"/
+rm -rf "${HOME}"
+rm -rf ${HOME:?}
+rm -rf ${HOME:-/tmp/x}
+rm -rf ${UNSET:-$HOME}
+rm -rf ${UNSET:-~}
+rm -rf "${HOME%/}"
+rm -rf "$HOME/../me"
+rm -rf /home/me
+rm -rf /home/*
+rm -rf /home/m*
+rm -rf /home/{me,you}
+rm -rf /home/$USER
+rm -rf /home/$(whoami)
+rm -rf /h*
+rm -rf /*/*
+rm -rf /
+rm -rf //
+rm -rf /.
+rm -rf /*
+rm -rf --no-preserve-root /
+rm -rf /etc
+rm -rf /usr/*
+rm -rf ..
+rm -rf ../*
+rm -rf ../..
+rm -rf build/../../..
+rm -rf ./../../
+rm -rf .
+rm -rf ./*
+rm -rf *
+rm -rf "$PWD"
+rm -rf $(pwd)
+rm -rf `pwd`/*
+rm -rf ~+
+rm -rf /home/me/work/app
+rm -rf /home/me/work
+rm -rf .git
+rm -rf /mnt/backup
+rm -rf /Volumes/Data
+rm -rf "$UNSET"/*
+rm -rf $UNSET/*
+rm -rf "/$UNSET"
+rm -rf ~/"$UNSET"
+rm -fr $'/home/me'
+rm -rf $'\x2fhome\x2fme'
+rm -rf /ho''me/"m"e
+rm -rf \
+  ~
+r\m -rf ~
+'rm' -rf ~
+/bin/rm -rf ~
+/usr/bin/env rm -rf ~
+rm${IFS}-rf${IFS}$HOME
+r${UNSET}m -rf ~
+$(which rm) -rf ~
+$(echo rm) -rf ~
+`echo rm` -rf ~
+X=rm; $X -rf ~
+X="rm -rf"; $X ~
+X="rm -rf $HOME"; $X
+X="rm -rf ~"; eval $X
+X=r; Y=m; $X$Y -rf ~
+D=~; rm -rf $D
+D=~; rm -rf "$D"
+D=$HOME; E=$D; rm -rf "${E}"
+D=/home; D+=/me; rm -rf $D
+D=$(echo ~); rm -rf "$D"
+D=$(cd ~ && pwd); rm -rf "$D"
+D=$(dirname "$PWD"); rm -rf "$D"
+export D=~; rm -rf $D
+declare -r D=~; rm -rf $D
+D=(~ build); rm -rf "${D[@]}"
+declare -a D=(build "$HOME"); rm -rf "${D[@]}"
+set -- ~; rm -rf "$1"
+set -- build ~; rm -rf "$@"
+D=~ bash -c 'rm -rf $D'
+D=build; if [ -d x ]; then D=~; fi; rm -rf $D
+D=~; [ -n "$X" ] && D=build; rm -rf "$D"
+read D < name.txt; rm -rf "$D"
+D=$(cat name.txt); rm -rf "$D"
+rm -rf "$(cat name.txt)"
+source settings.sh; rm -rf "$OUTPUT"
+rm -rf "$(python3 where.py)/build"
+for d in build ~; do rm -rf "$d"; done
+for d in /home/*; do rm -rf "$d"; done
+for d in ~/*; do rm -rf "$d"; done
+while read d; do rm -rf "$d"; done < list.txt
+cat list.txt | while read d; do rm -rf "$d"; done
+cat list.txt | xargs rm -rf
+echo ~ | xargs rm -rf
+ls -d ~/* | xargs -n 1 rm -rf
+printf '%s\n' ~ | xargs -I{} rm -rf {}
+find ~ | xargs rm -rf
+find ~ -print0 | xargs -0 -P 4 rm -rf
+xargs -a list.txt rm -rf
+parallel rm -rf ::: ~ build
+parallel 'rm -rf {}' ::: ~
+cd ~; rm -rf *
+cd ~ && rm -rf *
+cd; rm -rf *
+cd && rm -rf .
+cd "$HOME" && rm -rf ./*
+cd ..; rm -rf *
+cd ../..; rm -rf work
+cd ~; cd work; rm -rf *
+cd /; rm -rf home
+cd ~ || exit 1; rm -rf *
+(cd ~ && rm -rf *)
+{ cd ~; rm -rf *; }
+pushd ~; rm -rf *
+pushd ~ && ls && popd; cd -; rm -rf *
+cd "$(cat name.txt)" && rm -rf *
+cd /tmp/missing; rm -rf *
+cd ~ && find . -delete
+if true; then rm -rf ~; fi
+if false; then ls; else rm -rf ~; fi
+true && rm -rf ~
+false || rm -rf ~
+! rm -rf ~
+time rm -rf ~
+ls; rm -rf ~ &
+case x in x) rm -rf ~;; esac
+f() { rm -rf "$1"; }; f ~
+function f { rm -rf $HOME; }; f
+f() { cd "$1"; rm -rf *; }; f ~
+alias x='rm -rf'; x ~
+bash -c 'rm -rf ~'
+sh -c "rm -rf $HOME"
+bash -lc 'cd && rm -rf *'
+bash -c 'rm -rf "$1"' _ ~
+bash -c "bash -c 'rm -rf ~'"
+"$SHELL" -c 'rm -rf ~'
+$BASH -c 'rm -rf ~'
+eval 'rm -rf ~'
+eval "$(echo 'rm -rf ~')"
+echo 'rm -rf ~' | sh
+echo 'rm -rf ~' | bash -s
+bash <<< 'rm -rf ~'
+bash <(echo 'rm -rf ~')
+source <(echo 'rm -rf ~')
+printf 'rm -rf ~\n' > x.sh; sh x.sh
+printf 'rm -rf ~\n' > x.sh && chmod +x x.sh && ./x.sh
+echo 'rm -rf ~' | tee x.sh | sh
+echo $(rm -rf ~)
+echo "$(rm -rf ~)"
+echo `rm -rf ~`
+cat <(rm -rf ~)
+echo $(( $(rm -rf ~) + 1 ))
+X=$(rm -rf ~)
+trap 'rm -rf ~' EXIT
+timeout 5 rm -rf ~
+timeout -s KILL 5 rm -rf ~
+timeout --signal=KILL -k 1 5s rm -rf ~
+env rm -rf ~
+env -i rm -rf ~
+env -i PATH=/bin rm -rf ~
+env -u X rm -rf ~
+env -S 'rm -rf ~'
+env -S'rm -rf ~'
+env --split-string='rm -rf ~'
+env -C ~ rm -rf .
+env --chdir=/home/me find . -delete
+nice rm -rf ~
+nice -n 19 rm -rf ~
+ionice -c 3 rm -rf ~
+nohup rm -rf ~ &
+setsid -w rm -rf ~
+stdbuf -o L rm -rf ~
+sudo rm -rf ~
+sudo -u root -H rm -rf /home/me
+sudo -E -- sh -c 'rm -rf ~'
+doas -u root rm -rf ~
+su -c 'rm -rf ~' root
+su root -c 'rm -rf ~'
+pkexec rm -rf /home/me
+watch -n 1 rm -rf ~
+watch -n 1 'rm -rf ~'
+flock /tmp/lock rm -rf ~
+flock -w 5 /tmp/lock -c 'rm -rf ~'
+chroot /mnt rm -rf /home
+busybox rm -rf ~
+command rm -rf ~
+command -p rm -rf ~
+builtin command rm -rf ~
+exec rm -rf ~
+exec -a x rm -rf ~
+coproc rm -rf ~
+systemd-run --user rm -rf ~
+script -c 'rm -rf ~' /dev/null
+tmux new-session -d 'rm -rf ~'
+strace -f -o log rm -rf ~
+taskset -c 1 rm -rf ~
+unknown-wrapper --fast rm -rf ~
+npx rimraf ~
+npx -y rimraf "$HOME"
+ssh host 'rm -rf ~'
+nix develop -c sh -c 'rm -rf ~'
+find ~ -delete
+find ~ -type f -delete
+find ~/ -mtime +1 -delete
+find /home/me -name '*' -delete
+find ~ -not -name keep -delete
+find ~ -name x -o -delete
+find ~ -exec rm -rf {} +
+find ~ -type f -exec rm {} \;
+find ~ -exec sh -c 'rm -rf "$1"' _ {} \;
+find ~ -maxdepth 1 -exec rm -rf {} \;
+find . -delete
+find -delete
+find . -type f -delete
+find build -exec rm -rf ~ \;
+find "$(cat name.txt)" -delete
+fd . ~ -x rm -rf
+fd -H . /home/me -X rm -rf {}
+rsync -a --delete empty/ ~
+rsync -a --delete-after empty/ ~/
+rsync -a --delete empty/ /
+rsync -a --del ./empty/ "$HOME"
+rsync -a --remove-source-files ~ /tmp/x
+rsync -a --delete empty/ ..
+mv ~ /dev/null
+mv ~ /tmp/x
+mv ~/* /tmp/x
+mv -t /tmp ~
+mv /home/me/work /tmp
+mv .. /tmp
+shred -u ~/*
+srm -r ~
+tar --remove-files -cf x.tar ~
+zip -rm x.zip ~
+chmod -R 000 ~
+chmod -R 777 /
+chown -R nobody /home/me
+chmod --recursive a-rwx ..
+git -C ~ clean -fdx
+git --work-tree=/ clean -fdx
+cd ~ && git clean -fdx
+git submodule foreach 'rm -rf ~'
+git bisect run rm -rf ~
+git rebase -x 'rm -rf ~' main
+git -c alias.x='!rm -rf ~' x
+userdel -r me
+dd if=/dev/zero of=/dev/sda
+dd of=/dev/nvme0n1 if=x bs=1M
+D=/dev/sda; dd if=/dev/zero of=$D
+dd if=x of="$(cat name.txt)"
+mkfs.ext4 /dev/sda1
+mkfs -t ext4 /dev/sdb
+sudo mkfs.xfs -f /dev/vda
+wipefs -a /dev/sda
+shred /dev/sda
+blkdiscard /dev/nvme0n1
+sgdisk --zap-all /dev/sda
+cat x > /dev/sda
+{ cat x; } > /dev/sda
+tee /dev/sda < x > /dev/sda
+cp x /etc/passwd
+echo x >> ~/.bashrc
+echo x >> "$HOME/.ssh/authorized_keys"
+awk 'BEGIN { system("rm -rf ~") }'
+perl -e 'system("rm -rf ~")'
+python3 -c "import os; os.system('rm -rf ~')"
+yes | rm -r ~
+rm -r ~ 2>/dev/null || true
+: & rm -rf ~
+>log rm -rf ~
+2>/dev/null rm -rf ~
+X=1 Y=2 rm -rf ~
+""".strip()
+
+GRAVE_BLOCKS = (
+    "ls # rm\nrm -rf ~",
+    "bash <<EOF\nrm -rf ~\nEOF",
+    "bash -s <<'EOF'\nls\nrm -rf ~\nEOF",
+    "cat <<EOF | sh\nrm -rf $HOME\nEOF",
+    "cat > x.sh <<'EOF'\n#!/bin/sh\nrm -rf ~\nEOF\nsh x.sh",
+    "ssh host <<EOF\nrm -rf ~\nEOF",
+    "cat <<A <<B\na\nA\nb\nB\nrm -rf ~",
+    "git commit -m \"$(cat <<'EOF'\nit's done\nEOF\n)\" && rm -rf ~",
+    "for d in \\\n  build \\\n  ~\ndo\n  rm -rf $d\ndone",
+    "while true\ndo\n rm -rf ~\n break\ndone",
+    "f()\n{\n rm -rf ~\n}\nf",
+    "echo 'it is \"quoted\"'\nrm -rf ~ # gone",
+    'x="$(ls "$(pwd)")"; rm -rf ~',
+    "case $x in\n (a|b) ls ;;\n *) rm -rf ~ ;;\nesac",
+    "[[ -d x && ! -f y ]] && rm -rf ~",
+    "(( x = 1 + 2 )) ; rm -rf ~",
+    "rm -rf ~\\\n/",
+    'echo "a\\"b"; rm -rf ~',
+)
+"""Commands of several lines."""
+
+ORDINARY = r"""
+ls -la
+git status
+git diff HEAD~1 -- src
+git log --oneline -5
+git add -A && git commit -m "remove rm -rf ~ from the docs"
+git commit -m 'never run rm -rf / again'
+git push
+git checkout -b feature
+git clone https://github.com/x/y /tmp/y
+git -C sub status
+git -c core.pager=cat log -3
+npm install
+npm run build && npm test
+npm test -- --watch=false
+pnpm -r build
+yarn add -D rimraf
+npx tsc --noEmit
+bun test
+pip install -e '.[dev]'
+python3 -m venv .venv && . .venv/bin/activate && pip install -r requirements.txt
+python3 -c 'print(1)'
+python3 - <<< 'print(1)'
+pytest -q tests/test_a.py::test_b -k "not slow"
+cargo build --release
+go test ./... -run TestX -count=1
+make -j4
+make clean && make
+docker compose up -d
+docker build -t app . && docker run --rm app pytest
+docker ps -a | grep app
+kubectl get pods -n dev
+cat README.md | head -50
+grep -rn "rm -rf" scripts/
+grep -rn 'TODO' src | sort | uniq -c | sort -rn | head
+rg -n "foo\(" -g '*.py'
+sed -n '1,80p' src/app.py
+sed -i 's/foo/bar/g' src/app.py
+awk '{print $1}' data.txt
+find . -name '*.py' | xargs wc -l
+find . -name '*.pyc' -print
+find ~ -name config.toml
+find / -name libssl.so 2>/dev/null
+ls ~
+ls -la ~/.config
+cd ~ && ls
+cd /tmp && ls
+cd src && grep -n foo *.py
+cd .. && ls
+pushd src && make && popd
+(cd frontend && npm run build)
+mkdir -p build && cd build && cmake .. && make
+tar -xzf x.tar.gz -C /tmp
+tar -czf app.tgz src
+zip -r app.zip src
+unzip -o x.zip
+cp -r src /tmp/src
+cp .env.example config.txt
+mv a.py b.py
+mv *.log logs/
+mv ~/Downloads/x.zip .
+touch x && chmod +x x
+chmod 644 src/*.py
+ln -s ../shared shared
+rm a.txt
+rm src/old.py tests/test_old.py
+rmdir empty
+echo 'rm -rf ~' > notes.txt
+echo "rm -rf ~"
+printf 'rm -rf %s\n' ~
+echo rm
+man rm
+which rm
+type rm
+curl -s https://example.com/api | jq '.items[0]'
+curl -fsSL -o /tmp/x.tgz https://example.com/x.tgz
+wget -q https://example.com/x
+for f in *.py; do python3 -m py_compile "$f"; done
+for i in 1 2 3; do echo $i; done
+for i in {1..5}; do curl -s localhost:$((8000 + i)); done
+while ! nc -z localhost 5432; do sleep 1; done
+if [ -f x ]; then cat x; fi
+[[ -d build ]] || mkdir build
+test -f x && echo yes
+export PATH="$HOME/bin:$PATH" && which node
+X=$(git rev-parse HEAD) && echo "$X"
+D=$(mktemp -d) && cp -r src "$D" && ls "$D"
+cat > x.sh <<< 'ls'
+diff <(sort a) <(sort b)
+ps aux | grep node
+kill 1234
+lsof -i :3000
+df -h && du -sh *
+date +%s
+env | sort
+nohup ./server > log 2>&1 &
+timeout 60 pytest -x
+nice -n 10 make -j2
+time cargo test
+watch -n 1 -t ls
+xargs -n1 echo < list.txt
+ssh host uptime
+rsync -av src/ host:/srv/app/
+rsync -av src/ /tmp/backup/
+sqlite3 app.db 'select 1'
+psql -c 'delete from users where id = 1'
+gh pr create --title "x" --body "removes rm -rf ~"
+gh pr view 12 --json title
+code .
+open index.html
+terraform plan
+""".strip()
+
+DELETING = r"""
+rm -rf build
+rm -rf build dist *.egg-info
+rm -rf ./build
+rm -rf node_modules && npm ci
+rm -rf src/__pycache__ .pytest_cache
+rm -rf "$PWD/build"
+rm -rf $(pwd)/build
+rm -rf /tmp/x
+rm -rf /tmp/*
+rm -rf "$TMPDIR/x"
+rm -rf ~/.cache/app
+rm -rf /home/me/work/app/build
+rm -rf ~/work/app/dist
+rm -rf '~'
+rm -rf ./~
+rm -f *.log
+rm -rf build/*
+rm -rf build/{a,b}
+D=build; rm -rf "$D"
+D=build; rm -rf "${D:?}"/*
+D=$(mktemp -d); make -C "$D"; rm -rf "$D"
+tmp=/tmp/x-$$; mkdir $tmp; rm -rf $tmp
+rm -rf "$(git rev-parse --show-toplevel)/build"
+rm -rf /tmp/build-$(date +%s)
+for d in build dist; do rm -rf "$d"; done
+for d in packages/*/dist; do rm -rf "$d"; done
+cd build && rm -rf *
+cd /tmp && rm -rf app-test && mkdir app-test
+cd /tmp/x && rm -rf *
+(cd /tmp/y && rm -rf *)
+mkdir -p out && cd out && rm -rf *
+find . -name '*.pyc' -delete
+find . -name __pycache__ -type d -exec rm -rf {} +
+find . -name node_modules -prune -exec rm -rf '{}' +
+find . -type d -empty -delete
+find . -not -path './.git/*' -name '*.orig' -delete
+find . \( -name '*.o' -o -name '*.a' \) -delete
+find build -type f -delete
+find /tmp/x -mtime +1 -delete
+find . -name '*.tmp' | xargs rm -f
+find . -name '*.tmp' -print0 | xargs -0 rm -rf
+git ls-files --deleted | xargs -I{} rm -f {}
+ls *.bak | xargs rm -f
+docker exec app rm -rf build
+timeout 5 rm -rf build
+sudo rm -rf build
+bash -c 'rm -rf build'
+rsync -a --delete src/ /tmp/backup/
+rsync -a --delete build/ host:/srv/www/
+rsync -a --delete dist/ public/
+chmod -R u+w .
+chmod -R 755 build
+chown -R "$USER" .
+git clean -fdx
+git rm -rf old
+git reset --hard origin/main
+git checkout -- .
+npx rimraf dist
+shred -u secret.txt
+truncate -s 0 app.log
+dd if=/dev/zero of=disk.img bs=1M count=10
+mkfs.ext4 disk.img
+f() { rm -rf "$1"; }; f build
+test -d build && rm -rf build
+[ -n "$D" ] && rm -rf build
+rm -rf .git/entire-sessions/*.json
+rm -rf .venv && python3 -m venv .venv
+""".strip()
+"""Commands that delete what can be made again; asked about, but not of who wants no questions."""
