@@ -75,6 +75,26 @@ def test_a_folding_is_told_after_it_was_made(tmp_path: Path) -> None:
     assert told["event"] == "after_folding" and told["trigger"] == "manual" and told["after"] < told["before"]
 
 
+def test_before_a_folding_the_hook_learns_of_what_and_how_much(tmp_path: Path) -> None:  # S6, S10
+    hooks: Any = Hooks("cat > told.json", root=tmp_path)
+    transcript = tmp_path / "talk.jsonl"
+    session = Session(20_000, dialect="openai_chat", meter=ByteMeter(), before=hooks.run_before, transcript=transcript)
+    one = agent(tmp_path, *(says(f"The answer {number}.\n" * 60, prompt=9_000) for number in range(4)), session=session)
+    play(one, *(f"Question {number}.\n" * 60 for number in range(4)))
+    folded = asyncio.run(one.compact("the numbers"))
+    told = json.loads((tmp_path / "told.json").read_text())
+    assert folded and told == {
+        "event": "before_folding",
+        "trigger": "manual",
+        "session_id": session.key,
+        "transcript_path": str(transcript),
+        "tokens": folded.receipt.before,
+        "limit": folded.receipt.limit,
+        "words": "the numbers",
+    }
+    assert session.key and folded.receipt.before > folded.receipt.outcome.before.total, "as the provider counts"
+
+
 def test_a_session_asks_before_it_folds(tmp_path: Path) -> None:
     hooks: Any = Hooks(python(tmp_path, "raise SystemExit(2)"), root=tmp_path)
     session = Session(20_000, dialect="openai_chat", meter=ByteMeter(), before=hooks.run_before)
@@ -85,7 +105,7 @@ def test_a_session_asks_before_it_folds(tmp_path: Path) -> None:
 
 def test_the_example_in_the_docs_does_what_it_says(tmp_path: Path) -> None:
     page = (Path(__file__).resolve().parents[2] / "docs" / "hooks.md").read_text("utf-8")
-    code = page.partition("```python\n")[2].partition("```")[0]
+    code = page.rpartition("```python\n")[2].partition("```")[0]
     hooks = Hooks(python(tmp_path, code), root=tmp_path)
     assert said(hooks) == "Keep the numbers of the last measurement."
     assert asyncio.run(hooks.run_before(FoldStarting(manual=False, weight=100, limit=7_168))) is False

@@ -668,10 +668,12 @@ def test_the_hook_is_told_whether_the_user_or_the_weight_folds() -> None:
     s.fit(agent(3))
     assert told == []
     s.fit(agent(20))
-    assert s.receipt and told == [FoldStarting(False, s.receipt.outcome.before.total, 4_000)]
+    assert s.receipt and told == [FoldStarting(False, s.receipt.outcome.before.total, 4_000, session=s.key)]
     other = session(before=told.append, recipe="cache")
     other.fit(agent(3), fold=True)
-    assert other.receipt and told[1:] == [FoldStarting(True, other.receipt.outcome.before.total, 4_000)]
+    assert other.receipt and told[1:] == [
+        FoldStarting(True, other.receipt.outcome.before.total, 4_000, session=other.key)
+    ]
 
 
 def test_the_hook_comes_before_anything_is_stored_so_that_it_can_make_a_copy() -> None:

@@ -254,7 +254,7 @@ class Context:
         if not folded:
             return None
         self.foldings += 1
-        await self._hooks.run_after(folded, manual)
+        await self._hooks.run_after(self.session, folded, manual)
         return ConversationFolded(folded, manual)
 
     def take_reused(self) -> FoldsReused | None:

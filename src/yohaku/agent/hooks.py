@@ -19,6 +19,7 @@ from typing import IO
 
 from yohaku.core.recipe import FoldStarting
 from yohaku.session.receipt import Receipt
+from yohaku.session.session import Session
 
 HOOK_TIMEOUT = 30.0
 MAX_OUTPUT_CHARS = 8_000
@@ -41,14 +42,16 @@ class Hooks:
         """Return text to keep, or False where the hook refuses; for `Session(before=…)`."""
         if not self.before:
             return None
-        facts = {"event": "before_folding", "trigger": "manual" if about.manual else "auto"}
-        code, out = await self._run(self.before, {**facts, "tokens": about.weight, "limit": about.limit})
+        facts = _name_conversation("before_folding", about.manual, about.session, about.transcript)
+        facts |= {"tokens": about.weight, "limit": about.limit, "words": about.words}
+        code, out = await self._run(self.before, facts)
         return False if code == REFUSED else out if code == 0 else None
 
-    async def run_after(self, receipt: Receipt, manual: bool = False) -> None:
+    async def run_after(self, session: Session, receipt: Receipt, manual: bool = False) -> None:
         if self.after:
-            facts = {"event": "after_folding", "trigger": "manual" if manual else "auto", **receipt.report()}
-            await self._run(self.after, facts)
+            path = str(session.transcript_path or "")
+            facts = _name_conversation("after_folding", manual, session.key, path)
+            await self._run(self.after, {**facts, **receipt.report()})
 
     async def _run(self, command: str, about: dict[str, object]) -> tuple[int, str]:
         """Run with files, not pipes: a process that the hook leaves in the background is not waited for."""
@@ -75,6 +78,11 @@ class Hooks:
         if self.report:
             self.report(f"{command[:80]}: {why}")
         return code, ""
+
+
+def _name_conversation(event: str, manual: bool, key: str, transcript: str) -> dict[str, object]:
+    trigger = "manual" if manual else "auto"
+    return {"event": event, "trigger": trigger, "session_id": key, "transcript_path": transcript or None}
 
 
 def _read_head(file: IO[bytes], max_chars: int) -> str:

@@ -6,6 +6,7 @@ import argparse
 import json
 import sys
 from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 from yohaku import messages
 from yohaku.cli.files import InputError, LoadedInput, load, print_notices, read, to_json, write
@@ -16,6 +17,10 @@ from yohaku.core.verdict import Inflated, LeftAlone
 from yohaku.core.view import View
 from yohaku.core.weigh import weigh
 from yohaku.session.receipt import Receipt
+
+if TYPE_CHECKING:
+    from yohaku.agent.hooks import Hooks
+    from yohaku.session.session import Session
 
 GAP_ROW = (
     "{replies:>7,}  {counted:>12,}  {billed:>12,}  {gap:>+6.1%}  {worst:>8.1%}   "
@@ -37,6 +42,7 @@ def fit(arguments: argparse.Namespace, settings: Settings) -> int:
     store = stores.open_for_fit(
         arguments.store, settings, lambda error: print_notices([in_memory_notice(error)], settings.lang)
     )
+    hooks = _open_hooks(settings)
     session = Session(
         arguments.window,
         arguments.reserve if arguments.reserve is not None else settings.reserve,
@@ -47,11 +53,12 @@ def fit(arguments: argparse.Namespace, settings: Settings) -> int:
         transcript=arguments.transcript or False,
         gaps=CountGaps.in_folder(settings.data),
         settings=settings,
+        before=hooks.run_before if hooks and hooks.before else None,
     )
     print_notices(session.warnings, settings.lang)
     printed = len(session.warnings)
     try:
-        body = session.fit(given.body, fold=arguments.fold, words=arguments.words)
+        body = _fit(session, given.body, hooks, arguments)
     except DoesNotFit:
         _write_report(arguments, session.receipt, settings)
         raise
@@ -65,6 +72,31 @@ def fit(arguments: argparse.Namespace, settings: Settings) -> int:
         for line in _summarise(session.receipt, settings.lang):
             print(f"yohaku: {line}", file=sys.stderr)
     return 0
+
+
+def _open_hooks(settings: Settings) -> Hooks | None:
+    if not (settings.hook_before or settings.hook_after):
+        return None
+    from yohaku.agent.hooks import Hooks
+
+    def report(why: str) -> None:
+        print(f"yohaku: {why}", file=sys.stderr)
+
+    return Hooks(settings.hook_before, settings.hook_after, report=report)
+
+
+def _fit(session: Session, body: Any, hooks: Hooks | None, arguments: argparse.Namespace) -> Any:
+    if hooks is None:
+        return session.fit(body, fold=arguments.fold, words=arguments.words)
+    import asyncio
+
+    async def fit_and_report() -> Any:
+        out = await session.afit(body, fold=arguments.fold, words=arguments.words)
+        if session.receipt and session.receipt.outcome.announced:
+            await hooks.run_after(session, session.receipt, arguments.fold)
+        return out
+
+    return asyncio.run(fit_and_report())
 
 
 def show(arguments: argparse.Namespace, settings: Settings) -> int:

@@ -113,7 +113,7 @@ class _Planning:
             return False
         if not (self._begun or rung.quiet):
             self._begun = True
-            words = yield FoldStarting(self.options.manual, self.after.total, self.budget.limit)
+            words = yield FoldStarting(self.options.manual, self.after.total, self.budget.limit, self.options.words)
             self.options = replace(self.options, words="\n".join(filter(None, (self.options.words, words))))
             context = self._context(rung, held)
         proposed, asked = yield from _propose(rung.propose, self.view, context, self.failed)

@@ -56,6 +56,13 @@ class FoldStarting:
     """Started by the user, not by the weight."""
     weight: int
     limit: int
+    """In the same tokens; a session gives both to its hook as the provider counts them."""
+    words: str = ""
+    """Instructions of the user about what to keep."""
+    session: str = ""
+    """Key of the conversation in the store; a session fills it in, and the path of the transcript."""
+    transcript: str = ""
+    """File with everything that was said so far; empty if none is written."""
 
 
 Effect: TypeAlias = Question | ReadFile | FoldStarting

@@ -18,6 +18,7 @@ from yohaku.core.recipe import Effect, FoldStarting, Question, ReadFile
 T = TypeVar("T")
 HookReply: TypeAlias = str | bool | None
 """Result of a hook before a folding: words for the summary, or False to prevent the folding."""
+Hook: TypeAlias = Callable[[FoldStarting], "HookReply | Awaitable[HookReply]"]
 Summarise: TypeAlias = Callable[[Question], "str | Awaitable[str]"]
 Lock: TypeAlias = AbstractContextManager[Any]
 
@@ -29,7 +30,7 @@ class EffectHandlers:
     summarise: Summarise | None = None
     look: Callable[[str], str | None] | None = None
     """Returns the text of a file as it is now, or None if there is none to read."""
-    before: Callable[[FoldStarting], HookReply | Awaitable[HookReply]] | None = None
+    before: Hook | None = None
     """Called before a folding begins."""
 
     def handle(self, effect: Effect) -> str | Awaitable[str]:

@@ -42,7 +42,7 @@ from yohaku.recipes.auto import RECIPES
 from yohaku.recipes.builtin import refuses
 from yohaku.session.background import BackgroundGists, Planning
 from yohaku.session.count_gaps import CountedModel, CountGaps, notice_of_estimate
-from yohaku.session.driver import EffectHandlers, Summarise, adrive, drive
+from yohaku.session.driver import EffectHandlers, Hook, Summarise, adrive, drive
 from yohaku.session.file_watch import FileWatch
 from yohaku.session.fold_log import FoldingRecord
 from yohaku.session.incremental import LastFit, settled_mark, steps_since, write_body
@@ -90,7 +90,7 @@ class Session:
         transcript: str | Path | bool = False,
         summarise: Summarise | None = None,
         look: Callable[[str], str | None] | None = None,
-        before: Callable[[FoldStarting], str | bool | None] | None = None,
+        before: Hook | None = None,
         after: Callable[[Receipt], None] | None = None,
         prices: CachePrices | None = None,
         background: bool = False,
@@ -116,7 +116,8 @@ class Session:
         meter = meter or (meters.from_file(settings.tokenizer, model) if settings.tokenizer else None)
         self._meter = GuardedMeter(meter) if meter is not None else None
         self.gaps = gaps
-        self._handlers = EffectHandlers(summarise, look, before)
+        self._before = before
+        self._handlers = EffectHandlers(summarise, look, self._call_before if before else None)
         self._after = after
         self._prices = prices or CachePrices()
         self._last: LastFit | None = None
@@ -204,6 +205,17 @@ class Session:
             if self.gaps and billed:
                 self.gaps.record(self.counted_model(self.receipt.meter), before, self.scale)
 
+    @property
+    def key(self) -> str:
+        """Key of the conversation, as `yohaku receipts` lists it; empty before the first fit."""
+        return self._persistence.conversation
+
+    @property
+    def transcript_path(self) -> Path | None:
+        """The file with everything that was said so far; None if none is written."""
+        recorder = self._persistence.recorder
+        return recorder.path.absolute() if recorder and recorder.path else None
+
     def recall(self, ref: str) -> str | bytes:
         """Return the original of a ref."""
         return self.store.get(ref.removeprefix("ref="))
@@ -289,6 +301,13 @@ class Session:
         if isinstance(verdict, LeftAlone) and not self._state_told:
             self._state_told = True
             self._warn(notice_of_state(verdict.field))
+
+    def _call_before(self, starting: FoldStarting) -> Any:
+        """Call the user's hook, with the tokens as the provider counts them."""
+        assert self._before is not None
+        weight, limit = self.scale.total(starting.weight), self.budget.limit
+        path = str(self.transcript_path or "")
+        return self._before(replace(starting, weight=weight, limit=limit, session=self.key, transcript=path))
 
     def _options(self, fold: bool, words: str) -> PlanOptions:
         model = self._handlers.summarise is not None
