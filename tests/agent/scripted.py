@@ -12,6 +12,7 @@ from yohaku.agent.agent import Agent
 from yohaku.agent.events import Event, TextDelta, ThoughtDelta, TurnEnded, UserNotice
 from yohaku.agent.toolkit.tool import AgentTool, Arguments, ToolContext, ToolKind, ToolResult
 from yohaku.client.endpoint import Endpoint
+from yohaku.client.speed import ModelSpeed
 from yohaku.core.model import Call, Reply, Text
 from yohaku.core.recipe import Question
 from yohaku.dialects.answer import Answer, Usage
@@ -32,6 +33,7 @@ class ScriptedClient:
         self.window = self.reserve = 0
         self.closed = False
         self.begins = False
+        self.speed = ModelSpeed()
 
     async def send(self, body: Any, hear: Callable[[TextDelta | ThoughtDelta], None], *, weighs: int = 0) -> Answer:
         self.sent.append(json.loads(json.dumps(body)))

@@ -44,7 +44,7 @@ def test_no_key_gets_into_it(tmp_path: Path) -> None:
     assert kept and FAR.key.encode() not in kept and FAR.key not in repr(one.endpoint)
 
 
-def test_a_model_far_away_sums_up_beside_the_work_and_a_small_one_here_does_not(tmp_path: Path) -> None:
+def test_a_model_far_away_sums_up_beside_the_work_and_one_here_only_when_it_is_asked(tmp_path: Path) -> None:
     talk: Any = ScriptedClient()
     writers = [SummaryWriter(talk, each, Settings(), lambda *_: talk) for each in (FAR, HERE)]
     far, here = (
@@ -52,7 +52,7 @@ def test_a_model_far_away_sums_up_beside_the_work_and_a_small_one_here_does_not(
         for each, writer in zip((FAR, HERE), writers, strict=True)
     )
     assert far._handlers.summarise == writers[0].ask and far._background
-    assert here._handlers.summarise is None and not here._background
+    assert here._handlers.summarise == writers[1].ask and not here._background
 
 
 def test_the_reserve_is_what_the_model_can_say(tmp_path: Path) -> None:

@@ -120,11 +120,13 @@ def test_a_refusal_of_the_server_is_exit_4(serve: Callable[..., FakeServer], cap
 def test_ctrl_c_is_exit_130_and_what_was_said_stays(serve: Callable[..., FakeServer]) -> None:
     stalls = spoken("openai_chat", "first words ")
     server = serve(Played(stalls.chunks[:1], ending="stall"))
-    command = [sys.executable, "-m", "yohaku", "--model", f"{server.url}/v1#m", "-p", "x"]
+    command = [sys.executable, "-m", "yohaku", "--model", f"{server.url}/v1#m", "-p", "x", "--json"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
-        assert running.stdout and running.stdout.read(11) == "first words"
+        assert running.stdout and any("first words" in line for line in running.stdout)
         running.send_signal(signal.SIGINT)
-        _, said = running.communicate(timeout=30)
+        rest, said = running.communicate(timeout=30)
+    ended = json.loads(rest.splitlines()[-1])
+    assert (ended["type"], ended["why"], ended["text"].strip()) == ("ended", "stopped", "first words")
     assert running.returncode == 130 and "Traceback" not in said
 
 
@@ -140,7 +142,13 @@ VALUES = {
     "bool": "true", "tokens": "9", "tokens_or_none": "9", "natural_tokens": "9", "count": "9", "count_or_none": "9",
     "positive": "9", "share": "0.5", "share_or_none": "0.5", "language": "ja", "seconds": "3", "pairs": "a=b",
 }  # fmt: skip
-ONE_OF = {"preset": "speed", "permissions": "yolo", "chat.method": "hybrid", "secrets": "show"}
+ONE_OF = {
+    "compaction.ask": "always",
+    "preset": "speed",
+    "permissions": "yolo",
+    "chat.method": "hybrid",
+    "secrets": "show",
+}
 SWITCHES = {"force", "chat", "debug", "plain"}
 
 

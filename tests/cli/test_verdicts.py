@@ -29,7 +29,17 @@ def fit(project: Path, capfd: pytest.CaptureFixture[str]) -> Any:
         report = project / "report.json"
         report.unlink(missing_ok=True)
         code = main(
-            ["fit", "in.json", "--out", "out.json", "--report", "report.json", "--store", f"sqlite:///{project}/s.db", *flags]
+            [
+                "fit",
+                "in.json",
+                "--out",
+                "out.json",
+                "--report",
+                "report.json",
+                "--store",
+                f"sqlite:///{project}/s.db",
+                *flags,
+            ]
         )
         return Told(code, capfd.readouterr().err, json.loads(report.read_text()) if report.exists() else {})
 

@@ -87,7 +87,7 @@ class Context:
         self._reused: FoldsReused | None = None
         self._told_verdict = ""
         self._events, self._root, self._tools, self._lang = events, root, tools, lang
-        self._hooks, self._settings = hooks, settings
+        self._hooks, self.settings = hooks, settings
         self._opened: list[Session] = []
         set_hiding(settings.secrets == "hide")
         register_secret("key", endpoint.key)
@@ -128,7 +128,7 @@ class Context:
             budget = shrink_budget(self.budget, sent, named)
             self._events.notify("loop_truncated", "warning", told=error.told, sent=error.sent)
         if budget.window == named:  # not a guess
-            factory.remember(self.endpoint, budget.window, self._settings)
+            factory.remember(self.endpoint, budget.window, self.settings)
         self.session.budget = budget
         self.client.window = budget.window
         self.reset_reserve()
@@ -152,10 +152,15 @@ class Context:
             self._root,
             self.writer,
             self._hooks,
-            self._settings,
+            self.settings,
             self.session,
             self.meter,
         )
+
+    def reason_not_to_ask(self, manual: bool) -> str:
+        """Return the code of the reason not to ask a model for a summary now; empty: it is asked."""
+        answer = min(self.budget.reserve, self.budget.limit // 10)
+        return self.writer.reason_not_to_ask(manual, min(self.gauge.used, self.budget.window), answer)
 
     async def prepare_summaries(self) -> None:
         """Find the model that writes summaries, so that its window is known before the first one."""
@@ -168,13 +173,13 @@ class Context:
             self._opened.pop().close()
 
     def _open_client(self, endpoint: Endpoint, window: int) -> ModelClient:
-        return factory.open_client(endpoint, window, self._lang, self._events.emit, self._settings)
+        return factory.open_client(endpoint, window, self._lang, self._events.emit, self.settings)
 
     def _open_writer(self, endpoint: Endpoint) -> SummaryWriter:
-        return SummaryWriter(self.client, endpoint, self._settings, self._open_client, self._events.emit)
+        return SummaryWriter(self.client, endpoint, self.settings, self._open_client, self._events.emit)
 
     def _open_session(self, endpoint: Endpoint, window: int, old: Session | None = None) -> Session:
-        session = factory.open_session(endpoint, window, self._root, self.writer, self._hooks, self._settings, old)
+        session = factory.open_session(endpoint, window, self._root, self.writer, self._hooks, self.settings, old)
         self._opened.append(session)
         return session
 
@@ -240,7 +245,9 @@ class Context:
         """Fold what does not fit, or with `fold` all that can be; `words`: what the user wants kept."""
         manual, folded = fold, None
         for _ in range(MAX_FITS):
-            self.body = await self.session.afit(self.conversation.body, fold=fold, words=words)
+            self.session.unasked = self.reason_not_to_ask(fold)
+            with self.writer.limit_wait(fold):
+                self.body = await self.session.afit(self.conversation.body, fold=fold, words=words)
             receipt = self.session.receipt
             assert receipt
             self.ledger, self._added = receipt.outcome.after, 0

@@ -61,8 +61,7 @@ def open_session(
     options: dict[str, Any] = {"store": old.store if old else settings.store or _store(settings)}
     if settings.data != Path():
         options["transcript"] = True
-    if writer.ready:
-        options |= {"summarise": writer.ask, "background": True, "summary_model": writer.chosen}
+    options |= {"summarise": writer.ask, "background": writer.works_beside, "summary_model": writer.chosen}
     if old is None and settings.tokenizer:  # given for the model of the start; another one has another tokenizer
         meter = meters.from_file(settings.tokenizer, endpoint.model)
     if hooks.before:

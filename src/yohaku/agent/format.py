@@ -8,12 +8,15 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from yohaku.agent.events import ConversationFolded, FoldsReused, Gauge
 from yohaku.agent.toolkit.output_budget import format_size
 from yohaku.core.model import Call
 from yohaku.messages import say
+
+if TYPE_CHECKING:
+    from yohaku.session.receipt import Receipt
 
 MARKS = {"calm": "", "warm": "!", "hot": "!!", "full": "!!!", "over": "!!!"}
 """Signs for the levels, for terminals without colours."""
@@ -47,10 +50,11 @@ def format_tokens(tokens: int) -> str:
 
 
 def describe_folding(event: ConversationFolded | FoldsReused, lang: str) -> str:
-    """Return the sentence on a folding, or on folds that are used again, with the tokens before and after."""
+    """Return what a folding did and who wrote its gist, or that folds are used again, with tokens before and after."""
     receipt = event.receipt
     if isinstance(event, ConversationFolded):
-        return say("screen_folded", lang, before=receipt.before, after=receipt.after)
+        told = say("screen_folded", lang, before=receipt.before, after=receipt.after)
+        return " ".join(filter(None, (told, describe_author(receipt, lang))))
     return say("screen_reused", lang, before=receipt.unfolded, after=receipt.before, count=len(receipt.reused))
 
 
@@ -117,6 +121,18 @@ def describe_level(gauge: Gauge, lang: str) -> str:
     if gauge.used >= gauge.folds_at:
         return say("panel_hot", lang)
     return say("panel_until", lang, percent=percent(gauge.folds_at, gauge.limit))
+
+
+def describe_author(receipt: Receipt, lang: str) -> str:
+    """Return who wrote the gist of a folding, and whether the user's words were heeded; empty without a gist."""
+    author = receipt.author
+    if author is None:
+        return ""
+    suffix = "_with_words" if author.words else ""
+    if author.model:
+        return say(f"summed_by_model{suffix}", lang, model=author.model)
+    why = say(f"why.without_model.{author.why}", lang, detail=author.detail)
+    return say(f"summed_without_model{suffix}", lang, why=f"{why[:1].upper()}{why[1:]}")
 
 
 COUNT_NAMES = ("messages", "foldings", "cuts", "warnings")

@@ -55,6 +55,7 @@ async def delegate(parent: Agent, session: Session, task: str, show: Callable[[s
         allow=parent.allow,
         client=parent.context.client,
         max_steps=MAX_STEPS,
+        settings=parent.context.settings,
     )
     async with aclosing(agent.work(TASK.format(task=task))) as events:
         ended = await _show_progress(events, show)

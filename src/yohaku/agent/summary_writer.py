@@ -1,16 +1,22 @@
 """The model that writes the agent's summaries: the one set for the main model, else a cheaper one of its provider.
 
 Law: a summary never fails because of the choice: if the chosen model is not there, refuses or is silent, the main one
-writes it, and the user is told once. No key goes to a server it was not made for.
+writes it, and the user is told once. A model on this machine is asked only if it is big and quick enough, unless the
+settings say otherwise; one that takes too long all the same is not waited for. No key goes to a server it was not made
+for.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import asyncio
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from yohaku.agent.events import UserNotice
+from yohaku.agent.host.model_size import billions_of
 from yohaku.agent.host.model_spec import parse_model_spec
 from yohaku.agent.toolkit.secrets import register_secret
 from yohaku.client.endpoint import Endpoint
@@ -26,6 +32,10 @@ if TYPE_CHECKING:
     from yohaku.client.model_client import ModelClient
 
 OpenClient = Callable[[Endpoint, int], "ModelClient"]
+MIN_BILLIONS = 3.0
+"""Parameters of a model on this machine that is asked: smaller ones invent facts or leave most of them out."""
+MAX_SECONDS, MAX_MANUAL_SECONDS = 30.0, 120.0
+"""That a model on this machine may take for a summary: in a folding by itself, and in one the user asked for."""
 MAX_FAILURES = 2
 """Failures after which a model is not asked again."""
 NOT_THERE = (401, 403, 404)
@@ -50,11 +60,41 @@ class SummaryWriter:
         """The model to ask; with an empty name the main one."""
         self._clients: dict[str, ModelClient | None] = {}
         self._failures: dict[str, int] = {}
+        self._deadline: float | None = None
+        """Time by the monotonic clock, after which the main model is not waited for."""
 
     @property
-    def ready(self) -> bool:
-        """True if summaries are to be written: a model on this machine takes longer than it is worth."""
-        return bool(self.chosen.name) or not self._endpoint.local
+    def _ask(self) -> str:
+        return self._settings.options.compaction.ask
+
+    @property
+    def works_beside(self) -> bool:
+        """True if summaries may be written beside the conversation: a server on this machine does one thing at once."""
+        return self._ask != "never" and (bool(self.chosen.name) or not self._endpoint.local)
+
+    def reason_not_to_ask(self, manual: bool, tokens: int, output: int) -> str:
+        """Return the code of the reason not to ask for a summary of this many tokens; empty: it is asked."""
+        if self._ask == "never":
+            return "never"
+        if self._ask == "always" or self.works_beside:
+            return ""
+        size = billions_of(self._endpoint)
+        if size is not None and size < MIN_BILLIONS:
+            return "too_small"
+        seconds = self._main.speed.seconds(tokens, output)
+        if seconds is None:
+            return "" if manual else "unmeasured"
+        return "too_slow" if seconds > max_seconds(manual) else ""
+
+    @contextmanager
+    def limit_wait(self, manual: bool) -> Iterator[None]:
+        """Wait only so long for a model on this machine, in all questions of one folding."""
+        if self._ask == "auto" and not self.works_beside:
+            self._deadline = time.monotonic() + max_seconds(manual)
+        try:
+            yield
+        finally:
+            self._deadline = None
 
     async def prepare(self) -> SummaryModel:
         """Find the chosen model, so that its window is known before it is asked; return it."""
@@ -67,14 +107,23 @@ class SummaryWriter:
         name, plain = question.model or self.chosen.name, replace(question, model="")
         client = await self._client_for(name) if name else None
         if client is None:
-            return await self._main.ask(plain)
+            return await self._ask_main(plain)
         try:
             return await client.ask(plain)
         except (RequestFailed, Unanswered) as failed:
             self._report(name, failed)
         if len(question.text) > self._main.window * 4:  # made for a larger window: the main model would refuse it
             raise Unanswered(f"{name} did not answer, and the question is too long for {self._endpoint.model}")
-        return await self._main.ask(plain)
+        return await self._ask_main(plain)
+
+    async def _ask_main(self, question: Question) -> str:
+        if self._deadline is None:
+            return await self._main.ask(question)
+        try:
+            async with asyncio.timeout_at(asyncio.get_running_loop().time() + self._deadline - time.monotonic()):
+                return await self._main.ask(question)
+        except TimeoutError:
+            raise Unanswered(say("summary_too_slow", self._settings.lang, model=self._endpoint.model)) from None
 
     async def close(self) -> None:
         clients, self._clients = self._clients, {}
@@ -145,6 +194,10 @@ class SummaryWriter:
             why = said(lang) if said else explain(failed, lang) if isinstance(failed, YohakuError) else str(failed)
             text = say("summary_model_failed", lang, model=name, main=self._endpoint.model, why=why)
             self._emit(UserNotice(text, "warning"))
+
+
+def max_seconds(manual: bool) -> float:
+    return MAX_MANUAL_SECONDS if manual else MAX_SECONDS
 
 
 def serves_catalogue(endpoint: Endpoint, settings: Settings) -> bool:

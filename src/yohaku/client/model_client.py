@@ -19,6 +19,7 @@ from yohaku.client.errors import Garbled, RequestRefused, TooLong, Truncated, Un
 from yohaku.client.events import TextDelta, ThoughtDelta, UserNotice
 from yohaku.client.faults import Fault
 from yohaku.client.request import Quirks, adapt, limit_reply, prepare, question_body, require_text
+from yohaku.client.speed import ModelSpeed
 from yohaku.client.stream_parser import OnDelta
 from yohaku.core.errors import YohakuError
 from yohaku.core.recipe import Question
@@ -84,6 +85,7 @@ class ModelClient:
         self._connection = Connection(endpoint, timeouts or timeouts_for(endpoint))
         self._form = form or FORMS.get(endpoint.provider, RequestForm())
         self._quirks = Quirks()
+        self.speed = ModelSpeed()
         self._dialect = dialect_named(endpoint.dialect)
         self._before = 0
         """Tokens of the last request and its reply: what a server may hold in its cache."""
@@ -96,7 +98,16 @@ class ModelClient:
     async def send(self, body: dict[str, Json], on_delta: OnDelta, *, weighs: int = 0) -> Answer:
         """Return the answer to a body; `on_delta` gets each piece as it comes. `weighs`: its tokens, where known."""
         limited = limit_reply(body, self.endpoint, self.window, self.reserve)
-        answer = await self._retry(limited, on_delta, weighs)
+        began, first = time.monotonic(), 0.0
+
+        def on_timed_delta(delta: TextDelta | ThoughtDelta) -> None:
+            nonlocal first
+            first = first or time.monotonic()
+            on_delta(delta)
+
+        answer = await self._retry(limited, on_timed_delta, weighs)
+        if answer.usage and first:
+            self.speed.measure(answer.usage.prompt, answer.usage.output, first - began, time.monotonic() - first)
         return await self._check_truncation(answer, limited, weighs)
 
     async def ask(self, question: Question) -> str:

@@ -77,7 +77,7 @@ class Stub:
 
 @dataclass(frozen=True, slots=True)
 class Gist:
-    """A stretch of the conversation up to a step, shown as one text in front of the prompt that is still being answered.
+    """A stretch of the conversation up to a step, shown as one text in front of the prompt still being answered.
 
     Several stand in a row as chapters, each from where the one before it ends.
     """

@@ -81,6 +81,8 @@ class PlanOptions:
     """Gists prepared earlier, by key: a pass uses one of these instead of a question."""
     model: bool = True
     """A model answers questions; if there is none, passes do not prepare any."""
+    unasked: str = "no_model"
+    """Code of the reason, where none is asked."""
     summary_model: str = ""
     """Name of the model that answers them, if it is not the conversation's."""
     summary_window: int = 0

@@ -25,7 +25,6 @@ from yohaku.core.originals import (
 )
 from yohaku.core.pins import PinnedPlaces, render_pinned
 
-
 CHAPTER_BREAK = "\n\n"
 
 

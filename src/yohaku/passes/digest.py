@@ -37,7 +37,7 @@ from yohaku.passes.drop_oldest import before, cuts, rules_tokens
 from yohaku.passes.pieces import SMALL
 from yohaku.summary.check import Accepted, Evidence, Rejected
 from yohaku.summary.prompts import RETAIN
-from yohaku.summary.request import BY_MODEL, SummaryRequest, ask_for_summary
+from yohaku.summary.request import BY_MODEL, WITHOUT_MODEL, SummaryRequest, ask_for_summary
 from yohaku.summary.transcript_text import prefer_earlier_gist, read_utterances
 
 MAX_GIST_TOKENS = 2_000
@@ -318,7 +318,7 @@ def _fold(draft: _Draft, cut: Cut, removed: int, lines: list[str]) -> Generator[
             tokens, count = appendix_tokens(draft.context.budget.limit), draft.context.meter.count
             text = "\n".join([text, *write_appendix(hidden, "\n".join([text, *lines]), tokens, count)])
         else:
-            why, detail = f"without_model.{found.code}", found.detail
+            why, detail = f"{WITHOUT_MODEL}{found.code}", found.detail
     text = "\n".join([text, *lines])
     gist = Gist(view.key_at(cut), text, draft.ref, before(cut, hidden), why, removed, 0, detail=detail)
     return replace(gist, after=draft.context.weigher.turn(gist.turn))

@@ -25,7 +25,7 @@ from yohaku.passes.pieces import SMALL
 from yohaku.passes.use_draft import find_draft
 from yohaku.summary.check import RETAINED, RETAINED_JA, Accepted, Evidence, Rejected
 from yohaku.summary.prompts import RETAIN
-from yohaku.summary.request import BY_MODEL, SummaryKind, SummaryRequest, ask_for_summary
+from yohaku.summary.request import BY_MODEL, WITHOUT_MODEL, SummaryKind, SummaryRequest, ask_for_summary
 from yohaku.summary.transcript_text import prefer_earlier_gist, read_utterances
 
 RULES_SHARE = 0.05
@@ -183,7 +183,7 @@ def _fold(view: View, context: PassContext, plan: _Plan, window: int, ack: str) 
     ref = ref_of_turns(hidden)
     found: Accepted | Rejected = Rejected("no_room")
     if not context.options.model:
-        found = Rejected("no_model")
+        found = Rejected(context.options.unasked)
     elif request.limit >= 2 * SMALL:
         found = yield from _ask(view, context, plan, window)
     if isinstance(found, Accepted):
@@ -193,7 +193,7 @@ def _fold(view: View, context: PassContext, plan: _Plan, window: int, ack: str) 
         why, detail = BY_MODEL, ""
     else:
         text = _write_without_model(view, ref, plan, context)
-        why, detail = f"without_model.{found.code}", found.detail
+        why, detail = f"{WITHOUT_MODEL}{found.code}", found.detail
     what = before(plan.cut, hidden)
     fold = Gist(view.key_at(plan.cut), text, ref, what, why, plan.removed, 0, ack=ack, detail=detail)
     return replace(fold, after=context.weigher.turn(fold.turn))

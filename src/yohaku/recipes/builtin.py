@@ -48,6 +48,14 @@ def refuses(recipe: Recipe) -> bool:
     return LAST_RESORT[-1] not in recipe.rungs
 
 
+SUMMING_PASSES = ("summarise", "digest", "restore_files", "in_share")
+
+
+def sums_up(recipe: Recipe) -> bool:
+    """Return whether a recipe sums up what is old, with or without a model, instead of leaving it out."""
+    return any(rung.pass_name in SUMMING_PASSES for rung in recipe.rungs)
+
+
 CACHE_THRESHOLD = 0.8
 """Share of the limit at which `cache` summarises."""
 ACK = "I have read it and go on from there."

@@ -44,6 +44,7 @@ class CompactionOptions:
 
     enabled: bool = _option(True, values.BOOL)
     auto: bool = _option(True, values.BOOL)
+    ask: str = _option("auto", values.one_of("auto", "always", "never"))
     threshold_ratio: float | None = _option(None, values.or_nothing(values.SHARE))
     model: str = _option("", values.MODEL)
     summary_prompt: str = _option("", values.TEXT)

@@ -6,16 +6,17 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from yohaku.analysis.retention import RetentionCounts, count_retained, survey_retention
 from yohaku.analysis.secret_formats import hide_formats
 from yohaku.analysis.standing_rules import find_standing_rules
 from yohaku.core.cache_break_even import CacheBreakEven
 from yohaku.core.engine import Outcome
-from yohaku.core.folds import Fold
+from yohaku.core.folds import Fold, Gist
 from yohaku.core.model import ToolUse, Turn
 from yohaku.core.verdict import LeftAlone, TooBig, Verdict
+from yohaku.summary.request import BY_MODEL, WITHOUT_MODEL
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +29,29 @@ class PieceCounts:
     """Hidden, and opened by a ref that is shown; the ref of a thought is shown to the user only."""
     lost: int = 0
     """Hidden with nothing to open them by. Folding never does this."""
+
+
+class SummaryOptions(NamedTuple):
+    """Options of a planning that decide who writes a gist."""
+
+    words: str = ""
+    """The user's, about what to keep."""
+    model: str = ""
+    """Name of the model that writes summaries."""
+    unasked: str = ""
+    """Code of the reason, where no model is asked."""
+
+
+class GistAuthor(NamedTuple):
+    """Author of the gist of a folding: a model, or none and why."""
+
+    model: str
+    """Name of the model, "a model" if it has none; empty if it was made without one."""
+    why: str
+    """Code of the reason why it was made without a model (`why.without_model.<code>` of the messages)."""
+    detail: str
+    words: str
+    """The user's words about what to keep, which model or rules were given."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +69,7 @@ class Receipt:
     """Weight of the conversation without any fold; 0 if no fold is reused."""
     held_by: str = field(default="", repr=False)
     """Field by which the body leaves earlier turns to the provider; they are in none of the numbers."""
+    options: SummaryOptions = field(default=SummaryOptions(), repr=False)
 
     @property
     def verdict(self) -> Verdict:
@@ -76,6 +101,18 @@ class Receipt:
     def folds(self) -> tuple[Fold, ...]:
         """Folds in the request, made now or earlier."""
         return self.outcome.view.shown_folds
+
+    @property
+    def author(self) -> GistAuthor | None:
+        """Author of the gist that was made now; None if there is none, or if it only says what was left out."""
+        gist = next((fold for fold in self.outcome.folds if isinstance(fold, Gist)), None)
+        if gist is None:
+            return None
+        words, model, unasked = self.options
+        if gist.why == BY_MODEL:
+            return GistAuthor(model or "a model", "", "", words)
+        code = gist.why.removeprefix(WITHOUT_MODEL) if gist.why.startswith(WITHOUT_MODEL) else unasked
+        return GistAuthor("", code, gist.detail, words) if code else None
 
     @cached_property
     def survived(self) -> PieceCounts:
@@ -109,6 +146,8 @@ class Receipt:
         }
         if self.reused:
             report["reused"] = {"refs": [fold.ref for fold in self.reused], "unfolded": self.unfolded}
+        if author := self.author:
+            report["summary"] = {"by": author.model or None, "without_model": author.why or None, "words": author.words}
         if self.payback:
             steps = round(self.payback.steps, 1) if math.isfinite(self.payback.steps) else None
             report["payback"] = {"saved": self.payback.saved, "again": self.payback.again, "steps": steps}

@@ -39,7 +39,7 @@ from yohaku.dialects.reader import IncrementalReader
 from yohaku.meters.calibration import Calibration
 from yohaku.meters.guarded import GuardedMeter
 from yohaku.recipes.auto import RECIPES
-from yohaku.recipes.builtin import refuses
+from yohaku.recipes.builtin import refuses, sums_up
 from yohaku.session.background import BackgroundGists, Planning
 from yohaku.session.count_gaps import CountedModel, CountGaps, notice_of_estimate
 from yohaku.session.driver import EffectHandlers, Hook, Summarise, adrive, drive
@@ -47,7 +47,7 @@ from yohaku.session.file_watch import FileWatch
 from yohaku.session.fold_log import FoldingRecord
 from yohaku.session.incremental import LastFit, settled_mark, steps_since, write_body
 from yohaku.session.persistence import Persistence, open_recorder
-from yohaku.session.receipt import Receipt
+from yohaku.session.receipt import Receipt, SummaryOptions
 from yohaku.session.server_state import leave_alone, notice_of_state
 from yohaku.session.stored_folds import ShownFolds, StoredFolds
 from yohaku.stores import Store
@@ -74,6 +74,8 @@ class Session:
     """Texts to show in place of prompts that are too big, by their refs (`PlanOptions.notes`)."""
     server_counts = False
     """True while somebody asks the server for the tokens of each request: then an estimate carries no risk."""
+    unasked = ""
+    """Code of the reason not to ask the model for summaries now (`PlanOptions.unasked`); empty: it is asked."""
     _estimate_told = _state_told = _tuned = False
 
     def __init__(
@@ -124,6 +126,8 @@ class Session:
         self._shown_folds = ShownFolds()
         self._background = background
         self.summary_model = _choose_summary_model(summary_model, model, settings)
+        if settings.options.compaction.ask == "never":
+            self.unasked = "never"
         self._lock = RLock()
         self._drafts = BackgroundGists(summarise, self._lock)
         self._watch = FileWatch(look) if look else None
@@ -172,6 +176,11 @@ class Session:
     def refuses(self) -> bool:
         """True if the recipe refuses a newest prompt that does not fit, instead of showing a part of it or notes."""
         return refuses(self.recipe)
+
+    @property
+    def sums_up(self) -> bool:
+        """True if the recipe sums up what is old, with or without a model, instead of leaving it out."""
+        return sums_up(self.recipe)
 
     def should_fold(self, usage: Any = None) -> bool:
         """Return whether the conversation is so large that the recipe folds, by `usage` or by our own weight.
@@ -310,8 +319,8 @@ class Session:
         return self._before(replace(starting, weight=weight, limit=limit, session=self.key, transcript=path))
 
     def _options(self, fold: bool, words: str) -> PlanOptions:
-        model = self._handlers.summarise is not None
-        options = PlanOptions(manual=fold, words=words, model=model, notes=self.notes, prices=self._prices)
+        model, unasked = self.asks_model, self.unasked or "no_model"
+        options = PlanOptions(fold, words, model=model, unasked=unasked, notes=self.notes, prices=self._prices)
         return replace(options, summary_model=self.summary_model.name, summary_window=self.summary_model.window)
 
     def _plan_fit(self, body: Any, options: PlanOptions) -> Generator[Effect, str, Any]:
@@ -344,9 +353,8 @@ class Session:
             if not (state or isinstance(outcome.verdict, TooBig)):
                 reused = self._shown_folds.add(outcome.view, outcome.folds)
         whole = weigh(history, meter).total if reused else 0
-        self.receipt = Receipt(
-            outcome, self.budget.limit, meter.exact, meter.name, self.scale.total, reused, whole, state
-        )
+        about = self.scale.total, reused, whole, state, self._summary_options(options)
+        self.receipt = Receipt(outcome, self.budget.limit, meter.exact, meter.name, *about)
         if isinstance(outcome.verdict, TooBig):
             raise DoesNotFit(outcome.verdict)
         if state:
@@ -405,9 +413,18 @@ class Session:
         limit = max(1, self.scale.weight(self.budget.limit))
         return Budget(limit + self.budget.reserve, self.budget.reserve)
 
+    def _summary_options(self, options: PlanOptions) -> SummaryOptions:
+        unasked = options.unasked if self.sums_up and not options.model else ""
+        return SummaryOptions(options.words, self.summary_model.name or self.model or "", unasked)
+
+    @property
+    def asks_model(self) -> bool:
+        """True if a model is asked for the next summary."""
+        return self._handlers.summarise is not None and not self.unasked
+
     def _plan_draft_if_due(self) -> Planning | None:
         last = self._last
-        if not (self._background and self._handlers.summarise and last):
+        if not (self._background and self.asks_model and last):
             return None
         budget = self._calibrated_budget
         if not self._drafts.is_due(last.outcome, budget, self.recipe.starts_at(budget)):
@@ -415,7 +432,7 @@ class Session:
         return self._plan_draft(last.outcome.view, self.meter_for(last.reader.dialect.name))
 
     def _plan_draft_of(self, body: Any) -> Planning | None:
-        if self._handlers.summarise is None:
+        if not self.asks_model:
             return None
         dialect = self._dialect_of(body)
         meter = self.meter_for(dialect.name)

@@ -31,6 +31,8 @@ from yohaku.summary.transcript_text import Utterance, cut_middle_to_tokens, spli
 
 BY_MODEL = "by_model"
 """Reason of a gist that a model wrote."""
+WITHOUT_MODEL = "without_model."
+"""Beginning of the reason of a gist that a model was to write, and why it did not."""
 SummaryKind: TypeAlias = Literal["summary", "snapshot"]
 Count: TypeAlias = Callable[[str], int]
 

@@ -59,9 +59,11 @@ def context_text(agent: WorkingAgent, lang: str) -> str:
         say("context_recipe", lang, recipe=session.recipe.name, window=agent.window),
         (f"- {line}" for line in describe_recipe(session.recipe, session.budget, agent.tier, session.refuses, lang)),
     )
-    if writer := session.summary_model.name:
-        window = session.summary_model.window or agent.window
-        lines += ["", say("context_summaries", lang, model=writer, window=window)]
+    if session.sums_up and session.unasked:
+        lines += ["", say("context_unasked", lang, why=say(f"why.without_model.{session.unasked}", lang))]
+    elif session.sums_up and session.asks_model:
+        writer, window = session.summary_model.name or agent.endpoint.model, session.summary_model.window
+        lines += ["", say("context_summaries", lang, model=writer, window=window or agent.window)]
     if gauge.coming:
         lines += ["", say("context_next", lang, coming=gauge.coming)]
     return "\n".join(lines)

@@ -17,7 +17,7 @@ from yohaku import messages
 from yohaku.agent import sessions
 from yohaku.agent.commands import permissions
 from yohaku.agent.events import ConversationFolded
-from yohaku.agent.format import describe_folding, pad
+from yohaku.agent.format import describe_author, describe_folding, pad
 from yohaku.agent.protocols import CommandContext, WorkingAgent
 from yohaku.agent.toolkit.stored_permissions import StoredPermissions
 from yohaku.core.errors import YohakuError
@@ -110,7 +110,8 @@ async def _compact(context: CommandContext, words: str) -> CommandResult:
     receipt = folded.receipt
     facts = {"before": receipt.before, "after": receipt.after, "count": len(receipt.outcome.folds)}
     survived = receipt.survived
-    return CommandResult(say("compact_done", context.lang, **facts, kept=survived.kept, by_ref=survived.by_ref))
+    told = say("compact_done", context.lang, **facts, kept=survived.kept, by_ref=survived.by_ref)
+    return CommandResult(" ".join(filter(None, (told, describe_author(receipt, context.lang)))))
 
 
 async def _context(context: CommandContext, _: str) -> CommandResult:

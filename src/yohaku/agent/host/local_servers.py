@@ -108,6 +108,8 @@ async def probe_llama_cpp(address: ServerAddress) -> Endpoint | None:
     found = _openai_endpoint("llama.cpp", "llama.cpp", address, model, window or positive_int(meta.get("n_ctx")))
     size, path = positive_int(meta.get("size")), props.get("model_path") if isinstance(props, dict) else None
     info: dict[str, object] = {**({BYTES_KEY: size} if size else {}), **_readable_path(address, path)}
+    if count := positive_int(meta.get("n_params")):
+        info[BILLIONS_KEY] = count / 1e9
     return replace(found, trained=positive_int(meta.get("n_ctx_train")), info=info)
 
 
