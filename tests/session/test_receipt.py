@@ -15,7 +15,7 @@ from yohaku.core.folds import Fold, Gist, Stub
 from yohaku.core.history_builder import history_of
 from yohaku.core.model import Call, History, Result, Step, Text, ToolUse, Turn
 from yohaku.core.originals import Slot
-from yohaku.core.verdict import Fits, Folded, FoldingRefused, Inflated, TooBig, Verdict
+from yohaku.core.verdict import Fits, Folded, FoldingRefused, Inflated, LeftAlone, TooBig, Verdict
 from yohaku.core.view import View
 from yohaku.core.weigh import weigh
 from yohaku.recipes.auto import RECIPES
@@ -102,9 +102,9 @@ def test_a_refusal_reports_what_is_too_big() -> None:
 
 def test_the_verdicts_are_those_of_the_contract(shared: Path) -> None:  # S5
     design = (shared / "DESIGN.md").read_text("utf-8")
-    verdicts = [Fits(), Folded(), Inflated(), FoldingRefused(), TooBig("newest_turn", 2, 1)]
+    verdicts = [Fits(), Folded(), Inflated(), FoldingRefused(), LeftAlone("x"), TooBig("newest_turn", 2, 1)]
     assert {type(verdict) for verdict in verdicts} == set(get_args(Verdict))
-    names = [receipt(verdict=verdict).report()["verdict"] for verdict in verdicts]
+    names = list(dict.fromkeys(receipt(verdict=verdict).report()["verdict"] for verdict in verdicts))
     assert names == ["fits", "folded", "inflated", "refused", "too_big"] and f"`{'|'.join(names)}`" in design
 
 
