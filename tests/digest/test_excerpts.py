@@ -39,8 +39,13 @@ def history() -> History:
 # What is hidden
 
 
+def hidden(h: History, cut: Cut) -> list[Excerpt]:
+    turns = View(h).hidden(cut)
+    return collect_excerpts(turns, len(h.steps) - sum(len(turn.steps) for turn in turns))
+
+
 def test_scraps_are_what_was_asked_said_given_and_got_back_in_order_with_their_age() -> None:
-    assert list(collect_excerpts(View(history()), Cut(1, 0))) == [
+    assert list(hidden(history(), Cut(1, 0))) == [
         Excerpt(None, "Look at `late_rows`.", 3, prompt=True),
         Excerpt(None, "I read it.", 2, own=True),
         Excerpt(READ, "src/rows.py", 2, own=True, quotes=frozenset(["src/rows.py"])),
@@ -51,14 +56,14 @@ def test_scraps_are_what_was_asked_said_given_and_got_back_in_order_with_their_a
 
 
 def test_only_what_a_cut_hides_is_a_scrap() -> None:
-    assert [scrap.age for scrap in collect_excerpts(View(history()), Cut(0, 1))] == [2, 2, 2]
-    assert list(collect_excerpts(View(history()), Cut(0, 0))) == []
+    assert [scrap.age for scrap in hidden(history(), Cut(0, 1))] == [2, 2, 2]
+    assert list(hidden(history(), Cut(0, 0))) == []
 
 
 def test_arguments_that_are_no_text_stand_as_the_json_they_were() -> None:
     asked = use("edit", "ok", edits=[{"new": "値", "all": True}], line=7, why=None)
     h = history_of([Turn((Text("go"),), (Step((asked,)), Step((Text("done"),))))])
-    given, _ = collect_excerpts(View(h), Cut(0, 1))
+    given, _ = hidden(h, Cut(0, 1))
     assert given.text == '[{"new":"値","all":true}]\n7\nnull'
 
 
@@ -66,7 +71,7 @@ def test_arguments_that_are_no_text_stand_as_the_json_they_were() -> None:
 def test_arguments_nested_beyond_reading_are_left_out(depth: int) -> None:
     deep = ToolUse(Call("0", "edit", f'{{"value":{"[" * depth}{"]" * depth}}}'), Result((Text("get_rows"),)))
     view = View(history_of([Turn((Text("go"),), (Step((deep,)), Step((Text("done"),))))]))
-    given, got = collect_excerpts(view, Cut(0, 1))
+    given, got = hidden(view.history, Cut(0, 1))
     assert set(given.text) <= {"[", "]"} and got.text == "get_rows"
     assert find_visible_names(view, None) == {"get_rows"}
 
@@ -74,7 +79,7 @@ def test_arguments_nested_beyond_reading_are_left_out(depth: int) -> None:
 def test_what_a_call_was_given_may_be_quoted_if_it_is_one_short_line() -> None:
     asked = use("write", "ok", path="a.py", mode="new", body="one\ntwo", note="n" * 101, last="l" * 100)
     h = history_of([Turn((Text("go"),), (Step((asked,)), Step((Text("done"),))))])
-    given, _ = collect_excerpts(View(h), Cut(0, 1))
+    given, _ = hidden(h, Cut(0, 1))
     assert given.quotes == {"a.py", "l" * 100}
 
 
@@ -82,14 +87,14 @@ def test_images_and_thoughts_are_no_scraps_and_results_without_text_are_empty_on
     seen = ToolUse(Call("0", "look", "{}"), Result((Opaque("image", "x"),)))
     step = Step((Opaque("thought", "hm"), Text("I look."), seen))
     h = history_of([Turn((Text("go"),), (step, Step((Text("done"),))))])
-    assert [scrap.text for scrap in collect_excerpts(View(h), Cut(0, 1))] == ["I look.", "", ""]
+    assert [scrap.text for scrap in hidden(h, Cut(0, 1))] == ["I look.", "", ""]
 
 
 @given(histories(interleaved=True), st.data())
 def test_the_age_of_a_scrap_is_counted_from_the_newest_step(h: History, data: st.DataObject) -> None:
     turn = data.draw(st.integers(0, len(h.turns) - 1))
     cut = Cut(turn, data.draw(st.integers(0, len(h.turns[turn].steps))))
-    found = list(collect_excerpts(View(h), cut))
+    found = list(hidden(h, cut))
     total = len(h.steps)
     assert [scrap.age for scrap in found] == sorted((scrap.age for scrap in found), reverse=True)
     least = total - sum(len(t.steps) for t in View(h).hidden(cut))
@@ -135,7 +140,7 @@ def test_what_the_title_says_is_not_said_again() -> None:
 def test_a_long_path_stands_whole_in_its_title_and_not_again_below() -> None:
     path = f"/home/somebody/{'deep/' * 15}rows.py".rjust(100, "/")
     h = history_of([Turn((Text("go"),), (Step((use("read_file", "", path=path),)), Step((Text("done"),))))])
-    found = collect_excerpts(View(h), Cut(0, 1))
+    found = hidden(h, Cut(0, 1))
     assert render_excerpts(found, spans_of(*found)) == [f"[read_file {path}]"]
 
 

@@ -10,8 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.laws.laws import LAWS, Folding, dialect
+from tests.laws.test_reuse import beginning
 from yohaku import meters
 from yohaku.core.budget import Budget
+from yohaku.core.folds import Fold
 from yohaku.core.model import History
 from yohaku.recipes.auto import RECIPES
 from yohaku.testing import ByteMeter, conversation, histories
@@ -23,6 +25,7 @@ WINDOWS = (2_048, 8_192, 32_768, 1_048_576)
 CHUNK = 1_000
 CHUNKS = max(1, int(os.environ.get("YOHAKU_LAWS", "10000")) // CHUNK)
 """The bulk is made from seeds: quick, and a failure names its seed."""
+GROWING = max(4, CHUNKS)
 
 
 def check(history: History, name: str, recipe: str, window: int, meter: object) -> None:
@@ -57,6 +60,31 @@ def test_the_ten_laws_hold_for_many(chunk: int) -> None:
             check(history, name, recipe, window, ByteMeter())
         except AssertionError as broken:
             raise AssertionError(f"seed {seed}: {name}, {recipe}, window {window}") from broken
+
+
+@pytest.mark.parametrize("recipe", RECIPES)
+@pytest.mark.parametrize("name", DIALECTS)
+def test_the_ten_laws_hold_while_a_conversation_grows(name: str, recipe: str) -> None:
+    """Each folding stands on those before it: chapters in a row, told anew in between."""
+    rows = 0
+    for seed in range(GROWING):
+        chance = Random(f"growing {name} {recipe} {seed}")
+        history = conversation(chance, max_turns=4, max_steps=12, interleaved=name in MIXED)
+        window, folds = chance.randint(600, 5_000), tuple[Fold, ...]()
+        for count in range(1, len(history.steps) + 1):
+            part = beginning(history, count)
+            folding = Folding(part, dialect(name), Budget.of(window), RECIPES[recipe], ByteMeter(), folds)
+            if folding.refused:
+                break
+            if folding.outcome.folds:
+                for law in LAWS:
+                    try:
+                        law(folding)
+                    except AssertionError as broken:
+                        raise AssertionError(f"seed {seed}, step {count}, window {window}") from broken
+            folds = folding.outcome.view.folds
+            rows += len(folding.outcome.view.chapters) > 1
+    assert bool(rows) == (recipe == "auto")
 
 
 @pytest.mark.slow

@@ -107,8 +107,11 @@ def _first_rung(recipe: Recipe, budget: Budget, *, quiet: bool) -> int:
 
 
 def _beginning(history: History, share: float) -> History:
+    return beginning(history, max(1, round(share * len(history.steps))))
+
+
+def beginning(history: History, steps: int) -> History:
     """The conversation up to some step: the same one earlier, as after going back, or later, as it went on."""
-    steps = max(1, round(share * len(history.steps)))
     turns: list[Turn] = []
     for turn in history.turns:
         taken: tuple[Step, ...] = turn.steps[:steps]

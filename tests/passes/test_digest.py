@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
@@ -17,9 +18,10 @@ from yohaku.core.originals import ref_of, render_turns
 from yohaku.core.recipe import PassContext, PlanOptions, Question
 from yohaku.core.view import View
 from yohaku.core.weigh import Weigher
+from yohaku.digest.chapter import MAX_SECTIONS_TOKENS
 from yohaku.digest.excerpts import collect_excerpts, render_excerpts
 from yohaku.digest.select_lines import Source, choose_spans
-from yohaku.passes.digest import MAX_GIST_TOKENS, digest
+from yohaku.passes.digest import digest
 from yohaku.testing import ByteMeter, ScriptedModel, histories
 
 QUIET = PlanOptions(model=False)
@@ -170,15 +172,79 @@ def test_a_turn_with_thoughts_is_cut_where_it_may_be() -> None:
     assert folded(v, 2_000).cut.steps in (7, 14)
 
 
-def test_a_second_digest_tells_everything_from_the_beginning() -> None:
-    v = View(history(12))
-    first = folded(v, 1_500)
-    grown = first.grown(history_of([*history(12).turns, Turn((Text("More."),), tuple(step(n) for n in range(12, 24)))]))
-    second = grown.with_(proposed(grown, context(grown, 1_500)))
-    assert second.cut > first.cut
-    assert dict(second.originals(gist(second)))[gist(second).ref] == render_turns(grown.hidden(second.cut))
-    assert len(second.shown.turns[0].prompt) == 1
-    assert total(second) < 1_500
+# Chapters
+
+
+def growing(limit: int, steps: int = 150, prompts: dict[int, str] | None = None) -> Iterator[tuple[View, View]]:
+    """A conversation that grows by a step at a time, before and after each folding."""
+    said, view, turns = prompts or {}, View(History()), [Turn((Text("Look at some."),))]
+    for number in range(steps):
+        if number in said:
+            turns.append(Turn((Text(said[number]),)))
+        turns[-1] = Turn(turns[-1].prompt, (*turns[-1].steps, step(number)))
+        grown = View(history_of(turns), view.stubs, view.gists)
+        view = grown
+        if total(grown) > limit:
+            view = grown.with_(proposed(grown, context(grown, limit)))
+            assert total(view) <= limit
+            yield grown, view
+
+
+def test_a_folding_adds_a_chapter_about_what_it_hides_and_leaves_the_others_as_they_are() -> None:
+    added = anew = 0
+    for old, new in growing(4_000):
+        last = gist(new)
+        if last.start:
+            added += 1
+            assert new.chapters[:-1] == old.chapters and last.start == gist(old).key
+            assert dict(new.originals(last))[last.ref] == render_turns(new.between(old.cut, new.cut))
+            assert last.before - last.after == total(old) - total(new)
+            assert last.what == Subject("stretch", steps=new.cut.steps - old.cut.steps)
+        elif old.chapters:
+            anew += 1
+            assert new.chapters == (last,)
+            assert dict(new.originals(last))[last.ref] == render_turns(new.hidden(new.cut))
+            assert last.after < sum(one.after for one in old.chapters)
+    assert added > 2 * anew > 0
+
+
+def test_chapters_are_told_anew_only_when_they_fill_their_room() -> None:
+    shares = [sum(one.after for one in old.chapters) / 4_000 for old, new in growing(4_000) if not gist(new).start]
+    assert shares[0] == 0 and all(0.5 < share < 0.75 for share in shares[1:])
+
+
+def test_the_goal_stands_in_the_first_chapter_only_and_a_rule_in_the_first_that_hides_it() -> None:
+    rules = {
+        30: "Never push to main. Go on.",
+        60: "Always run the linter. Go on.",
+        90: "You may push to main now, forget that rule.",
+        110: "Go on.",
+    }
+    taken_back = False
+    for old, new in growing(4_000, prompts=rules):
+        texts = [one.text for one in new.chapters]
+        assert [text.count("The goal, as the user put it:") for text in texts[1:]] == [0] * (len(texts) - 1)
+        stated = [line for text in texts for line in text.split("\n") if line.startswith("- ")]
+        assert all(stated.count(f"- {rule.partition('.')[0]}.") <= 1 for rule in rules.values())
+        if gist(new).start and new.cut.turn > 3 and old.cut.turn <= 3 and "- Never push to main." in stated:
+            taken_back = True
+            assert "Rules above that the user has taken back since:\n× Never push to main." in gist(new).text
+        if not gist(new).start and new.cut.turn > 3:
+            assert "- Never push to main." not in stated and "× " not in texts[0]
+    assert taken_back
+
+
+def test_names_of_an_earlier_chapter_are_not_shown_again_in_the_next() -> None:
+    rows = [new.chapters for _, new in growing(4_000) if gist(new).start]
+    for row in rows:
+        names = [set(re.findall(r"row_\d+_\d+", one.text)) for one in row]
+        assert not names[-1] & set().union(*names[:-1])
+    assert any("row_" in row[-1].text for row in rows)
+
+
+def test_a_chapter_in_a_turn_whose_prompt_is_visible_is_told_in_the_language_of_the_prompt() -> None:
+    h = history_of([Turn((Text("順に確認してください。"),), tuple(step(n) for n in range(20)))])
+    assert gist(folded(View(h), 2_000)).text.startswith("[これまでの会話を折りたたみました: 1")
 
 
 # The gist
@@ -193,8 +259,8 @@ def test_a_gist_is_told_and_goes_on_with_lines_under_their_calls() -> None:
     assert head == (
         f"[Earlier conversation folded: 1 prompt, 7 steps; ref={ref}]\nThe user's rules, still in force:\n- Never push."
     )
-    assert lines.startswith("cat src/part_0.py]\n[assistant]\n I look at part_1.\n[cat src/part_1.py]\n")
-    assert lines.endswith("[assistant]\n I look at part_6.\n[cat src/part_6.py]\n… row_6_0, row_6_5, row_6_10")
+    assert lines.startswith("assistant]\n I look at part_0.\n[cat src/part_0.py]\n")
+    assert lines.endswith("[cat src/part_6.py]\n… row_6_0, row_6_5, row_6_10, row_6_15, row_6_20, row_6_25")
     assert gist(w) == Gist(
         v.history.steps[6].key,
         gist(w).text,
@@ -211,7 +277,7 @@ def test_a_gist_is_told_and_goes_on_with_lines_under_their_calls() -> None:
 def test_every_line_of_a_gist_was_said_or_is_a_title() -> None:
     v = View(history(12, 8))
     w = folded(v, 2_000, recent=0.35)
-    hidden = list(collect_excerpts(v, w.cut))
+    hidden = list(collect_excerpts(v.hidden(w.cut), 1))
     titles = set(render_excerpts(hidden, choose_spans([Source(s.text, 1, 0.0, s.own) for s in hidden], (), 1e9)[0]))
     said = {line for scrap in hidden for line in scrap.text.split("\n")}
     for line in gist(w).text.split("\n[assistant]\n", 1)[1].split("\n"):
@@ -222,11 +288,11 @@ def test_every_line_of_a_gist_was_said_or_is_a_title() -> None:
 
 
 def test_what_stands_in_what_stays_is_not_shown_again() -> None:
-    kept = Step((Text("Of these row_10_0 and row_10_5 and row_10_10 matter."),))
+    kept = Step((Text("Of these row_5_0 and row_5_5 and row_5_10 matter."),))
     for last, names in ((kept, {15, 20, 25}), (Step((Text("Done."),)), {0, 5, 10, 15, 20, 25})):
         h = history_of([Turn((Text("go"),), tuple(step(n) for n in range(12))), Turn((Text("on"),), (last,))])
-        text = gist(folded(View(h), 1_500, recent=0)).text.split("[cat src/part_10.py]", 1)[1]
-        assert {int(number) for number in re.findall(r"row_10_(\d+)", text.split("\n[", 1)[0])} == names
+        text = gist(folded(View(h), 1_500, recent=0)).text.split("[cat src/part_5.py]", 1)[1]
+        assert {int(number) for number in re.findall(r"row_5_(\d+)", text.split("\n[", 1)[0])} == names
 
 
 def test_the_rules_of_the_user_stand_in_the_gist_word_for_word() -> None:
@@ -258,7 +324,7 @@ def test_what_is_told_and_the_lines_stay_within_what_the_goal_leaves(limit: int)
     v = View(history(100, 100, lines=100))
     text = gist(folded(v, limit)).text
     before = text.split("\n[assistant]", 1)[0].split("\n[cat", 1)[0]
-    assert FourMeter().count(before) <= min(limit * 0.6 * 0.12, MAX_GIST_TOKENS)
+    assert FourMeter().count(before) <= min(limit * 0.12, MAX_SECTIONS_TOKENS)
     assert FourMeter().count(text) <= limit * 0.6
 
 
@@ -274,25 +340,25 @@ def test_what_the_user_wants_kept_brings_its_lines() -> None:
 
 
 def test_a_checked_summary_takes_the_place_of_what_is_told_and_the_lines_stay() -> None:
-    v = View(history(12, 8, prompt="Never push. Look at some."))
-    model = ScriptedModel(f"<summary>{GOOD}</summary>")
+    v = View(history(12, 30, prompt="Never push. Look at some."))
+    model = ScriptedModel(*[f"<summary>{GOOD}</summary>"] * 9)
     summed = folded(v, 4_000, PlanOptions(), model)
     ref = gist(summed).ref
-    head = f"[Earlier conversation folded: 1 prompt, 13 steps; ref={ref}]\nThe user's rules, still in force:\n"
+    head = f"[Earlier conversation folded: 1 prompt, 33 steps; ref={ref}]\nThe user's rules, still in force:\n"
     summary = f"Summary of it, to go on from (not a new request):\n{GOOD}"
     assert gist(summed).text.startswith(f"{head}- Never push.\n{summary}\n")
-    assert "\n[cat src/part_12.py]\n… row_12_0, row_12_5, row_12_10" in gist(summed).text
+    assert "\n[cat src/part_32.py]\n… row_32_0, row_32_5, row_32_10" in gist(summed).text
     assert gist(summed).why == "by_model"
-    assert [question.purpose for question in model.asked] == ["summary"]
-    assert gist(summed).after == 4 + FourMeter().count(gist(summed).text + gist(summed).closing)
+    assert [question.purpose for question in model.asked] == [*["summary"] * 3, "merge"]
+    assert gist(summed).after == 4 + FourMeter().count(gist(summed).text)
 
 
 def test_where_the_model_says_nothing_of_use_the_gist_is_told_without_it() -> None:
-    v = View(history(12, 8))
+    v = View(history(12, 30))
     for model in (ScriptedModel(), ScriptedModel("", "")):
         w = folded(v, 4_000, PlanOptions(), model)
         said, lines = gist(w).text.split("\n[assistant]\n", 1)
-        first = "[Earlier conversation folded: 1 prompt, 13 steps; ref="
+        first = "[Earlier conversation folded: 1 prompt, 33 steps; ref="
         assert said.startswith(first) and "The goal, as the user put it:\nLook at some." in said
         assert "read src/part_12.py" in said and "row_0_0" in lines
         assert gist(w).why.startswith("without_model.")
@@ -301,7 +367,7 @@ def test_where_the_model_says_nothing_of_use_the_gist_is_told_without_it() -> No
 def test_a_model_is_not_asked_for_what_it_could_not_say_in_the_room_there_is() -> None:
     v = View(history(12, 8))
     model = ScriptedModel(GOOD)
-    assert gist(folded(v, 1_000, PlanOptions(), model)).why == "window_full"
+    assert gist(folded(v, 200, PlanOptions(), model)).why == "window_full"
     assert model.asked == []
 
 

@@ -57,7 +57,7 @@ def test_the_rungs_are_a_table_to_be_read() -> None:
         (HIGH_WATER, low_water),
         *[("over", "hot")] * 2,
         ("over", shrunk_size),
-        *[("over", "hot")] * 4,
+        *[("over", "hot")] * 5,
     ]
     assert [(rung.level, rung.goal) for rung in CHAT.rungs] == [("over", "hot")] * 3
 
@@ -169,3 +169,43 @@ def test_where_even_the_newest_step_goes_the_gist_tells_what_it_did() -> None:
     assert shown.steps == ()
     gist = shown.turns[0].prompt[0]
     assert isinstance(gist, Text) and "The last step was:\n## call bash" in gist.text and "result 79" in gist.text
+
+
+@pytest.mark.parametrize("recipe", ["auto", "local", "cache", "layers", "snapshot"])
+@pytest.mark.parametrize("share", [0.9, 0.95, 0.97, 0.99])
+def test_a_prompt_close_to_the_limit_is_cut_before_the_newest_step_goes(share: float, recipe: str) -> None:
+    """Otherwise the model does not see what it just did, and does it again for ever."""
+    limit = Budget.of(4_096).limit
+    prompt = Text("a long line that was pasted\n" * int(limit * share / 28))
+    view, steps = View(History()), list[Step]()
+    for number in range(12):
+        steps.append(step(number, 48))
+        history = history_of([Turn((prompt,), tuple(steps))])
+        view = drive(plan(View(history, view.stubs, view.gists), Budget.of(4_096), RECIPES[recipe], METER)).view
+        assert view.shown.steps[-1:] == history.steps[-1:], number
+
+
+def test_a_new_prompt_is_not_cut_while_an_older_step_can_go() -> None:
+    limit = Budget.of(4_096).limit
+    pasted = Text("a long line that was pasted\n" * int(limit * 0.9 / 28))
+    history = history_of([Turn((Text("go"),), (step(0, 400), step(1, 400))), Turn((pasted,))])
+    outcome = folded(history, 4_096, "auto")
+    assert outcome.view.shown.turns[-1].prompt[-1] == pasted
+
+
+def test_what_a_large_system_prompt_leaves_is_used_as_a_window_of_that_size() -> None:
+    """Low water is a share of what the conversation may take, not of the limit."""
+
+    def count_foldings(system: str, budget: Budget) -> int:
+        view, foldings = View(History()), 0
+        for count in range(1, 200):
+            steps = tuple(step(n, 500) for n in range(count))
+            history = history_of([Turn((Text("Fix it."),), steps)], [Text(system)] if system else [])
+            outcome = drive(plan(View(history, view.stubs, view.gists), budget, AUTO, METER))
+            view, foldings = outcome.view, foldings + bool(outcome.folds)
+        return foldings
+
+    system = "A rule of the client.\n" * 1_300
+    alone = count_foldings("", Budget(13_000, 1_500))
+    behind = count_foldings(system, Budget(13_000 + len(system) + 3, 1_500))
+    assert alone * 0.9 <= behind <= alone * 1.1 < 60

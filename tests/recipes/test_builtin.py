@@ -77,7 +77,7 @@ def test_local_folds_in_the_order_of_the_document(window: int) -> None:  # L6
     """At 80 %: old results, then history; at 90 % a cut by force; what is left over is refused."""
     limit = Budget.of(window).limit
     levels = [(rung.level, rung.quiet) for rung in local().rungs]
-    assert levels == [*[("calm", True)] * 2, *[("hot", False)] * 2, (0.9, False), *[("over", False)] * 5]
+    assert levels == [*[("calm", True)] * 2, *[("hot", False)] * 2, (0.9, False), *[("over", False)] * 6]
     full = folded(working(*[limit // 20] * 19), local(), Budget.of(window))
     assert set(whys(full)) == {"read_once" if window < 16_384 else "old_and_big"}
     chatty = folded(chatting(limit // 350), local(), Budget.of(window), SUMMARY)

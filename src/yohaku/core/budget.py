@@ -52,6 +52,10 @@ class Budget:
         """Tokens a request may have at most."""
         return self.window - self.reserve
 
+    def without(self, tokens: int) -> Budget:
+        """Return the budget of what is left beside so many tokens."""
+        return Budget(max(self.reserve + 1, self.window - tokens), self.reserve)
+
     @property
     def margin(self) -> int:
         """Tokens left free for safety when deciding how much more may come in."""

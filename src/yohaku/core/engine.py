@@ -101,10 +101,21 @@ class _Planning:
         for _ in range(MAX_ROUNDS):
             start, settled = self.after.total, True
             for rung in rungs:
-                if _fires(rung, self.budget, start, self.after.total, self.options.manual):
+                if self._fires(rung, start):
                     settled &= not (yield from self._run(rung, held))
             if settled or self.options.manual:
                 return
+
+    def _fires(self, rung: Rung, start: int) -> bool:
+        """Test the size at the start, so that a folding goes on down to its goal and the next one is many turns away.
+
+        Emergency rungs test the current size.
+        """
+        now, level = self.after.total, self.budget.at(rung.level)
+        if rung.level == "over" or rung.last:
+            return now >= level or (self.options.manual and rung.by_hand)
+        goal = rung.goal_in(self.budget, self.after.fixed)
+        return self.options.manual or (start >= level and now > goal)
 
     def _run(self, rung: Rung, held: bool) -> Generator[Effect, str, bool]:
         """Run one rung; return whether it changed anything. Raise `Refused` if the surface refuses to fold."""
@@ -135,7 +146,7 @@ class _Planning:
         return True
 
     def _context(self, rung: Rung, held: bool) -> PassContext:
-        goal = self.budget.at(rung.goal)
+        goal = rung.goal_in(self.budget, self.after.fixed)
         if self.options.manual:
             goal = min(goal, self.after.total // 2)
         # Most gists would hide a place held open and be refused, so no model is asked to write one.
@@ -151,16 +162,6 @@ class _Planning:
                 origin, pin = found
                 return TooBig("pinned", weight, limit, str(pin), origin)
         return judge(self.view, self.after, self.budget, bool(self.made), self._inflated)
-
-
-def _fires(rung: Rung, budget: Budget, start: int, now: int, manual: bool) -> bool:
-    """Test the size at the start, so that a folding goes on down to its goal and the next one is many turns away.
-
-    Emergency rungs test the current size.
-    """
-    if rung.level == "over" or rung.last:
-        return now >= budget.at(rung.level) or (manual and rung.by_hand)
-    return manual or (start >= budget.at(rung.level) and now > budget.at(rung.goal))
 
 
 def _expected_steps(options: PlanOptions, view: View) -> int:

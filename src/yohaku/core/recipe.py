@@ -153,6 +153,8 @@ class Rung:
     propose: Pass
     goal: At = "warm"
     """Target size, well below the level, so that nothing changes again for many turns."""
+    of_free: bool = False
+    """Apply the goal to what system prompt and tools leave of the window: they may take most of it."""
     pays: bool = False
     """Run only if the saving is worth the part of the prompt cache that it breaks."""
     last: bool = False
@@ -165,6 +167,10 @@ class Rung:
     """Cuts whatever is visible, also what is newest: users are warned of it."""
     when: Callable[[View, PassContext], bool] | None = None
     """Further condition; ignored in a manual folding."""
+
+    def goal_in(self, budget: Budget, fixed: int) -> int:
+        """Return the tokens of the goal, where `fixed` tokens cannot be folded."""
+        return fixed + budget.without(fixed).at(self.goal) if self.of_free else budget.at(self.goal)
 
     @property
     def pass_name(self) -> str:

@@ -17,7 +17,7 @@ import msgspec
 from yohaku.analysis.entities import extract_names, split_words
 from yohaku.analysis.tool_calls import describe_call, read_arguments
 from yohaku.core.folds import Cut
-from yohaku.core.model import Step, Text, ToolUse
+from yohaku.core.model import Step, Text, ToolUse, Turn
 from yohaku.core.view import View
 from yohaku.digest.gist_text import user_prompts
 from yohaku.digest.spans import Span, render_spans
@@ -46,11 +46,11 @@ class Excerpt:
     """Written by the user."""
 
 
-def collect_excerpts(view: View, cut: Cut) -> list[Excerpt]:
-    """Return the texts hidden at a cut, in order, as far back as MAX_HIDDEN_CHARS allows."""
+def collect_excerpts(turns: Sequence[Turn], age: int = 0) -> list[Excerpt]:
+    """Return the texts of hidden turns in order, as far back as MAX_HIDDEN_CHARS allows; `age`: steps since then."""
     newest_first: list[list[Excerpt]] = []
     left = MAX_HIDDEN_CHARS
-    for group in _newest_first(view, cut):
+    for group in _newest_first(turns, age):
         newest_first.append(group)
         left -= sum([len(excerpt.text) for excerpt in group])
         if left < 0:
@@ -58,10 +58,8 @@ def collect_excerpts(view: View, cut: Cut) -> list[Excerpt]:
     return [excerpt for group in reversed(newest_first) for excerpt in group]
 
 
-def _newest_first(view: View, cut: Cut) -> Iterator[list[Excerpt]]:
+def _newest_first(turns: Sequence[Turn], age: int) -> Iterator[list[Excerpt]]:
     """Yield the excerpts of each step and each prompt."""
-    turns = view.hidden(cut)
-    age = len(view.history.steps) - sum([len(turn.steps) for turn in turns])
     for turn in reversed(turns):
         for step in reversed(turn.steps):
             yield list(_excerpts_of_step(step, age))

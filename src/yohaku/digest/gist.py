@@ -41,6 +41,8 @@ class _Hidden(NamedTuple):
     turns: Sequence[Turn]
     activity: Activity
     titles: GistTitles
+    first: bool
+    """Begins with the conversation."""
 
 
 def write_gist(
@@ -52,43 +54,70 @@ def write_gist(
     rules: tuple[str, ...] = (),
     words: str = "",
     index: bool = True,
+    titles: GistTitles | None = None,
+    first: bool = True,
+    withdrawn: tuple[str, ...] = (),
 ) -> str:
     """Return a text of at most `tokens` about `turns`; empty if not even the ref fits.
 
     `words` are the user's, about what to keep. `index=False` leaves out the entities of results, for callers that show
-    lines of them instead.
+    lines of them instead. `first=False` is for a chapter behind others: the goal stands in the first one. `withdrawn`:
+    rules that those state and no longer hold.
     """
-    titles = choose_titles(turns)
+    titles = titles or choose_titles(turns)
     page = GistText(tokens, count)
-    if not page.open(_write_header(turns, ref, titles), f"[folded; ref={ref}]"):
+    if not page.open(_write_header(turns, ref, titles, first), f"[folded; ref={ref}]"):
         return ""
-    page.add_section(titles.rules, [f"- {rule}" for rule in rules])
-    page.add_section(titles.wished, [f"- {line.strip()}" for line in words.splitlines() if line.strip()])
+    page.add_section(titles.rules, _rule_lines(rules))
+    page.add_section(titles.withdrawn, _withdrawn_lines(withdrawn))
+    page.add_section(titles.wished, word_lines(words))
     if page.left >= MIN_ALL_SECTIONS_TOKENS:
-        hidden = _Hidden(turns, read_activity(turns, max(200, tokens // 8)), titles)
+        hidden = _Hidden(turns, read_activity(turns, max(200, tokens // 8)), titles, first)
         for place, share, add in SECTIONS:
             if index or add is not _add_index:
                 page.place = place
                 add(page, page.take_share(share), hidden)
     elif page.left >= MIN_SECTION_TOKENS:
-        _add_prompts(page, page.left, _Hidden(turns, Activity((), ()), titles))
+        _add_prompts(page, page.left, _Hidden(turns, Activity((), ()), titles, first))
     return page.text()
 
 
-def write_opening(turns: Sequence[Turn], ref: str, rules: tuple[str, ...] = ()) -> str:
+def write_opening(
+    turns: Sequence[Turn],
+    ref: str,
+    rules: tuple[str, ...] = (),
+    titles: GistTitles | None = None,
+    *,
+    first: bool = True,
+    withdrawn: tuple[str, ...] = (),
+) -> str:
     """Return the beginning of every gist: what is folded, and the rules that stand."""
-    titles = choose_titles(turns)
-    lines = [titles.rules, *(f"- {rule}" for rule in rules)] if rules else []
-    return "\n".join([_write_header(turns, ref, titles), *lines])
+    titles = titles or choose_titles(turns)
+    lines = [_write_header(turns, ref, titles, first)]
+    lines += [titles.rules, *_rule_lines(rules)] if rules else []
+    lines += [titles.withdrawn, *_withdrawn_lines(withdrawn)] if withdrawn else []
+    return "\n".join(lines)
 
 
-def _write_header(turns: Sequence[Turn], ref: str, titles: GistTitles) -> str:
+def _rule_lines(rules: tuple[str, ...]) -> list[str]:
+    return [f"- {rule}" for rule in rules]
+
+
+def word_lines(words: str) -> list[str]:
+    return [f"- {line.strip()}" for line in words.splitlines() if line.strip()]
+
+
+def _withdrawn_lines(rules: tuple[str, ...]) -> list[str]:
+    return [f"× {rule}" for rule in rules]
+
+
+def _write_header(turns: Sequence[Turn], ref: str, titles: GistTitles, first: bool) -> str:
     prompts, steps = len(user_prompts(turns)), sum(len(turn.steps) for turn in turns)
     if titles is JAPANESE:
         what = (f"指示 {prompts:,} 件、" if prompts else "") + f"{steps:,} ステップ"
     else:
         what = (_plural(prompts, "prompt") + ", " if prompts else "") + _plural(steps, "step")
-    return titles.header.format(what=what, ref=ref)
+    return (titles.header if first else titles.header_on).format(what=what, ref=ref)
 
 
 def _plural(count: int, what: str) -> str:
@@ -99,17 +128,17 @@ def _plural(count: int, what: str) -> str:
 
 
 def _add_prompts(page: GistText, tokens: int, hidden: _Hidden) -> None:
-    """Add the first prompt as the goal with a third of the tokens, and of the others the newest."""
+    """Add the first prompt of all as the goal with a third of the tokens, and of the others the newest."""
     prompts = list(dict.fromkeys(user_prompts(hidden.turns)))
     if not prompts or tokens < MIN_SECTION_TOKENS:
         return
-    goal = cut_to_tokens(prompts[0], tokens // 3 if prompts[1:] else tokens - TITLE_TOKENS, page.count)
     before = page.left
-    if goal:
-        page.add_section(hidden.titles.goal, [goal], tokens)
+    if hidden.first:
+        goal = cut_to_tokens(prompts[0], tokens // 3 if prompts[1:] else tokens - TITLE_TOKENS, page.count)
+        page.add_section(hidden.titles.goal, [goal] if goal else [], tokens)
     left = tokens - (before - page.left) - TITLE_TOKENS
     lines: list[str] = []
-    for prompt in reversed(prompts[1:]):
+    for prompt in reversed(prompts[1:] if hidden.first else prompts):
         most = min(left, max(tokens // 6, MIN_SECTION_TOKENS))
         line = cut_to_tokens(f"- {prompt.strip()}", most, page.count) if left > 8 else ""
         if not line:

@@ -16,8 +16,11 @@ class GistTitles(NamedTuple):
     """Titles of the sections, in the language of the conversation."""
 
     header: str
+    header_on: str
+    """Header of a chapter behind others."""
     rules: str
     wished: str
+    withdrawn: str
     goal: str
     asked: str
     files: str
@@ -35,8 +38,10 @@ class GistTitles(NamedTuple):
 
 ENGLISH = GistTitles(
     header="[Earlier conversation folded: {what}; ref={ref}]",
+    header_on="[It went on, folded: {what}; ref={ref}]",
     rules="The user's rules, still in force:",
     wished="The user wants kept, in their words:",
+    withdrawn="Rules above that the user has taken back since:",
     goal="The goal, as the user put it:",
     asked="The user asked, in order:",
     files="Files:",
@@ -54,8 +59,10 @@ ENGLISH = GistTitles(
 
 JAPANESE = GistTitles(
     header="[これまでの会話を折りたたみました: {what}; ref={ref}]",
+    header_on="[続きを折りたたみました: {what}; ref={ref}]",
     rules="ユーザーの決まり(今も有効):",
     wished="残しておきたいこと(ユーザーの言葉):",
+    withdrawn="上の決まりのうち、ユーザーがその後取り消したもの:",
     goal="目的(ユーザーの言葉):",
     asked="ユーザーの指示(順に):",
     files="ファイル:",

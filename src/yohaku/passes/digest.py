@@ -1,69 +1,57 @@
-"""Digest: the newest steps stay whole; all older ones become one gist and a selection of their lines.
+"""Digest: the newest steps stay whole; older ones are told in chapters, one more at each folding.
 
-Lines stay as they were, with their numbers, under the call they come from: a few lines that name things keep more than
-the ends of everything. They are chosen from all that is hidden at once, for one budget, so that the next folding is
-many steps away.
+Chapters that stand are not changed, since a cached token costs a tenth of a new one: a folding adds one behind them,
+about what it hides. Only when they fill the tokens they may take are they told anew, from the originals, as one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from dataclasses import dataclass, replace
-from functools import cached_property
 
-from yohaku.analysis.entities import split_words
+from yohaku.analysis.entities import extract_names
 from yohaku.analysis.language import is_japanese
 from yohaku.analysis.standing_rules import choose_rules, read_standing_rules
-from yohaku.core.folds import Cut, Gist
-from yohaku.core.model import Text, Turn
+from yohaku.core.budget import SHARES
+from yohaku.core.folds import Cut, Gist, Subject
+from yohaku.core.model import Text
 from yohaku.core.originals import ref_of_turns
 from yohaku.core.recipe import AskingPass, Effect, Pass, PassContext
 from yohaku.core.view import View
 from yohaku.digest.appendix import appendix_tokens, write_appendix
-from yohaku.digest.excerpts import (
-    Excerpt,
-    collect_excerpts,
-    find_topic_words,
-    find_visible_names,
-    render_excerpts,
-    title_says_all,
-)
-from yohaku.digest.gist import write_gist, write_opening
+from yohaku.digest.chapter import Stretch, tell, tell_lines
+from yohaku.digest.excerpts import find_topic_words, find_visible_names
 from yohaku.digest.gist_text import JAPANESE, choose_titles
-from yohaku.digest.select_lines import Source, SpanCache, choose_spans
-from yohaku.digest.spans import Span
-from yohaku.digest.wished_lines import choose_wished, merge_spans, shorten_words
-from yohaku.passes.drop_oldest import before, cuts, rules_tokens
+from yohaku.digest.select_lines import SpanCache
+from yohaku.passes.drop_oldest import before, cuts, rules_tokens, weigh_chapters
 from yohaku.passes.pieces import SMALL
 from yohaku.summary.check import Accepted, Evidence, Rejected
 from yohaku.summary.prompts import RETAIN
 from yohaku.summary.request import BY_MODEL, WITHOUT_MODEL, SummaryRequest, ask_for_summary
 from yohaku.summary.transcript_text import prefer_earlier_gist, read_utterances
 
-MAX_GIST_TOKENS = 2_000
-"""Tokens of the gist without its lines: in a large window lines keep more than a longer gist would."""
-TITLE_TOKENS = 10
-"""Tokens of the title over the lines of one call."""
 MIN_CONVERSATION_SHARE = 0.3
-"""Share of the limit that the conversation has at least, however long the newest prompt is; not in a manual folding."""
+"""Share of the free tokens that the conversation has at least beside the newest prompt; not in a manual folding."""
 NARROW_WINDOW = 6_000
-"""Tokens. In a smaller window most lines are new after every folding, and have to be paid for."""
-SCARCE_WINDOW = 12_000
-"""Tokens. In a smaller window every line counts."""
-NARROW_LINES_SHARE, SCARCE_LINES_SHARE, LINES_SHARE = 0.2, 0.5, 0.45
-"""Shares of the limit that lines have at least: below NARROW_WINDOW, below SCARCE_WINDOW, and from there on."""
-MAX_LINES_TOKENS = 20_000
-"""Tokens of lines: the part of a conversation that is scanned has hardly more lines that name anything."""
-WISHED_SHARE = 0.4
-"""Share of the tokens for lines that goes to lines with the user's words about what to keep."""
+"""Tokens. In a smaller window chapters are told anew so soon that they should be short."""
+GISTS_SHARE, NARROW_GISTS_SHARE = 0.8, 0.75
+"""Share of the free tokens beside the newest prompt that chapters may take together; below NARROW_WINDOW."""
+MAX_GISTS_TOKENS = 22_000
+"""Tokens of all chapters: the part of a conversation that is scanned has hardly more lines that name anything."""
+FULL_SHARE = 0.9
+"""Share of the tokens for chapters at which they are told anew."""
+ANEW_SHARE, NARROW_ANEW_SHARE = 0.6, 0.5
+"""Share of the tokens for chapters that the first one takes, and one that takes the place of others."""
+CHAPTER_SHARE, NARROW_CHAPTER_SHARE = 0.25, 0.2
+"""Share of the tokens of its stretch that a chapter behind others takes."""
+NEAR_LIMIT_SHARE = 0.95
+"""Share of the free tokens that a folding leaves shown at most."""
 MAX_SPARE_SHARE = 0.05
-"""Share of the limit. If lines leave more than this, few of them name anything: more steps stay whole instead, or names
-that would stand alone get their lines."""
+"""Share of the free tokens. If a chapter leaves more than this of its own, more steps stay whole instead."""
 
 
 def digest(
     recent: float = 0.1,
-    gist: float = 0.08,
     least: float = 0.1,
     *,
     keep_turns: int = 0,
@@ -73,11 +61,11 @@ def digest(
     retain_directives: tuple[str, ...] = (),
     model: str = "",
 ) -> Pass:
-    """Make a pass that splits what the goal leaves for the conversation.
+    """Make a pass that hides all but the newest steps behind chapters.
 
-    The newest steps take the share `recent`, the gist of all others the share `gist`, and lines of them the rest. The
-    newest `keep_turns` stay whole where they fit. Nothing is done that saves less than `least` of the limit, unless the
-    view is over it or the folding is manual. The other options are for the model that writes the gist, if there is one.
+    The newest steps take the share `recent` of what the goal leaves for the conversation, and the newest `keep_turns`
+    stay whole where they fit. Nothing is done that saves less than `least` of the free tokens, unless the view is over
+    the limit or the folding is manual. The other options are for the model that writes chapters, if there is one.
     """
     request = SummaryRequest("summary", 0, prompt, directives, retain, retain_directives, model=model)
 
@@ -86,26 +74,66 @@ def digest(
             return []  # hiding what is old would not help
         if context.options.manual and view.gist and view.gist.key in context.options.drafts:
             return []  # a draft has just taken its place
-        tokens = max(1, _conversation_tokens(view, context))
-        recent_share = max(recent, 1 - gist - MAX_LINES_TOKENS / tokens)
-        layout = _lay_out(view, context, recent_share, keep_turns)
-        cache: SpanCache = {}
-        draft = _Draft(view, context, layout.cut, _gist_tokens(view, context, gist), request)
-        excerpts, spans, spare = _choose_lines(draft, layout, cache)
-        if spare > context.budget.limit * MAX_SPARE_SHARE:
-            layout = _lay_out(view, context, max(recent_share, (layout.used + spare) / tokens), keep_turns)
-            same = layout.cut == draft.cut  # no other step fits whole: names get their lines
-            draft = draft if same else replace(draft, cut=layout.cut)
-            excerpts, spans, _ = _choose_lines(draft, layout, cache, fill=same)
-        if not layout.cut:
+        room = _measure_room(view, context)
+        layout = _lay_out(view, context, room.recent(recent), keep_turns)
+        teller = _Teller(view, context, room, request)
+        chapter = teller.lay_out(layout)
+        if chapter and (spare := teller.find_spare(chapter)) > room.whole * MAX_SPARE_SHARE:
+            more = _lay_out(view, context, teller.find_whole(chapter, layout.used, spare), keep_turns)
+            same = more.cut in (None, chapter.cut)  # no other step can stay whole: names get their lines
+            chapter = replace(chapter, fill=True) if same else teller.lay_out(more)
+        if chapter is None:
             return []
-        fold = yield from _fold(draft, layout.cut, layout.removed, render_excerpts(excerpts, spans))
-        enough = 1 if context.options.manual else context.budget.limit * least
+        fold = yield from teller.fold(chapter)
+        enough = 1 if context.options.manual else room.whole * least
         saved = fold.before - fold.after
         bigger = saved <= 0  # the engine refuses it, and the verdict says so
         return [fold] if bigger or saved >= enough or context.ledger.total > context.budget.limit else []
 
     return propose
+
+
+# Room
+
+
+@dataclass(frozen=True, slots=True)
+class _Room:
+    """Tokens of the conversation, beside all that cannot be folded."""
+
+    whole: int
+    """Tokens for everything that can be folded."""
+    free: int
+    """Tokens for chapters and steps, beside the newest prompt."""
+    goal: int
+    """As many of them as are to be in use after a folding."""
+    gists: int
+    """Tokens that chapters may take together."""
+    anew: int
+    """Tokens of a chapter that takes the place of all others."""
+
+    def recent(self, share: float) -> int:
+        """Return the tokens of steps that stay whole: a share, and what chapters cannot use."""
+        return max(int(self.goal * share), self.goal - self.gists)
+
+
+def _measure_room(view: View, context: PassContext) -> _Room:
+    whole = context.budget.limit - context.ledger.fixed
+    prompt = context.weigher.entries(view.stubbed[-1].prompt)
+    least = min(int(whole * MIN_CONVERSATION_SHARE), int(whole * SHARES["full"]) - prompt)
+    goal = max(0, context.goal - context.ledger.fixed - prompt, 0 if context.options.manual else least)
+    free = max(0, whole - prompt)
+    narrow = _is_narrow(context)
+    gists = min(int(free * (NARROW_GISTS_SHARE if narrow else GISTS_SHARE)), MAX_GISTS_TOKENS)
+    return _Room(whole, free, goal, gists, int(gists * (NARROW_ANEW_SHARE if narrow else ANEW_SHARE)))
+
+
+def chapter_tokens(stretch: int, context: PassContext) -> int:
+    """Return the tokens for a chapter about so many."""
+    return int(stretch * (NARROW_CHAPTER_SHARE if _is_narrow(context) else CHAPTER_SHARE))
+
+
+def _is_narrow(context: PassContext) -> bool:
+    return context.budget.window - context.ledger.fixed < NARROW_WINDOW
 
 
 # What stays whole
@@ -116,19 +144,15 @@ class _Layout:
     cut: Cut | None
     """Everything behind it stays whole; None if nothing is hidden."""
     removed: int
-    """Tokens of what is hidden."""
+    """Tokens of what is hidden, with all chapters."""
     used: int
     """Tokens of what stays, without the newest prompt."""
-    left: int
-    """Tokens for lines."""
 
 
-def _lay_out(view: View, context: PassContext, recent: float, keep_turns: int = 0) -> _Layout:
-    """Choose the cut so that the newest steps take the share `recent`, and the newest turns stay."""
-    tokens = _conversation_tokens(view, context)
+def _lay_out(view: View, context: PassContext, whole: float, keep_turns: int = 0) -> _Layout:
+    """Choose the cut so that the newest steps take `whole` tokens, and the newest turns stay."""
     weights = [context.weigher.step(step) for turn in view.stubbed for step in turn.steps]
     prompts = _weigh_earlier_prompts(view, context)
-    whole = tokens * recent
     used, hidden = 0, 0
     for age, weight in enumerate(reversed(weights)):
         if age and weight + prompts.get(age, 0) > whole:
@@ -140,12 +164,13 @@ def _lay_out(view: View, context: PassContext, recent: float, keep_turns: int = 
     cut, removed = _find_cut(view, context, hidden) if hidden else (None, 0)
     stay = view.stubbed[cut.turn - view.cut.turn : -1] if cut else view.stubbed[:-1]
     used += sum(context.weigher.entries(turn.prompt) for turn in stay)
-    return _Layout(cut, removed, used, max(tokens - used, _min_lines_tokens(view, context, used)))
+    return _Layout(cut, removed, used)
 
 
 def _count_older_steps(view: View, context: PassContext, keep_turns: int) -> int:
     """Return the visible steps before as many of the newest turns as fit beside the newest prompt and a gist."""
-    turns, room = view.stubbed, context.budget.at("hot") - _fixed_tokens(view, context)
+    turns = view.stubbed
+    room = context.budget.at("hot") - context.ledger.fixed - context.weigher.entries(turns[-1].prompt)
     kept = 0
     for turn in reversed(turns):
         weight = sum(map(context.weigher.step, turn.steps)) + (context.weigher.entries(turn.prompt) if kept else 0)
@@ -156,15 +181,6 @@ def _count_older_steps(view: View, context: PassContext, keep_turns: int) -> int
     if not kept:  # not even the newest turn fits: its older steps are hidden as usual
         return sum(len(turn.steps) for turn in turns)
     return sum(len(turn.steps) for turn in turns[: len(turns) - kept])
-
-
-def _min_lines_tokens(view: View, context: PassContext, used: int) -> int:
-    if context.options.manual:
-        return 0
-    window = context.budget.window
-    wide = SCARCE_LINES_SHARE if window < SCARCE_WINDOW else LINES_SHARE
-    lines = int(context.budget.limit * (NARROW_LINES_SHARE if window < NARROW_WINDOW else wide))
-    return min(lines, MAX_LINES_TOKENS, context.budget.at("full") - _fixed_tokens(view, context) - used)
 
 
 def _weigh_earlier_prompts(view: View, context: PassContext) -> dict[int, int]:
@@ -191,147 +207,129 @@ def _find_cut(view: View, context: PassContext, steps: int) -> tuple[Cut | None,
     return last
 
 
-def _conversation_tokens(view: View, context: PassContext) -> int:
-    """Return the tokens for the conversation beside the newest prompt."""
-    fixed = _fixed_tokens(view, context)
-    least = min(int(context.budget.limit * MIN_CONVERSATION_SHARE), context.budget.at("full") - fixed)
-    return max(0, context.goal - fixed, 0 if context.options.manual else least)
+# Chapters
 
 
-def _gist_tokens(view: View, context: PassContext, gist: float) -> int:
-    return min(int(_conversation_tokens(view, context) * gist), MAX_GIST_TOKENS)
+@dataclass(frozen=True, slots=True)
+class _Chapter:
+    """A chapter to write: its stretch, and its size."""
 
-
-def _fixed_tokens(view: View, context: PassContext) -> int:
-    return context.ledger.fixed + context.weigher.entries(view.stubbed[-1].prompt)
-
-
-# Lines of what is hidden
-
-
-def _choose_lines(
-    draft: _Draft, layout: _Layout, cache: SpanCache, *, fill: bool = False
-) -> tuple[list[Excerpt], list[list[Span]], float]:
-    """Return the hidden texts, the spans chosen of each, and the tokens left over."""
-    view, context = draft.view, draft.context
-    excerpts = collect_excerpts(view, layout.cut) if layout.cut else []
-    tokens = max(layout.left, draft.tokens) - draft.taken if draft.cut else layout.left
-    words, count = context.options.words, context.meter.count
-    wished, taken = choose_wished(excerpts, words, tokens * WISHED_SHARE, count) if words else (None, 0)
-    spans, spare = choose_spans(
-        _to_sources(excerpts, context),
-        find_visible_names(view, layout.cut),
-        max(0, tokens - taken),
-        find_topic_words(view),
-        split_words(words),
-        cache,
-        names_alone=True,
-        fill=fill,
-    )
-    return excerpts, merge_spans(wished, spans) if wished else spans, spare
-
-
-def _to_sources(excerpts: list[Excerpt], context: PassContext) -> list[Source]:
-    found: list[Source] = []
-    group, last = 0, None
-    for excerpt in excerpts:
-        group += excerpt.use is not last or excerpt.use is None
-        last = excerpt.use
-        text = excerpt.use.call.arguments if excerpt.use and excerpt.own else excerpt.text  # as the meter counted it
-        rate = 0.0 if title_says_all(excerpt) else context.meter.count(text) / max(1, len(text))
-        numbered = not (excerpt.own or excerpt.prompt)
-        own, quotes = excerpt.own, excerpt.quotes
-        found.append(Source(excerpt.text, excerpt.age, rate, own, quotes, TITLE_TOKENS, group, numbered))
-    return found
-
-
-# The gist
-
-
-@dataclass(frozen=True)
-class _Draft:
-    """The gist of all that is hidden at a cut, before a model or lines add to it."""
-
-    view: View
-    context: PassContext
-    cut: Cut | None
+    cut: Cut
+    start: str
+    """Key of the gist before it; empty if it takes the place of all."""
+    removed: int
+    """Tokens of what it hides."""
     tokens: int
-    """Tokens it may take, without the rules and the user's words."""
-    request: SummaryRequest
-    """For a model that writes it; its limit and the rules are filled in."""
+    """Tokens it may take, beside the rules."""
+    stretch: Stretch
+    fill: bool = False
 
-    @cached_property
-    def hidden(self) -> tuple[Turn, ...]:
-        return self.view.hidden(self.cut) if self.cut else ()
 
-    @cached_property
-    def ref(self) -> str:
-        return ref_of_turns(self.hidden)
+class _Teller:
+    """Decides between one more chapter and one for all, and writes it."""
 
-    @cached_property
-    def rules(self) -> tuple[str, ...]:
-        """Rules to show; the last line says how many more there are and where."""
-        if not self.cut:
-            return ()
-        standing = read_standing_rules(self.hidden, then=self.view.history.turns[self.cut.turn :])
-        choice = choose_rules(standing, rules_tokens(self.context.budget.limit), self._count)
-        return choice.lines(self.ref, japanese=choose_titles(self.hidden) is JAPANESE)
+    def __init__(self, view: View, context: PassContext, room: _Room, request: SummaryRequest) -> None:
+        self._view, self._context, self._room, self._request = view, context, room, request
+        self._count = context.meter.count
+        self._told = weigh_chapters(view, context)
+        self._cache: SpanCache = {}
 
-    @cached_property
-    def text(self) -> str:
-        limit, count = self._tokens_with_rules, self._count
-        return write_gist(
-            self.hidden, ref=self.ref, tokens=limit, count=count, rules=self.rules, words=self.words, index=False
+    def lay_out(self, layout: _Layout) -> _Chapter | None:
+        if layout.cut is None:
+            return None
+        room, told = self._room, self._told
+        tokens = chapter_tokens(layout.removed - told, self._context)
+        near = int(room.free * NEAR_LIMIT_SHARE) - layout.used
+        if told and told + tokens <= min(room.gists * FULL_SHARE, near):
+            return self._chapter(layout.cut, self._view.key_at(self._view.cut), layout.removed - told, tokens)
+        tokens = min(room.anew, near)
+        if self._context.options.manual:
+            tokens = min(tokens, max(room.goal - layout.used, 0))
+        return self._chapter(layout.cut, "", layout.removed, max(0, tokens))
+
+    def _chapter(self, cut: Cut, start: str, removed: int, tokens: int) -> _Chapter:
+        view = self._view
+        begin = view.cut if start else Cut(0, 0)
+        turns, earlier = view.between(begin, cut), view.hidden(begin)
+        ref = ref_of_turns(turns)
+        titles = choose_titles(view.history.turns)
+        rules, withdrawn = self._find_rules(begin, cut, ref, japanese=titles is JAPANESE)
+        visible = find_visible_names(view, cut)
+        for gist in view.chapters if start else ():
+            visible |= extract_names(gist.text)
+        age = len(view.history.steps) - sum(len(turn.steps) for turn in (*earlier, *turns))
+        names, topic, words = frozenset(visible), find_topic_words(view), self._context.options.words
+        stretch = Stretch(turns, ref, age, titles, rules, withdrawn, earlier, names, topic, words, self._cache)
+        return _Chapter(cut, start, removed, tokens, stretch)
+
+    def _find_rules(self, begin: Cut, cut: Cut, ref: str, *, japanese: bool) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Return the rules to state, with a line for those that do not fit, and those that no longer hold."""
+        view = self._view
+        hidden, limit = view.hidden(cut), rules_tokens(self._room.whole)
+        standing = read_standing_rules(hidden, then=view.history.turns[cut.turn :])
+        if begin == Cut(0, 0):
+            return choose_rules(standing, limit, self._count).lines(ref, japanese), ()
+        lines = {line for gist in view.chapters for line in gist.text.split("\n")}
+        stated = [rule for rule in read_standing_rules(view.hidden(begin)) if f"- {rule.text}" in lines]
+        left = limit - sum(self._count(f"- {rule.text}\n") for rule in stated)
+        new = [rule for rule in standing if f"- {rule.text}" not in lines]
+        held = {rule.text for rule in read_standing_rules(hidden)}
+        withdrawn = tuple(rule.text for rule in stated if rule.text not in held)
+        return choose_rules(new, max(left, limit // 4), self._count).lines(ref, japanese), withdrawn
+
+    def find_spare(self, chapter: _Chapter) -> int:
+        """Return the tokens that a chapter without a model leaves of those it may take."""
+        text = tell(chapter.stretch, chapter.tokens, self._count)
+        return chapter.tokens - (self._count(text) - self._count(chapter.stretch.header))
+
+    def find_whole(self, chapter: _Chapter, used: int, spare: int) -> int:
+        """Return the tokens of steps that can stay whole beside a chapter that leaves `spare` of its own."""
+        told = chapter.tokens - spare + (self._told if chapter.start else 0)
+        return min(max(used + spare, self._room.goal - told), int(self._room.free * NEAR_LIMIT_SHARE) - told - spare)
+
+    def fold(self, chapter: _Chapter) -> Generator[Effect, str, Gist]:
+        """Write the chapter, by a model if there is one and its answer is accepted."""
+        context, stretch = self._context, chapter.stretch
+        text, why, detail = "", context.why_now, ""
+        if context.options.model and chapter.tokens >= 2 * SMALL:
+            found = yield from self._summarise(chapter)
+            if isinstance(found, Accepted):
+                text, why = self._with_lines(chapter, found), BY_MODEL
+            else:
+                why, detail = f"{WITHOUT_MODEL}{found.code}", found.detail
+        text = text or tell(stretch, chapter.tokens, self._count, fill=chapter.fill)
+        key, steps = self._view.key_at(chapter.cut), sum(len(turn.steps) for turn in stretch.turns)
+        what = Subject("stretch", steps=steps) if chapter.start else before(chapter.cut, stretch.turns)
+        gist = Gist(key, text, stretch.ref, what, why, chapter.removed, 0, detail=detail, start=chapter.start)
+        return replace(gist, after=context.weigher.turn(gist.turn))
+
+    def _with_lines(self, chapter: _Chapter, found: Accepted) -> str:
+        """Return a summary by a model with the lines behind it."""
+        stretch = chapter.stretch
+        text = f"{stretch.header}\n{found.headed(stretch.titles is JAPANESE)}"
+        lines = tell_lines(stretch, chapter.tokens - self._count(found.whole), self._count)
+        tokens = appendix_tokens(self._room.whole)
+        return "\n".join([text, *write_appendix(stretch.turns, "\n".join([text, *lines]), tokens, self._count), *lines])
+
+    def _summarise(self, chapter: _Chapter) -> Generator[Effect, str, Accepted | Rejected]:
+        view, context, stretch = self._view, self._context, chapter.stretch
+        prompts = [part.text for turn in view.history.turns for part in turn.prompt if isinstance(part, Text)]
+        limit = min(chapter.tokens, context.question_tokens() // 3)
+        request = replace(
+            self._request,
+            limit=limit,
+            words=context.options.words,
+            rules=stretch.rules,
+            model=self._request.model or context.options.summary_model,
+            japanese=is_japanese(prompts),
         )
-
-    @cached_property
-    def words(self) -> str:
-        return shorten_words(self.context.options.words, self.context.budget.limit, self._count)
-
-    @property
-    def taken(self) -> int:
-        """Tokens that lines cannot have. A model may use all of them: that is not known before."""
-        if self.context.options.model or not self.text:
-            return self.tokens
-        return max(0, self.tokens - (self._tokens_with_rules - self._count(self.text)))
-
-    @property
-    def _tokens_with_rules(self) -> int:
-        rules = sum(self._count(f"- {rule}\n") for rule in self.rules) + SMALL // 2 if self.rules else 0
-        wished = [choose_titles(self.hidden).wished, *self.words.splitlines()] if self.words else []
-        return self.tokens + rules + sum(self._count(f"- {line}\n") for line in wished)
-
-    @property
-    def _count(self) -> Callable[[str], int]:
-        return self.context.meter.count
-
-
-def _fold(draft: _Draft, cut: Cut, removed: int, lines: list[str]) -> Generator[Effect, str, Gist]:
-    """Write the gist, by a model if there is one and its answer is accepted, with the lines behind it."""
-    view, hidden, opening = draft.view, draft.hidden, write_opening(draft.hidden, draft.ref, draft.rules)
-    text, why, detail = draft.text or opening, draft.context.why_now, ""
-    if draft.context.options.model and draft.tokens >= 2 * SMALL:
-        found = yield from _summarise(draft, cut)
-        if isinstance(found, Accepted):
-            japanese = choose_titles(draft.hidden) is JAPANESE
-            text, why = f"{opening}\n{found.headed(japanese)}", BY_MODEL
-            tokens, count = appendix_tokens(draft.context.budget.limit), draft.context.meter.count
-            text = "\n".join([text, *write_appendix(hidden, "\n".join([text, *lines]), tokens, count)])
-        else:
-            why, detail = f"{WITHOUT_MODEL}{found.code}", found.detail
-    text = "\n".join([text, *lines])
-    gist = Gist(view.key_at(cut), text, draft.ref, before(cut, hidden), why, removed, 0, detail=detail)
-    return replace(gist, after=draft.context.weigher.turn(gist.turn))
-
-
-def _summarise(draft: _Draft, cut: Cut) -> Generator[Effect, str, Accepted | Rejected]:
-    view, words, count = draft.view, draft.context.options.words, draft.context.meter.count
-    prompts = [part.text for turn in view.history.turns for part in turn.prompt if isinstance(part, Text)]
-    writer = draft.request.model or draft.context.options.summary_model
-    limit = min(draft.tokens, draft.context.question_tokens() // 3)
-    request = replace(draft.request, limit=limit, words=words, rules=draft.rules, model=writer)
-    request = replace(request, japanese=is_japanese(prompts))
-    tokens = draft.context.question_tokens() - limit
-    utterances = list(read_utterances(draft.hidden))
-    record = prefer_earlier_gist(utterances, view, cut, tokens, count)
-    return (yield from ask_for_summary(request, record, Evidence.of(utterances, words), tokens, count))
+        tokens = context.question_tokens() - limit
+        utterances = list(read_utterances(stretch.turns))
+        record = (
+            utterances if chapter.start else prefer_earlier_gist(utterances, view, chapter.cut, tokens, self._count)
+        )
+        return (
+            yield from ask_for_summary(
+                request, record, Evidence.of(utterances, context.options.words), tokens, self._count
+            )
+        )

@@ -219,7 +219,7 @@ def _appendix_tokens(text: str, context: PassContext, plan: _Plan) -> int:
 def _write_without_model(view: View, ref: str, plan: _Plan, context: PassContext) -> str:
     request, hidden, count, lines = plan.request, view.hidden(plan.cut), context.meter.count, list[str]()
     if request.words:
-        excerpts = collect_excerpts(view, plan.cut)
+        excerpts = collect_excerpts(hidden, len(view.history.steps) - sum(len(turn.steps) for turn in hidden))
         spans, _ = choose_wished(excerpts, request.words, request.limit * WISHED_SHARE, count)
         lines = render_excerpts(excerpts, spans)
     tokens = request.limit + plan.fixed - (count("\n".join(lines)) if lines else 0)

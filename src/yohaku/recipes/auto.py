@@ -12,7 +12,7 @@ from yohaku.core.folds import Fold
 from yohaku.core.recipe import AskingPass, Pass, PassContext, Recipe, Rung
 from yohaku.core.view import View
 from yohaku.passes.clear_largest import clear_largest
-from yohaku.passes.digest import NARROW_WINDOW, SCARCE_WINDOW, digest
+from yohaku.passes.digest import digest
 from yohaku.passes.drop_oldest import drop_oldest
 from yohaku.passes.drop_superseded import drop_superseded
 from yohaku.passes.drop_thoughts import drop_thoughts
@@ -36,6 +36,10 @@ from yohaku.recipes.options import CompactionOptions, RecipeOptions
 
 HIGH_WATER = 0.99
 """Share of the limit at which folding begins. Folding a little at every step would break the prompt cache each time."""
+NARROW_WINDOW = 6_000
+"""Tokens. In a smaller window most of what is shown is new after every folding, and has to be paid for."""
+SCARCE_WINDOW = 12_000
+"""Tokens. In a smaller window every line counts."""
 WIDE_WINDOW = 24_000
 """Tokens. In a larger window foldings are rare, and a higher target adds few."""
 BIG_WINDOW, MIN_SAVED_TOKENS = 64_000, 20_000
@@ -43,7 +47,7 @@ BIG_WINDOW, MIN_SAVED_TOKENS = 64_000, 20_000
 
 
 def low_water(budget: Budget) -> int:
-    """Target size after folding, as a share of the limit (reasons in decision 0008)."""
+    """Target size after folding, as a share of what the conversation may take (reasons in decision 0008)."""
     window, limit = budget.window, budget.limit
     if window < NARROW_WINDOW:
         return int(limit * 0.5)
@@ -93,12 +97,12 @@ def auto(options: RecipeOptions) -> Recipe:
         "auto",
         (
             *tool_output_rungs(options.cache),
-            Rung(level, drop_thoughts(), goal=goal),
-            Rung(level, drop_superseded(least=0.02), goal=goal),
-            *summary_rungs(compaction, share, use_draft(), goal),
+            Rung(level, drop_thoughts(), goal, of_free=True),
+            Rung(level, drop_superseded(least=0.02), goal, of_free=True),
+            *summary_rungs(compaction, share, use_draft(), goal, of_free=True),
             Rung("over", show_notes(), goal="hot"),
             Rung("over", shrink_newest(share=0.2), goal=shrunk_size),
-            *summary_rungs(compaction, share, summed, goal),
+            *summary_rungs(compaction, share, summed, goal, of_free=True),
             Rung("over", clear_largest("argument", "prompt", keep=0.25, least=0.1), goal="hot"),
             Rung("over", drop_oldest(least=0.1, asked=0.03), goal="hot"),
             Rung("over", shrink_all(prompts=False), goal=shrunk_size),
@@ -110,7 +114,6 @@ def auto(options: RecipeOptions) -> Recipe:
 def digest_with(options: CompactionOptions) -> Pass:
     return digest(
         recent=0.1,
-        gist=0.08,
         least=0.1,
         keep_turns=options.retain_last_turns or 0,
         prompt=options.summary_prompt,

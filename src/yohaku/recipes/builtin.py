@@ -34,9 +34,16 @@ from yohaku.recipes.options import (
 )
 from yohaku.summary.request import SummaryKind
 
+
+def is_being_answered(view: View, context: PassContext) -> bool:
+    """Test for a newest prompt with steps: without the newest of them the model would do the same again and again."""
+    return bool(view.history.turns) and bool(view.history.turns[-1].steps)
+
+
 LAST_RESORT = (
     Rung("over", show_notes(), goal="hot"),
     Rung("over", shrink_all(prompts=False), goal="hot", forced=True),
+    Rung("over", shrink_all(), goal="hot", forced=True, when=is_being_answered),
     Rung("over", drop_oldest(newest=True, asked=0), goal="hot"),
     Rung("over", shrink_all(), goal="hot", forced=True),
 )
@@ -217,6 +224,7 @@ def summary_rungs(
     summed: Pass,
     goal: At,
     *,
+    of_free: bool = False,
     last: bool = False,
     by_hand: bool = False,
     when: Callable[[View, PassContext], bool] | None = None,
@@ -224,7 +232,7 @@ def summary_rungs(
     """Return the rung of a summary: none where summaries are off, at no weight where only the user starts them."""
     if not options.enabled:
         return ()
-    return (Rung(level if options.auto else never, summed, goal, last=last, by_hand=by_hand, when=when),)
+    return (Rung(level if options.auto else never, summed, goal, of_free, last=last, by_hand=by_hand, when=when),)
 
 
 def summarise_with(
