@@ -181,7 +181,7 @@ WRONG: dict[str, tuple[Any, str]] = {
     "no list": ({"messages": 5}, "messages must be a list"),
     "a message that is a text": (["x"], "messages[0]: this must be an object"),
     "an unknown role": ([{"role": "model", "content": "x"}], "messages[0]: unknown role 'model'"),
-    "a role that is a list": ([{"role": [], "content": "x"}], "messages[0]: unknown role []"),
+    "a role that is a list": ([{"role": [], "content": "x"}], "messages[0]: a role cannot be a list"),
     "content that is an object": ([user({})], "messages[0]: content must be a text or a list"),
     "a block that is a number": ([user([5])], "messages[0]: a part of content must be an object"),
     "calls that are a number": ([assistant("", tool_calls=5)], "messages[0]: tool_calls must be a list of objects"),

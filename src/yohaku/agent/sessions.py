@@ -64,7 +64,7 @@ def _prompts(path: Path) -> Iterator[str]:
     for line in lines[1:]:
         try:
             entry = json.loads(line).get("entry")
-        except (ValueError, AttributeError):
+        except (ValueError, AttributeError, RecursionError):
             continue
         if isinstance(entry, dict) and entry.get("role") == "user":
             text = " ".join(_text(entry).split())

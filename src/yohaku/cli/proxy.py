@@ -38,8 +38,8 @@ def proxy(arguments: argparse.Namespace, settings: Settings) -> int:
         logging.getLogger(name).setLevel(logging.WARNING)
     host = f"[{arguments.host}]" if ":" in arguments.host else arguments.host
     url = f"http://{host}:{arguments.port}"
-    print(messages.say("proxy_started", settings.lang, url=url), file=sys.stderr, flush=True)
     with opened as app:
+        print(messages.say("proxy_started", settings.lang, url=url), file=sys.stderr, flush=True)
         uvicorn.run(app, host=arguments.host, port=arguments.port, access_log=False, log_level="warning")
     return 0
 

@@ -80,7 +80,7 @@ class Connection:
                 return json.loads(await self._wait(self.timeouts.connect, response.text()))
             finally:
                 response.close()
-        except (_Failed, ValueError):
+        except (_Failed, ValueError, RecursionError):
             return None
 
     async def close(self) -> None:

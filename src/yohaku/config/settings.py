@@ -132,7 +132,11 @@ def from_mapping(given: Mapping[str, object]) -> Settings:
     """Return settings from Python: names as in the config file, `compaction.auto` for one in a table, or aliases."""
     found: dict[str, object] = {}
     names: dict[str, str] = {}
-    for name, value in _flatten(given):
+    try:
+        flat = list(_flatten(given))
+    except RecursionError:
+        raise BadSetting("the settings are nested too deeply: give names such as compaction.auto") from None
+    for name, value in flat:
         if (key := find_key(name)) is None:
             raise BadSetting(unknown_setting(name), code="unknown_setting", name=name)
         found[key], names[key] = value, name
@@ -146,13 +150,21 @@ def _with_values(settings: Settings, given: Mapping[str, object], name_of: Calla
         try:
             values[name] = kind.parse(value)
         except (ValueError, TypeError):
-            facts = {"where": name_of(name), "value": str(value), "expected": kind.expected, "expects": kind.code}
-            message = f"{name_of(name)} is {str(value)!r}, which is not {kind.expected}"
+            shown = _show(value)
+            facts = {"where": name_of(name), "value": shown, "expected": kind.expected, "expects": kind.code}
+            message = f"{name_of(name)} is {shown!r}, which is not {kind.expected}"
             raise BadSetting(message, code="bad_value", **facts) from None
     own = {name: value for name, value in values.items() if "." not in name}
     options = settings.options.with_values({name: value for name, value in values.items() if "." in name})
     origin = {**settings.origin, **{name: name_of(name) for name in given}}
     return replace(settings, **own, options=options, origin=origin)
+
+
+def _show(value: object) -> str:
+    try:
+        return str(value)
+    except (ValueError, RecursionError):  # more digits than Python writes, or too deep
+        return f"a Python {type(value).__name__}"
 
 
 def value_of(settings: Settings, name: str) -> Any:
@@ -199,12 +211,13 @@ class _SettingsReader:
 
         try:
             table = tomllib.loads(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:  # also broken TOML and broken UTF-8
-            text = f"{path}: {error}; going on without it"
-            self.warn("bad_config", text, file=str(path), why=str(error))
+            maxima, recipes = table.pop("max_context_length", {}), table.pop("recipes", {})
+            flat = list(_flatten(table))
+        except (OSError, ValueError, RecursionError) as error:  # also broken TOML and broken UTF-8
+            why = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
+            self.warn("bad_config", f"{path}: {why}; going on without it", file=str(path), why=why)
             return
-        maxima, recipes = table.pop("max_context_length", {}), table.pop("recipes", {})
-        for name, value in _flatten(table):
+        for name, value in flat:
             if key := find_key(name):
                 self._take(key, value, f"{path}: {name}")
             else:

@@ -17,7 +17,16 @@ from yohaku.core.model import Call, History, Opaque, Part, Path, Result, Step, T
 from yohaku.core.originals import ref_of
 from yohaku.dialects.answer import Answer, StreamReader, Usage
 from yohaku.dialects.dialect import Dialect
-from yohaku.dialects.json_values import Json, arguments_object, arguments_text, count_of, dump, objects, text_at
+from yohaku.dialects.json_values import (
+    Json,
+    arguments_object,
+    arguments_text,
+    count_of,
+    dump,
+    objects,
+    text_at,
+    unknown_role,
+)
 from yohaku.dialects.server_api import signature
 
 OPENING = "(The assistant speaks first.)"
@@ -86,7 +95,7 @@ class Anthropic(Dialect):
                     else:
                         builder.prompt(replace(part, by="system"))
             case role:
-                raise Malformed(f"unknown role {role!r}", builder.where)
+                raise unknown_role(role, builder.where)
 
     def compose(self, history: History, model: str = "") -> dict[str, Json]:
         messages: list[Json] = []

@@ -19,7 +19,16 @@ from yohaku.core.originals import ref_of
 from yohaku.core.view import View
 from yohaku.dialects.answer import Answer, StreamReader, Usage, sse_events
 from yohaku.dialects.dialect import Dialect
-from yohaku.dialects.json_values import Json, arguments_object, arguments_text, dump, kind_of, objects, text_at
+from yohaku.dialects.json_values import (
+    Json,
+    arguments_object,
+    arguments_text,
+    dump,
+    kind_of,
+    objects,
+    text_at,
+    unknown_role,
+)
 from yohaku.dialects.server_api import Signature, signature
 
 OPENING = "(The model speaks first.)"
@@ -77,7 +86,7 @@ class Gemini(Dialect):
             case "model":
                 _read_model(builder, _iterate_parts(entry, (index,), builder.where), f"call-{index}")
             case role:
-                raise Malformed(f"unknown role {role!r}", builder.where)
+                raise unknown_role(role, builder.where)
 
     def write(self, body: Json, view: View) -> Json:
         written = super().write(body, view)
@@ -276,7 +285,7 @@ def _read_part(part: dict[str, Json], at: Path, where: str) -> tuple[Part, ...]:
             return (_read_media(media, name, leaf, form, at, where),)
     data = {key: value for key, value in part.items() if key not in ("thoughtSignature", "thought_signature")}
     beside = (*PART_FIELDS, *map(_snake, PART_FIELDS))
-    kind = next((key for key, value in data.items() if key not in beside and value is not None), "")
+    kind = next((str(key) for key, value in data.items() if key not in beside and value is not None), "")
     return (Opaque(kind, dump(data), at=at),) if kind else ()
 
 
@@ -465,6 +474,6 @@ def _array_events(stream: str) -> Iterator[dict[str, Json]]:
     while (begins := stream.find("{", place)) >= 0:
         try:
             value, place = decoder.raw_decode(stream, begins)
-        except ValueError:
+        except (ValueError, RecursionError):
             return
         yield value

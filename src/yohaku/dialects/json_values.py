@@ -15,6 +15,9 @@ from yohaku.core.model import Opaque, Path
 Json: TypeAlias = Any
 """A decoded JSON value."""
 
+TOO_DEEP = "this is nested too deeply"
+NOT_JSON = "this holds something that is not JSON"
+
 RAW = "_raw_arguments"
 """Holds arguments that are not a JSON object, on a wire that requires one."""
 
@@ -25,6 +28,12 @@ def kind_of(value: Json) -> str:
     names |= {int: "a number", float: "a number"}
     hint = "; give its model_dump()" if hasattr(value, "model_dump") else ""
     return names.get(type(value), f"a Python {type(value).__name__}{hint}")
+
+
+def unknown_role(role: Json, where: str) -> Malformed:
+    return Malformed(
+        f"unknown role {role[:80]!r}" if isinstance(role, str) else f"a role cannot be {kind_of(role)}", where
+    )
 
 
 def text_at(value: Json, where: str, what: str) -> str:
@@ -57,7 +66,15 @@ def count_of(value: Json) -> int:
 
 
 def dump(value: Json) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    """Write a value as JSON, or raise `Malformed` if it is none: programs hand in objects of Python."""
+    try:
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    except RecursionError:
+        raise Malformed(TOO_DEEP) from None
+    except TypeError:
+        raise Malformed(NOT_JSON) from None
+    except ValueError:  # more digits than Python writes, or an object that holds itself
+        raise Malformed("this holds a number that is too long, or itself") from None
 
 
 def dig(value: Json, path: Path) -> Json:

@@ -29,6 +29,7 @@ from yohaku.dialects.json_values import (
     objects,
     text_at,
     text_or_empty,
+    unknown_role,
 )
 from yohaku.dialects.openai_chat import convert_definition
 
@@ -81,7 +82,7 @@ class Ollama(Dialect):
             case "tool":
                 builder.answer(_find_call_id(builder, entry), Result(parts, at=(index,)))
             case role:
-                raise Malformed(f"unknown role {role!r}", builder.where)
+                raise unknown_role(role, builder.where)
 
     def compose(self, history: History, model: str = "") -> dict[str, Json]:
         messages = _write_messages("system", history.system)

@@ -25,6 +25,7 @@ from yohaku.dialects.json_values import (
     object_or_empty,
     objects,
     text_at,
+    unknown_role,
 )
 from yohaku.dialects.server_api import signature
 
@@ -74,7 +75,7 @@ class OpenAIChat(Dialect):
                 parts = _read_content(entry.get("content"), (index, "content"), builder.where)
                 builder.answer(call_id, Result(parts, at=(index,)))
             case role:
-                raise Malformed(f"unknown role {role!r}", builder.where)
+                raise unknown_role(role, builder.where)
 
     def _system(self, builder: HistoryBuilder, index: int, entry: dict[str, Json]) -> None:
         began = builder.began

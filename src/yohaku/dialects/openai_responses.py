@@ -27,6 +27,7 @@ from yohaku.dialects.json_values import (
     object_or_empty,
     objects,
     text_at,
+    unknown_role,
 )
 from yohaku.dialects.server_api import signature
 
@@ -223,7 +224,7 @@ def _runs_here(kind: str, entry: dict[str, Json]) -> bool:
 def _read_message(builder: HistoryBuilder, index: int, entry: dict[str, Json]) -> None:
     began, role = builder.began, entry.get("role")
     if role not in ("user", "assistant", "system", "developer"):
-        raise Malformed(f"unknown role {role!r}", builder.where)
+        raise unknown_role(role, builder.where)
     for part in _read_content(entry.get("content"), (index, "content"), builder.where):
         match role:
             case "user":

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
@@ -9,7 +11,7 @@ import msgspec
 from yohaku.core.errors import Malformed, Unreadable
 from yohaku.core.history_builder import HistoryBuilder
 from yohaku.core.model import History
-from yohaku.dialects.json_values import Json, kind_of
+from yohaku.dialects.json_values import NOT_JSON, TOO_DEEP, Json, kind_of
 
 if TYPE_CHECKING:
     from yohaku.dialects.dialect import Dialect
@@ -45,8 +47,9 @@ class IncrementalReader:
 
     def read_on(self) -> None:
         if not self._copies:
-            self.dialect.read_beside(self.builder, self.body if isinstance(self.body, dict) else {})
-            self._beside = _copy(_beside(self.dialect, self.body))
+            with _malformed_at("the request"):
+                self.dialect.read_beside(self.builder, self.body if isinstance(self.body, dict) else {})
+                self._beside = _copy(_beside(self.dialect, self.body))
         entries = self.dialect.entries_of(self.body)
         name = self.dialect.entries
         if not entries:
@@ -56,14 +59,11 @@ class IncrementalReader:
             self.builder.where = f"{name}[{index}]"
             if not isinstance(entry, dict):
                 raise Malformed(f"this must be an object, not {kind_of(entry)}", self.builder.where)
-            self.dialect.read_entry(self.builder, index, entry)
+            with _malformed_at(self.builder.where):
+                self.dialect.read_entry(self.builder, index, entry)
+                copy = _copy(entry)
             self._held.append(entry)
-            try:
-                self._copies.append(_copy(entry))
-            except TypeError:
-                raise Malformed("this holds something that is not JSON", self.builder.where) from None
-            except RecursionError:
-                raise Malformed("this is nested too deeply", self.builder.where) from None
+            self._copies.append(copy)
 
     def extends_to(self, body: Json, sent: SentEntries) -> bool:
         """Tell whether `body` begins with everything that was read.
@@ -106,4 +106,18 @@ def _beside(dialect: Dialect, body: Json) -> Json:
 
 def _copy(value: Json) -> Json:
     """Copy the containers and share the texts in them: comparing with the original then reads no text."""
-    return msgspec.to_builtins(value)
+    try:
+        return msgspec.to_builtins(value)
+    except TypeError:
+        raise Malformed(NOT_JSON) from None
+
+
+@contextmanager
+def _malformed_at(where: str) -> Iterator[None]:
+    """Name the place of what is wrong, where the error does not."""
+    try:
+        yield
+    except RecursionError:
+        raise Malformed(TOO_DEEP, where) from None
+    except Malformed as wrong:
+        raise wrong if wrong.where else Malformed(wrong.what, where) from None

@@ -141,7 +141,7 @@ class ServerApi:
         """Name of the model in an encoded body; "" where there is none."""
         try:
             body: Json = json.loads(raw)
-        except ValueError:
+        except (ValueError, RecursionError):
             return ""
         return str(body.get("model") or "") if isinstance(body, dict) else ""
 
@@ -175,7 +175,7 @@ def signature(definition: str) -> Signature:
     """Read a tool's definition, the JSON text that a `Tool` carries, in any dialect."""
     try:
         tool = json.loads(definition)
-    except ValueError:
+    except (ValueError, RecursionError):
         tool = None
     if not isinstance(tool, dict):
         return Signature("", "", {}, hosted=True)

@@ -8,7 +8,6 @@ from __future__ import annotations
 import gzip
 import json
 import random
-import re
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -98,7 +97,7 @@ def read_exam(folder: Path) -> Exam:
         return msgspec.json.decode(path.read_bytes(), type=Exam)
     except FileNotFoundError:
         raise Unreadable(f"{folder}: there is no exam.json in it; see yohaku lab exam --help") from None
-    except (OSError, msgspec.DecodeError) as wrong:
+    except (OSError, ValueError, RecursionError) as wrong:
         raise Unreadable(f"{path}: {wrong}") from None
 
 
@@ -106,7 +105,7 @@ def read_history(path: Path) -> list[Message]:
     try:
         data = path.read_bytes()
         decoded: Any = json.loads(gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data)
-    except (OSError, ValueError, EOFError) as wrong:
+    except (OSError, ValueError, EOFError, RecursionError) as wrong:
         raise Unreadable(f"{path}: {wrong}") from None
     messages = decoded.get("messages") if isinstance(decoded, dict) else decoded
     if not isinstance(messages, list) or not all(isinstance(each, dict) and "role" in each for each in messages):
@@ -177,10 +176,11 @@ def write_grading(
 def parse(text: str | bytes, kind: Any, where: str) -> Any:
     """Decode JSON as a person or a model wrote it: a fence or words around it are left out."""
     raw = text.decode("utf-8", "replace") if isinstance(text, bytes) else text
-    found = re.search(r"[\[{].*[\]}]", raw, re.DOTALL)
+    begin = min((at for at in (raw.find("["), raw.find("{")) if at >= 0), default=0)
+    end = max(raw.rfind("]"), raw.rfind("}")) + 1
     try:
-        return msgspec.json.decode(found[0] if found else raw, type=kind)
-    except msgspec.DecodeError as wrong:
+        return msgspec.json.decode(raw[begin:end] if begin < end else raw, type=kind)
+    except (ValueError, RecursionError) as wrong:
         raise Unreadable(f"{where}: {wrong}") from None
 
 

@@ -128,7 +128,7 @@ def _refs_in(store: Store, rows: Iterable[str]) -> Iterator[str]:
 def _folds(rows: Iterable[str]) -> Iterator[Mapping[str, Any]]:
     """Yield the folds of rows that are receipts. Other programs may record other rows."""
     for text in rows:
-        with suppress(ValueError):
+        with suppress(ValueError, RecursionError):
             row = json.loads(text)
             folds = row.get("folds") if isinstance(row, dict) else None
             yield from (fold for fold in folds if isinstance(fold, dict)) if isinstance(folds, list) else ()

@@ -53,7 +53,10 @@ def encoder_of(data: bytes) -> Encode:
     """Raises ValueError for what is not a tokenizer."""
     import splintr
 
-    said = json.loads(data)
+    try:
+        said = json.loads(data)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
     if not isinstance(said, dict) or not isinstance(said.get("model"), dict):
         raise ValueError("it has no model")
     tokenizer: Any = splintr.from_json_bytes(data)

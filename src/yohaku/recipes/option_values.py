@@ -84,10 +84,17 @@ def parse_texts(value: object) -> tuple[str, ...]:
     """Parse a list of texts, JSON such as ["a", "b"], or lines."""
     if isinstance(value, str):
         text = value.strip()
-        value = json.loads(text) if text.startswith("[") else [line for line in text.splitlines() if line.strip()]
+        value = _parse_json(text) if text.startswith("[") else [line for line in text.splitlines() if line.strip()]
     if not isinstance(value, list | tuple):
         raise ValueError(value)
     return tuple(parse_text(item) for item in value)
+
+
+def _parse_json(text: str) -> object:
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise ValueError(text[:80]) from None
 
 
 def parse_names(value: object) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ one before it. A start that is tuned by the gap stays on the safe side of everyt
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import time
@@ -181,7 +182,7 @@ class CountGaps:
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             with open(self.path, "ab", opener=_open_private) as file:
-                file.write(msgspec.json.encode(line) + b"\n")
+                file.write(_encode(line))
                 size = file.tell()
             if size > MAX_FILE_BYTES:
                 _shorten(self.path)
@@ -215,6 +216,13 @@ def format_line(line: CountLine) -> str:
     )
 
 
+def _encode(line: CountLine) -> bytes:
+    try:
+        return msgspec.json.encode(line) + b"\n"
+    except UnicodeEncodeError:  # half a surrogate pair in a model's name: such a line is not read again
+        return json.dumps(msgspec.to_builtins(line)).encode() + b"\n"
+
+
 def read_lines(path: Path) -> list[CountLine]:
     """Return the lines of the file; those that cannot be read are left out."""
     try:
@@ -243,12 +251,12 @@ def _shorten(path: Path) -> None:
             new = [first, *new]
         kept += new
     kept = sorted(kept, key=lambda line: line.at)
-    while len(kept) > 1 and sum(len(msgspec.json.encode(line)) + 1 for line in kept) > MAX_FILE_BYTES // 2:
+    while len(kept) > 1 and sum(len(_encode(line)) for line in kept) > MAX_FILE_BYTES // 2:
         kept = kept[len(kept) // 4 or 1 :]  # many models: the oldest go
     scratch = path.with_suffix(f".{os.getpid()}.new")
     try:
         with open(scratch, "wb", opener=_open_private) as file:
-            file.write(b"".join(msgspec.json.encode(line) + b"\n" for line in kept))
+            file.write(b"".join(map(_encode, kept)))
         scratch.replace(path)
     finally:
         scratch.unlink(missing_ok=True)

@@ -235,7 +235,7 @@ class PostgresStore:
 
     def _find(self, ref: str, line: int = 0) -> StoredRow | None:
         """Find an original; without its first chunk if it has others and a later line is wanted."""
-        rows = self._server.rows(OPEN, (line, self._tenant, check_ref(ref)))
+        rows = self._server.rows(OPEN, (min(line, 1), self._tenant, check_ref(ref)))
         if not rows:
             return None
         types = (int, int, int, bool, (bytes, NoneType), (bytes, NoneType), bool)

@@ -70,7 +70,7 @@ def _read_lines(path: Path) -> list[str]:
     for row in rows[-2 * MAX_LINES :]:
         try:
             line = json.loads(row)
-        except ValueError:
+        except (ValueError, RecursionError):
             continue
         if isinstance(line, str):
             lines.append(line)

@@ -140,5 +140,14 @@ def _ollama_models(folder: Path) -> Iterator[LocalModel]:
                 path = folder / "blobs" / str(digest).replace(":", "-")
                 if gguf.is_gguf(path):
                     yield LocalModel(name, path, path.stat().st_size)
-            except (OSError, ValueError, KeyError, TypeError, AttributeError, StopIteration, Unreadable):
+            except (
+                OSError,
+                ValueError,
+                KeyError,
+                TypeError,
+                AttributeError,
+                StopIteration,
+                RecursionError,
+                Unreadable,
+            ):
                 continue

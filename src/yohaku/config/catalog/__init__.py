@@ -237,7 +237,7 @@ def load(overrides: Path | None = None) -> Catalog:
     try:
         own = msgspec.json.decode(overrides.expanduser().read_bytes(), type=_Overrides)
         rows = [_override(base, row) for row in own.models]
-    except (OSError, msgspec.MsgspecError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise Unreadable(f"{overrides}: {error}: correct the file, or leave it out", file=str(overrides)) from error
     return Catalog(base.models, [*base.providers, *own.providers], directory.routes, rows)
 
