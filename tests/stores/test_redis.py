@@ -1,20 +1,27 @@
 from __future__ import annotations
 
+import json
 import os
 import random
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 import redis
 from tests.stores import servers
-from tests.stores.conformance import LONG, Clock, Conformance, put, stub
+from tests.stores.conformance import LONG, Clock, Conformance, chat, put, stub
 from tests.stores.damage import fill, spoil
 from tests.stores.loads import hammer
 from tests.stores.reading import wrong_in
 
+from yohaku import Session, messages
+from yohaku.cli.main import main
+from yohaku.cli.parser import parser
+from yohaku.cli.proxy import open_proxy
+from yohaku.config.settings import Settings
 from yohaku.core.errors import StoreFailed
 from yohaku.stores import DAY, Store
 from yohaku.stores import open as open_store
@@ -160,3 +167,54 @@ def _spoil_a_key(client: Any, chance: random.Random) -> object:
         return key
     client.sadd(key, chance.choice((b"\xff", b"%FF", b"none")))
     return key
+
+
+@pytest.fixture
+def evicting(client: Any) -> Iterator[str]:
+    client.config_set("maxmemory-policy", "allkeys-lru")
+    yield "allkeys-lru"
+    client.config_set("maxmemory-policy", "noeviction")
+
+
+def test_a_server_that_may_evict_what_is_kept_is_said_once(evicting: str, url: str) -> None:
+    session = Session(4_000, model="gpt-4o", store=url)
+    for turns in (40, 80, 120):
+        session.fit(chat(turns))
+    assert session.receipt and session.receipt.folds
+    (notice,) = session.warnings
+    assert notice.code == "store_evicts" and evicting in notice.text and "noeviction" in notice.text
+    assert evicting in messages.notice(notice.code, notice.text, notice.facts, "ja")
+
+
+def test_a_server_that_evicts_nothing_is_not_spoken_of(client: Any, url: str) -> None:
+    session = Session(4_000, model="gpt-4o", store=url)
+    session.fit(chat(40))
+    assert session.receipt and session.receipt.folds and session.warnings == ()
+
+
+def test_a_server_that_tells_nothing_of_itself_is_used_as_it_is(evicting: str, url: str, client: Any) -> None:
+    client.acl_setuser("shy", enabled=True, nopass=True, keys=["*"], commands=["+@all", "-info", "-config"])
+    shy = url.replace("redis://", "redis://shy:x@")
+    session = Session(4_000, model="gpt-4o", store=shy)
+    session.fit(chat(40))
+    assert session.receipt and session.receipt.folds and session.warnings == ()
+
+
+def test_fit_proxy_and_doctor_say_that_a_server_may_evict(
+    evicting: str, url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("XDG_DATA_HOME", "XDG_CONFIG_HOME"):
+        monkeypatch.setenv(name, str(tmp_path))
+    monkeypatch.setenv("LC_ALL", "C.UTF-8")
+    given = tmp_path / "given.json"
+    given.write_text(json.dumps({"model": "gpt-4o", "messages": chat(40)}))
+    assert main(["fit", str(given), "--window", "4000", "--store", url, "-q"]) == 0
+    told = capfd.readouterr().err
+    assert told.count("\n") == 1 and evicting in told
+    opened = open_proxy(parser().parse_args(["proxy", "--store", url]), Settings())
+    assert opened
+    with opened:
+        assert evicting in capfd.readouterr().err
+    monkeypatch.setenv("YOHAKU_STORE", url)
+    assert main(["doctor"]) == 1
+    assert evicting in capfd.readouterr().out

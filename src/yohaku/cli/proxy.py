@@ -67,6 +67,9 @@ def open_proxy(arguments: argparse.Namespace, settings: Settings) -> AbstractCon
     @contextmanager
     def opened() -> Iterator[Any]:
         store = FallbackStore(stores.open(url), lambda failed: logging.warning("%s", failed))
+        if policy := stores.eviction_policy(store):
+            said = messages.say("check_store_evicts", settings.lang, name=stores.redact(url), why=policy)
+            print(f"yohaku: {said}", file=sys.stderr)
         reserve = arguments.reserve or settings.reserve
         fitter = Fitter(store, settings, window=arguments.window, reserve=reserve, recipe=recipe)
         try:

@@ -105,6 +105,7 @@ def _check_store(settings: Settings) -> Iterator[Check]:
         store = stores.open(url)
         try:
             _ = store.version
+            policy = stores.eviction_policy(store)
         finally:
             store.close()
     except YohakuError as wrong:
@@ -112,7 +113,8 @@ def _check_store(settings: Settings) -> Iterator[Check]:
     except (OSError, ImportError) as wrong:
         yield Check("!!", _say(settings, "store_fails", name=shown, why=wrong))
     else:
-        yield Check("ok", _say(settings, "store", name=shown))
+        name = "store_evicts" if policy else "store"
+        yield Check("!!" if policy else "ok", _say(settings, name, name=shown, **({"why": policy} if policy else {})))
 
 
 def _check_meter(settings: Settings) -> Iterator[Check]:

@@ -45,6 +45,8 @@ class Persistence:
         never_fails = isinstance(store, MemoryStore | FallbackStore)
         self.store = store if never_fails else FallbackStore(store, lambda why: warn(in_memory_notice(why)))
         self._owns_store = isinstance(given, str)
+        self._warn = warn
+        self._eviction_checked = False
         self.recorder: TranscriptRecorder | None = None
         self.log = FoldLog()
         self.conversation = ""
@@ -91,8 +93,15 @@ class Persistence:
         # Recorded first: a fold without a record could not be undone.
         self.store.record(self.conversation, fold_log.build_row(facts, ref, folds, time.time()))
         self.store.keep(folds)
+        self._warn_of_eviction()
         if self.recorder:
             self.recorder.record_folds(folds)
+
+    def _warn_of_eviction(self) -> None:
+        """Warn, once, of a server that may drop what was kept on it just now."""
+        if not self._eviction_checked and (policy := stores.eviction_policy(self.store)):
+            self._warn(eviction_notice(policy))
+        self._eviction_checked = True
 
     def _store_originals(self, folds: tuple[Fold, ...], view: View, source_of: Callable[[Fold, View], View]) -> None:
         pairs: list[tuple[str, str | bytes]] = []
@@ -199,6 +208,11 @@ def unknown_pin(what: str) -> BadSetting:
 def in_memory_notice(why: StoreFailed) -> Notice:
     text = f"{why}; going on in memory: what is folded now cannot be opened later"
     return Notice("store_failed", text, {name: str(fact) for name, fact in why.facts.items()})
+
+
+def eviction_notice(policy: str) -> Notice:
+    text = f"the store's server may drop what is folded (maxmemory-policy {policy}): set maxmemory-policy noeviction"
+    return Notice("store_evicts", text, {"policy": policy})
 
 
 def open_recorder(

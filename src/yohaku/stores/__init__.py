@@ -210,6 +210,11 @@ def redact(url: str) -> str:
     return url.replace(f":{secret}@", ":…@", 1) if secret else url
 
 
+def eviction_policy(store: Store) -> str:
+    """Return the policy by which the server of a store drops what is kept in it; "" if it drops nothing."""
+    return str(getattr(store, "eviction_policy", ""))
+
+
 def check_ref(ref: str) -> str:
     """Return a well-formed ref, or raise `UnknownRef`: nothing else may reach a path, a key or a query."""
     if not (isinstance(ref, str) and _REF.fullmatch(ref)):

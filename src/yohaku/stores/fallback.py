@@ -15,7 +15,7 @@ from typing import TypeVar
 
 from yohaku.core.errors import StoreFailed, UnknownRef
 from yohaku.core.folds import Fold
-from yohaku.stores import OpenedOriginal, Original, Source, Store, StoredOriginal
+from yohaku.stores import OpenedOriginal, Original, Source, Store, StoredOriginal, eviction_policy
 from yohaku.stores.chunks import blocks
 from yohaku.stores.memory import MemoryStore
 
@@ -49,6 +49,11 @@ class FallbackStore:
     def version(self) -> int:
         self._version = self._read(lambda: self._store.version, self._version)
         return self._version + self._memory.version
+
+    @property
+    def eviction_policy(self) -> str:
+        """The policy of the store below; "" while it fails."""
+        return "" if self.warning else eviction_policy(self._store)
 
     def put(self, ref: str, original: str | bytes) -> None:
         self.put_all([(ref, original)])

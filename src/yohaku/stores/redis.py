@@ -123,6 +123,15 @@ class RedisStore:
     def close(self) -> None:
         self._client.close()
 
+    @property
+    def eviction_policy(self) -> str:
+        """The policy by which the server drops keys when its memory is full; "" if it drops none, or does not tell."""
+        try:
+            policy = str(self._client.info("memory").get("maxmemory_policy", ""))
+        except redis.RedisError:
+            return ""
+        return "" if policy == "noeviction" else policy
+
     def _key(self, *names: str) -> str:
         return ":".join(("yohaku", f"{{{self._tenant}}}", *names))
 
