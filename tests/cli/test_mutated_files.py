@@ -75,6 +75,7 @@ def recordings(shared: Path) -> list[bytes]:
     return found
 
 
+@pytest.mark.slow
 def test_no_mutated_file_ends_in_a_traceback(shared: Path, tmp_path: Path) -> None:
     healthy = [*recordings(shared), *files().values()]
     file = tmp_path / "file.json"

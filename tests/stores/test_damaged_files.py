@@ -58,6 +58,7 @@ def test_a_healthy_file_gives_all(healthy: HealthyStore, tmp_path: Path) -> None
         assert recall.search(store, "plain").hits and list(store.standing(0)) == healthy.folds
 
 
+@pytest.mark.slow
 def test_no_damaged_file_gives_another_original(healthy: HealthyStore, tmp_path: Path) -> None:
     found = []
     failed = 0
@@ -86,6 +87,7 @@ def test_a_file_without_checksums_gives_all(healthy: HealthyStore, tmp_path: Pat
         assert store.conversations() == []
 
 
+@pytest.mark.slow
 def test_a_damaged_file_without_checksums_gives_no_other_original(healthy: HealthyStore, tmp_path: Path) -> None:
     """Its originals are compared with their refs, so that lines from the middle of one are not checked."""
     path = tmp_path / "old.db"
@@ -111,6 +113,7 @@ def test_a_damaged_file_without_checksums_gives_no_other_original(healthy: Healt
     assert found == []
 
 
+@pytest.mark.slow
 def test_no_way_of_reading_a_damaged_file_ends_in_another_error(healthy: HealthyStore, tmp_path: Path) -> None:
     found = []
     for seed, how, path in damaged_files(healthy, tmp_path):
@@ -126,6 +129,7 @@ def test_no_way_of_reading_a_damaged_file_ends_in_another_error(healthy: Healthy
     assert found == []
 
 
+@pytest.mark.slow
 def test_no_command_on_a_damaged_file_ends_in_a_traceback(healthy: HealthyStore, tmp_path: Path) -> None:
     given = tmp_path / "given.json"
     given.write_text(json.dumps(conversation(24)))

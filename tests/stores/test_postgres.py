@@ -157,6 +157,7 @@ FACTS = (("originals", "size"), ("originals", "lines"), ("originals", "is_binary
 EMPTY = (("originals", "size"), ("originals", "is_binary"), ("originals", "head"), ("originals", "stored"))
 
 
+@pytest.mark.slow
 def test_no_damaged_row_gives_another_original_or_error(server: str) -> None:
     start = server.rpartition("/")[0]
     with psycopg.connect(server, autocommit=True) as db:

@@ -124,6 +124,7 @@ def test_a_stream_that_broke_off_leaves_no_keys_and_one_that_was_killed_expires(
     assert 0 < client.ttl(left) <= DAY
 
 
+@pytest.mark.slow
 def test_no_damaged_key_gives_another_original_or_error(url: str, client: Any) -> None:
     store = RedisStore(redis.Redis.from_url(url), url)
     content = fill(store)
