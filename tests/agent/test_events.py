@@ -26,7 +26,7 @@ FIELDS: list[tuple[Event, str, str]] = [
     (ThoughtDelta("x"), "thought", "type text"),
     (calling("bash", "$ ls"), "calling", "type id tool arguments title"),
     (ToolOutput("1", "x"), "output", "type id text"),
-    (called("bash", "x", "$ ls"), "called", "type id tool title error text diff"),
+    (called("bash", "x", "$ ls"), "called", "type id tool title error text diff output_ref"),
     (UserNotice("x", "error"), "told", "type kind text"),
     (ReplyFinished(None), "replied", "type stop usage"),
     (ReplyDiscarded(), "discarded", "type"),

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from yohaku.agent import factory
-from yohaku.agent.conversation import Conversation, load_history
+from yohaku.agent.conversation import Conversation, load_history, load_outputs
 from yohaku.agent.equipment import Equipment, choose_equipment
 from yohaku.agent.event_queue import EventQueue
 from yohaku.agent.events import ConversationFolded, FoldsReused, Gauge, UserNotice
@@ -274,6 +274,8 @@ class Context:
         history = load_history(path)
         self.conversation.resume(history)
         self._weigh()
+        for call, ref in load_outputs(path).items():
+            self.session.keep_output(call, ref)
         return history
 
     def add_prompt(self, prompt: str, note: str = "") -> None:

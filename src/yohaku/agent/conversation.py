@@ -10,12 +10,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from yohaku.core.errors import YohakuError
 from yohaku.core.history_builder import HistoryBuilder
 from yohaku.core.model import History, Opaque, Part, Reply, Result, Step, Text, Turn
+from yohaku.core.originals import OutputRef
 from yohaku.dialects import dialect_named
 from yohaku.dialects.dialect import Dialect
 from yohaku.dialects.json_values import Json
 from yohaku.dialects.load import Request, load
+from yohaku.dialects.recordings import transcript
 
 NO_RESULT = "[no result: the session ended here]"
 """Result of a call that was open when a recording ended."""
@@ -111,6 +114,15 @@ def load_history(path: str | Path) -> History:
     if isinstance(loaded, Request):
         return dialect_named(loaded.dialect).read(loaded.value).history()
     return loaded.history
+
+
+def load_outputs(path: str | Path) -> dict[str, OutputRef]:
+    """Read the refs of tool outputs from a transcript of ours; a recording of another tool has none."""
+    data = Path(path).read_bytes()
+    try:
+        return transcript.transcribed(data).outputs
+    except YohakuError:
+        return {}
 
 
 def _is_empty(step: Step) -> bool:

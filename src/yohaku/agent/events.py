@@ -17,6 +17,7 @@ from yohaku.core.budget import Budget, Level
 
 if TYPE_CHECKING:  # a surface is on the screen before all of this is loaded
     from yohaku.core.model import Call, Result
+    from yohaku.core.originals import OutputRef
     from yohaku.dialects.answer import Usage
     from yohaku.session.receipt import Receipt
 
@@ -44,6 +45,8 @@ class ToolFinished:
     title: str
     diff: str = ""
     """Its changes as a unified diff."""
+    output: OutputRef | None = None
+    """Ref and size of all that the tool gave, of which the result may show a part."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,9 +161,10 @@ def to_fields(event: Event) -> dict[str, Any]:
             return {"type": "calling", "id": call.id, "tool": call.name, "arguments": call.asked, "title": title}
         case ToolOutput(call, text):
             return {"type": "output", "id": call, "text": text}
-        case ToolFinished(call, result, title, diff):
+        case ToolFinished(call, result, title, diff, output):
             facts = {"id": call.id, "tool": call.name, "title": title, "error": result.error}
-            return {"type": "called", **facts, "text": result.text, "diff": diff}
+            ref = output._asdict() if output else None
+            return {"type": "called", **facts, "text": result.text, "diff": diff, "output_ref": ref}
         case ConversationFolded(receipt, manual):
             return {"type": "folded", "manual": manual, **receipt.report()}
         case FoldsReused(receipt):

@@ -1,8 +1,8 @@
 """Sub-agents: a task in a window of its own, of which only the result comes back.
 
 Law: a sub-agent folds by the same rules, changes nothing without the usual permission, and starts no others. Its result
-stays within the room of the call. It is a running tool: folding the parent's conversation does not touch it, and
-stopping the parent's turn stops it.
+is kept whole; the tool shows what fits into the room of the call. It is a running tool: folding the parent's
+conversation does not touch it, and stopping the parent's turn stops it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from contextlib import aclosing
 from typing import TYPE_CHECKING, NamedTuple
 
 from yohaku.agent.events import Event, ToolStarted, TurnEnded, UserNotice
-from yohaku.agent.toolkit import output_budget
 from yohaku.agent.toolkit.tool import AgentTool
 
 if TYPE_CHECKING:
@@ -32,7 +31,6 @@ You work alone on this: nobody can answer questions. Find out what is asked, the
 paths with line numbers, short quotations. Your reply is all that is handed on."""
 
 NO_RESULT = "The sub-agent ended without a result ({why}). Do it yourself, or give it a smaller task."
-CUT = "[… the sub-agent's answer is cut here …]"
 
 
 class SubAgentResult(NamedTuple):
@@ -59,7 +57,7 @@ async def delegate(parent: Agent, session: Session, task: str, show: Callable[[s
     )
     async with aclosing(agent.work(TASK.format(task=task))) as events:
         ended = await _show_progress(events, show)
-    text = output_budget.keep_head(ended.text, CUT)[0] if ended.text.strip() else NO_RESULT.format(why=ended.why)
+    text = ended.text if ended.text.strip() else NO_RESULT.format(why=ended.why)
     return SubAgentResult(text, agent.context.foldings)
 
 

@@ -24,7 +24,7 @@ from yohaku.core.budget import Budget
 from yohaku.core.errors import StoreFailed
 from yohaku.core.meter import Meter
 from yohaku.core.model import Call, Opaque, Part, Result, Text
-from yohaku.core.originals import arguments_of, ref_of
+from yohaku.core.originals import OutputRef, arguments_of, output_ref_of
 from yohaku.core.weigh import Ledger, Weigher
 from yohaku.dialects.json_values import RAW, arguments_object
 from yohaku.session.session import Session
@@ -170,10 +170,25 @@ async def _run_call(call: Call, share: int, runtime: ToolRuntime) -> _Output:
         raise
     if given.notice:
         runtime.events.emit(UserNotice(given.notice))
-    text, cut = _cut_to_room(given.text or NO_OUTPUT, share, runtime)
-    result = Result((Text(text), *_images(given, runtime.images)), given.error)
-    runtime.events.emit(ToolFinished(call, result, title, given.diff))
+    text, output = given.text or NO_OUTPUT, given.output
+    if output is None:
+        output = await asyncio.to_thread(_store_output, text, runtime)
+    shown, cut = _cut_to_room(text, share, output, runtime)
+    if output:
+        runtime.session.keep_output(call.id, output)
+    result = Result((Text(shown), *_images(given, runtime.images)), given.error)
+    runtime.events.emit(ToolFinished(call, result, title, given.diff, output))
     return _Output(result, cut or given.cut)
+
+
+def _store_output(text: str, runtime: ToolRuntime) -> OutputRef | None:
+    """Store an output; None if that fails: the session warns the user, and the model goes on with what it sees."""
+    ref = output_ref_of(text)
+    try:
+        runtime.session.store.put(ref.id, text)
+    except StoreFailed:
+        return None
+    return ref
 
 
 async def _use_tool(tool: AgentTool | None, call: Call, runtime: ToolRuntime) -> ToolResult:
@@ -215,17 +230,12 @@ def _images(given: ToolResult, shown: bool) -> tuple[Part, ...]:
     return (Text(NO_IMAGE),) if given.media and not given.text else ()
 
 
-def _cut_to_room(text: str, share: int, runtime: ToolRuntime) -> tuple[str, bool]:
-    """Cut the output of a tool that did not keep to its room; the original is stored and can be opened."""
+def _cut_to_room(text: str, share: int, output: OutputRef | None, runtime: ToolRuntime) -> tuple[str, bool]:
+    """Cut the output of a tool that did not keep to its room; all of it is stored and can be opened."""
     if len(text) <= share or runtime.meter.count(text) <= share * OUTPUT_SLACK:
         return text, False
-    kept = f"; ref={ref_of(text)}"
-    try:
-        runtime.session.store.put(ref_of(text), text)
-    except StoreFailed:  # the session warns the user; the model goes on with what it sees
-        kept = ""
     with output_budget.limit_output(share, runtime.meter):
-        return output_budget.keep_ends(text, CUT.format(count=len(text), kept=kept))
+        return output_budget.keep_ends(text, CUT.format(count=len(text), kept=output_budget.ref_note(output)))
 
 
 def _title(tool: AgentTool | None, call: Call) -> str:

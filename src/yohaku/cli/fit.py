@@ -57,17 +57,19 @@ def fit(arguments: argparse.Namespace, settings: Settings) -> int:
     )
     print_notices(session.warnings, settings.lang)
     printed = len(session.warnings)
+    outputs: list[dict[str, object]] = []
     try:
         body = _fit(session, given.body, hooks, arguments)
+        outputs = [output.row() for output in session.outputs] if arguments.report else []
     except DoesNotFit:
-        _write_report(arguments, session.receipt, settings)
+        _write_report(arguments, session.receipt, outputs, settings)
         raise
     finally:
         print_notices(session.warnings[printed:], settings.lang)
         session.close()
         store.close()
     write(arguments.out, given.raw if body is given.body and given.raw is not None else to_json(body), settings)
-    _write_report(arguments, session.receipt, settings)
+    _write_report(arguments, session.receipt, outputs, settings)
     if not arguments.quiet and session.receipt:
         for line in _summarise(session.receipt, settings.lang):
             print(f"yohaku: {line}", file=sys.stderr)
@@ -208,9 +210,11 @@ def _window_known(arguments: argparse.Namespace, settings: Settings, given: Load
     return bool(arguments.window or given.model or settings.window or settings.maxima)
 
 
-def _write_report(arguments: argparse.Namespace, receipt: Receipt | None, settings: Settings) -> None:
+def _write_report(
+    arguments: argparse.Namespace, receipt: Receipt | None, outputs: list[dict[str, object]], settings: Settings
+) -> None:
     if arguments.report and receipt:
-        write(arguments.report, to_json(receipt.report()), settings)
+        write(arguments.report, to_json({**receipt.report(), "outputs": outputs}), settings)
 
 
 def _summarise(receipt: Receipt, lang: str) -> Iterator[str]:

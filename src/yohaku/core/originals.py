@@ -26,6 +26,15 @@ class Slot(NamedTuple):
     """Index of the result's part, or name of the argument."""
 
 
+class OutputRef(NamedTuple):
+    """Ref of all that a tool gave, with its size: data of the message, never sent to a provider."""
+
+    id: str
+    byte_size: int
+    line_count: int
+    """Lines, separated by line feeds; the last may have none."""
+
+
 def replace_arguments(arguments: str, texts: Mapping[str, str]) -> str:
     """Return the arguments as compact JSON with some values replaced."""
     return json.dumps({**_parse_arguments(arguments), **texts}, ensure_ascii=False, separators=(",", ":"))
@@ -138,6 +147,11 @@ def ref_of(original: str | bytes) -> str:
     data = original.encode("utf-8", "surrogatepass") if isinstance(original, str) else original
     number = int.from_bytes(sha256(data).digest()[:8], "big")
     return "".join([_PAIRS[number >> shift & 1023] for shift in (50, 40, 30, 20, 10, 0)])
+
+
+def output_ref_of(text: str) -> OutputRef:
+    data = text.encode("utf-8", "surrogatepass")
+    return OutputRef(ref_of(data), len(data), data.count(b"\n") + (data[-1:] not in (b"", b"\n")))
 
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyz234567"

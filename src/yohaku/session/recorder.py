@@ -9,13 +9,14 @@ from __future__ import annotations
 import itertools
 import os
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from yohaku.config.settings import Notice
 from yohaku.core.errors import YohakuError
 from yohaku.core.folds import Fold
+from yohaku.core.originals import OutputRef
 from yohaku.session.transcript import Transcript
 
 _FILE_NUMBERS = itertools.count(1)
@@ -50,6 +51,9 @@ class TranscriptRecorder:
 
     def record_undone(self, folds: Iterable[Fold]) -> None:
         self._try(lambda: self._transcript.record_undone(folds) if self._transcript else None)
+
+    def record_outputs(self, outputs: Mapping[str, OutputRef]) -> None:
+        self._try(lambda: self._transcript.record_outputs(outputs) if self._transcript else None)
 
     def close(self) -> None:
         if self._transcript is not None:

@@ -26,6 +26,7 @@ from yohaku.core.errors import BadSetting, DoesNotFit, Malformed
 from yohaku.core.folds import UNKNOWN_MAKER, Cut, Fold, Gist, MadeFor
 from yohaku.core.meter import Meter
 from yohaku.core.model import History
+from yohaku.core.originals import OutputRef
 from yohaku.core.pins import Pin
 from yohaku.core.recipe import Effect, FoldStarting, PlanOptions, Recipe
 from yohaku.core.reuse import ALLOWED, Reusable, select_reusable, serves
@@ -46,6 +47,7 @@ from yohaku.session.driver import EffectHandlers, Hook, Summarise, adrive, drive
 from yohaku.session.file_watch import FileWatch
 from yohaku.session.fold_log import FoldingRecord
 from yohaku.session.incremental import LastFit, settled_mark, steps_since, write_body
+from yohaku.session.outputs import KeptOutput, OutputLog, keeps_outputs
 from yohaku.session.persistence import Persistence, open_recorder
 from yohaku.session.receipt import Receipt, SummaryOptions
 from yohaku.session.server_state import leave_alone, notice_of_state
@@ -109,6 +111,7 @@ class Session:
         self.model = model
         self._persistence = Persistence(store, self._warn)
         self.store = self._persistence.store
+        self._outputs = OutputLog(self.store)
         if transcript:
             self._record(transcript, settings)
         self.receipt: Receipt | None = None
@@ -229,6 +232,24 @@ class Session:
         """Return the original of a ref."""
         return self.store.get(ref.removeprefix("ref="))
 
+    def output_ref(self, call: str) -> OutputRef | None:
+        """Return ref, bytes and lines of the output of a tool call, by its id; None if there is no such call.
+
+        The ref opens with `recall` from now on, also where the output is not folded.
+        """
+        return self._outputs.find(self._last.outcome.view.history if self._last else History(), call)
+
+    @property
+    def outputs(self) -> tuple[KeptOutput, ...]:
+        """Every tool output of the last fitted conversation with its ref; each opens with `recall` from now on."""
+        return self._outputs.list(self._last.outcome.view.history if self._last else History())
+
+    def keep_output(self, call: str, ref: OutputRef) -> None:
+        """Note the ref of all that a tool gave, where its message shows only a part of it."""
+        self._outputs.whole[call] = ref
+        if self._persistence.recorder:
+            self._persistence.recorder.record_outputs({call: ref})
+
     def meter_for(self, dialect: str) -> Meter:
         if self._meter is not None:
             return self._meter
@@ -342,8 +363,9 @@ class Session:
         if last and not options.manual:
             starts_at = self.recipe.starts_at(self._calibrated_budget, quiet=True)
             outcome = last.extend_outcome(history, Weigher(meter), starts_at, self.store)
+        mark = settled_mark(last.outcome.view.history) if last else Cut(0, 0)
         if self._watch:
-            self._watch.observe(steps_since(history, settled_mark(last.outcome.view.history) if last else Cut(0, 0)))
+            self._watch.observe(steps_since(history, mark))
         if outcome is None:
             view, stored = self._build_view(last, history, meter)
             held = self._persistence.log.held(self._serves)
@@ -357,6 +379,8 @@ class Session:
         self.receipt = Receipt(outcome, self.budget.limit, meter.exact, meter.name, *about)
         if isinstance(outcome.verdict, TooBig):
             raise DoesNotFit(outcome.verdict)
+        if keeps_outputs(self.recipe):
+            self._outputs.keep(steps_since(history, mark))
         if state:
             self._tell_of_state(outcome.verdict)
             return body

@@ -10,7 +10,7 @@ import contextlib
 import json
 import os
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -20,6 +20,7 @@ import msgspec
 from yohaku.core.errors import BadSetting, Malformed, Unreadable
 from yohaku.core.folds import Fold
 from yohaku.core.model import History, Reply, Result, Text, Turn
+from yohaku.core.originals import OutputRef
 from yohaku.dialects import dialect_named
 from yohaku.dialects.dialect import Dialect
 from yohaku.dialects.load import MAX_BYTES, Request, load
@@ -95,6 +96,12 @@ class Transcript:
 
     def record_undone(self, folds: Iterable[Fold]) -> None:
         self._write_folds("undone", folds)
+
+    def record_outputs(self, outputs: Mapping[str, OutputRef]) -> None:
+        """Write the refs of tool outputs, by the ids of their calls: some messages show only a part of theirs."""
+        if outputs:
+            with self._lock:
+                self._write([{"outputs": {call: ref._asdict() for call, ref in outputs.items()}}])
 
     def close(self) -> None:
         if self._file >= 0:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.agent.benches import ABench
 from yohaku import meters
 from yohaku.agent.toolkit import output_budget
-from yohaku.agent.toolkit.output_budget import format_size, save_output
+from yohaku.agent.toolkit.output_budget import format_size, ref_note, save_output
 
 METER = meters.for_model("gpt-4o")
 
@@ -97,16 +97,16 @@ def test_what_is_cut_fits(text: str, tokens: int, share: float) -> None:
 def test_a_ref_opens_what_was_kept(tmp_path: Path) -> None:
     bench = ABench(tmp_path)
     for original in ("日本語\n", io.BytesIO("日本語\n".encode())):
-        said = asyncio.run(save_output(bench, original))
-        assert said.startswith("; ref=")
+        saved = asyncio.run(save_output(bench, original))
+        assert saved and (saved.byte_size, saved.line_count) == (10, 1)
         assert bench.session is not None
-        assert bench.session.recall(said.removeprefix("; ")) == "日本語\n"
+        assert bench.session.recall(ref_note(saved).removeprefix("; ")) == "日本語\n"
 
 
 def test_without_a_session_there_is_no_ref(tmp_path: Path) -> None:
     bench = ABench(tmp_path)
     bench.session = None
-    assert asyncio.run(save_output(bench, "x")) == ""
+    assert asyncio.run(save_output(bench, "x")) is None and ref_note(None) == ""
 
 
 def test_sizes_are_told_as_people_do() -> None:

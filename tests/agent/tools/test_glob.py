@@ -27,10 +27,13 @@ def test_files_come_the_newest_first(tmp_path: Path) -> None:
 
 def test_there_is_a_cap_and_it_is_said(tmp_path: Path) -> None:
     make(tmp_path, *(f"f{number}" for number in range(350)))
-    given = ABench(tmp_path).use("glob", pattern="*")
-    assert given.text.startswith("f0\nf1\n")
-    assert given.text.endswith("\nf299\n[the newest 300 of 350; use a narrower pattern]")
-    assert given.cut
+    bench = ABench(tmp_path)
+    given = bench.use("glob", pattern="*")
+    assert given.cut and given.text.startswith("f0\nf1\n") and given.output and bench.session
+    note = f"[the newest of 350 files; all of them; ref={given.output.id}; or use a narrower pattern]"
+    assert given.text.endswith(f"\nf299\n{note}")
+    assert given.output.line_count == 350
+    assert set(str(bench.session.recall(given.output.id)).split()) == {f"f{number}" for number in range(350)}
 
 
 def test_the_room_is_kept_to(tmp_path: Path) -> None:

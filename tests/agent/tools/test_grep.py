@@ -10,6 +10,7 @@ from tests.agent.benches import ABench
 from yohaku import meters
 from yohaku.agent.toolkit import output_budget
 from yohaku.agent.toolkit.tool import ToolResult
+from yohaku.agent.tools import grep
 
 METER = meters.for_model("gpt-4o")
 
@@ -60,10 +61,26 @@ def test_outside_the_project_is_asked_for(tmp_path: Path) -> None:
 
 def test_there_are_at_most_five_hundred_hits(tmp_path: Path) -> None:
     make(tmp_path, a="hit\n" * 10_000)
-    given = ABench(tmp_path).use("grep", pattern="hit")
-    assert given.text.count("hit\n") == 500
-    assert given.text.endswith("[stopped after 500 hits; use a narrower pattern or path]")
-    assert given.cut
+    bench = ABench(tmp_path)
+    given = bench.use("grep", pattern="hit")
+    assert given.cut and given.text.count("hit\n") == 500
+    assert given.output and bench.session
+    note = f"[10,000 hits, not all shown; ref={given.output.id}; or use a narrower pattern or path]"
+    assert given.text.endswith(note)
+    kept = str(bench.session.recall(given.output.id))
+    assert kept.startswith("a\n1: hit\n") and kept.endswith("\n10000: hit\n")
+    assert given.output[1:] == (len(kept), 10_001)
+
+
+def test_no_more_hits_are_kept_than_there_is_room_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(grep, "MAX_KEPT_BYTES", 50_000)
+    make(tmp_path, a="hit\n" * 100_000)
+    bench = ABench(tmp_path)
+    given = bench.use("grep", pattern="hit")
+    assert given.output and bench.session
+    assert 50_000 <= given.output.byte_size < 51_000 and " hits or more, not all shown" in given.text
+    opened = bench.use("tool_output_cache", ref_id=given.output.id, offset=4_000, limit=1)
+    assert "3999: hit" in opened.text
 
 
 def test_the_room_is_kept_to(tmp_path: Path) -> None:

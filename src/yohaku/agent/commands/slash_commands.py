@@ -250,6 +250,8 @@ async def _export(context: CommandContext, name: str) -> CommandResult:
         case ".jsonl":
             with Transcript(path, dialect.name, agent.endpoint.model, resume=False) as written:
                 written.record(dialect.compose(history, agent.endpoint.model))
+                calls = [use.call.id for step in history.steps for use in step.uses]
+                written.record_outputs({call: ref for call in calls if (ref := agent.session.output_ref(call))})
         case ".json":
             import json
 

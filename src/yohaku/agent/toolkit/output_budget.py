@@ -17,6 +17,7 @@ from yohaku.agent.toolkit.secrets import redact
 from yohaku.agent.toolkit.tool import ToolContext
 from yohaku.core.errors import StoreFailed
 from yohaku.core.meter import Meter
+from yohaku.core.originals import OutputRef
 
 MAX_BYTES_PER_TOKEN = 8
 """Upper estimate; vocabularies have 3 to 5 in English and code."""
@@ -125,17 +126,26 @@ def _drop_partial_line(side: str, *, end: bool) -> str:
     return side[: side.rindex("\n")] if "\n" in side[len(side) // 2 :] else side
 
 
-async def save_output(context: ToolContext, original: str | IO[bytes]) -> str:
-    """Store the whole output and return `; ref=…` for a note; empty where there is no store."""
-    session = context.session
-    if session is None:
-        return ""
+async def save_output(context: ToolContext, original: str | IO[bytes]) -> OutputRef | None:
+    """Store all of an output; None where there is no store."""
+    return await asyncio.to_thread(save_in_thread, context, original)
+
+
+def save_in_thread(context: ToolContext, original: str | IO[bytes]) -> OutputRef | None:
+    """Do as `save_output`, for tools that work in a thread of their own. A file must hold no secrets."""
+    if context.session is None:
+        return None
     source = [redact(original)] if isinstance(original, str) else original
     try:
-        kept = await asyncio.to_thread(session.store.put_stream, source)
+        kept = context.session.store.put_stream(source)
     except StoreFailed:  # the session tells the user; the model goes on with what it sees
-        return ""
-    return f"; ref={kept.ref}"
+        return None
+    return OutputRef(kept.ref, kept.size, kept.lines)
+
+
+def ref_note(saved: OutputRef | None) -> str:
+    """Return `; ref=…` for a note; empty where nothing was stored."""
+    return f"; ref={saved.id}" if saved else ""
 
 
 def format_size(count: int) -> str:

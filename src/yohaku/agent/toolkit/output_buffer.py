@@ -9,8 +9,8 @@ import tempfile
 import threading
 from typing import IO
 
-MAX_SPILLED_BYTES = 64 * 1024 * 1024
-"""Bytes kept on disk."""
+MAX_SPILLED_BYTES = 256 * 1024 * 1024
+"""Bytes kept on disk, and then in the store."""
 
 
 class OutputBuffer:
@@ -22,6 +22,8 @@ class OutputBuffer:
         self._head = bytearray()
         self._tail = bytearray()
         self._spill: IO[bytes] | None = None
+        self._kept = 0
+        """Bytes in that file."""
         self._closed = False
         self._feeding = threading.Lock()
 
@@ -33,6 +35,11 @@ class OutputBuffer:
         self.close()
         if self._spill:
             self._spill.close()
+
+    @property
+    def complete(self) -> bool:
+        """True if the file of all output lacks nothing."""
+        return self._spill is None or self._kept == self.total
 
     @property
     def full(self) -> bool:
@@ -83,8 +90,14 @@ class OutputBuffer:
         return self._spill
 
     def _keep(self, data: bytes, before: int) -> None:
-        if self._spill is None:
-            self._spill = tempfile.TemporaryFile()  # noqa: SIM115
-            self._spill.write(self._head + self._tail)
-        if before < MAX_SPILLED_BYTES:
-            self._spill.write(data[: MAX_SPILLED_BYTES - before])
+        """Write to the file, unless it is long enough, or the disk is full."""
+        if self._kept < before and self._spill is not None:
+            return
+        try:
+            if self._spill is None:
+                self._spill = tempfile.TemporaryFile()  # noqa: SIM115
+                self._kept = self._spill.write(self._head + self._tail)
+            if before < MAX_SPILLED_BYTES:
+                self._kept += self._spill.write(data[: MAX_SPILLED_BYTES - before])
+        except OSError:
+            pass

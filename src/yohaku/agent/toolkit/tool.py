@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 if TYPE_CHECKING:
     from yohaku.agent.toolkit.seen_files import SeenFiles
+    from yohaku.core.originals import OutputRef
     from yohaku.session.session import Session
 
 ToolKind: TypeAlias = Literal["read", "write", "run", "net", "inner"]
@@ -32,6 +33,8 @@ class ToolResult:
     """Images, as (mime, base64)."""
     notice: str = ""
     """Sentence for the user, in their language."""
+    output: OutputRef | None = None
+    """Ref of all of the output, where `text` is only a part of it and the rest was stored."""
 
 
 @dataclass(frozen=True, slots=True)

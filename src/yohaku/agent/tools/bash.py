@@ -15,7 +15,7 @@ from asyncio.subprocess import DEVNULL, Process
 
 from yohaku.agent.toolkit import output_budget, text_files
 from yohaku.agent.toolkit.arguments import BadArguments, integer, object_schema, string
-from yohaku.agent.toolkit.output_budget import format_size, save_output
+from yohaku.agent.toolkit.output_budget import format_size, ref_note, save_output
 from yohaku.agent.toolkit.output_buffer import MAX_SPILLED_BYTES, OutputBuffer
 from yohaku.agent.toolkit.permissions import REFUSED, run_request
 from yohaku.agent.toolkit.secrets import StreamRedactor
@@ -202,15 +202,15 @@ async def _make_result(context: ToolContext, buffer: OutputBuffer, code: int, ti
     if not buffer.full and output_budget.fits(text):
         return ToolResult(text or "(no output)", error=bool(code or timed_out))
     spill = buffer.spilled()
-    ref = await save_output(context, head if spill is None else spill)
-    kept = f" (the first {format_size(MAX_SPILLED_BYTES)} kept)" if buffer.total > MAX_SPILLED_BYTES else ""
-    note = f"[… the middle of {buffer.lines:,} lines, {format_size(buffer.total)}, is left out{kept}{ref}]"
+    saved = await save_output(context, head if spill is None else spill)
+    kept = f" (the first {format_size(saved.byte_size)} kept)" if saved and not buffer.complete else ""
+    note = f"[… the middle of {buffer.lines:,} lines, {format_size(buffer.total)}, is left out{kept}{ref_note(saved)}]"
     if buffer.full:
         first = head[: head.rindex("\n")] if "\n" in head else head
         last = tail[tail.index("\n") + 1 :] if "\n" in tail[:-1] else tail
         text = "\n".join([first, note, last.rstrip("\n"), *notes])
     shown, _ = output_budget.keep_ends(text, note)
-    return ToolResult(shown, error=bool(code or timed_out), cut=True)
+    return ToolResult(shown, error=bool(code or timed_out), cut=True, output=saved)
 
 
 def _describe_exit(code: int, timed_out: int) -> str:

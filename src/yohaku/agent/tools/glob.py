@@ -8,15 +8,20 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from tempfile import SpooledTemporaryFile
+from typing import IO, cast
 
 from yohaku.agent.toolkit import output_budget
 from yohaku.agent.toolkit.arguments import BadArguments, object_schema, string
 from yohaku.agent.toolkit.globs import compile_glob
+from yohaku.agent.toolkit.output_budget import ref_note, save_in_thread
 from yohaku.agent.toolkit.permissions import REFUSED, read_request, resolve_path
 from yohaku.agent.toolkit.project_files import ProjectFile, walk_files
 from yohaku.agent.toolkit.tool import AgentTool, Arguments, ToolContext, ToolResult
 
 MAX_FILES = 300
+MAX_NAMES_IN_MEMORY = 1024 * 1024
+"""Bytes; more go to a temporary file."""
 TIMEOUT = 20.0
 """Seconds."""
 
@@ -50,24 +55,31 @@ def _find(context: ToolContext, top: Path, pattern: str, stopped: Callable[[], b
     matches, end = compile_glob(pattern), time.monotonic() + TIMEOUT
     timed_out, seen = False, 0
     newest: list[tuple[int, str]] = []
-    for found in walk_files(top, context.root.resolve()):
-        timed_out = time.monotonic() > end
-        if timed_out or stopped():
-            break
-        if not matches(found.parts):
-            continue
-        seen += 1
-        entry = (_mtime(found), found.name)
-        (heapq.heappush if len(newest) < MAX_FILES else heapq.heappushpop)(newest, entry)
-    if not seen:
-        return ToolResult(f"No file matches {pattern}.")
     base = context.files.name(top)
-    paths = [name if base == "." else f"{base}/{name}" for _, name in sorted(newest, key=lambda one: (-one[0], one[1]))]
-    incomplete = seen > len(paths) or timed_out
-    note = f"[the newest {len(paths)} of {seen:,}{' or more' if timed_out else ''}; use a narrower pattern]"
-    text = "\n".join([*paths, note] if incomplete else paths)
-    shown, cut = output_budget.keep_head(text, f"[cut; {seen:,} files: use a narrower pattern]")
-    return ToolResult(shown, cut=cut or incomplete)
+    prefix = "" if base == "." else f"{base}/"
+    with SpooledTemporaryFile(MAX_NAMES_IN_MEMORY) as every:
+        for found in walk_files(top, context.root.resolve()):
+            timed_out = time.monotonic() > end
+            if timed_out or stopped():
+                break
+            if not matches(found.parts):
+                continue
+            seen += 1
+            every.write(f"{prefix}{found.name}\n".encode("utf-8", "surrogateescape"))
+            entry = (_mtime(found), found.name)
+            (heapq.heappush if len(newest) < MAX_FILES else heapq.heappushpop)(newest, entry)
+        if not seen:
+            return ToolResult(f"No file matches {pattern}.")
+        paths = [f"{prefix}{name}" for _, name in sorted(newest, key=lambda one: (-one[0], one[1]))]
+        text = "\n".join(paths)
+        if seen == len(paths) and not timed_out and output_budget.fits(text):
+            return ToolResult(text)
+        every.seek(0)
+        saved = save_in_thread(context, cast(IO[bytes], every))
+    several = f"{seen:,}{' or more' if timed_out else ''}"
+    note = f"[the newest of {several} files; all of them{ref_note(saved)}; or use a narrower pattern]"
+    shown, _ = output_budget.keep_head(f"{text}\n{note}", note)
+    return ToolResult(shown, cut=True, output=saved)
 
 
 def _mtime(found: ProjectFile) -> int:

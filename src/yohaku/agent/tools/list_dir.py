@@ -9,7 +9,7 @@ from yohaku.agent.toolkit import output_budget
 from yohaku.agent.toolkit.arguments import BadArguments, object_schema, string
 from yohaku.agent.toolkit.edits import describe_missing
 from yohaku.agent.toolkit.ordinary_files import show_name
-from yohaku.agent.toolkit.output_budget import format_size
+from yohaku.agent.toolkit.output_budget import format_size, ref_note, save_in_thread
 from yohaku.agent.toolkit.permissions import REFUSED, read_request, resolve_path
 from yohaku.agent.toolkit.tool import AgentTool, Arguments, ToolContext, ToolResult
 
@@ -31,11 +31,16 @@ async def run(context: ToolContext, arguments: Arguments) -> ToolResult:
 def list_folder(context: ToolContext, path: Path) -> ToolResult:
     with os.scandir(path) as scanned:
         entries = sorted(scanned, key=lambda entry: (not entry.is_dir(), entry.name))
-    lines = [_line(entry) for entry in entries[:MAX_ENTRIES]]
-    more = [f"[and {len(entries) - MAX_ENTRIES:,} more]"] if len(entries) > MAX_ENTRIES else []
     head = f"{context.files.name(path)}/" if context.files.name(path) != "." else "./"
-    shown, cut = output_budget.keep_head("\n".join([head, *lines, *more]), f"[cut; {len(entries):,} entries: use glob]")
-    return ToolResult(shown if entries else f"{head} is empty", cut=cut or bool(more))
+    if not entries:
+        return ToolResult(f"{head} is empty")
+    text = "\n".join([head, *map(_line, entries)])
+    if len(entries) <= MAX_ENTRIES and output_budget.fits(text):
+        return ToolResult(text)
+    saved = save_in_thread(context, text)
+    note = f"[{len(entries):,} entries, not all shown{ref_note(saved)}; or use glob]"
+    shown, _ = output_budget.keep_head("\n".join([*text.split("\n")[: MAX_ENTRIES + 1], note]), note)
+    return ToolResult(shown, cut=True, output=saved)
 
 
 def _line(entry: os.DirEntry[str]) -> str:

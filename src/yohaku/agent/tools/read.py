@@ -9,6 +9,7 @@ import asyncio
 import json
 import re
 from base64 import b64encode
+from dataclasses import replace
 from pathlib import Path
 
 from yohaku.agent.toolkit import output_budget
@@ -16,7 +17,7 @@ from yohaku.agent.toolkit.arguments import BadArguments, integer, object_schema,
 from yohaku.agent.toolkit.edits import describe_missing
 from yohaku.agent.toolkit.file_lines import FileLines, clip_line, read_lines, split_lines
 from yohaku.agent.toolkit.ordinary_files import open_ordinary, read_ordinary
-from yohaku.agent.toolkit.output_budget import format_size
+from yohaku.agent.toolkit.output_budget import format_size, ref_note, save_in_thread
 from yohaku.agent.toolkit.permissions import REFUSED, read_request, resolve_path
 from yohaku.agent.toolkit.source_outline import outline_source, render_sketch
 from yohaku.agent.toolkit.tool import AgentTool, Arguments, ToolContext, ToolResult
@@ -81,8 +82,11 @@ def _read_file(context: ToolContext, path: Path, arguments: Arguments) -> ToolRe
     context.files.saw(path, found.data)
     whole = "offset" not in arguments and "limit" not in arguments
     if whole and path.suffix == ".ipynb" and (cells := _render_notebook(found.text)):
-        shown, cut = output_budget.keep_head(cells, "[cut; use bash with jq for the rest]")
-        return ToolResult(shown, cut=cut)
+        if output_budget.fits(cells):
+            return ToolResult(cells)
+        saved = save_in_thread(context, cells)
+        shown, _ = output_budget.keep_head(cells, f"[cut; use bash with jq for the rest{ref_note(saved)}]")
+        return ToolResult(shown, cut=True, output=saved)
     if not found.lines:
         return ToolResult(
             "[empty file]" if not found.total else f"[{name} has {found.total} lines, none from {first} on]"
@@ -90,8 +94,10 @@ def _read_file(context: ToolContext, path: Path, arguments: Arguments) -> ToolRe
     text = _number_lines(found)
     if whole and (found.more or not output_budget.fits(text)) and (sketch := _render_sketch(found, name)):
         lines = found.total or found.text.count("\n") + 1
-        return ToolResult(sketch, cut=True, notice=say("loop_sketched", context.lang, name=name, lines=lines))
-    return _cut_to_budget(found, text, cut=whole and bool(found.more))
+        told = say("loop_sketched", context.lang, name=name, lines=lines)
+        return ToolResult(sketch, cut=True, notice=told, output=save_in_thread(context, text))
+    given = _cut_to_budget(found, text, cut=whole and bool(found.more))
+    return given if given.text.startswith(text) else replace(given, output=save_in_thread(context, text))
 
 
 def _number_lines(found: FileLines) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from yohaku.agent.toolkit import output_budget
 from yohaku.agent.toolkit.arguments import BadArguments, object_schema, string
-from yohaku.agent.toolkit.output_budget import save_output
+from yohaku.agent.toolkit.output_budget import ref_note, save_output
 from yohaku.agent.toolkit.tool import AgentTool, Arguments, ToolContext, ToolResult
 
 
@@ -14,8 +14,9 @@ async def run(context: ToolContext, arguments: Arguments) -> ToolResult:
     report = await context.delegate(arguments["task"])
     if output_budget.fits(report):
         return ToolResult(report or "It brought nothing back.")
-    shown, cut = output_budget.keep_head(report, f"[cut{await save_output(context, report)}]")
-    return ToolResult(shown, cut=cut)
+    saved = await save_output(context, report)
+    shown, cut = output_budget.keep_head(report, f"[the rest of the report is left out{ref_note(saved)}]")
+    return ToolResult(shown, cut=cut, output=saved)
 
 
 def _title(arguments: Arguments) -> str:

@@ -14,10 +14,9 @@ from urllib.parse import urljoin, urlsplit
 
 from yohaku.agent.toolkit import output_budget, text_files
 from yohaku.agent.toolkit.arguments import BadArguments, object_schema, string
-from yohaku.agent.toolkit.output_budget import format_size, save_output
+from yohaku.agent.toolkit.output_budget import format_size, ref_note, save_output
 from yohaku.agent.toolkit.page_text import html_to_text
 from yohaku.agent.toolkit.permissions import PermissionRefused
-from yohaku.agent.toolkit.secrets import redact
 from yohaku.agent.toolkit.tool import AgentTool, Arguments, PermissionRequest, ToolContext, ToolResult
 from yohaku.messages import say
 
@@ -149,9 +148,10 @@ async def _make_result(context: ToolContext, url: str, status: int, kind: str, b
     answer_text = f"{head}{note}\n\n{text}"
     if len(answer_text) <= MAX_TEXT_CHARS and output_budget.fits(answer_text):
         return ToolResult(answer_text, error=status >= 400)
-    note = f"[the rest is left out{await save_output(context, redact(text))}]"
+    saved = await save_output(context, text)
+    note = f"[the rest is left out{ref_note(saved)}]"
     shown, _ = output_budget.keep_head(answer_text[:MAX_TEXT_CHARS] + "\n" + note, note)
-    return ToolResult(shown, error=status >= 400, cut=True)
+    return ToolResult(shown, error=status >= 400, cut=True, output=saved)
 
 
 def _decode(body: bytes, kind: str) -> str | None:

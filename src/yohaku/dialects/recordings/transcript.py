@@ -14,6 +14,7 @@ import msgspec
 
 from yohaku.core.errors import Malformed, Unreadable
 from yohaku.core.folds import Fold, FoldId, Gist, Stub, id_of
+from yohaku.core.originals import OutputRef
 from yohaku.dialects import DIALECTS
 from yohaku.dialects.dialect import Dialect
 from yohaku.dialects.json_values import Json, kind_of
@@ -35,6 +36,8 @@ class Transcribed:
     lines: tuple[int, ...] = ()
     """The line of each entry."""
     folds: tuple[Fold, ...] = ()
+    outputs: dict[str, OutputRef] = field(default_factory=dict)
+    """Refs of tool outputs, by the ids of their calls."""
 
     @property
     def body(self) -> dict[str, Json]:
@@ -67,6 +70,7 @@ def transcribed(data: bytes) -> Transcribed:
     beside: dict[str, Json] = {}
     entries: list[tuple[int, Json]] = []
     folds: dict[FoldId, Fold] = {}
+    outputs: dict[str, OutputRef] = {}
     for number, row in rows:
         match row:
             case {"entry": dict(entry)}:
@@ -80,11 +84,13 @@ def transcribed(data: bytes) -> Transcribed:
             case {"undone": list(made)}:
                 for fold in (_fold(each, number) for each in made):
                     folds.pop(id_of(fold), None)
-            case {"entry": _} | {"beside": _} | {"back": _} | {"folds": _} | {"undone": _}:
+            case {"outputs": dict(made)}:
+                outputs.update((call, _output_ref(ref, number)) for call, ref in made.items())
+            case {"entry": _} | {"beside": _} | {"back": _} | {"folds": _} | {"undone": _} | {"outputs": _}:
                 raise Malformed("this is no line of a transcript", f"line {number}")
     lines, said = tuple(number for number, _ in entries), tuple(entry for _, entry in entries)
     model = model if isinstance(model, str) else ""
-    return Transcribed(DIALECTS[header["dialect"]], model, beside, said, lines, tuple(folds.values()))
+    return Transcribed(DIALECTS[header["dialect"]], model, beside, said, lines, tuple(folds.values()), outputs)
 
 
 def whole_rows(data: bytes) -> Iterator[tuple[int, dict[str, Json]]]:
@@ -109,6 +115,13 @@ def whole_rows(data: bytes) -> Iterator[tuple[int, dict[str, Json]]]:
 def fold_row(fold: Fold) -> dict[str, Json]:
     row: dict[str, Json] = msgspec.to_builtins(fold)
     return row
+
+
+def _output_ref(row: Json, number: int) -> OutputRef:
+    match row:
+        case {"id": str(ref), "byte_size": int(size), "line_count": int(lines)}:
+            return OutputRef(ref, size, lines)
+    raise Malformed("this is no ref of an output", f"line {number}")
 
 
 def _fold(row: Json, number: int) -> Fold:

@@ -13,7 +13,7 @@ from yohaku.doctor.reading import nearest
 from yohaku.doctor.rewrite import repair_entries
 from yohaku.doctor.salvage import Row, encode_rows
 
-KNOWN = ("entry", "beside", "back", "folds", "undone", "torn")
+KNOWN = ("entry", "beside", "back", "folds", "undone", "outputs", "torn")
 
 
 def knows(values: list[Json]) -> bool:
@@ -93,7 +93,7 @@ def _repair(header: Row, rows: list[Row], notes: Notes) -> list[Row]:
     if len(notes.found) == before:
         return [header, *rows]
     entries = body.pop(now.dialect.entries)
-    folds = [row for row in rows if "folds" in row.value or "undone" in row.value]
+    folds = [row for row in rows if any(name in row.value for name in ("folds", "undone", "outputs"))]
     return [
         header,
         *([Row(0, {"beside": body})] if body else []),
