@@ -18,6 +18,7 @@ from yohaku.agent.agent import Agent
 from yohaku.agent.commands.context import context_text
 from yohaku.agent.commands.slash_commands import run_command
 from yohaku.agent.events import ConversationFolded, to_fields
+from yohaku.agent.format import describe_author
 from yohaku.agent.host.local_servers import BILLIONS_KEY, BYTES_KEY
 from yohaku.agent.host.model_size import billions_of
 from yohaku.agent.plain import PlainInterface
@@ -86,7 +87,7 @@ def test_one_that_is_big_and_quick_writes_the_summary_with_the_users_words(recip
     (asked,) = summaries(server)
     assert asked["model"] == BIG and WORDS in str(asked["messages"])
     assert told.endswith(f"Summed up by {BIG}, which was given your words.")
-    assert receipt.report()["summary"] == {"by": BIG, "without_model": None, "words": WORDS}
+    assert receipt.report()["summary"] == {"by": BIG, "without_model": None, "words": WORDS, "heeded": True}
 
 
 @pytest.mark.parametrize("recipe", ["auto", "local", "cache", "snapshot"])
@@ -96,8 +97,19 @@ def test_one_that_is_too_small_is_not_asked_and_the_words_are_heeded_all_the_sam
     why = 'ummed up without a model: this one is too small to be asked (compaction.ask = "always" asks it).'
     assert told.endswith(f"S{why} Your words stand in it and chose lines.")
     assert f"The next summary: s{why}" in before
-    assert receipt.report()["summary"] == {"by": None, "without_model": "too_small", "words": WORDS}
+    assert receipt.report()["summary"] == {"by": None, "without_model": "too_small", "words": WORDS, "heeded": True}
     assert WORDS in receipt.outcome.view.gist.text and "port 8443" in receipt.outcome.view.gist.text
+
+
+def test_words_for_which_there_is_no_room_are_not_said_to_be_heeded() -> None:
+    session = Session(250, 10, "local", model="gpt-4o")
+    turns = [{"role": role, "content": f"{role} word " * 12} for role in ("user", "assistant") * 3]
+    body = [{"role": "system", "content": "be careful " * 60}, *turns, {"role": "user", "content": "And on?"}]
+    session.fit(body, fold=True, words="Keep the name of whoever asked for this in the first place.")
+    receipt = session.receipt
+    assert receipt and receipt.author and receipt.outcome.view.gist
+    assert "Keep the name" not in receipt.outcome.view.gist.text
+    assert not receipt.author.heeded and "no room in it for your words" in describe_author(receipt, "en")
 
 
 def test_the_setting_asks_any_model_or_none(tmp_path: Path) -> None:
@@ -151,7 +163,7 @@ def test_who_wrote_it_is_told_on_standard_error_and_in_json(tmp_path: Path) -> N
 
     err, row = asyncio.run(play())
     assert "Summed up without a model: this one is too small" in err and "Your words stand in it" in err
-    assert row["summary"] == {"by": None, "without_model": "too_small", "words": WORDS}
+    assert row["summary"] == {"by": None, "without_model": "too_small", "words": WORDS, "heeded": True}
 
 
 @pytest.mark.parametrize(

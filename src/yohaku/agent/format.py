@@ -128,7 +128,7 @@ def describe_author(receipt: Receipt, lang: str) -> str:
     author = receipt.author
     if author is None:
         return ""
-    suffix = "_with_words" if author.words else ""
+    suffix = ("_with_words" if author.heeded else "_without_words") if author.words else ""
     if author.model:
         return say(f"summed_by_model{suffix}", lang, model=author.model)
     why = say(f"why.without_model.{author.why}", lang, detail=author.detail)

@@ -31,6 +31,10 @@ class PieceCounts:
     """Hidden with nothing to open them by. Folding never does this."""
 
 
+MAX_COMPARED_CHARS = 20
+"""Characters of the user's words that are looked for in a gist, which may show only their beginning."""
+
+
 class SummaryOptions(NamedTuple):
     """Options of a planning that decide who writes a gist."""
 
@@ -51,7 +55,9 @@ class GistAuthor(NamedTuple):
     """Code of the reason why it was made without a model (`why.without_model.<code>` of the messages)."""
     detail: str
     words: str
-    """The user's words about what to keep, which model or rules were given."""
+    """The user's words about what to keep."""
+    heeded: bool = True
+    """False if there were words, but no room for them in a gist without a model."""
 
 
 @dataclass(frozen=True)
@@ -112,7 +118,8 @@ class Receipt:
         if gist.why == BY_MODEL:
             return GistAuthor(model or "a model", "", "", words)
         code = gist.why.removeprefix(WITHOUT_MODEL) if gist.why.startswith(WITHOUT_MODEL) else unasked
-        return GistAuthor("", code, gist.detail, words) if code else None
+        heeded = " ".join(words[:MAX_COMPARED_CHARS].split()) in " ".join(gist.text.split())
+        return GistAuthor("", code, gist.detail, words, heeded) if code else None
 
     @cached_property
     def survived(self) -> PieceCounts:
@@ -147,7 +154,8 @@ class Receipt:
         if self.reused:
             report["reused"] = {"refs": [fold.ref for fold in self.reused], "unfolded": self.unfolded}
         if author := self.author:
-            report["summary"] = {"by": author.model or None, "without_model": author.why or None, "words": author.words}
+            by, why = author.model or None, author.why or None
+            report["summary"] = {"by": by, "without_model": why, "words": author.words, "heeded": author.heeded}
         if self.payback:
             steps = round(self.payback.steps, 1) if math.isfinite(self.payback.steps) else None
             report["payback"] = {"saved": self.payback.saved, "again": self.payback.again, "steps": steps}
