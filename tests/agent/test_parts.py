@@ -49,3 +49,8 @@ def test_a_part_with_nothing_in_it_leaves_no_line() -> None:
     part = InputPart(3, 9, "", ("main", "run"))
     assert note_line(part, " Nothing. ") == note_line(part, "なし") == note_line(part, "") == ""
     assert note_line(part, "It fails in 7.") == "- lines 3-9 (main, run): It fails in 7."
+
+
+def test_a_part_with_more_functions_than_are_named_says_so() -> None:
+    part = InputPart(3, 9, "", tuple("abcdef"))
+    assert note_line(part, "It fails.") == "- lines 3-9 (a, b, c, d, …): It fails."

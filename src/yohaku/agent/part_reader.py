@@ -15,13 +15,13 @@ from yohaku.agent.conversation import Conversation
 from yohaku.agent.event_queue import EventQueue, Stopped
 from yohaku.agent.events import ToolFinished, ToolStarted
 from yohaku.agent.parts import (
-    MAX_NAMES,
     MAX_PARTS,
     MIN_NOTE_TOKENS,
     MIN_PART_TOKENS,
     NOTES_SHARE,
     SYSTEM,
     InputPart,
+    list_names,
     note_line,
     part_request,
     shorten_request,
@@ -152,7 +152,7 @@ class PartReader:
         return shorten(lambda size: text[:size], len(text), tokens, self.context.meter.count)
 
     def _title(self, part: InputPart, number: int, total: int) -> str:
-        names = ", ".join(part.names[:MAX_NAMES])
+        names = list_names(part.names)
         facts = {"number": number, "total": total, "first": part.first, "last": part.last}
         return say("part_title_named" if names else "part_title", self.lang, **facts, names=names)
 

@@ -133,12 +133,17 @@ def _size(question: str, tokens: int) -> str:
     return f"At most {max(20, tokens * 3 // 5):,} words."
 
 
+def list_names(names: Sequence[str]) -> str:
+    """Return the first names, and a mark that there are more."""
+    return ", ".join([*names[:MAX_NAMES], *(["…"] if len(names) > MAX_NAMES else [])])
+
+
 def note_line(part: InputPart, note: str) -> str:
     """Return the notes on one part under its lines; empty if there is nothing in it."""
     text = note.strip()
     if not text or NOTHING.fullmatch(text):
         return ""
-    names = f" ({', '.join(part.names[:MAX_NAMES])})" if part.names else ""
+    names = f" ({list_names(part.names)})" if part.names else ""
     return f"- lines {part.first}-{part.last}{names}: {text}"
 
 
