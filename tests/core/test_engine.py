@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator
+from dataclasses import replace
 from random import Random
 
 import pytest
@@ -415,3 +416,44 @@ def test_why_a_question_had_no_answer_is_told() -> None:
 
     outcome = drive(plan(view(100), Budget(100, 0), recipe(Rung("over", frugal)), METER), EffectHandlers(broken))
     assert (outcome.verdict, outcome.failed) == (Folded(), ("the question for gist failed: too slow",))
+
+
+# What is said again
+
+
+def long_view() -> View:
+    turns = [Turn((Text(f"prompt {number}"),), (Step((Text("r" * 100),)),)) for number in range(6)]
+    return View(history_of(turns))
+
+
+def gist_of(view: View, context: PassContext) -> list[Fold]:
+    hidden = sum(context.weigher.turn(turn) for turn in view.history.turns[:5])
+    gist = Gist(view.history.turns[5].key, "[gist]", "ref", "all", "why", hidden, 0)
+    return [replace(gist, after=context.weigher.turn(gist.turn))]
+
+
+@pytest.mark.parametrize(("size", "said"), [(0, False), (40, True), (2_000, False)])
+def test_a_reminder_stands_in_a_new_gist_unless_it_is_too_big(size: int, said: bool) -> None:  # P10
+    view, reminder = long_view(), "m" * size
+    planning = plan(view, Budget(400, 0), recipe(Rung("over", gist_of)), METER)
+    outcome = drive(planning, EffectHandlers(remind=lambda: reminder))
+    (gist,) = outcome.folds
+    assert isinstance(gist, Gist) and outcome.verdict == Folded()
+    assert gist.text == (f"[gist]\n\n{reminder}" if said else "[gist]")
+    assert outcome.before.total - outcome.after.total == gist.before - gist.after
+
+
+def test_without_a_gist_nobody_is_asked_for_a_reminder() -> None:
+    def remind() -> str:
+        raise AssertionError
+
+    planning = plan(view(100), Budget(100, 0), recipe(Rung("over", proposing("[short]"))), METER)
+    assert drive(planning, EffectHandlers(remind=remind)).verdict == Folded()
+
+
+def test_a_line_that_is_to_stay_stays_in_the_stub_of_its_text() -> None:  # P9
+    v = View(history_of([Turn((Text("p" * 100 + "\n[a note]"),))]))
+    options = PlanOptions(kept_lines=("[a note]", "[another]"))
+    outcome = drive(plan(v, Budget(100, 0), recipe(Rung("over", proposing("[short]"))), METER, options))
+    (fold,) = outcome.folds
+    assert (fold.text, fold.after) == ("[short]\n[a note]", 16)

@@ -18,6 +18,7 @@ from yohaku.agent.equipment import Tier
 from yohaku.agent.event_queue import EndlessReply, EventQueue, Stopped
 from yohaku.agent.events import ConversationFolded, Event, FoldsReused, Gauge, ReplyDiscarded, TurnEnded, UserNotice
 from yohaku.agent.hooks import Hooks
+from yohaku.agent.reminders import Reminders
 from yohaku.agent.reply import (
     Nudge,
     build_request,
@@ -36,7 +37,6 @@ from yohaku.agent.tool_calls import (
     Question,
     ToolRuntime,
     add_note,
-    changes_note,
     run_tool_calls,
 )
 from yohaku.agent.toolkit.permissions import Permissions
@@ -113,6 +113,7 @@ class Agent:
             settings=settings or (Settings() if session else setting.read()),
             client=client,
             session=session,
+            reminders=Reminders(self.todo, self.files),
         )
 
     # -- The loop
@@ -206,7 +207,7 @@ class Agent:
         )
         run = await run_tool_calls(reply.calls, runtime)
         context.cuts += run.cuts
-        self._settle(reply, add_note(run.results, changes_note(self.files)))
+        self._settle(reply, add_note(run.results, self.context.reminders.note_changes()))
         if run.stopped:
             raise Stopped
         self._events.emit(self.gauge)  # it says whether the next request will fold
@@ -388,7 +389,7 @@ class Agent:
         """Add a prompt; return whether it, or the big file it is about, was read part by part."""
         from yohaku.agent.big_input import take_in  # loads the outlines of source files
 
-        return await take_in(self, prompt, changes_note(self.files), self._events)
+        return await take_in(self, prompt, self.context.reminders.note_changes(), self._events)
 
     async def _take_in_queued(self) -> None:
         while (text := self.unqueue()) is not None:

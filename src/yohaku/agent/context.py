@@ -17,6 +17,7 @@ from yohaku.agent.events import ConversationFolded, FoldsReused, Gauge, UserNoti
 from yohaku.agent.gauge import make_gauge
 from yohaku.agent.hooks import Hooks
 from yohaku.agent.overflow import enlarge_reserve, shrink_budget
+from yohaku.agent.reminders import Reminders
 from yohaku.agent.summary_writer import SummaryWriter
 from yohaku.agent.toolkit.secrets import register_secret, set_hiding
 from yohaku.agent.toolkit.tool import AgentTool
@@ -80,6 +81,7 @@ class Context:
         settings: Settings,
         client: ModelClient | None,
         session: Session | None,
+        reminders: Reminders,
     ) -> None:
         """`tools`: None for those that suit the window. `client`, `session`: None for new ones."""
         self.conversation = Conversation(endpoint.dialect, endpoint.model)
@@ -88,6 +90,7 @@ class Context:
         self._told_verdict = ""
         self._events, self._root, self._tools, self._lang = events, root, tools, lang
         self._hooks, self.settings = hooks, settings
+        self.reminders = reminders
         self._opened: list[Session] = []
         set_hiding(settings.secrets == "hide")
         register_secret("key", endpoint.key)
@@ -185,6 +188,7 @@ class Context:
 
     def _attach(self, endpoint: Endpoint, session: Session, warnings_shown: int = 0) -> None:
         self.endpoint, self.session = endpoint, session
+        session.remind = self._write_reminder
         self._warnings_shown = warnings_shown
         session.server_counts = can_count(endpoint)
         self._equip()
@@ -244,6 +248,7 @@ class Context:
     async def fit(self, *, fold: bool = False, words: str = "") -> ConversationFolded | None:
         """Fold what does not fit, or with `fold` all that can be; `words`: what the user wants kept."""
         manual, folded = fold, None
+        self.session.kept_lines = self.reminders.kept_lines
         for _ in range(MAX_FITS):
             self.session.unasked = self.reason_not_to_ask(fold)
             with self.writer.limit_wait(fold):
@@ -273,6 +278,7 @@ class Context:
         """Go on from a transcript of ours, or from the session of another tool."""
         history = load_history(path)
         self.conversation.resume(history)
+        self.reminders.resume(history.steps)
         self._weigh()
         for call, ref in load_outputs(path).items():
             self.session.keep_output(call, ref)
@@ -309,6 +315,9 @@ class Context:
         self.ledger, self._added = mark.ledger, mark.added
         if self.budget.window != mark.window:
             self._weigh()
+
+    def _write_reminder(self) -> str:
+        return self.reminders.write(self.budget.limit, self.meter.count)
 
     def _weigh(self) -> None:
         self.ledger = weigh(self.conversation.history, self.meter)

@@ -34,7 +34,6 @@ Question: TypeAlias = Callable[[str, tuple[str, ...]], Awaitable[str]]
 Delegate: TypeAlias = Callable[[str, Callable[[str], None]], Awaitable[str]]
 
 STOPPED = "[stopped by the user]"
-CHANGED = "[changed on disk since you read it: {names}. Read again what you need of it.]"
 NO_OUTPUT = "(no output)"
 CUT = "[… cut here: {count:,} characters, more than there is room for{kept} …]"
 NO_IMAGE = "(an image, which this model cannot be shown)"
@@ -202,12 +201,6 @@ async def _use_tool(tool: AgentTool | None, call: Call, runtime: ToolRuntime) ->
         return await run_tool(tool, runtime.context(call.id), arguments)
     except Exception as error:  # a tool may be anybody's: the model is told of its bugs, and the agent goes on
         return ToolResult(f"{call.name} failed: {type(error).__name__}: {error}", error=True)
-
-
-def changes_note(files: SeenFiles) -> str:
-    """Return a note of files that somebody else has changed since the model read them."""
-    names = files.changed()
-    return CHANGED.format(names=", ".join(names)) if names else ""
 
 
 def add_note(results: dict[str, Result], note: str) -> dict[str, Result]:

@@ -15,7 +15,17 @@ from yohaku.core.errors import Refused, Unanswered
 from yohaku.core.folds import MANUAL, QUIET, Cut, Fold, Gist, MadeFor, Place, Stub
 from yohaku.core.meter import Meter
 from yohaku.core.pins import PinnedWeigher, heaviest_pin, title_in
-from yohaku.core.recipe import Effect, FoldStarting, Pass, PassContext, PlanOptions, Question, Recipe, Rung
+from yohaku.core.recipe import (
+    Effect,
+    FoldStarting,
+    Pass,
+    PassContext,
+    PlanOptions,
+    Question,
+    ReadReminder,
+    Recipe,
+    Rung,
+)
 from yohaku.core.verdict import TooBig, Verdict, judge, judge_refused
 from yohaku.core.view import View
 from yohaku.core.weigh import Ledger, Weigher
@@ -131,7 +141,10 @@ class _Planning:
         self.asks += asked
         allowed = self.guard.allow(self.view, proposed, held=held, newest=held and rung.level == "over")
         made_for = self._made_for._replace(how=QUIET) if rung.quiet and not self.options.manual else self._made_for
-        folds = [replace(fold, made_for=made_for) for fold in allowed if fold.after < fold.before]
+        kept = map(self._keep_lines, allowed) if self.options.kept_lines else allowed
+        folds = [replace(fold, made_for=made_for) for fold in kept if fold.after < fold.before]
+        if any(isinstance(fold, Gist) for fold in folds) and (reminder := (yield ReadReminder())):
+            folds = self._with_reminder(folds, reminder)
         candidate = self.view.with_(folds)
         weight = self.weigher.ledger(candidate.shown) if folds else self.after
         if weight.total >= self.after.total:
@@ -144,6 +157,25 @@ class _Planning:
         self.view, self.after = candidate, weight
         self.made += folds
         return True
+
+    def _keep_lines(self, fold: Fold) -> Fold:
+        """Return a stub with the lines that are to stay of the text that it hides."""
+        if not isinstance(fold, Stub):
+            return fold
+        original = "\n".join(str(text) for _, text in self.view.originals(fold))
+        lines = [line for line in self.options.kept_lines if line in original and line not in fold.text]
+        text = "\n".join([fold.text, *lines])
+        return replace(fold, text=text, after=self.weigher.meter.count(text)) if lines else fold
+
+    def _with_reminder(self, folds: list[Fold], reminder: str) -> list[Fold]:
+        """Return the folds with a reminder at the end of the last gist, unless it makes it too big."""
+        gist = [fold for fold in folds if isinstance(fold, Gist)][-1]
+        longer = replace(gist, text=f"{gist.text}\n\n{reminder}")
+        longer = replace(longer, after=gist.after + self.weigher.turn(longer.turn) - self.weigher.turn(gist.turn))
+        reminded = [longer if fold is gist else fold for fold in folds]
+        weight = self.weigher.ledger(self.view.with_(reminded).shown).total
+        fits = weight <= self.budget.limit or self.after.total - gist.before + gist.after > self.budget.limit
+        return reminded if fits and longer.after < longer.before and weight < self.after.total else folds
 
     def _context(self, rung: Rung, held: bool) -> PassContext:
         goal = rung.goal_in(self.budget, self.after.fixed)

@@ -49,6 +49,11 @@ class ReadFile:
 
 
 @dataclass(frozen=True, slots=True)
+class ReadReminder:
+    """Effect: text of the surface that is to stand in a new gist, such as the model's plan."""
+
+
+@dataclass(frozen=True, slots=True)
 class FoldStarting:
     """Effect, once before a folding: the surface may add instructions for the summary, or refuse to fold."""
 
@@ -65,8 +70,9 @@ class FoldStarting:
     """File with everything that was said so far; empty if none is written."""
 
 
-Effect: TypeAlias = Question | ReadFile | FoldStarting
-"""Requests that a planning yields. It is sent a text: the answer, the file (empty if there is none), instructions."""
+Effect: TypeAlias = Question | ReadFile | ReadReminder | FoldStarting
+"""Requests that a planning yields. It is sent a text, empty if there is none: the answer, the file, the reminder,
+instructions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +99,8 @@ class PlanOptions:
     """Places of undone folds: they stay open as long as the conversation fits without them."""
     notes: Mapping[str, str] = field(default_factory=dict)
     """Texts to show in place of originals that do not fit, by their refs: each names the ref and holds notes on it."""
+    kept_lines: tuple[str, ...] = ()
+    """Lines that stay in the stub of a text that has them, such as a note of the program at the end of a result."""
     prices: CachePrices = field(default_factory=CachePrices)
     made_for: int = 0
     """Limit that new folds are remembered for; by default that of the budget."""

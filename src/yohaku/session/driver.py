@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias, TypeVar
 
 from yohaku.core.errors import BadSetting, Refused, Unanswered
-from yohaku.core.recipe import Effect, FoldStarting, Question, ReadFile
+from yohaku.core.recipe import Effect, FoldStarting, Question, ReadFile, ReadReminder
 
 T = TypeVar("T")
 HookReply: TypeAlias = str | bool | None
@@ -32,6 +32,8 @@ class EffectHandlers:
     """Returns the text of a file as it is now, or None if there is none to read."""
     before: Hook | None = None
     """Called before a folding begins."""
+    remind: Callable[[], str] | None = None
+    """Returns a text that is to stand in a new gist."""
 
     def handle(self, effect: Effect) -> str | Awaitable[str]:
         """Return the answer; raise `Unanswered` if there is none, `Refused` if the hook prevents the folding."""
@@ -46,6 +48,8 @@ class EffectHandlers:
                 return answer if inspect.isawaitable(answer) else _check_answer(answer, effect)
             case ReadFile():
                 return (self.look(effect.path) if self.look else None) or ""
+            case ReadReminder():
+                return self.remind() if self.remind else ""
             case FoldStarting():
                 reply = self.before(effect) if self.before else None
                 return _await_hook(reply) if inspect.isawaitable(reply) else _check_hook_reply(reply)

@@ -64,6 +64,7 @@ class Session:
     notice to `warnings`. `transcript` is a file for everything said and folded, or True for one in the data folder.
     `look` reads a file as it is now; `before` is called before a folding, and may return words for it, or False
     to prevent it; `after` is called with the receipt of each, unless it was made silently as some are at every turn.
+    `remind` returns a text that is to stand in each new gist, such as the model's plan.
     With `background` a gist is prepared, from "warm" on, beside the conversation; its failures are in `troubles`.
     `gaps` keeps how far our counts were from what was billed, by model, and tunes the next session by it. `settings`
     may be given by name, as in {"compaction.threshold_ratio": 0.7}; without it the user's config file is read only
@@ -72,6 +73,8 @@ class Session:
     `model`): questions carry its name and suit its window.
     """
 
+    kept_lines: tuple[str, ...] = ()
+    """Lines that stay in the stub of a text that has them (`PlanOptions.kept_lines`)."""
     notes: dict[str, str]
     """Texts to show in place of prompts that are too big, by their refs (`PlanOptions.notes`)."""
     server_counts = False
@@ -96,6 +99,7 @@ class Session:
         look: Callable[[str], str | None] | None = None,
         before: Hook | None = None,
         after: Callable[[Receipt], None] | None = None,
+        remind: Callable[[], str] | None = None,
         prices: CachePrices | None = None,
         background: bool = False,
         summary_model: SummaryModel | str | None = None,
@@ -122,7 +126,8 @@ class Session:
         self._meter = GuardedMeter(meter) if meter is not None else None
         self.gaps = gaps
         self._before = before
-        self._handlers = EffectHandlers(summarise, look, self._call_before if before else None)
+        self.remind = remind
+        self._handlers = EffectHandlers(summarise, look, self._call_before if before else None, self._call_remind)
         self._after = after
         self._prices = prices or CachePrices()
         self._last: LastFit | None = None
@@ -339,9 +344,13 @@ class Session:
         path = str(self.transcript_path or "")
         return self._before(replace(starting, weight=weight, limit=limit, session=self.key, transcript=path))
 
+    def _call_remind(self) -> str:
+        return self.remind() if self.remind else ""
+
     def _options(self, fold: bool, words: str) -> PlanOptions:
         model, unasked = self.asks_model, self.unasked or "no_model"
         options = PlanOptions(fold, words, model=model, unasked=unasked, notes=self.notes, prices=self._prices)
+        options = replace(options, kept_lines=self.kept_lines)
         return replace(options, summary_model=self.summary_model.name, summary_window=self.summary_model.window)
 
     def _plan_fit(self, body: Any, options: PlanOptions) -> Generator[Effect, str, Any]:

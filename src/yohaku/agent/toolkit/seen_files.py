@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import os
 from collections import OrderedDict
+from collections.abc import Iterator
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from secrets import token_hex
+from typing import TypeAlias
 
 from yohaku.agent.toolkit.diffs import unified_diff
 from yohaku.agent.toolkit.ordinary_files import read_ordinary, show_name
@@ -25,9 +27,13 @@ MAX_SHOWN_DIFF_CHARS = 4_000
 """With a longer diff the model must read the file again."""
 
 
+Stamp: TypeAlias = tuple[int, int, int]
+"""Time, size and number of a file."""
+
+
 @dataclass(frozen=True, slots=True)
 class SeenFile:
-    stamp: tuple[int, int, int]
+    stamp: Stamp
     digest: bytes = b""
     text: str | None = None
 
@@ -50,7 +56,7 @@ class SeenFiles:
     def __init__(self, root: Path) -> None:
         self.root = root.resolve()
         self._seen: OrderedDict[Path, SeenFile] = OrderedDict()
-        self._reported: dict[Path, tuple[int, int, int] | None] = {}
+        self._reported: dict[Path, Stamp | None] = {}
         self._held = 0
 
     def name(self, path: Path) -> str:
@@ -100,20 +106,30 @@ class SeenFiles:
     def changed(self) -> tuple[str, ...]:
         """Return seen files that have changed or been deleted; each change is reported once."""
         found: list[str] = []
+        for path, now in self._find_changes():
+            if path not in self._reported or self._reported[path] != now:
+                self._reported[path] = now
+                found.append(self._describe_change(path, now))
+        return tuple(found)
+
+    def all_changed(self) -> tuple[str, ...]:
+        """Return the same files, also those whose change was reported."""
+        return tuple(self._describe_change(path, now) for path, now in self._find_changes())
+
+    def _find_changes(self) -> Iterator[tuple[Path, Stamp | None]]:
+        """Yield seen files that have changed, with the stamp of now; None for one that is gone."""
         for path, seen in list(self._seen.items()):
             try:
                 now = file_stamp(path)
             except OSError:
                 now = None
-            if now == seen.stamp or (path in self._reported and self._reported[path] == now):
-                continue
-            if now is not None and self._same(path, seen, now):
-                continue
-            self._reported[path] = now
-            found.append(self.name(path) if now else f"{self.name(path)} (deleted)")
-        return tuple(found)
+            if now != seen.stamp and not (now is not None and self._same(path, seen, now)):
+                yield path, now
 
-    def _same(self, path: Path, seen: SeenFile, now: tuple[int, int, int]) -> bool:
+    def _describe_change(self, path: Path, now: Stamp | None) -> str:
+        return self.name(path) if now else f"{self.name(path)} (deleted)"
+
+    def _same(self, path: Path, seen: SeenFile, now: Stamp) -> bool:
         """Return whether a file was only touched, or rewritten with the same content."""
         if not seen.digest or now[1] != seen.stamp[1] or now[1] > MAX_HASHED_BYTES:
             return False
@@ -152,7 +168,7 @@ def write_atomically(path: Path, data: bytes) -> None:
         raise
 
 
-def file_stamp(path: Path) -> tuple[int, int, int]:
+def file_stamp(path: Path) -> Stamp:
     stat = path.stat()
     return stat.st_mtime_ns, stat.st_size, stat.st_ino
 

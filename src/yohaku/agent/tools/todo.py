@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
 from yohaku.agent.toolkit.arguments import BadArguments, object_schema, string
 from yohaku.agent.toolkit.tool import AgentTool, Arguments, ToolContext, ToolResult
@@ -12,15 +12,26 @@ _STATUS_ALIASES = {
     "in_progress": "doing", "in-progress": "doing", "active": "doing", "completed": "done", "complete": "done",
     "todo": "pending", "open": "pending",
 }  # fmt: skip
+TodoItem: TypeAlias = tuple[str, str]
+"""Status and text."""
 MARKS = {"pending": "[ ]", "doing": "[>]", "done": "[x]"}
 
 
 async def run(context: ToolContext, arguments: Arguments) -> ToolResult:
-    context.todo[:] = [_item(one) for one in arguments["items"]]
-    return ToolResult("\n".join(f"{MARKS[status]} {text}" for status, text in context.todo) or "The list is empty.")
+    context.todo[:] = read_items(arguments)
+    return ToolResult("\n".join(map(format_item, context.todo)) or "The list is empty.")
 
 
-def _item(one: Any) -> tuple[str, str]:
+def read_items(arguments: Arguments) -> list[TodoItem]:
+    return [_item(one) for one in arguments["items"]]
+
+
+def format_item(item: TodoItem) -> str:
+    status, text = item
+    return f"{MARKS[status]} {text}"
+
+
+def _item(one: Any) -> TodoItem:
     if isinstance(one, str):
         return "pending", one
     one = one if isinstance(one, dict) else {}
