@@ -296,7 +296,9 @@ def test_a_model_that_says_nothing_is_asked_once_more(tmp_path: Path) -> None:
     one = agent(tmp_path, says(), says("Hello."))
     events = play(one, "Hi.")
     assert ended(events) == TurnEnded("done", "Hello.") and told(events) == []
-    assert sent(one)[1]["messages"][-1]["content"] == SPEAK.text and SPEAK.text not in str(one.conversation.body)
+    assert sent(one)[1]["messages"][-1]["content"] == f"Hi.\n\n{SPEAK.text}" and SPEAK.text not in str(
+        one.conversation.body
+    )
 
 
 def test_one_that_says_nothing_twice_is_told(tmp_path: Path) -> None:
@@ -491,7 +493,8 @@ def test_who_writes_japanese_is_answered_in_japanese_by_a_small_model_too(tmp_pa
     one = agent(tmp_path, says("The test passed!"), says("テストは成功しました。"), window=8_192)
     assert ended(play(one, "テストを実行してください。")).text == "テストは成功しました。"
     first, again = sent(one)
-    assert again["messages"] == [*first["messages"], {"role": "user", "content": JAPANESE.text}]
+    *before, prompt = first["messages"]
+    assert again["messages"] == [*before, {"role": "user", "content": f"{prompt['content']}\n\n{JAPANESE.text}"}]
     assert again["tool_choice"] == "none"
 
 

@@ -54,3 +54,11 @@ SPEAKERS = {
     "gemini": _gemini,
     "openai_responses": _responses,
 }
+
+
+def problems_of_two_roles(body: Any) -> list[str]:
+    """The check of Gemma's template, for chat and Ollama: nothing but the user and the model, in turns."""
+    roles = [message["role"] for message in openai_chat.messages_of(body)]
+    wanted = ["assistant" if index % 2 else "user" for index in range(len(roles))]
+    called = any(message.get("tool_calls") for message in openai_chat.messages_of(body))
+    return [f"{roles} must be {wanted}"] * (roles != wanted) + ["calls are left"] * called

@@ -228,6 +228,49 @@ def test_what_a_server_does_not_take_is_left_out_from_then_on(message: str, befo
     assert fields == [before, after, after]
 
 
+ALTERNATE = "Jinja Exception: Conversation roles must alternate user/assistant/user/assistant/..."
+
+
+@pytest.mark.parametrize("status", [400, 422, 500])
+@pytest.mark.parametrize("message", [ALTERNATE, f"{'x' * 400}\n{ALTERNATE}"])
+def test_a_server_that_wants_roles_in_turn_gets_them_from_then_on(message: str, status: int) -> None:
+    said = {"messages": [{"role": "user", "content": "Hello"}, {"role": "user", "content": "there"}]}
+
+    async def using(talk: ModelClient) -> Answer:
+        await talk.send(said, lambda _: None)
+        return await talk.send(said, lambda _: None)
+
+    spoke = speak([whole({"error": {"message": message}}, status), spoken("openai_chat", "x")], using=using)
+    joined = [{"role": "user", "content": "Hello\n\nthere"}]
+    assert [each.body["messages"] for each in spoke.server.asked] == [said["messages"], joined, joined]
+    assert spoke.error is None
+
+
+def test_a_server_that_takes_no_system_prompt_gets_it_as_the_users_words() -> None:
+    said = {"messages": [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Hello"}]}
+    refusal = whole({"error": {"message": "System role not supported"}}, 400)
+    spoke = speak([refusal, spoken("openai_chat", "x")], using=lambda talk: talk.send(said, lambda _: None))
+    assert spoke.server.asked[1].body["messages"] == [{"role": "user", "content": "Be brief.\n\nHello"}]
+    assert spoke.error is None
+
+
+def test_a_server_that_is_never_content_with_the_roles_is_not_asked_for_ever() -> None:
+    calls = [{"id": "a", "type": "function", "function": {"name": "look", "arguments": "{}"}}]
+    said = {
+        "messages": [
+            {"role": "system", "content": "Be brief."},
+            {"role": "user", "content": "Look."},
+            {"role": "user", "content": "There."},
+            {"role": "assistant", "content": None, "tool_calls": calls},
+            {"role": "tool", "tool_call_id": "a", "content": "a cat"},
+        ]
+    }
+    refusal = whole({"error": {"message": ALTERNATE}}, 400)
+    spoke = speak([refusal], using=lambda talk: talk.send(said, lambda _: None))
+    assert isinstance(spoke.error, RequestRefused) and len(spoke.server.asked) == 4
+    plain(spoke.error)
+
+
 def test_a_server_that_refuses_everything_is_not_asked_for_ever() -> None:
     message = "stream stream_options max_tokens max_completion_tokens"
     spoke = speak([whole({"error": {"message": message}}, 400)])

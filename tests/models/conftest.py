@@ -14,24 +14,25 @@ WINDOW = 8_192
 QWEN = "qwen2.5-coder-1.5b-instruct-q4_k_m.gguf"
 
 
-def _made(folder: Path, strict: bool) -> Served:
+def made(folder: Path, wants: str = "", window: int = WINDOW) -> Served:
+    """The scripted model on a server; `wants` is a check that its template begins with."""
     for package in ("xllamacpp", "gguf", "numpy"):
         pytest.importorskip(package, reason=f"{package} is needed to serve a model: install the group `test`")
     path = folder / "tiny.gguf"
-    tiny.build(path, strict)
-    return Served(path, WINDOW)
+    tiny.build(path, wants)
+    return Served(path, window)
 
 
 @pytest.fixture(scope="session")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Served:
     """The scripted model."""
-    return _made(tmp_path_factory.mktemp("served"), strict=False)
+    return made(tmp_path_factory.mktemp("served"))
 
 
 @pytest.fixture(scope="session")
 def strictly_served(tmp_path_factory: pytest.TempPathFactory) -> Served:
     """The scripted model with a template that refuses calls without results, as those of some models do."""
-    return _made(tmp_path_factory.mktemp("strict"), strict=True)
+    return made(tmp_path_factory.mktemp("strict"), tiny.WANTS_RESULTS)
 
 
 @pytest.fixture(scope="session")

@@ -28,7 +28,7 @@ BEGUN = ">", "sum"
 """The sign that an answer begun for the model ends with, and the script that goes on from its second piece."""
 
 REFUSES = "every call needs its result"
-STRICT = f"""\
+WANTS_RESULTS = f"""\
 {{%- for said in messages %}}
 {{%- if said.tool_calls and (loop.last or messages[loop.index].role != 'tool') %}}
 {{{{- raise_exception('{REFUSES}') }}}}
@@ -36,6 +36,26 @@ STRICT = f"""\
 {{%- endfor %}}
 """
 """What the templates of some models begin with."""
+
+ALTERNATE = "Conversation roles must alternate user/assistant/user/assistant/..."
+WANTS_TURNS = f"""\
+{{%- set turn = namespace(count=0) %}}
+{{%- for said in messages %}}
+{{%- if said.role == 'user' or (said.role == 'assistant' and not said.tool_calls) %}}
+{{%- if (said.role == 'user') != (turn.count % 2 == 0) %}}{{{{- raise_exception('{ALTERNATE}') }}}}{{%- endif %}}
+{{%- set turn.count = turn.count + 1 %}}
+{{%- endif %}}
+{{%- endfor %}}
+"""
+"""As Mistral's: user and model take turns, but for calls and their results."""
+
+WANTS_TWO_ROLES = f"""\
+{{%- if messages[0].role == 'system' %}}{{{{- raise_exception('System role not supported') }}}}{{%- endif %}}
+{{%- for said in messages %}}
+{{%- if (said.role == 'user') != (loop.index0 % 2 == 0) %}}{{{{- raise_exception('{ALTERNATE}') }}}}{{%- endif %}}
+{{%- endfor %}}
+"""
+"""As Gemma's and Llama 2's: there is nothing but the user and the model."""
 
 TEMPLATE = """\
 {%- if tools %}<|im_start|>system
@@ -58,7 +78,7 @@ TEMPLATE = """\
 {%- endfor %}
 {%- if add_generation_prompt %}<|im_start|>assistant
 {% set asked = (messages[0].content ~ messages[-1].content) | lower %}
-{%- if messages[-1].role == 'tool' %}<|go_done|>
+{%- if messages[-1].role == 'tool' or 'Result of read_file:' in messages[-1].content %}<|go_done|>
 {%- elif tools and messages[-1].role == 'user' %}<|go_tool|>
 {%- elif 'state_snapshot' in asked %}<|go_snap|>
 {%- elif 'summar' in asked %}<|go_sum|>
@@ -68,8 +88,8 @@ WIDTH, HEADS = 64, 1
 CONTROL = ("<|endoftext|>", "<|im_start|>", "<|im_end|>")
 
 
-def build(path: Path, strict: bool = False) -> None:
-    """Writes the model as a GGUF file; `strict`, it takes no conversation in which a call has no result."""
+def build(path: Path, wants: str = "") -> None:
+    """Writes the model as a GGUF file; `wants` is a check that its template begins with."""
     import gguf
 
     tokens, follows = _vocabulary()
@@ -96,7 +116,7 @@ def build(path: Path, strict: bool = False) -> None:
     writer.add_pad_token_id(tokens.index("<|endoftext|>"))
     writer.add_eos_token_id(end)
     writer.add_add_bos_token(False)
-    writer.add_chat_template((STRICT if strict else "") + TEMPLATE)
+    writer.add_chat_template(wants + TEMPLATE)
     for name, weights in _weights(len(tokens), follows).items():
         writer.add_tensor(name, weights)
     writer.write_header_to_file()

@@ -13,6 +13,7 @@ import uvicorn
 from aiohttp import web
 
 from tests import checkers
+from tests.checkers import alternation
 from yohaku import dialects, stores
 from yohaku.config.settings import Settings
 from yohaku.core.weigh import weigh
@@ -27,8 +28,9 @@ STREAM = (*(f'data: {{"n": {n}, "text": "余白"}}\n\n'.encode() for n in range(
 class StrictUpstream:
     """Refuses what is malformed or over its window, as the dialect's provider would; keeps what it was sent."""
 
-    def __init__(self, dialect: str, window: int, model: str = "gpt-4o") -> None:
-        self.dialect, self.window, self.model = dialect, window, model
+    def __init__(self, dialect: str, window: int, model: str = "gpt-4o", *, alternates: bool = False) -> None:
+        """`alternates`: refuses two messages of one role in a row, as some chat templates do."""
+        self.dialect, self.window, self.model, self.alternates = dialect, window, model, alternates
         self.sent: list[tuple[str, dict[str, str], bytes]] = []
         self.refused = 0
         self.pieces: tuple[bytes, ...] = STREAM
@@ -46,6 +48,10 @@ class StrictUpstream:
         if tokens > self.window:
             self.refused += 1
             return web.json_response(dialect.too_long_body("too long", tokens, self.window), status=400)
+        if self.alternates and alternation.problems(self.dialect, body):
+            self.refused += 1
+            words = "Conversation roles must alternate user/assistant/user/assistant/..."
+            return web.json_response(dialect.error_body(words, 400), status=400)
         return await self.answer(request)
 
     async def answer(self, request: web.Request) -> web.StreamResponse:

@@ -117,6 +117,40 @@ def test_an_upstream_with_a_smaller_window_is_learned_and_asked_once_more() -> N
     asyncio.run(run())
 
 
+@pytest.mark.parametrize("dialect", ["openai_chat", "openai_responses", "anthropic", "ollama"])
+def test_an_upstream_that_wants_roles_in_turn_is_found_out_once_and_gets_them(dialect: str) -> None:
+    field = "input" if dialect == "openai_responses" else "messages"
+    words = [{"role": "user", "content": text} for text in ("Hello.", "Are you there?")]
+    body = {"model": "gpt-4o", field: words, "max_tokens": 100, "unknown": [1, {"a": None}]}
+    plain = json.dumps({**body, field: words[:1]}, indent=1).encode()
+
+    async def run() -> None:
+        upstream = StrictUpstream(dialect, 8192, alternates=True)
+        async with running(upstream, window=8192) as url:
+            for _ in range(2):
+                assert (await post(url + PATHS[dialect], body))[:2] == (200, b"".join(STREAM))
+            assert upstream.refused == 1 and len(upstream.sent) == 3
+            joined = {**body, field: [{"role": "user", "content": "Hello.\n\nAre you there?"}]}
+            assert json.loads(upstream.sent[1][2]) == json.loads(upstream.sent[2][2]) == joined
+            await post(url + PATHS[dialect], plain)
+            assert upstream.sent[3][2] == plain, "what keeps to the rules leaves as the bytes that came"
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("dialect", ["openai_chat", "anthropic", "gemini", "ollama"])
+def test_folding_brings_no_refusal_from_an_upstream_that_wants_roles_in_turn(dialect: str) -> None:
+    async def run() -> None:
+        upstream = StrictUpstream(dialect, 4096, alternates=True)
+        async with running(upstream, window=4096) as url:
+            for steps in range(10, 70, 10):
+                body = conversation(steps, dialect=dialect)
+                assert (await post(url + PATHS[dialect], body))[0] == 200
+        assert upstream.refused == 0
+
+    asyncio.run(run())
+
+
 @pytest.mark.parametrize("dialect", PATHS)
 def test_what_cannot_fit_is_refused_in_the_words_of_the_dialect(dialect: str) -> None:
     async def run() -> tuple[int, bytes, int]:

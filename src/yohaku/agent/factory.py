@@ -13,6 +13,7 @@ from yohaku import meters
 from yohaku.agent.events import Event
 from yohaku.agent.gauge import meter_for
 from yohaku.agent.hooks import Hooks
+from yohaku.agent.host.role_rules_cache import RoleRulesCache
 from yohaku.agent.host.window_cache import WindowCache
 from yohaku.agent.summary_writer import SummaryWriter
 from yohaku.agent.toolkit.ordinary_files import read_ordinary
@@ -38,7 +39,11 @@ def open_client(
     from yohaku.client.model_client import ModelClient, timeouts_for  # and with it the HTTP client
 
     timeouts, reserve = timeouts_for(endpoint, settings.stall), choose_reserve(endpoint, window, settings)
-    return ModelClient(endpoint, window=window, reserve=reserve, lang=lang, notify=emit, timeouts=timeouts)
+    options: dict[str, Any] = {}
+    if settings.data != Path():
+        known = RoleRulesCache(settings.data)
+        options = {"roles": known.rules(endpoint), "on_roles": lambda rules: known.learn(endpoint, rules)}
+    return ModelClient(endpoint, window=window, reserve=reserve, lang=lang, notify=emit, timeouts=timeouts, **options)
 
 
 def choose_reserve(endpoint: Endpoint, window: int, settings: Settings) -> int:

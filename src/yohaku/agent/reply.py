@@ -148,7 +148,9 @@ def _prepend(begin: str, answer: Answer) -> Answer:
 
 
 def _add_nudge(body: Json, dialect: Dialect, nudge: Nudge) -> Json:
-    added = [dialect.model_entry(nudge.previous)] if nudge.previous.strip() else []
-    added += [dialect.user_entry(nudge.text), *([dialect.model_entry(nudge.begin)] if nudge.begin else [])]
-    body = dialect.with_entries(body, [*dialect.entries_of(body), *added])
+    if nudge.previous.strip():
+        body = dialect.with_entries(body, [*dialect.entries_of(body), dialect.model_entry(nudge.previous)])
+    body = dialect.add_words(body, nudge.text)
+    if nudge.begin:
+        body = dialect.with_entries(body, [*dialect.entries_of(body), dialect.model_entry(nudge.begin)])
     return body if nudge.tools else dialect.without_tool_calls(body)

@@ -19,6 +19,7 @@ from yohaku.core.model import Reply, Text
 from yohaku.dialects import dialect_named
 from yohaku.dialects.answer import Answer
 from yohaku.dialects.json_values import Json
+from yohaku.dialects.role_rules import RuleName
 
 BUSY_STATUSES = (429, 503, 529)
 PASSING_STATUSES = (408, 425, 500, 502, 504, 520, 521, 522, 523, 524)
@@ -41,6 +42,8 @@ class Fault(NamedTuple):
     """Seconds to wait, as requested by the server."""
     loading: bool = False
     """True while the server loads its model, which may take long."""
+    roles: tuple[RuleName, ...] = ()
+    """Rules about roles that the refused request may have broken."""
 
 
 def of_status(status: int, headers: Mapping[str, str], text: str, endpoint: Endpoint) -> Fault:
@@ -57,7 +60,8 @@ def of_status(status: int, headers: Mapping[str, str], text: str, endpoint: Endp
     if status in BUSY_STATUSES:
         after = read_wait(headers, text)
         return Fault(Busy(after, endpoint.name), True, after, status == 503 and "loading" in text.lower())
-    return Fault(refused, status in PASSING_STATUSES)
+    roles = dialect_named(endpoint.dialect).read_role_refusal(status, text)
+    return Fault(refused, status in PASSING_STATUSES, roles=roles)
 
 
 def of_error_event(event: Json, endpoint: Endpoint) -> Fault:
@@ -68,7 +72,9 @@ def of_error_event(event: Json, endpoint: Endpoint) -> Fault:
     if _OVERLOADED.search(text):
         return Fault(Busy(read_wait({}, text), endpoint.name), True, read_wait({}, text))
     passing = bool(_FAILED.search(text))
-    return Fault(RequestRefused(500 if passing else 400, quote(text, endpoint), endpoint.name, endpoint.model), passing)
+    status = 500 if passing else 400
+    roles = dialect_named(endpoint.dialect).read_role_refusal(status, text)
+    return Fault(RequestRefused(status, quote(text, endpoint), endpoint.name, endpoint.model), passing, roles=roles)
 
 
 def of_exception(error: BaseException, endpoint: Endpoint) -> Fault:

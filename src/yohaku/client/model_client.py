@@ -18,7 +18,7 @@ from yohaku.client.endpoint import Endpoint
 from yohaku.client.errors import Garbled, RequestRefused, TooLong, Truncated, Unreachable
 from yohaku.client.events import TextDelta, ThoughtDelta, UserNotice
 from yohaku.client.faults import Fault
-from yohaku.client.request import Quirks, adapt, limit_reply, prepare, question_body, require_text
+from yohaku.client.request import Quirks, adapt, adapt_roles, limit_reply, prepare, question_body, require_text
 from yohaku.client.speed import ModelSpeed
 from yohaku.client.stream_parser import OnDelta
 from yohaku.core.errors import YohakuError
@@ -28,6 +28,7 @@ from yohaku.dialects import dialect_named
 from yohaku.dialects.answer import Answer
 from yohaku.dialects.json_values import Json
 from yohaku.dialects.overflow import Overflow
+from yohaku.dialects.role_rules import NO_RULES, RoleRules
 from yohaku.messages import say
 
 LOCAL_TIMEOUTS, REMOTE_TIMEOUTS = Timeouts(1800.0, 300.0, pause=0.5), Timeouts(300.0, 180.0)
@@ -75,7 +76,10 @@ class ModelClient:
         notify: Callable[[UserNotice], None] | None = None,
         timeouts: Timeouts | None = None,
         form: RequestForm | None = None,
+        roles: RoleRules = NO_RULES,
+        on_roles: Callable[[RoleRules], None] | None = None,
     ) -> None:
+        """`roles`: rules that this server is known to have; `on_roles` receives those that are learned."""
         self.endpoint = endpoint
         self.window = window
         self.reserve = reserve
@@ -84,7 +88,8 @@ class ModelClient:
         """Receives a sentence whenever we wait and try again."""
         self._connection = Connection(endpoint, timeouts or timeouts_for(endpoint))
         self._form = form or FORMS.get(endpoint.provider, RequestForm())
-        self._quirks = Quirks()
+        self._quirks = Quirks(roles=roles)
+        self._on_roles = on_roles
         self.speed = ModelSpeed()
         self._dialect = dialect_named(endpoint.dialect)
         self._before = 0
@@ -142,8 +147,9 @@ class ModelClient:
                 return got
             if isinstance(got.error, RequestRefused):
                 quirks = adapt(self._quirks, got.error, sent, self._dialect.substitutes)
+                quirks = quirks or adapt_roles(self._quirks, got.roles, body, self._dialect)
                 if quirks:
-                    self._quirks = quirks
+                    self._learn(quirks)
                     continue
             if self._ran_out_of_room(got, body, weighs):
                 raise TooLong(Overflow())
@@ -156,6 +162,11 @@ class ModelClient:
                 self._notify("talk_loading" if loading else "talk_again", pause)
             was_loading = loading
             await asyncio.sleep(pause)
+
+    def _learn(self, quirks: Quirks) -> None:
+        if self._on_roles and quirks.roles != self._quirks.roles:
+            self._on_roles(quirks.roles)
+        self._quirks = quirks
 
     def _notify(self, name: str, seconds: float) -> None:
         if self.notify:

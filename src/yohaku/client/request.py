@@ -17,20 +17,22 @@ from yohaku.client.errors import RequestRefused
 from yohaku.core.errors import Unanswered
 from yohaku.core.model import Call, History, Opaque, Reply, Step, Text, Turn
 from yohaku.core.recipe import Question
-from yohaku.dialects import dialect_named
+from yohaku.dialects import dialect_named, role_rules
 from yohaku.dialects.answer import Answer
 from yohaku.dialects.dialect import Dialect
 from yohaku.dialects.json_values import Json, merge
+from yohaku.dialects.role_rules import NO_RULES, RoleRules, RuleName
 
 
 @dataclass(frozen=True, slots=True)
 class Quirks:
-    """Fields and limits that a server was found to refuse."""
+    """Fields, limits and roles that a server was found to refuse."""
 
     refused: frozenset[str] = frozenset()
     """Names of fields."""
     max_reply: int | None = None
     """Tokens that may be requested for a reply."""
+    roles: RoleRules = NO_RULES
 
 
 def limit_reply(body: dict[str, Json], endpoint: Endpoint, window: int, reserve: int) -> dict[str, Json]:
@@ -44,7 +46,7 @@ def prepare(body: dict[str, Json], endpoint: Endpoint, quirks: Quirks) -> dict[s
     """Add the model's name and the stream fields, and replace what the server refuses."""
     dialect = dialect_named(endpoint.dialect)
     named = {"model": endpoint.model} if dialect.names_model else {}
-    sent = merge(named | body, dialect.stream_fields)
+    sent = merge(named | dialect.follow_role_rules(body, quirks.roles), dialect.stream_fields)
     for name in sorted(quirks.refused & sent.keys()):
         value = sent.pop(name)
         if other := dialect.substitutes[name]:
@@ -73,6 +75,12 @@ def adapt(
     if name in quirks.refused or substitutes[name] in quirks.refused:
         return None
     return replace(quirks, refused=quirks.refused | {name})
+
+
+def adapt_roles(quirks: Quirks, meant: tuple[RuleName, ...], body: dict[str, Json], dialect: Dialect) -> Quirks | None:
+    """Learn a rule about roles from a refusal that may mean any of these; None if the body keeps to all of them."""
+    rules = role_rules.stricter(dialect, body, quirks.roles, meant) if meant else None
+    return replace(quirks, roles=rules) if rules else None
 
 
 def _numbers_in(text: str) -> list[int]:
@@ -126,11 +134,13 @@ def _append_prompt(history: History, text: str) -> History:
     left = _without_calls(history.pending) if history.pending else ()
     if left:
         last = replace(last, steps=(*last.steps, Step(left)))
-    prompt = Text(text)
-    if last.steps:
-        turns += [last, Turn((prompt,))]
-    else:
-        turns.append(replace(last, prompt=(*last.prompt, prompt)))
+    match last:
+        case Turn((*parts, Text(before, "")), ()):  # one text: some dialects write each as a message
+            turns.append(replace(last, prompt=(*parts, Text(f"{before}\n\n{text}"))))
+        case Turn(_, ()):
+            turns.append(replace(last, prompt=(*last.prompt, Text(text))))
+        case _:
+            turns += [last, Turn((Text(text),))]
     return History(history.system, (), tuple(turns))
 
 

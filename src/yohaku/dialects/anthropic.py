@@ -27,6 +27,7 @@ from yohaku.dialects.json_values import (
     text_at,
     unknown_role,
 )
+from yohaku.dialects.role_rules import Speaker, content_text
 from yohaku.dialects.server_api import signature
 
 OPENING = "(The assistant speaks first.)"
@@ -127,6 +128,23 @@ class Anthropic(Dialect):
     def text_block(self, text: str, instead: Json) -> Json:
         mark = {"cache_control": instead["cache_control"]} if "cache_control" in instead else {}
         return {"type": "text", "text": text, **mark}
+
+    def speaker(self, entry: Json) -> Speaker:
+        return "tool" if any(map(_is_result, _block_list(entry))) else super().speaker(entry)
+
+    def split_entry(self, entry: dict[str, Json]) -> list[dict[str, Json]]:
+        blocks = _block_list(entry)
+        results = [block for block in blocks if _is_result(block)]
+        if not results or len(results) == len(blocks):
+            return [entry]
+        words = [block for block in blocks if not _is_result(block)]
+        return [{**entry, "content": results}, {**entry, "content": words}]
+
+    def take_system(self, body: Json) -> tuple[str, Json]:
+        if not isinstance(body, dict) or not body.get("system"):
+            return "", body
+        text = content_text({"content": body["system"]})
+        return text, {name: value for name, value in body.items() if name != "system"}
 
     def url(self, base: str, model: str) -> str:
         return super().url(base.rstrip("/").removesuffix("/v1"), model)
@@ -277,6 +295,15 @@ def _read_result(block: dict[str, Json], at: Path, where: str) -> tuple[str, Res
     call_id = text_at(block.get("tool_use_id"), where, "tool_use_id")
     parts = _read_content(block.get("content"), (*at, "content"), where)
     return call_id, Result(parts, error=block.get("is_error") is True, at=at)
+
+
+def _block_list(entry: dict[str, Json]) -> list[Json]:
+    content = entry.get("content")
+    return content if isinstance(content, list) else []
+
+
+def _is_result(block: Json) -> bool:
+    return isinstance(block, dict) and block.get("type") == "tool_result"
 
 
 def _mark(content: Json) -> list[Json]:

@@ -13,6 +13,8 @@ To add a wire format, write one file with one subclass of `Dialect`:
    `write` inserts for a gist, its acknowledgement and a folded image.
 4. Answers: `read_reply` reads an answer in one piece; `stream_reader` returns the parser of an event stream. Set
    `event_end` and override `events` where events are not server-sent ones.
+   Override `begin_with` if an entry has its parts elsewhere than in `content`; `speaker` and `join_entries` if it names
+   its role elsewhere than in `role`, so that servers with stricter rules about roles can be followed.
 5. Requests: override from `ServerApi` what differs, at least `path` and `tool_definition`; the agent needs no more.
 6. Register it by name, in a program or as an entry point of the group "yohaku.dialects":
    `yohaku.plugins.register("dialects", "name", TheClass)`. Built-in ones are listed in `dialects/__init__.py`.
@@ -32,10 +34,22 @@ from yohaku.core.history_builder import HistoryBuilder
 from yohaku.core.model import History, Opaque, Path, Step, ToolUse, Turn
 from yohaku.core.originals import replace_arguments
 from yohaku.core.view import Preface, View
+from yohaku.dialects import role_rules
 from yohaku.dialects.answer import Answer, StreamReader, error_in, sse_events
 from yohaku.dialects.json_values import Json, dig, drop, kind_of, put_all
 from yohaku.dialects.reader import IncrementalReader, SentEntries
+from yohaku.dialects.role_rules import RoleRules, Speaker
 from yohaku.dialects.server_api import ServerApi
+
+SPEAKERS: dict[str | None, Speaker] = {
+    "system": "system",
+    "developer": "system",
+    "user": "user",
+    "assistant": "model",
+    "tool": "tool",
+    "function": "tool",
+}
+LISTS_BESIDE_CONTENT = ("images", "tool_calls")
 
 
 class Dialect(ServerApi, ABC):
@@ -194,6 +208,44 @@ class Dialect(ServerApi, ABC):
         if isinstance(content, list):
             return {**entry, "content": [self.text_block(text, {}), *content]}
         return {**entry, "content": text + (content or "")}
+
+    def follow_role_rules(self, body: Json, rules: RoleRules) -> Json:
+        """Return a body as a server with these rules takes it; the same object if it keeps to them already."""
+        return role_rules.follow(self, body, rules) if any(rules) else body
+
+    def speaker(self, entry: Json) -> Speaker:
+        """Tell who says an entry; "" for an entry that no rule about roles is about."""
+        return SPEAKERS.get(entry.get("role"), "")
+
+    def join_entries(self, one: dict[str, Json], two: dict[str, Json]) -> dict[str, Json]:
+        """Return two entries of one speaker as one."""
+        contents = [entry["content"] for entry in (one, two) if entry.get("content")]
+        joined: Json = "\n\n".join(contents) if all(isinstance(each, str) for each in contents) else []
+        if joined == []:
+            for each in contents:
+                joined += [self.text_block(each, {})] if isinstance(each, str) else each
+        lists = {key: [*one[key], *two[key]] for key in LISTS_BESIDE_CONTENT if one.get(key) and two.get(key)}
+        return {**one, **two, "content": joined, **lists}
+
+    def split_entry(self, entry: dict[str, Json]) -> list[dict[str, Json]]:
+        """Return an entry as several, if results and words of the user share it."""
+        return [entry]
+
+    def take_system(self, body: Json) -> tuple[str, Json]:
+        """Return the system text from fields beside the conversation, and the body without them."""
+        return "", body
+
+    def write_tools_as_text(self, entry: dict[str, Json], names: dict[str, str]) -> dict[str, Json]:
+        """Return a reply without calls, or a result as a message of the user; `names`: tools by the ids of calls."""
+        return entry
+
+    def add_words(self, body: Json, text: str) -> Json:
+        """Return a body with words of the user at its end, in one entry with those that stand there."""
+        *entries, last = self.entries_of(body)
+        words = self.user_entry(text)
+        together = last.get("role", "") == words.get("role")
+        added = [self.join_entries(last, words)] if together else [last, words]
+        return self.with_entries(body, [*entries, *added])
 
     def _shared(self, history: History, cut: Cut, kept: set[int | str]) -> list[Path]:
         """Find hidden results that share an entry with a prompt that stays; last first, so that removal moves none."""

@@ -29,6 +29,7 @@ from yohaku.dialects.json_values import (
     text_at,
     unknown_role,
 )
+from yohaku.dialects.role_rules import Speaker
 from yohaku.dialects.server_api import Signature, signature
 
 OPENING = "(The model speaks first.)"
@@ -120,8 +121,16 @@ class Gemini(Dialect):
         return {"role": "model", "parts": [{"text": text}]}
 
     def begin_with(self, text: str, entry: dict[str, Json]) -> dict[str, Json]:
-        parts = entry.get("parts")
-        return {**entry, "parts": [{"text": text}, *(parts if isinstance(parts, list) else [parts])]}
+        return {**entry, "parts": [{"text": text}, *_part_list(entry)]}
+
+    def speaker(self, entry: Json) -> Speaker:
+        if entry.get("role") == "model":
+            return "model"
+        answers = any(_field(part, "functionResponse")[1] is not None for part in _part_list(entry))
+        return "tool" if answers else "user"
+
+    def join_entries(self, one: dict[str, Json], two: dict[str, Json]) -> dict[str, Json]:
+        return {**one, "parts": [*_part_list(one), *_part_list(two)]}
 
     def text_block(self, text: str, instead: Json) -> Json:
         if not any(isinstance(_field(instead, name)[1], dict) for name in ("inlineData", "fileData")):
@@ -235,6 +244,11 @@ def _iterate_parts(content: Json, at: Path, where: str) -> Iterator[tuple[dict[s
     else:
         for number, part in enumerate(objects(parts, where, "parts")):
             yield part, (*at, "parts", number)
+
+
+def _part_list(entry: dict[str, Json]) -> list[Json]:
+    parts = entry.get("parts")
+    return parts if isinstance(parts, list) else [parts]
 
 
 def _read_user(builder: HistoryBuilder, parts: list[tuple[dict[str, Json], Path]]) -> None:

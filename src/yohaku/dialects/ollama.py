@@ -31,7 +31,7 @@ from yohaku.dialects.json_values import (
     text_or_empty,
     unknown_role,
 )
-from yohaku.dialects.openai_chat import convert_definition
+from yohaku.dialects.openai_chat import convert_definition, write_tools_as_text
 
 IMAGE_STARTS = {
     "iVBORw": "image/png",
@@ -104,6 +104,9 @@ class Ollama(Dialect):
 
     def text_block(self, text: str, instead: Json) -> Json:
         return {"stub": text}
+
+    def write_tools_as_text(self, entry: dict[str, Json], names: dict[str, str]) -> dict[str, Json]:
+        return write_tools_as_text(self, entry, names)
 
     def write(self, body: Json, view: View) -> Json:
         written = super().write(body, view)

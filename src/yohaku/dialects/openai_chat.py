@@ -17,6 +17,7 @@ from yohaku.dialects.answer import Answer, StreamReader, Usage
 from yohaku.dialects.dialect import Dialect
 from yohaku.dialects.json_values import (
     Json,
+    arguments_object,
     count_of,
     dump,
     kind_of,
@@ -32,6 +33,7 @@ from yohaku.dialects.server_api import signature
 EMPTY_FUNCTION = {"name": "", "arguments": ""}
 """Some servers fill every field they do not use with empty texts."""
 
+TOOL_FIELDS = ("tool_calls", "function_call", "tool_call_id", "tool_name", "name")
 THOUGHT_FIELDS = ("reasoning_content", "reasoning", "reasoning_details")
 CACHE_FIELDS = ("prompt_cache_hit_tokens", "num_cached_tokens", "cached_tokens")
 """Fields in which DeepSeek, Mistral and others report tokens read from the cache."""
@@ -125,6 +127,9 @@ class OpenAIChat(Dialect):
     def text_block(self, text: str, instead: Json) -> Json:
         return {"type": "text", "text": text}
 
+    def write_tools_as_text(self, entry: dict[str, Json], names: dict[str, str]) -> dict[str, Json]:
+        return write_tools_as_text(self, entry, names)
+
     def limit_fields(self, limit: int, model: str) -> dict[str, Json]:
         return {"max_completion_tokens" if REASONING_MODELS.search(model) else "max_tokens": limit}
 
@@ -173,6 +178,26 @@ class _Stream(StreamReader):
 
     def finish(self) -> Answer:
         return Answer(_read_message(self._message), self._usage, self._stop)
+
+
+def write_tools_as_text(dialect: Dialect, entry: dict[str, Json], names: dict[str, str]) -> dict[str, Json]:
+    """Write calls as models without tools are asked to write them, and results under the name of their call."""
+    rest = {name: value for name, value in entry.items() if name not in TOOL_FIELDS}
+    if calls := objects(entry.get("tool_calls"), "tool_calls", "this"):
+        functions = [object_or_empty(call.get("function")) for call in calls]
+        names |= {str(call.get("id")): str(each.get("name")) for call, each in zip(calls, functions, strict=True)}
+        written = "\n".join(map(_write_call_as_text, functions))
+        return dialect.join_entries({**rest, "content": rest.get("content") or ""}, dialect.model_entry(written))
+    if dialect.speaker(entry) != "tool":
+        return entry
+    name = entry.get("tool_name") or entry.get("name") or names.get(str(entry.get("tool_call_id"))) or "the tool"
+    return dialect.begin_with(f"Result of {name}:\n", {**rest, "role": "user"})
+
+
+def _write_call_as_text(function: dict[str, Json]) -> str:
+    arguments = function.get("arguments")
+    asked = arguments_object(arguments) if isinstance(arguments, str) else arguments
+    return f"```json\n{dump({'name': function.get('name'), 'arguments': asked})}\n```"
 
 
 def usage_of(body: dict[str, Json]) -> Usage | None:

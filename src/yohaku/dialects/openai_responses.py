@@ -29,6 +29,7 @@ from yohaku.dialects.json_values import (
     text_at,
     unknown_role,
 )
+from yohaku.dialects.role_rules import Speaker
 from yohaku.dialects.server_api import signature
 
 TYPED_CALLS = {
@@ -144,6 +145,15 @@ class OpenAIResponses(Dialect):
 
     def text_block(self, text: str, instead: Json) -> Json:
         return {"type": "input_text", "text": text}
+
+    def speaker(self, entry: Json) -> Speaker:
+        kind = entry.get("type") or "message"
+        return "tool" if kind in OUTPUT_ITEMS else super().speaker(entry) if kind == "message" else ""
+
+    def take_system(self, body: Json) -> tuple[str, Json]:
+        if not isinstance(body, dict) or not isinstance(body.get("instructions"), str):
+            return "", body
+        return body["instructions"], {name: value for name, value in body.items() if name != "instructions"}
 
     def compose_question(self, history: History, model: str) -> dict[str, Json]:
         """Give every message its type: some servers recognise what the model said only by that."""

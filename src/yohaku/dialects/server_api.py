@@ -12,9 +12,10 @@ from typing import Any, ClassVar, NamedTuple
 from urllib.parse import quote
 
 from yohaku.core.model import History
-from yohaku.dialects import overflow
+from yohaku.dialects import overflow, role_rules
 from yohaku.dialects.json_values import Json
 from yohaku.dialects.overflow import Overflow
+from yohaku.dialects.role_rules import RuleName
 
 SCHEMA_FIELDS = ("input_schema", "parameters", "parametersJsonSchema", "parameters_json_schema", "inputSchema")
 
@@ -132,6 +133,10 @@ class ServerApi:
     def read_overflow(self, status: int, body: str | dict[str, Json]) -> Overflow | None:
         """Recognise a request that was too long, by the server's answer; None for any other answer."""
         return overflow.recognise(status, body)
+
+    def read_role_refusal(self, status: int, text: str) -> tuple[RuleName, ...]:
+        """Recognise a refusal because of roles: the rules that may be meant, the likeliest first."""
+        return role_rules.recognise(status, text)
 
     def state_in(self, body: Json) -> str:
         """Return the field by which a body leaves earlier turns to the provider; "" if all of them are in it."""

@@ -1,7 +1,7 @@
 """The ASGI application: read a request, fit it, relay the reply as it comes.
 
-An upstream that refuses a fitted request as too long is asked once more with a smaller view; the client sees only the
-second answer. What cannot be rescued is answered in the client's own dialect.
+An upstream that refuses a fitted request as too long, or because of its roles, is asked again with a smaller view or in
+the form it wants; the client sees only the last answer. What cannot be rescued is answered in the client's own dialect.
 """
 
 from __future__ import annotations
@@ -40,6 +40,8 @@ log.addFilter(hide_secrets)
 MAX_BODY_BYTES = 64 << 20
 SHRINK = 0.8
 """Share of our window to use after a refusal that names no limit."""
+MAX_ATTEMPTS = 5
+"""Requests to the upstream for one of the client: there are three rules about roles, and windows."""
 METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
 
 
@@ -117,35 +119,40 @@ class Proxy:
         route: Route | None = None,
         raw: bytes = b"",
         fitted: Fitted | None = None,
+        attempt: int = 1,
     ) -> Response:
-        """Relay a request; with `route` a refusal as too long leads to one more try with a smaller view."""
+        """Relay a request; with `route` a refusal that we can help leads to another attempt."""
         stack = AsyncExitStack()
         try:
             response = await stack.enter_async_context(
                 self.upstream.send(request.method, target, request.headers.items(), body or None)
             )
-            if route and fitted and response.status in (400, 413, 422, 500):
+            if route and fitted and attempt < MAX_ATTEMPTS and response.status in (400, 413, 422, 500):
                 data = await response.read()
-                again = await self._smaller(route, raw, fitted, response.status, data)
-                if again is None:
-                    await stack.aclose()
-                    return Response(data, response.status, dict(reply_headers(response)))
+                again = await self._adapt(route, raw, fitted, response.status, data.decode("utf-8", "replace"))
                 await stack.aclose()
-                return await self._relay(request, target, again.body)
+                if again is None:
+                    return Response(data, response.status, dict(reply_headers(response)))
+                return await self._relay(request, target, again.body, route, raw, again, attempt + 1)
         except (aiohttp.ClientError, TimeoutError, OSError) as failed:
             await stack.aclose()
             return self._unreachable(route, failed)
         return _stream(response, stack)
 
-    async def _smaller(self, route: Route, raw: bytes, fitted: Fitted, status: int, data: bytes) -> Fitted | None:
+    async def _adapt(self, route: Route, raw: bytes, fitted: Fitted, status: int, text: str) -> Fitted | None:
+        """Learn from a refusal, and fit again; None if it is about something else."""
         dialect = dialects.dialect_named(route.dialect)
-        overflow = dialect.read_overflow(status, data.decode("utf-8", "replace"))
-        if overflow is None or fitted.receipt is None:
-            return None
-        limit = overflow.limit or int(fitted.receipt.limit * SHRINK)
         model = route.model or dialect.model_of(raw)
-        self.fitter.learn_window(model, limit)
-        log.warning("the upstream refused %s as too long; its window is taken as %s tokens", model, limit)
+        overflow = dialect.read_overflow(status, text)
+        if overflow and fitted.receipt:
+            limit = overflow.limit or int(fitted.receipt.limit * SHRINK)
+            self.fitter.learn_window(model, limit)
+            log.warning("the upstream refused %s as too long; its window is taken as %s tokens", model, limit)
+        else:
+            meant = dialect.read_role_refusal(status, text)
+            if not (meant and self.fitter.learn_roles(route.dialect, model, fitted, meant)):
+                return None
+            log.warning("the upstream refused the roles of a request to %s; it gets a stricter form", model)
         try:
             return await asyncio.to_thread(self.fitter.fit, route.dialect, raw, route.model)
         except DoesNotFit:

@@ -1,7 +1,8 @@
 """Fit the conversation in a request body.
 
-Laws: a body in which nothing is folded leaves as the bytes that came; a body that cannot be read leaves untouched. No
-session id is needed: folds are found by content in the store, so every replica on one store gives the same view.
+Laws: a body in which nothing is folded leaves as the bytes that came, unless the upstream is known to refuse its roles;
+a body that cannot be read leaves untouched. No session id is needed: folds are found by content in the store, so every
+replica on one store gives the same view.
 """
 
 from __future__ import annotations
@@ -17,7 +18,9 @@ import msgspec
 from yohaku import dialects
 from yohaku.config.settings import Settings
 from yohaku.core.errors import DoesNotFit, Malformed, Unreadable, YohakuError
+from yohaku.dialects import role_rules
 from yohaku.dialects.dialect import Dialect
+from yohaku.dialects.role_rules import NO_RULES, RoleRules, RuleName
 from yohaku.session.receipt import Receipt
 from yohaku.session.session import Session
 from yohaku.stores import Store
@@ -35,6 +38,9 @@ class Fitted:
     """None where the body was left alone: nothing to fit, or not understood."""
     unread: str = ""
     """Why the body was not understood."""
+    decoded: Any = None
+    """The body before rules about roles changed it."""
+    rules: RoleRules = NO_RULES
 
 
 class Fitter:
@@ -51,6 +57,8 @@ class Fitter:
         self.window, self.recipe, self.reserve = window, recipe, reserve
         self.learned: dict[str, int] = {}
         """Windows that upstreams named when they refused a request, by model."""
+        self.roles: dict[tuple[str, str], RoleRules] = {}
+        """Rules about roles that upstreams were found to have, by dialect and model."""
         self._sessions: OrderedDict[bytes, tuple[Session, Lock]] = OrderedDict()
         self._lock = Lock()
 
@@ -76,7 +84,9 @@ class Fitter:
             receipt = session.receipt
             left = session.budget.window - (receipt.after if receipt else 0)
         clamped = clamp_reply(dialect, out, max(MIN_REPLY_TOKENS, left))
-        return Fitted(raw if clamped is body else msgspec.json.encode(clamped), receipt)
+        rules = self.roles.get((dialect_name, model), NO_RULES)
+        sent = dialect.follow_role_rules(clamped, rules)
+        return Fitted(raw if sent is body else msgspec.json.encode(sent), receipt, decoded=clamped, rules=rules)
 
     def count(self, dialect_name: str, raw: bytes, model: str | None = None) -> int | None:
         """Tokens of a body as it is; None where it is not understood."""
@@ -96,6 +106,15 @@ class Fitter:
         with self._lock:
             self.learned[model] = min(window, self.learned.get(model, window))
             self._sessions.clear()
+
+    def learn_roles(self, dialect_name: str, model: str, fitted: Fitted, meant: tuple[RuleName, ...]) -> bool:
+        """Follow one more of these rules from now on; False if the body keeps to all of them already."""
+        if self.roles.get((dialect_name, model), NO_RULES) != fitted.rules:
+            return True  # another request learned more in the meantime
+        rules = role_rules.stricter(dialects.dialect_named(dialect_name), fitted.decoded, fitted.rules, meant)
+        if rules:
+            self.roles[dialect_name, model] = rules
+        return rules is not None
 
     def _open(self, dialect: str, model: str) -> Session:
         window = self.window

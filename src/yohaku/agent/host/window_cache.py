@@ -54,7 +54,7 @@ class WindowCache:
         rows[cache_key(endpoint)] = CachedWindow(tokens, source, endpoint.window, time.time() if at is None else at)
         newest = sorted(rows.items(), key=lambda item: item[1].at)[-MAX_ROWS:]
         try:
-            _write(self.path, dict(newest))
+            write_rows(self.path, dict(newest), "windows")
         except OSError:
             return
 
@@ -62,7 +62,7 @@ class WindowCache:
         rows = self.rows()
         if rows.pop(cache_key(endpoint), None):
             try:
-                _write(self.path, rows)
+                write_rows(self.path, rows, "windows")
             except OSError:
                 return
 
@@ -99,14 +99,15 @@ def _read_row(said: object) -> CachedWindow | None:
     return row if row.tokens > 0 else None
 
 
-def _write(path: Path, rows: Mapping[str, CachedWindow]) -> None:
+def write_rows(path: Path, rows: Mapping[str, object], name: str) -> None:
+    """Replace the file at once by one that only its owner can read."""
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    text = msgspec.json.format(msgspec.json.encode({"windows": rows}), indent=1)
-    descriptor, name = tempfile.mkstemp(prefix=f".{FILE_NAME}.", dir=path.parent)  # only its owner can read it
+    text = msgspec.json.format(msgspec.json.encode({name: rows}), indent=1)
+    descriptor, scratch = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(text)
-        os.replace(name, path)  # noqa: PTH105 - the same on every platform
+        os.replace(scratch, path)  # noqa: PTH105 - the same on every platform
     except OSError:
-        Path(name).unlink(missing_ok=True)
+        Path(scratch).unlink(missing_ok=True)
         raise
