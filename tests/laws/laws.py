@@ -195,8 +195,9 @@ def _check_words_behind_gist(f: Folding) -> None:
     shown = f.dialect.read(f.out).history().turns[0].prompt if view.gist else ()
     words = view.stubbed[0].prompt[0] if shown and view.stubbed[0].prompt else None
     if view.gist and isinstance(shown[0], Text) and isinstance(words, Text) and not view.gist.ack:
-        assert shown[0].text.startswith(f"{view.gist.text}\n\n[")
-        line, _, behind = shown[0].text[len(view.gist.text) + 2 :].partition("\n")
+        told = "\n\n".join(gist.text for gist in view.chapters)
+        assert shown[0].text.startswith(f"{told}\n\n[")
+        line, _, behind = shown[0].text[len(told) + 2 :].partition("\n")
         assert f"ref={view.gist.ref}" in line and behind.startswith(words.text)  # Ollama adds the stubs of images
 
 

@@ -106,7 +106,7 @@ def test_other_paths_and_methods_pass_through() -> None:
 
 def test_an_upstream_with_a_smaller_window_is_learned_and_asked_once_more() -> None:
     async def run() -> None:
-        upstream = StrictUpstream("openai_chat", 4096)
+        upstream = StrictUpstream("openai_chat", 2048)
 
         async with running(upstream, window=8192) as url:
             first = await post(url + PATHS["openai_chat"], conversation(60))
