@@ -13,6 +13,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "src")]
 from scripts.page_tables import quote, table  # noqa: E402 - nothing need be installed
 from yohaku.agent.commands.slash_commands import COMMANDS  # noqa: E402
 from yohaku.cli.parser import parser  # noqa: E402
+from yohaku.messages.help_pages import HelpParser, help_text  # noqa: E402
 
 PAGE = ROOT / "docs" / "commands.md"
 EXIT_CODES = {
@@ -25,23 +26,26 @@ EXIT_CODES = {
 }
 
 
-def subcommands() -> Iterator[tuple[str, str, argparse.ArgumentParser]]:
+def subcommands() -> Iterator[tuple[str, str, HelpParser]]:
     """Yield each command with what it does and its parser."""
     actions = [action for action in parser()._actions if isinstance(action, argparse._SubParsersAction)]
     for action in actions:
-        about = {choice.dest: choice.help or "" for choice in action._choices_actions}
+        about = {choice.dest: help_text(choice.help or "", "en") for choice in action._choices_actions}
         for name, command in action.choices.items():
             yield name, about[name], command
 
 
-def flags_table(command: argparse.ArgumentParser) -> str:
+def flags_table(command: HelpParser) -> str:
     rows = []
     for action in command._actions:
         if action.help == argparse.SUPPRESS or isinstance(action, argparse._SubParsersAction | argparse._HelpAction):
             continue
         shown = f" {action.metavar}" if action.metavar and action.option_strings and action.nargs != 0 else ""
         names = [f"{name}{shown}" for name in action.option_strings] or [str(action.metavar or action.dest)]
-        rows.append((quote(*names), (action.help or "").replace("%(default)s", str(action.default))))
+        about = help_text(action.help or "", "en", command.facts)
+        choices = ", ".join(action.choices or ())
+        about = about.replace("%(default)s", str(action.default)).replace("%(choices)s", choices)
+        rows.append((quote(*names), about))
     return table(("argument", "what it does"), rows)
 
 

@@ -27,7 +27,7 @@ LAYERS = {
     "proxy": "core analysis dialects session stores config",
     "tui": "core messages agent",
     "mcp": "core dialects stores session recall messages",
-    "lab": "core dialects meters recipes session config client",
+    "lab": "core dialects meters recipes session config client messages",
     "doctor": "core dialects meters stores messages config",
     "demo": "core dialects messages session",
 }

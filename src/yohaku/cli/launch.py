@@ -20,7 +20,7 @@ def demo(arguments: argparse.Namespace, settings: Settings) -> int:
 def lab(arguments: argparse.Namespace, settings: Settings) -> int:
     from yohaku.lab.run import main
 
-    return main(arguments.rest)
+    return main(arguments.rest, lang=settings.lang)
 
 
 def mcp(arguments: argparse.Namespace, settings: Settings) -> int:

@@ -33,11 +33,11 @@ MODULES = {
 def main(argv: list[str] | None = None) -> int:
     settings = setting.read()
     lang = settings.lang
-    print_notices(settings.warnings, lang)
-    arguments = parser().parse_args(argv)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a terminal that cannot show a letter shows its number
             stream.reconfigure(errors="backslashreplace")
+    print_notices(settings.warnings, lang)
+    arguments = parser(lang).parse_args(argv)
     command = arguments.command or "agent"
     module = next(module for module, commands in MODULES.items() if command in commands)
     try:

@@ -42,6 +42,7 @@ from yohaku.lab.exam_sheets import (
 )
 from yohaku.lab.recorded_session import Target, read
 from yohaku.lab.replay import BASELINES
+from yohaku.messages.help_pages import ArgumentType
 from yohaku.session.session import Session
 
 DRAFTED_QUESTIONS = 12
@@ -212,30 +213,19 @@ def endpoint(url: str, key: str = "") -> Ask:
     return lambda prompt: asyncio.run(send(prompt))
 
 
-def add_command(commands: Any) -> argparse.ArgumentParser:
-    parser: argparse.ArgumentParser = commands.add_parser(
-        "exam",
-        help="let readers answer questions from folded views, and compare recipes",
-        description="Fold sessions, write question sheets for readers, take answers and grades, and print the table.",
-        epilog="examples:\n  yohaku lab exam my-exam/ --recipes auto,cap,sliding\n"
-        "  yohaku lab exam my-exam/ --reader http://localhost:8080/v1#m --grader http://localhost:8080/v1#m\n"
-        "  yohaku lab exam my-exam/ --recipes auto --summariser questions/\n"
-        "  yohaku lab exam my-exam/ --draft http://localhost:8080/v1#m",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("folder", metavar="DIR", help="exam.json and the histories it names; see docs/exam.md")
-    parser.add_argument(
-        "--recipes", default="auto,cap,sliding", metavar="R,R", help="the first is compared (%(default)s)"
-    )
-    parser.add_argument("--window", type=int, metavar="N", help="tokens (default: as exam.json says for each session)")
-    parser.add_argument("--work", metavar="DIR", help="folder for sheets, answers and grades (default DIR/held)")
-    parser.add_argument("--summariser", metavar="DIR", help="answer the recipe's questions from files in this folder")
-    parser.add_argument("--reader", metavar="URL#MODEL", help="let a model read (key: YOHAKU_API_KEY)")
-    parser.add_argument("--grader", metavar="URL#MODEL", help="let a model grade")
-    parser.add_argument("--draft", metavar="URL#MODEL", help="let a model write questions for sessions that have none")
-    parser.add_argument("--out", metavar="FILE", help="write the report as JSON")
+def add_command(commands: Any) -> None:
+    parser = commands.add_parser("exam", help="exam", code="exam_about")
+    parser.add_argument("folder", metavar="DIR", help="exam_folder")
+    parser.add_argument("--recipes", default="auto,cap,sliding", metavar="R,R", help="lab_recipes")
+    whole = ArgumentType(int, "type_whole", parser.lang)
+    parser.add_argument("--window", type=whole, metavar="N", help="exam_window")
+    parser.add_argument("--work", metavar="DIR", help="exam_work")
+    parser.add_argument("--summariser", metavar="DIR", help="exam_summariser")
+    parser.add_argument("--reader", metavar="URL#MODEL", help="exam_reader")
+    parser.add_argument("--grader", metavar="URL#MODEL", help="exam_grader")
+    parser.add_argument("--draft", metavar="URL#MODEL", help="exam_draft")
+    parser.add_argument("--out", metavar="FILE", help="exam_out")
     parser.set_defaults(run=run)
-    return parser
 
 
 def run(arguments: argparse.Namespace) -> int:

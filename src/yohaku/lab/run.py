@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple
 
 from yohaku import meters
 from yohaku.core.errors import BadSetting, Unreadable, YohakuError
@@ -23,6 +23,7 @@ from yohaku.lab.recorded_session import read
 from yohaku.lab.replay import BASELINES, replay
 from yohaku.lab.report import ReportRow, score, summary, table
 from yohaku.lab.sources import files, held_out, source_of
+from yohaku.messages.help_pages import ArgumentType, HelpParser
 from yohaku.recipes.auto import recipe_named
 
 
@@ -38,8 +39,8 @@ class Job(NamedTuple):
     sample: int | None
 
 
-def main(argv: list[str], prog: str = "yohaku lab") -> int:
-    arguments = _parser(prog).parse_args(argv)
+def main(argv: list[str], prog: str = "yohaku lab", lang: str = "en") -> int:
+    arguments = _parser(prog, lang).parse_args(argv)
     if "run" in arguments:
         return int(arguments.run(arguments))
     jobs = _jobs(arguments)
@@ -167,38 +168,21 @@ def _positive(text: str) -> int:
     return number
 
 
-_positive.__name__ = "positive number"
-
-
-class _LabParser(argparse.ArgumentParser):
-    """Reports misuse in one line."""
-
-    def error(self, message: str) -> NoReturn:
-        self.exit(2, f"{self.prog}: {message}; see {self.prog} --help\n")
-
-
-def _parser(prog: str) -> argparse.ArgumentParser:
-    parser = _LabParser(prog=prog, description="Replay recorded sessions and score what recipes keep.")
-    commands = parser.add_subparsers(metavar="COMMAND", required=True)
-    run = commands.add_parser(
-        "run",
-        help="replay recorded sessions",
-        description="Replay recorded sessions through the engine, and score what recipes keep of what is needed next.",
-        epilog="examples:\n  yohaku lab run sessions/ --windows 8192 --recipes auto,sliding --sample 20\n"
-        "  yohaku lab run sessions/ --held-out --out report.json --jobs 2\n"
-        f"recipes: those of the package, and the controls {', '.join(BASELINES)}",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    run.add_argument("paths", nargs="+", metavar="PATH", help="recorded sessions, or folders of them")
-    run.add_argument("--windows", default="4096,8192,16384,32768", metavar="N,N", help="tokens (default %(default)s)")
-    run.add_argument("--recipes", default="auto,sliding", metavar="R,R", help="the first is compared (%(default)s)")
-    run.add_argument("--model", default="gpt-4o", metavar="NAME", help="whose tokens are counted (default %(default)s)")
-    run.add_argument("--sample", type=_positive, metavar="N", help="score so many steps a session (default: all)")
-    run.add_argument("--sources", metavar="A,B", help="only sessions from these sources")
+def _parser(prog: str, lang: str) -> HelpParser:
+    parser = HelpParser(prog=prog, lang=lang, code="lab_program", facts={"baselines": ", ".join(BASELINES)})
+    commands = parser.add_commands(required=True)
+    run = commands.add_parser("run", help="lab_run", code="lab_run_about")
+    number = ArgumentType(_positive, "type_positive", lang)
+    run.add_argument("paths", nargs="+", metavar="PATH", help="lab_paths")
+    run.add_argument("--windows", default="4096,8192,16384,32768", metavar="N,N", help="lab_windows")
+    run.add_argument("--recipes", default="auto,sliding", metavar="R,R", help="lab_recipes")
+    run.add_argument("--model", default="gpt-4o", metavar="NAME", help="lab_model")
+    run.add_argument("--sample", type=number, metavar="N", help="lab_sample")
+    run.add_argument("--sources", metavar="A,B", help="lab_sources")
     side = run.add_mutually_exclusive_group()
-    side.add_argument("--held-out", action="store_true", help="only the sources kept for final measurement")
-    side.add_argument("--tuning", action="store_true", help="only the sources that may be tuned on")
-    run.add_argument("--jobs", type=_positive, default=1, metavar="N", help="processes (default 1)")
-    run.add_argument("--out", metavar="FILE", help="write every score as JSON")
+    side.add_argument("--held-out", action="store_true", help="lab_held_out")
+    side.add_argument("--tuning", action="store_true", help="lab_tuning")
+    run.add_argument("--jobs", type=number, default=1, metavar="N", help="lab_jobs")
+    run.add_argument("--out", metavar="FILE", help="lab_out")
     exam.add_command(commands)
     return parser

@@ -17,7 +17,10 @@ if TYPE_CHECKING:
     from yohaku.core.folds import Subject
 
 LANGUAGES = ("en", "ja")
-AREAS = ("commands", "errors", "folds", "doctor", "tools", "client", "host", "loop", "screen", "settings", "remedies")
+AREAS = (
+    "commands", "errors", "folds", "doctor", "tools", "client", "host", "loop", "screen", "settings", "remedies",
+    "help",
+)  # fmt: skip
 """Files of the catalogue, in the order in which they are searched: a command reads as few as possible."""
 
 
