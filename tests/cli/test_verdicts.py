@@ -104,3 +104,13 @@ def test_what_cannot_be_counted_is_one_line_and_nothing_is_written(fit: Any, mon
     told = fit(chat_of(2), "--window", "8192", "--model", "broken")
     assert (told.code, told.report) == (2, {}) and told.said.count("\n") == 1
     assert "cannot count this: the vocabulary is gone" in told.said and not Path("out.json").exists()
+
+
+def test_why_says_that_the_user_asked_whatever_else_is_the_reason(
+    fit: Any, project: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    refs = [fold["ref"] for fold in fit(session_of(40), "--window", "128000", "--fold").report["folds"]]
+    assert refs
+    for ref in refs:
+        assert main(["why", ref, "--store", f"sqlite:///{project}/s.db"]) == 0
+    assert capfd.readouterr().out.count("you asked for it") == len(refs)

@@ -238,7 +238,7 @@ def _print_folds(receipt: Receipt, meter: Meter, lang: str) -> None:
     print("\n" + "\n".join(shape(view, meter)))
     print(_format_ledger(view, meter, receipt.limit, lang, messages.say("after", lang)))
     for fold in receipt.folds:
-        what, why = messages.describe(fold.what, fold.why, lang, fold.detail)
+        what, why = messages.describe(fold.what, fold.why, lang, fold.detail, fold.made_for)
         print(f"{fold.before:>9,} → {fold.after:<8,} {what}: {why}; ref={fold.ref}")
 
 

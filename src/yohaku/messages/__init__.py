@@ -80,21 +80,26 @@ def _name_reason(facts: Mapping[str, object], lang: str) -> Mapping[str, object]
     return facts
 
 
-def describe(what: Subject | Sequence[Any], why: str, lang: str, detail: str = "") -> tuple[str, str]:
+def describe(
+    what: Subject | Sequence[Any], why: str, lang: str, detail: str = "", made_for: Sequence[Any] = ()
+) -> tuple[str, str]:
     """Return what a fold stands for and why it was made, from its fields or those of a record in a store.
 
+    `made_for` tells whether the user asked for it.
     Texts without a sentence are shown as they are: those of another package, or that an older version stored.
     """
-    from yohaku.core.folds import Subject
+    from yohaku.core.folds import MANUAL, Subject
 
     if not isinstance(what, str):
         subject, code = Subject(*what), f"what.{what[0]}"
         what = say(code, lang, text=subject, **subject._asdict()) if find(code) else str(subject)
-    return what, say(f"why.{why}", lang, detail=detail) if find(f"why.{why}") else why
+    reason = say(f"why.{why}", lang, detail=detail) if find(f"why.{why}") else why
+    asked = MANUAL in made_for[2:] and why != "by_hand"
+    return what, say("why_asked", lang, why=reason) if asked else reason
 
 
 def explain_fold(fold: Mapping[str, Any], at: int | None, lang: str) -> str:
     """Return what a recorded fold stands for, why and when it was made, and its tokens before and after."""
-    what, why = describe(fold["what"], fold["why"], lang, fold.get("detail", ""))
+    what, why = describe(fold["what"], fold["why"], lang, fold.get("detail", ""), fold.get("made_for") or ())
     when = say("unknown_time", lang) if at is None else time.strftime("%Y-%m-%d %H:%M", time.localtime(at))
     return say("why_fold", lang, name=what, about=when, why=why, before=fold["before"], after=fold["after"])

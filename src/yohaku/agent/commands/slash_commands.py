@@ -151,7 +151,7 @@ async def _why(context: CommandContext, ref: str) -> CommandResult:
 
 
 def _describe_fold(fold: Fold, lang: str) -> str:
-    what, why = describe(fold.what, fold.why, lang, fold.detail)
+    what, why = describe(fold.what, fold.why, lang, fold.detail, fold.made_for)
     return say("why_row", lang, before=fold.before, after=fold.after, what=what, why=why, ref=fold.ref)
 
 
