@@ -13,6 +13,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "src")]
 from scripts.page_tables import quote, table  # noqa: E402 - nothing need be installed
 from yohaku.agent.commands.slash_commands import COMMANDS  # noqa: E402
 from yohaku.cli.parser import parser  # noqa: E402
+from yohaku.lab import run as lab  # noqa: E402
 from yohaku.messages.help_pages import HelpParser, help_text  # noqa: E402
 
 PAGE = ROOT / "docs" / "commands.md"
@@ -26,13 +27,15 @@ EXIT_CODES = {
 }
 
 
-def subcommands() -> Iterator[tuple[str, str, HelpParser]]:
-    """Yield each command with what it does and its parser."""
-    actions = [action for action in parser()._actions if isinstance(action, argparse._SubParsersAction)]
+def subcommands(program: HelpParser, prefix: str = "") -> Iterator[tuple[str, str, HelpParser]]:
+    """Yield each command with what it does and its parser; those of `lab`, which has a parser of its own, behind it."""
+    actions = [action for action in program._actions if isinstance(action, argparse._SubParsersAction)]
     for action in actions:
         about = {choice.dest: help_text(choice.help or "", "en") for choice in action._choices_actions}
         for name, command in action.choices.items():
-            yield name, about[name], command
+            yield f"{prefix}{name}", about[name], command
+            if name == "lab":
+                yield from subcommands(lab._parser("yohaku lab"), "lab ")
 
 
 def flags_table(command: HelpParser) -> str:
@@ -51,7 +54,7 @@ def flags_table(command: HelpParser) -> str:
 
 def commands() -> str:
     parts = []
-    for name, about, command in subcommands():
+    for name, about, command in subcommands(parser()):
         parts += [f"### `yohaku {name}`", f"{about[:1].upper()}{about[1:]}.", flags_table(command)]
     return "\n\n".join(parts)
 

@@ -86,7 +86,9 @@ def test_every_slash_command_has_its_line(name: str) -> None:
     assert f"`{usage}`" in (ROOT / "docs" / "agent.md").read_text("utf-8")
 
 
-@pytest.mark.parametrize("name", sorted({name for names in MODULES.values() for name in names} - {"agent"}))
+@pytest.mark.parametrize(
+    "name", [*sorted({name for names in MODULES.values() for name in names} - {"agent"}), "lab run", "lab exam"]
+)
 def test_every_command_of_the_command_line_has_its_heading_and_each_argument_its_line(name: str) -> None:
     page = (ROOT / "docs" / "commands.md").read_text("utf-8")
     _, _, part = page.partition(f"### `yohaku {name}`\n")
