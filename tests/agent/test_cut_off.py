@@ -6,6 +6,7 @@ from pathlib import Path
 
 from tests.agent.fakes import Played, spoken
 from tests.agent.lines import once, typed
+from yohaku.recipes.options import DEFAULT_OPTIONS
 
 LS = ("bash", {"command": "ls"})
 
@@ -40,6 +41,8 @@ def test_chat_is_not_told_to_try_chat(tmp_path: Path) -> None:
 def test_after_compact_the_reason_is_that_the_user_asked(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("a line of the file\n" * 200)
     script = [spoken("openai_chat", calls=[("read", {"path": "a.txt"})]), spoken("openai_chat", "Done.")]
-    done = typed([*script, *script], ["read a.txt", "read it again", "/compact", "/why"], tmp_path)
+    options = DEFAULT_OPTIONS.with_values({"compaction.ask": "never"})
+    lines = ["read a.txt", "read it again", "/compact", "/why"]
+    done = typed([*script, *script], lines, tmp_path, options=options)
     told = done.err.partition("Folded by hand")[2] or done.err
     assert "you asked for it" in told and "the window is full" not in done.err

@@ -12,7 +12,7 @@ import pytest
 from tests.agent.benches import ABench
 from tests.agent.scripted import agent, calls, play, says, sent, tool
 from tests.cli.test_agent import run as run_cli
-from tests.config.test_options import run, with_output
+from tests.config.test_options import chat_of, run, with_output
 from yohaku.agent.events import ToolFinished, to_fields
 from yohaku.agent.toolkit.tool import Arguments, ToolContext, ToolResult
 from yohaku.agent.tools import tool_named
@@ -94,15 +94,16 @@ def test_what_of_a_file_did_not_fit_is_kept_as_it_was_read(tmp_path: Path) -> No
     assert str(one.session.recall(finished.output.id)).startswith("1\tline 0 of the log\n2\t")
 
 
-@pytest.mark.parametrize("recipe", ["auto", "cache"])
-def test_the_report_of_a_fit_lists_every_output_with_its_ref(recipe: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("recipe", "more"), [("auto", ["--fold"]), ("cache", [])])
+def test_the_report_of_a_fit_lists_every_output_with_its_ref(recipe: str, more: list[str], tmp_path: Path) -> None:
     rows = [f"row {number}" for number in range(40)]
-    body = [*with_output(rows, 1), *with_output(["one"], 2), {"role": "user", "content": "And?"}]
+    body = [*with_output(rows, 1), *with_output(["one"], 2), *chat_of(3), {"role": "user", "content": "And?"}]
     report, store = tmp_path / "report.json", f"sqlite:///{tmp_path}/store.db"
     given = json.dumps({"model": "gpt-4o", "messages": body})
-    options = ["--window", "8192", "--recipe", recipe, "--report", str(report), "--store", store]
+    options = ["--window", "8192", "--recipe", recipe, "--report", str(report), "--store", store, *more]
     done = run("fit", "-", *options, stdin=given)
-    assert done.returncode == 0 and json.loads(done.stdout)["messages"] == body, "what is sent stays as it was"
+    assert done.returncode == 0 and "output_ref" not in done.stdout and "byte_size" not in done.stdout
+    assert (json.loads(done.stdout)["messages"] == body) == (recipe == "cache")
     first, second = json.loads(report.read_text())["outputs"]
     text = "\n".join(rows)
     ref = {"id": output_ref_of(text).id, "byte_size": len(text), "line_count": 40}

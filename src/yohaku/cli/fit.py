@@ -60,7 +60,8 @@ def fit(arguments: argparse.Namespace, settings: Settings) -> int:
     outputs: list[dict[str, object]] = []
     try:
         body = _fit(session, given.body, hooks, arguments)
-        outputs = [output.row() for output in session.outputs] if arguments.report else []
+        if arguments.report and (session.keeps_outputs or (session.receipt and session.receipt.folds)):
+            outputs = [output.row() for output in session.outputs]  # else all of them stand in the request
     except DoesNotFit:
         _write_report(arguments, session.receipt, outputs, settings)
         raise

@@ -249,6 +249,11 @@ class Session:
         """Every tool output of the last fitted conversation with its ref; each opens with `recall` from now on."""
         return self._outputs.list(self._last.outcome.view.history if self._last else History())
 
+    @property
+    def keeps_outputs(self) -> bool:
+        """True if the recipe keeps every tool output as it arrives, folded or not."""
+        return keeps_outputs(self.recipe)
+
     def keep_output(self, call: str, ref: OutputRef) -> None:
         """Note the ref of all that a tool gave, where its message shows only a part of it."""
         self._outputs.whole[call] = ref
@@ -388,7 +393,7 @@ class Session:
         self.receipt = Receipt(outcome, self.budget.limit, meter.exact, meter.name, *about)
         if isinstance(outcome.verdict, TooBig):
             raise DoesNotFit(outcome.verdict)
-        if keeps_outputs(self.recipe):
+        if self.keeps_outputs:
             self._outputs.keep(steps_since(history, mark))
         if state:
             self._tell_of_state(outcome.verdict)
