@@ -133,7 +133,7 @@ def _shortest_rows(gists: Iterable[Gist]) -> Iterator[Gist]:
     by_key: dict[str, list[Gist]] = {}
     for gist in gists:
         by_key.setdefault(gist.key, []).append(gist)
-    best: dict[str, _Row | None] = {}
+    best: dict[str, _GistRow | None] = {}
     for key in by_key:
         waiting = [key] if key not in best else []
         while waiting:  # not recursive: rows may be long
@@ -148,7 +148,7 @@ def _shortest_rows(gists: Iterable[Gist]) -> Iterator[Gist]:
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class _Row:
+class _GistRow:
     tokens: int
     chapters: int
     made_for: MadeFor
@@ -156,9 +156,9 @@ class _Row:
     last: Gist = field(compare=False)
 
 
-def _row_with(gist: Gist, best: Mapping[str, _Row | None]) -> _Row | None:
+def _row_with(gist: Gist, best: Mapping[str, _GistRow | None]) -> _GistRow | None:
     before = best.get(gist.start) if gist.start else None
     if gist.start and before is None:
         return None
     tokens, chapters = (before.tokens, before.chapters) if before else (0, 0)
-    return _Row(tokens + gist.after, chapters + 1, gist.made_for, gist)
+    return _GistRow(tokens + gist.after, chapters + 1, gist.made_for, gist)
