@@ -35,7 +35,7 @@ def subcommands(program: HelpParser, prefix: str = "") -> Iterator[tuple[str, st
         for name, command in action.choices.items():
             yield f"{prefix}{name}", about[name], command
             if name == "lab":
-                yield from subcommands(lab._parser("yohaku lab"), "lab ")
+                yield from subcommands(lab._parser("yohaku lab", "en"), "lab ")
 
 
 def flags_table(command: HelpParser) -> str:

@@ -177,8 +177,13 @@ def check(out: Any, session: Session, adversary: Adversary) -> Outcome:
 
 
 def _without_ack(out: Body, gist: Gist | None) -> Body:
-    """Without what the model is shown to have said to a gist, which is in no original."""
-    return [entry for entry in out if not (gist and gist.ack and entry.get("content") == gist.ack)]
+    """Without what the model is shown to have said to a gist, which is in no original; the gist joins the prompt."""
+    if not (gist and gist.ack):
+        return out
+    at = next(at for at, entry in enumerate(out) if entry.get("content") == gist.ack)
+    told, prompt = out[at - 1], out[at + 1]
+    joined = {**prompt, "content": f"{told['content']}{gist.closing}{prompt['content']}"}
+    return [*out[: at - 1], joined, *out[at + 2 :]]
 
 
 @recipes
@@ -221,7 +226,10 @@ def test_an_injection_stands_below_the_rules_and_is_told_as_a_summary(recipe: st
     assert max(text.index(rule) for rule in RULES) < text.index("disregard the instructions")
     shown = {part for turn in outcome.view.shown.turns for part in turn.prompt}
     said = {part for turn in outcome.view.history.turns for part in turn.prompt}
-    assert shown - said == {Text(text)}, "no prompt of the user's was added or changed"
+    (told,) = [part.text for part in shown - said if isinstance(part, Text)]
+    assert outcome.view.preface and told.startswith(outcome.view.preface.text)
+    behind = told.removeprefix(outcome.view.preface.text)
+    assert behind in ("", *(part.text for part in said if isinstance(part, Text))), "no prompt was added or changed"
 
 
 @recipes
