@@ -68,38 +68,29 @@ WHOLE = """\
 [Earlier conversation folded: 2 prompts, 6 steps; ref=abcdefabcdef]
 The user's rules, still in force:
 - Never touch the database.
-The goal, as the user put it:
-Fix the parser in src/parse.py.
-The user asked, in order:
-- Now the lexer.
+What happened, in order (what tools gave stands behind |):
+User: Fix the parser in src/parse.py.
+- looked at /x/src/parse.py
+- `pytest -q`: exit 1
+  | KeyError: 'name' | 1 failed in 0.10s
+- modified parse.py
+  - a
+  + b
+- `pytest -q`: works now, 12 passed in 0.20s
+User: Now the lexer.
+- `make lex`: exit 2
+  | error: no rule for lex
 Files:
 modified /x/src/parse.py
-Commands run:
-- `pytest -q`: ok
-- `make lex`: exit 2
-Last test results:
-- `pytest -q`: 12 passed in 0.20s
-Errors not yet solved:
-- `make lex`: error: no rule for lex
-Errors solved:
-- `pytest -q`: KeyError: 'name'
-Said by the assistant:
-- I'll read it first, because I do not know it.
 The plan:
 [>] lexer
-Seen in results:
-- from `Read /x/src/parse.py`: parse_args"""
+Still failing:
+- `make lex`: exit 2"""
 
 
 def test_a_gist_tells_what_was_asked_done_decided_and_found() -> None:
     rules = ("Never touch the database.",)
     assert write_gist(turns(), ref=REF, tokens=2_000, count=count, rules=rules) == WHOLE
-
-
-def test_who_shows_what_was_in_the_results_leaves_the_index_out() -> None:
-    rules = ("Never touch the database.",)
-    text = write_gist(turns(), ref=REF, tokens=2_000, count=count, rules=rules, index=False)
-    assert text == WHOLE.partition("\nSeen in results:")[0]
 
 
 def test_a_small_gist_is_the_header_and_what_fits_of_the_rules() -> None:
@@ -117,7 +108,8 @@ def test_a_japanese_conversation_has_japanese_titles() -> None:
     japanese = [Turn((Text("パーサーを直してください。"),), turns()[0].steps)]
     text = write_gist(japanese, ref=REF, tokens=1_000, count=count)
     assert text.startswith(
-        f"[これまでの会話を折りたたみました: 指示 1 件、4 ステップ; ref={REF}]\n目的(ユーザーの言葉):\n"
+        f"[これまでの会話を折りたたみました: 指示 1 件、4 ステップ; ref={REF}]\n"
+        "経緯(順に。| の後はツールの出力):\nユーザー: "
     )
     assert read_file_paths(text) == {"/x/src/parse.py"}
     assert choose_titles(japanese) is JAPANESE
@@ -134,7 +126,7 @@ def test_what_the_system_put_between_is_not_the_users() -> None:
 def test_where_paths_take_too_much_room_their_folder_is_told_once() -> None:
     reads = [use("Read", {"file_path": f"/home/someone/projects/thing/src/module_{n}.py"}, "x") for n in range(30)]
     many = [Turn((Text("Go."),), tuple(Step((read,)) for read in reads))]
-    text = write_gist(many, ref=REF, tokens=350, count=count)
+    text = write_gist(many, ref=REF, tokens=2_200, count=count)
     assert "Files, under /home/someone/projects/thing/src/:" in text
     assert read_file_paths(text) == {f"/home/someone/projects/thing/src/module_{n}.py" for n in range(30)}
 

@@ -61,7 +61,7 @@ def read_activity(turns: Sequence[Turn], limit: int = 4_000) -> Activity:
             break
         for item in reversed(step.items):
             if isinstance(item, ToolUse):
-                events.append(_read_event(number, item))
+                events.append(read_event(number, item))
             elif isinstance(item, Text):
                 texts.append((number, item.text))
     return Activity(tuple(reversed(events)), tuple(reversed(texts)))
@@ -75,7 +75,7 @@ def _newest_first(turns: Sequence[Turn]) -> Iterator[tuple[int, Step]]:
             yield number, step
 
 
-def _read_event(number: int, use: ToolUse) -> ToolEvent:
+def read_event(number: int, use: ToolUse) -> ToolEvent:
     command = find_command(use)
     accesses = find_accesses(use)
     if command is None:

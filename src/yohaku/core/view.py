@@ -133,7 +133,7 @@ class View:
         gist = self.gist
         if gist is None:
             return None
-        text = CHAPTER_BREAK.join(each.text for each in self.chapters)
+        text = join_chapters(self.chapters)
         first = next(iter(next(self.visible()).prompt), None)
         if first is None or first.by:
             return Preface(text, "apart", first)
@@ -313,6 +313,10 @@ class View:
             steps = tuple(_stub_step(step, stubs.get(step.key), self.dropped.get(step.key, ())) for step in turn.steps)
             return replace(turn, prompt=prompt, steps=steps)
         return replace(turn, prompt=prompt) if prompt is not turn.prompt else turn
+
+
+def join_chapters(chapters: Iterable[Gist]) -> str:
+    return CHAPTER_BREAK.join(gist.text for gist in chapters)
 
 
 def _place_after(cut: Cut) -> Cut:

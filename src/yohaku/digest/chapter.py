@@ -1,4 +1,4 @@
-"""Text of one chapter without a model: what a stretch of the conversation was about, and lines of it.
+"""Text of one chapter without a model: the story of a stretch of the conversation, and lines and passages of it.
 
 Law: the same stretch gives the same text, and it weighs at most as much as it may, with the user's rules beside that.
 A chapter does not state again what an earlier one states: the goal, and the rules that still hold.
@@ -6,21 +6,25 @@ A chapter does not state again what an earlier one states: the goal, and the rul
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from yohaku.analysis.entities import split_words
+from yohaku.analysis.entities import extract_names, split_words
 from yohaku.core.model import Turn
-from yohaku.digest.excerpts import Excerpt, collect_excerpts, render_excerpts, title_says_all
+from yohaku.digest.excerpts import Excerpt, collect_excerpts, render_excerpts
 from yohaku.digest.gist import word_lines, write_gist, write_opening
 from yohaku.digest.gist_text import ENGLISH, GistTitles, cut_to_tokens
+from yohaku.digest.passages import choose_passages
 from yohaku.digest.select_lines import Source, SpanCache, choose_spans
+from yohaku.digest.short_paths import ShortPaths
 from yohaku.digest.wished_lines import choose_wished, merge_spans
 
-SECTIONS_SHARE = 0.15
-"""Share of a chapter for what was asked and done; lines have the rest."""
-MAX_SECTIONS_TOKENS = 2_000
-"""In a large window lines keep more than longer sections would."""
+STORY_SHARE = 0.35
+"""Share of a chapter for its story; lines and passages have the rest."""
+MIN_STORY_TOKENS = 300
+"""A story gets so many at least, of a chapter that has them."""
+LINES_SHARE = 0.9
+"""Share of that rest that lines have at most."""
 TITLE_TOKENS = 10
 """Tokens of the title over the lines of one call."""
 WISHED_SHARE = 0.4
@@ -50,6 +54,8 @@ class Stretch:
     """Words of the current work."""
     words: str = ""
     """Words of the user on what to keep."""
+    focus: Mapping[str, float] = field(default_factory=dict)
+    """Names of the current work, each with its worth."""
     cache: SpanCache = field(default_factory=dict, compare=False, repr=False)
     """Names of lines, for further tellings."""
 
@@ -64,58 +70,65 @@ class Stretch:
         return write_opening(self.turns, self.ref, self.rules, self.titles, first=self.first, withdrawn=self.withdrawn)
 
 
-def tell(stretch: Stretch, tokens: int, count: Callable[[str], int], *, fill: bool = False) -> str:
-    """Return a text of about `tokens`, beside the rules. `fill`: names that stand alone get their lines."""
+def tell(stretch: Stretch, tokens: int, count: Callable[[str], int]) -> str:
+    """Return a text of about `tokens`, beside the rules: the story of the stretch, then lines and passages of it."""
     header, words = stretch.header, cut_to_tokens(stretch.words, int(tokens * MAX_WORDS_SHARE), count)
     wished = count("\n".join([stretch.titles.wished, *word_lines(words)])) if words else 0
-    sections = min(int(tokens * SECTIONS_SHARE), MAX_SECTIONS_TOKENS) + count(header) + wished
-    text = write_gist(
+    story = write_gist(
         stretch.turns,
         ref=stretch.ref,
-        tokens=sections,
+        tokens=min(tokens, max(int(tokens * STORY_SHARE), MIN_STORY_TOKENS)) + count(header) + wished,
         count=count,
         rules=stretch.rules,
         words=words,
-        index=False,
         titles=stretch.titles,
         first=stretch.first,
         withdrawn=stretch.withdrawn,
+        passages=False,
     )
-    lines = tell_lines(stretch, tokens - max(0, count(text) - count(header)), count, fill=fill)
-    return "\n".join([text or header, *lines])
+    text = story or header
+    shown = tell_lines(stretch, text, tokens - max(0, count(text) - count(header)), count)
+    return "\n".join([text, *shown])
 
 
-def tell_lines(stretch: Stretch, tokens: int, count: Callable[[str], int], *, fill: bool = False) -> list[str]:
-    """Return lines of the stretch, and of what was hidden before it, that are likely to be needed, under titles."""
+def tell_lines(stretch: Stretch, text: str, tokens: int, count: Callable[[str], int]) -> list[str]:
+    """Return what tools showed and is likely to be needed, beside a `text` about the stretch.
+
+    First lines that name what is not visible elsewhere, then passages with the tokens they leave.
+    """
     later = sum(len(turn.steps) for turn in stretch.turns)
     excerpts = [
         *collect_excerpts(stretch.earlier, stretch.age + later),
         *collect_excerpts(stretch.turns, stretch.age),
     ]
-    tokens, words = max(0, tokens), stretch.words
-    wished, taken = choose_wished(excerpts, words, tokens * WISHED_SHARE, count) if words else (None, 0)
+    words, title = stretch.words, stretch.titles.lines
+    left = max(0, tokens - count(title))
+    wished, taken = choose_wished(excerpts, words, left * WISHED_SHARE, count) if words else (None, 0)
+    shown = [excerpt for excerpt in excerpts if excerpt.use and not excerpt.own]
     spans, _ = choose_spans(
-        _to_sources(excerpts, count),
-        stretch.visible,
-        max(0, tokens - taken),
+        _to_sources(shown, count),
+        stretch.visible | extract_names(text),
+        min(max(0, left - taken), int(tokens * LINES_SHARE)),
         stretch.topic,
         split_words(words),
         stretch.cache,
-        names_alone=True,
-        fill=fill,
     )
-    return render_excerpts(excerpts, merge_spans(wished, spans) if wished else spans)
+    chosen = dict(zip(map(id, shown), spans, strict=True))
+    merged = [chosen.get(id(excerpt), []) for excerpt in excerpts]
+    lines = render_excerpts(excerpts, merge_spans(wished, merged) if wished else merged)
+    lines = [title, *lines] if lines else []
+    return [*lines, *_tell_passages(stretch, tokens - count("\n".join(lines)), count)]
+
+
+def _tell_passages(stretch: Stretch, tokens: int, count: Callable[[str], int]) -> list[str]:
+    title = stretch.titles.passages
+    found = choose_passages(stretch.turns, stretch.focus, tokens - count(title) - 2, count, ShortPaths(()))
+    return [title, *found] if found else []
 
 
 def _to_sources(excerpts: list[Excerpt], count: Callable[[str], int]) -> list[Source]:
-    found: list[Source] = []
-    group, last = 0, None
-    for excerpt in excerpts:
-        group += excerpt.use is not last or excerpt.use is None
-        last = excerpt.use
-        text = excerpt.use.call.arguments if excerpt.use and excerpt.own else excerpt.text  # as the meter counted it
-        rate = 0.0 if title_says_all(excerpt) else count(text) / max(1, len(text))
-        numbered = not (excerpt.own or excerpt.prompt)
-        own, quotes = excerpt.own, excerpt.quotes
-        found.append(Source(excerpt.text, excerpt.age, rate, own, quotes, TITLE_TOKENS, group, numbered))
-    return found
+    rates = (count(excerpt.text) / max(1, len(excerpt.text)) for excerpt in excerpts)
+    return [
+        Source(excerpt.text, excerpt.age, rate, title_tokens=TITLE_TOKENS)
+        for excerpt, rate in zip(excerpts, rates, strict=True)
+    ]

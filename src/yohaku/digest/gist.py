@@ -1,48 +1,32 @@
-"""Gist of hidden turns without a model: what was asked, done, decided and found, in the words of the conversation.
+"""Gist of hidden turns without a model: a story of what was asked, said and done, then the state of the work.
 
 Laws: the same turns give the same text. It never weighs more than allowed. It opens with what is hidden and the ref
-that opens it; then come the user's rules, word for word. The newest is read first, and no more than fits.
+that opens it; then come the user's rules, word for word.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import NamedTuple, TypeAlias
+from collections.abc import Iterator, Sequence
 
-from yohaku.analysis.activity import (
-    Activity,
-    Failure,
-    describe_status,
-    find_decisions,
-    find_failures,
-    find_plan,
-    read_activity,
-)
-from yohaku.analysis.entities import MAX_RANKED_CHARS, rank_entities
+from yohaku.analysis.activity import Activity, describe_status, find_failures, find_plan, read_activity
 from yohaku.analysis.file_access import LineRange
 from yohaku.analysis.file_log import FileRecord, build_file_log
 from yohaku.analysis.tool_calls import describe_call
-from yohaku.core.model import Turn
+from yohaku.core.model import Step, Text, ToolUse, Turn
 from yohaku.digest.gist_text import JAPANESE, Count, GistText, GistTitles, choose_titles, cut_to_tokens, user_prompts
+from yohaku.digest.passages import choose_passages, find_focus
+from yohaku.digest.short_paths import ShortPaths, find_common_folder
+from yohaku.digest.story import tell_story
 
 MIN_SECTION_TOKENS = 40
 """With fewer tokens left, no section is added."""
-
-MIN_ALL_SECTIONS_TOKENS = 160
+MIN_STORY_TOKENS = 160
 """With fewer tokens left, only the user's prompts are added."""
-
-TITLE_TOKENS = 16
-"""Tokens set aside for a title."""
-
-
-class _Hidden(NamedTuple):
-    """Material of a gist."""
-
-    turns: Sequence[Turn]
-    activity: Activity
-    titles: GistTitles
-    first: bool
-    """Begins with the conversation."""
+PLAN_SHARE, FILES_SHARE, FAILING_SHARE, PASSAGES_SHARE = 0.08, 0.08, 0.06, 0.45
+"""Shares of the tokens at most; the story has the rest, and what they leave."""
+MAX_EVENTS = 4_000
+FOCUS_STEPS = 40
+"""Newest steps whose words tell what the work is about."""
 
 
 def write_gist(
@@ -53,16 +37,15 @@ def write_gist(
     count: Count,
     rules: tuple[str, ...] = (),
     words: str = "",
-    index: bool = True,
     titles: GistTitles | None = None,
     first: bool = True,
     withdrawn: tuple[str, ...] = (),
+    passages: bool = True,
 ) -> str:
     """Return a text of at most `tokens` about `turns`; empty if not even the ref fits.
 
-    `words` are the user's, about what to keep. `index=False` leaves out the entities of results, for callers that show
-    lines of them instead. `first=False` is for a chapter behind others: the goal stands in the first one. `withdrawn`:
-    rules that those state and no longer hold.
+    `words` are the user's, about what to keep. `first=False` is for a chapter behind others; `withdrawn` are rules that
+    those state and that no longer hold. `passages`: with passages of what tools showed, for callers that add none.
     """
     titles = titles or choose_titles(turns)
     page = GistText(tokens, count)
@@ -71,14 +54,10 @@ def write_gist(
     page.add_section(titles.rules, _rule_lines(rules))
     page.add_section(titles.withdrawn, _withdrawn_lines(withdrawn))
     page.add_section(titles.wished, word_lines(words))
-    if page.left >= MIN_ALL_SECTIONS_TOKENS:
-        hidden = _Hidden(turns, read_activity(turns, max(200, tokens // 8)), titles, first)
-        for place, share, add in SECTIONS:
-            if index or add is not _add_index:
-                page.place = place
-                add(page, page.take_share(share), hidden)
+    if page.left >= MIN_STORY_TOKENS:
+        _add_sections(page, turns, titles, words if passages else None)
     elif page.left >= MIN_SECTION_TOKENS:
-        _add_prompts(page, page.left, _Hidden(turns, Activity((), ()), titles, first))
+        _add_prompts(page, turns, titles)
     return page.text()
 
 
@@ -124,42 +103,58 @@ def _plural(count: int, what: str) -> str:
     return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
 
 
-# Prompts
+def _add_prompts(page: GistText, turns: Sequence[Turn], titles: GistTitles) -> None:
+    """Add the first prompt as far as there are tokens: there are too few for a story."""
+    prompts = user_prompts(turns)
+    if prompts and (goal := cut_to_tokens(prompts[0], page.left - MIN_SECTION_TOKENS // 2, page.count)):
+        page.add_section(titles.goal, [goal])
 
 
-def _add_prompts(page: GistText, tokens: int, hidden: _Hidden) -> None:
-    """Add the first prompt of all as the goal with a third of the tokens, and of the others the newest."""
-    prompts = list(dict.fromkeys(user_prompts(hidden.turns)))
-    if not prompts or tokens < MIN_SECTION_TOKENS:
-        return
-    before = page.left
-    if hidden.first:
-        goal = cut_to_tokens(prompts[0], tokens // 3 if prompts[1:] else tokens - TITLE_TOKENS, page.count)
-        page.add_section(hidden.titles.goal, [goal] if goal else [], tokens)
-    left = tokens - (before - page.left) - TITLE_TOKENS
-    lines: list[str] = []
-    for prompt in reversed(prompts[1:] if hidden.first else prompts):
-        most = min(left, max(tokens // 6, MIN_SECTION_TOKENS))
-        line = cut_to_tokens(f"- {prompt.strip()}", most, page.count) if left > 8 else ""
-        if not line:
-            break
-        left -= page.weigh(line)
-        lines.append(line)
-    page.add_section(hidden.titles.asked, lines[::-1], tokens, last=True)
+def _add_sections(page: GistText, turns: Sequence[Turn], titles: GistTitles, words: str | None) -> None:
+    """Add story, files, plan and failures; passages too if there are `words`, which may be empty."""
+    activity = read_activity(turns, MAX_EVENTS)
+    paths = ShortPaths(access.path for event in activity.events for access in event.accesses)
+    room = page.left
+    page.place = 3
+    page.add_section(titles.plan, find_plan(activity), int(room * PLAN_SHARE), last=True)
+    page.place = 4
+    page.add_section(titles.still_failing, _failing_lines(activity, paths), int(room * FAILING_SHARE), last=True)
+    page.place = 2
+    _add_files(page, int(room * FILES_SHARE), activity, titles)
+    page.place = 1
+    title = titles.story + (f" {titles.folder.format(folder=paths.folder)}" if paths.folder else "")
+    story_tokens = page.left - page.weigh(title) - (0 if words is None else int(room * PASSAGES_SHARE))
+    page.add_section(title, tell_story(turns, titles, paths, story_tokens, page.count))
+    if words is not None:
+        page.place = 5
+        focus = find_focus([*own_texts(turns), *([(0, words)] * bool(words))])
+        tokens = page.left - page.weigh(titles.passages)
+        page.add_section(titles.passages, choose_passages(turns, focus, tokens, page.count, paths))
 
 
-# Files
+MAX_FAILING = 3
+
+
+def _failing_lines(activity: Activity, paths: ShortPaths) -> list[str]:
+    """Return a line for each attempt that failed last, the newest ones."""
+    failures = [failure for failure in find_failures(activity.events) if not failure.solved]
+    failures = [failure for failure in failures if failure.event.command is not None]
+    return [
+        f"- `{paths.shorten(describe_call(failure.event.use))}`: {describe_status(failure.event)}"
+        for failure in failures[-MAX_FAILING:]
+    ]
+
 
 MAX_RANGES_SHOWN = 6
 
 
-def _add_files(page: GistText, tokens: int, hidden: _Hidden) -> None:
+def _add_files(page: GistText, tokens: int, activity: Activity, titles: GistTitles) -> None:
     """Add the file log, files that were only read first to go; relative to their folder where space is short."""
-    titles, events = hidden.titles, hidden.activity.events
+    events = activity.events
     files = list(build_file_log((event.step, access) for event in events for access in event.accesses).values())
     files.sort(key=lambda file: (file.state != "read", file.step))
     lines = [_file_line(file, file.path, titles) for file in files]
-    folder = _common_folder([file.path for file in files])
+    folder = find_common_folder([file.path for file in files])
     if folder and sum(map(page.weigh, lines)) > tokens:
         lines = [_file_line(file, _relative_to(file.path, folder), titles) for file in files]
         page.add_section(titles.under.format(root=folder), lines, tokens, last=True)
@@ -178,112 +173,29 @@ def _range_text(lines: LineRange) -> str:
     return f"{first}-{'' if last == -1 else last}" if first != last else str(first)
 
 
-def _common_folder(paths: list[str]) -> str:
-    """Return the folder of most absolute paths; in sorted order one in ten may lie outside at either end."""
-    folders = sorted(path.rsplit("/", 1)[0].split("/") for path in paths if path.startswith("/"))
-    aside = len(folders) // 10
-    most = folders[aside : len(folders) - aside]
-    if len(most) < 2:
-        return ""
-    pairs = enumerate(zip(most[0], most[-1], strict=False))
-    shared = next((at for at, (one, other) in pairs if one != other), min(len(most[0]), len(most[-1])))
-    return "/".join(most[0][:shared]) + "/" if shared > 2 else ""
-
-
 def _relative_to(path: str, folder: str) -> str:
     if path.startswith(folder):
         return path.removeprefix(folder)
     return path if path.startswith(("/", "~")) else f"./{path}"
 
 
-# Commands, tests, errors
-
-MAX_COMMAND_CHARS = 120
-MAX_TEST_RUNS = 5
-MAX_OPEN_FAILURES, MAX_SOLVED_FAILURES = 60, 20
-
-
-def _add_commands(page: GistText, tokens: int, hidden: _Hidden) -> None:
-    ran = {event.attempt: event for event in hidden.activity.events if event.command is not None}
-    events = sorted(ran.values(), key=lambda event: (not event.only_looks, event.step))
-    lines = [f"- `{describe_call(event.use, MAX_COMMAND_CHARS)}`: {describe_status(event)}" for event in events]
-    page.add_section(hidden.titles.commands, lines, tokens, last=True)
-
-
-def _add_tests(page: GistText, tokens: int, hidden: _Hidden) -> None:
-    newest = {event.attempt: event for event in hidden.activity.events if event.test_summary}
-    events = sorted(newest.values(), key=lambda event: event.step)[-MAX_TEST_RUNS:]
-    lines = [f"- `{describe_call(event.use)}`: {event.test_summary}" for event in events]
-    page.add_section(hidden.titles.tests, lines, tokens, last=True)
-
-
-def _add_errors(page: GistText, tokens: int, hidden: _Hidden) -> None:
-    """Add open failures, then those of commands that work by now if tokens are left."""
-    failures = find_failures(hidden.activity.events)
-    before = page.left
-    still_open = [_failure_line(failure, 3) for failure in failures[-MAX_OPEN_FAILURES:] if not failure.solved]
-    page.add_section(hidden.titles.open, still_open, tokens, last=True)
-    left = tokens - (before - page.left)
-    if left > MIN_SECTION_TOKENS:
-        solved = [failure for failure in failures if failure.solved and failure.event.command is not None]
-        lines = [_failure_line(failure, 1) for failure in solved[-MAX_SOLVED_FAILURES:]]
-        page.add_section(hidden.titles.solved, lines, left, last=True)
-
-
-def _failure_line(failure: Failure, max_lines: int) -> str:
-    return f"- `{describe_call(failure.event.use)}`: {' | '.join(failure.lines(max_lines))}"
-
-
-# Decisions, plan, entities
-
-
-def _add_decisions(page: GistText, tokens: int, hidden: _Hidden) -> None:
-    newest_first = find_decisions(hidden.activity.texts[-max(60, tokens) :], max(8, tokens // 8))
-    page.add_section(hidden.titles.decided, [f"- {sentence}" for sentence in newest_first[::-1]], tokens, last=True)
-
-
-def _add_plan(page: GistText, tokens: int, hidden: _Hidden) -> None:
-    page.add_section(hidden.titles.plan, find_plan(hidden.activity), tokens, last=True)
-
-
-def _add_index(page: GistText, tokens: int, hidden: _Hidden) -> None:
-    """Add entities, grouped by the call they come from, without those already in the text."""
-    if tokens < MIN_SECTION_TOKENS:
-        return
-    titles, shown = hidden.titles, page.text()
-    open_errors = shown.partition(titles.open)[2].partition(titles.solved)[0]
-    max_chars = min(MAX_RANKED_CHARS, 200 * tokens)
-    ranked = rank_entities(hidden.turns, limit=tokens // 2, max_chars=max_chars, open_errors=open_errors)
-    paths = {access.path for event in hidden.activity.events for access in event.accesses}
-    groups: dict[str, list[str]] = {}
-    left = tokens - page.weigh(titles.found)
-    for one in ranked:
-        name = one.entity.text.removeprefix("a/").removeprefix("b/")  # diffs put these before both sides' paths
-        if name in shown or name in paths:
-            continue
-        opening = page.weigh(titles.source.format(origin=one.origin)) if one.origin not in groups else 0
-        weight = page.weigh(one.entity.text) + opening + 1
-        if weight > left:
+def own_texts(turns: Sequence[Turn], steps: int = FOCUS_STEPS) -> list[tuple[int, str]]:
+    """Return what user and model wrote in the newest `steps`, each text with its age in steps."""
+    found: list[tuple[int, str]] = []
+    age = 1
+    for turn in reversed(turns):
+        for step in reversed(turn.steps):
+            found += [(age, text) for text in _written(step)]
+            age += 1
+        found += [(max(1, age // 2), part.text) for part in turn.prompt if isinstance(part, Text) and not part.by]
+        if age > steps:
             break
-        left -= weight
-        groups.setdefault(one.origin, []).append(one.entity.text)
-    lines = [f"- {titles.source.format(origin=origin)}{', '.join(names)}" for origin, names in groups.items()]
-    page.add_section(titles.found, lines, tokens)
+    return found
 
 
-_AddSection: TypeAlias = Callable[[GistText, int, _Hidden], None]
-
-SECTIONS: tuple[tuple[int, float, _AddSection], ...] = (
-    (3, 0.06, _add_commands),
-    (4, 0.04, _add_tests),
-    (5, 0.10, _add_errors),
-    (6, 0.05, _add_decisions),
-    (7, 0.05, _add_plan),
-    (1, 0.35, _add_prompts),
-    (2, 0.28, _add_files),
-    (8, 0.07, _add_index),
-)
-"""Place in the text, share of the tokens and function of each section, in the order they are filled.
-
-What a section leaves goes to the next, so most of the rest goes to the prompts and then to the files.
-"""
+def _written(step: Step) -> Iterator[str]:
+    for item in step.items:
+        if isinstance(item, ToolUse):
+            yield item.call.arguments
+        elif isinstance(item, Text):
+            yield item.text

@@ -22,18 +22,24 @@ class GistTitles(NamedTuple):
     wished: str
     withdrawn: str
     goal: str
-    asked: str
     files: str
     under: str
-    commands: str
-    tests: str
     open: str
-    solved: str
-    decided: str
     plan: str
     found: str
     source: str
     states: dict[AccessKind, str]
+    story: str
+    speakers: dict[str, str]
+    looked: str
+    asked_user: str
+    as_before: str
+    works_now: str
+    more: str
+    still_failing: str
+    lines: str
+    passages: str
+    folder: str
 
 
 ENGLISH = GistTitles(
@@ -43,18 +49,24 @@ ENGLISH = GistTitles(
     wished="The user wants kept, in their words:",
     withdrawn="Rules above that the user has taken back since:",
     goal="The goal, as the user put it:",
-    asked="The user asked, in order:",
     files="Files:",
     under="Files, under {root}:",
-    commands="Commands run:",
-    tests="Last test results:",
     open="Errors not yet solved:",
-    solved="Errors solved:",
-    decided="Said by the assistant:",
     plan="The plan:",
     found="Seen in results:",
     source="from `{origin}`: ",
     states={"read": "read", "created": "created", "modified": "modified", "deleted": "deleted"},
+    story="What happened, in order (what tools gave stands behind |):",
+    speakers={"user": "User:", "assistant": "Assistant:"},
+    looked="looked at",
+    asked_user="asked the user:",
+    as_before="as before",
+    works_now="works now",
+    more="- … {count:,} more",
+    still_failing="Still failing:",
+    lines="Lines of what tools showed, under their calls:",
+    passages="Passages of what tools showed:",
+    folder="Paths are below {folder}",
 )
 
 JAPANESE = GistTitles(
@@ -64,18 +76,24 @@ JAPANESE = GistTitles(
     wished="残しておきたいこと(ユーザーの言葉):",
     withdrawn="上の決まりのうち、ユーザーがその後取り消したもの:",
     goal="目的(ユーザーの言葉):",
-    asked="ユーザーの指示(順に):",
     files="ファイル:",
     under="ファイル ({root} 以下):",
-    commands="実行したコマンド:",
-    tests="最後のテスト結果:",
     open="未解決のエラー:",
-    solved="解決したエラー:",
-    decided="アシスタントの発言:",
     plan="計画:",
     found="結果に出てきたもの:",
     source="`{origin}` より: ",
     states={"read": "読取", "created": "作成", "modified": "変更", "deleted": "削除"},
+    story="経緯(順に。| の後はツールの出力):",
+    speakers={"user": "ユーザー:", "assistant": "アシスタント:"},
+    looked="閲覧",
+    asked_user="ユーザーに質問:",
+    as_before="前と同じ",
+    works_now="今回は成功",
+    more="- … ほかに {count:,} 件",
+    still_failing="まだ失敗しているもの:",
+    lines="ツールが示した行(呼び出しごと):",
+    passages="ツールが示した内容の抜粋:",
+    folder="パスは {folder} 以下",
 )
 
 

@@ -21,7 +21,9 @@ from yohaku.core.view import View
 from yohaku.digest.appendix import appendix_tokens, write_appendix
 from yohaku.digest.chapter import Stretch, tell, tell_lines
 from yohaku.digest.excerpts import find_topic_words, find_visible_names
+from yohaku.digest.gist import own_texts
 from yohaku.digest.gist_text import JAPANESE, choose_titles
+from yohaku.digest.passages import find_focus
 from yohaku.digest.select_lines import SpanCache
 from yohaku.passes.drop_oldest import before, cuts, rules_tokens, weigh_chapters
 from yohaku.passes.pieces import SMALL
@@ -40,7 +42,7 @@ MAX_GISTS_TOKENS = 22_000
 """Tokens of all chapters: the part of a conversation that is scanned has hardly more lines that name anything."""
 FULL_SHARE = 0.9
 """Share of the tokens for chapters at which they are told anew."""
-ANEW_SHARE, NARROW_ANEW_SHARE = 0.6, 0.5
+ANEW_SHARE, NARROW_ANEW_SHARE = 0.7, 0.6
 """Share of the tokens for chapters that the first one takes, and one that takes the place of others."""
 CHAPTER_SHARE, NARROW_CHAPTER_SHARE = 0.25, 0.2
 """Share of the tokens of its stretch that a chapter behind others takes."""
@@ -76,12 +78,12 @@ def digest(
             return []  # a draft has just taken its place
         room = _measure_room(view, context)
         layout = _lay_out(view, context, room.recent(recent), keep_turns)
-        teller = _Teller(view, context, room, request)
+        teller = _ChapterTeller(view, context, room, request)
         chapter = teller.lay_out(layout)
         if chapter and (spare := teller.find_spare(chapter)) > room.whole * MAX_SPARE_SHARE:
             more = _lay_out(view, context, teller.find_whole(chapter, layout.used, spare), keep_turns)
-            same = more.cut in (None, chapter.cut)  # no other step can stay whole: names get their lines
-            chapter = replace(chapter, fill=True) if same else teller.lay_out(more)
+            if more.cut not in (None, chapter.cut):
+                chapter = teller.lay_out(more)
         if chapter is None:
             return []
         fold = yield from teller.fold(chapter)
@@ -222,10 +224,9 @@ class _Chapter:
     tokens: int
     """Tokens it may take, beside the rules."""
     stretch: Stretch
-    fill: bool = False
 
 
-class _Teller:
+class _ChapterTeller:
     """Decides between one more chapter and one for all, and writes it."""
 
     def __init__(self, view: View, context: PassContext, room: _Room, request: SummaryRequest) -> None:
@@ -259,7 +260,9 @@ class _Teller:
             visible |= extract_names(gist.text)
         age = len(view.history.steps) - sum(len(turn.steps) for turn in (*earlier, *turns))
         names, topic, words = frozenset(visible), find_topic_words(view), self._context.options.words
-        stretch = Stretch(turns, ref, age, titles, rules, withdrawn, earlier, names, topic, words, self._cache)
+        focus = find_focus(own_texts(view.history.turns))
+        beside = earlier, names, topic, words, focus, self._cache
+        stretch = Stretch(turns, ref, age, titles, rules, withdrawn, *beside)
         return _Chapter(cut, start, removed, tokens, stretch)
 
     def _find_rules(self, begin: Cut, cut: Cut, ref: str, *, japanese: bool) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -297,17 +300,19 @@ class _Teller:
                 text, why = self._with_lines(chapter, found), BY_MODEL
             else:
                 why, detail = f"{WITHOUT_MODEL}{found.code}", found.detail
-        text = text or tell(stretch, chapter.tokens, self._count, fill=chapter.fill)
+        text = text or tell(stretch, chapter.tokens, self._count)
         key, steps = self._view.key_at(chapter.cut), sum(len(turn.steps) for turn in stretch.turns)
         what = Subject("stretch", steps=steps) if chapter.start else before(chapter.cut, stretch.turns)
         gist = Gist(key, text, stretch.ref, what, why, chapter.removed, 0, detail=detail, start=chapter.start)
-        return replace(gist, after=context.weigher.turn(gist.turn))
+        if not chapter.start:
+            return replace(gist, after=context.weigher.turn(gist.turn))
+        return replace(gist, after=weigh_chapters(self._view, context, gist) - self._told)
 
     def _with_lines(self, chapter: _Chapter, found: Accepted) -> str:
         """Return a summary by a model with the lines behind it."""
         stretch = chapter.stretch
         text = f"{stretch.header}\n{found.headed(stretch.titles is JAPANESE)}"
-        lines = tell_lines(stretch, chapter.tokens - self._count(found.whole), self._count)
+        lines = tell_lines(stretch, text, chapter.tokens - self._count(found.whole), self._count)
         tokens = appendix_tokens(self._room.whole)
         return "\n".join([text, *write_appendix(stretch.turns, "\n".join([text, *lines]), tokens, self._count), *lines])
 

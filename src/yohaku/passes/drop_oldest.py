@@ -15,7 +15,7 @@ from yohaku.core.meter import Meter
 from yohaku.core.model import Opaque, Text, Turn, newest_step
 from yohaku.core.originals import ref_of_turns, render_turns
 from yohaku.core.recipe import Pass, PassContext
-from yohaku.core.view import View
+from yohaku.core.view import View, join_chapters
 from yohaku.passes.pieces import SMALL, clip, many
 
 
@@ -73,8 +73,10 @@ def cuts(view: View, context: PassContext, by: str, newest: bool) -> Iterator[tu
         gone += context.weigher.turn(turn)
 
 
-def weigh_chapters(view: View, context: PassContext) -> int:
-    return sum(context.weigher.turn(gist.turn) for gist in view.chapters)
+def weigh_chapters(view: View, context: PassContext, *more: Gist) -> int:
+    """Return the tokens of the chapters as they stand in one text, with `more` behind them."""
+    row = (*view.chapters, *more)
+    return context.weigher.turn(replace(row[-1], text=join_chapters(row)).turn) if row else 0
 
 
 def _allowed_starts(turn: Turn, newest: bool) -> set[int]:

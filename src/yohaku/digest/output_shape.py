@@ -1,0 +1,51 @@
+"""Shape of logs and listings: how many lines of which form, the first and the last, and every error and warning."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+MIN_LINES = 20
+"""Shorter outputs are shown as they are."""
+MIN_ALIKE_SHARE = 0.7
+"""Share of the lines that the few most common forms must have."""
+MAX_FORMS = 6
+MAX_TROUBLES = 40
+"""Lines with errors and warnings; of lines of one form at most two are shown."""
+
+_VARIES = re.compile(r"0x[0-9a-f]+|[0-9a-f]{8,}|\d+|\"[^\"]*\"|'[^']*'", re.IGNORECASE)
+_WORD = re.compile(r"[A-Za-z_]{2,}")
+_TROUBLE = re.compile(r"\b(?:ERROR|WARN(?:ING)?|FATAL|CRITICAL|EXCEPTION|FAIL(?:ED|URE)?|Traceback)\b|エラー|警告|失敗")
+_LOG_LINE = re.compile(r"\d{2}:\d{2}|\b(?:INFO|DEBUG|WARN|ERROR|TRACE)\b|^\d{4}-\d{2}-\d{2}")
+
+
+def describe_shape(lines: list[str]) -> list[str]:
+    """Return a few lines that stand for many alike; none if the lines are not alike."""
+    filled = [line.rstrip() for line in lines if line.strip()]
+    if len(filled) < MIN_LINES:
+        return []
+    logged = sum(1 for line in filled if _LOG_LINE.search(line[:200]))
+    if 2 * logged < len(filled):
+        return []
+    forms = Counter(_form(line) for line in filled)
+    common = sum(number for _, number in forms.most_common(MAX_FORMS))
+    if common < MIN_ALIKE_SHARE * len(filled):
+        return []
+    troubles: list[str] = []
+    seen: Counter[str] = Counter()
+    for line in filled:
+        if _TROUBLE.search(line):
+            form = _form(line)
+            seen[form] += 1
+            if seen[form] <= 2 and len(troubles) < MAX_TROUBLES:
+                troubles.append(line[:200])
+    number = sum(seen.values())
+    kept = [f"({len(filled):,} lines, {number:,} with errors or warnings)", filled[0][:200]]
+    kept += [line for line in troubles if line != kept[1]]
+    if number > len(troubles):
+        kept.append(f"(… {number - len(troubles):,} more of the same form)")
+    return [*kept, filled[-1][:200]]
+
+
+def _form(line: str) -> str:
+    return " ".join(_WORD.findall(_VARIES.sub("#", line[:300]))[:6])

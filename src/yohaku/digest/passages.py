@@ -1,0 +1,188 @@
+"""Passages: several lines in a row of what tools showed, with their numbers, chosen by what the work is about now.
+
+Law: a passage stands as it was shown, under a title that names its call. Text behind a bar is a tool's.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from heapq import heapify, heappop, heappush
+from typing import NamedTuple
+
+from yohaku.analysis.entities import extract_names
+from yohaku.analysis.tool_calls import describe_call, split_tool_name
+from yohaku.core.model import ToolUse, Turn
+from yohaku.digest.gist_text import Count
+from yohaku.digest.output_shape import describe_shape
+from yohaku.digest.short_paths import ShortPaths
+from yohaku.digest.story_items import output_of
+
+MAX_PASSAGE_LINES = 8
+MIN_PASSAGE_LINES = 3
+MAX_LINE_CHARS = 200
+"""A longer line is cut."""
+MAX_SCANNED_CHARS = 400_000
+"""Characters of results that are searched, the newest first."""
+MAX_RESULT_CHARS = 60_000
+TITLE_TOKENS = 12
+AGE_POWER, SIZE_POWER = 0.15, 1.0
+"""The worth of a passage falls with the age of its call, and with its size, by these powers."""
+BASE_WORTH = 0.03
+"""Worth of a name that nobody wrote: it decides where the work has not said yet what it is about."""
+SHOWN_FACTOR = 0.1
+"""Factor of the worth of a name in a passage that is shown already."""
+STALE_RATIO = 0.9
+CHARS_PER_TOKEN = 3.2
+MAX_FOCUS_CHARS = 20_000
+MIN_RESULT_CHARS = 160
+"""A shorter result is in the story."""
+
+
+class Passage(NamedTuple):
+    source: int
+    """Number of the result, in order."""
+    first: int
+    """Its first line in the result, from 0."""
+    lines: tuple[str, ...]
+    names: frozenset[str]
+    age: int
+
+
+def choose_passages(
+    turns: Sequence[Turn], focus: Mapping[str, float], tokens: int, count: Count, paths: ShortPaths
+) -> list[str]:
+    """Return lines of at most `tokens`: the passages that hold most of what the work is about, in order.
+
+    `focus` are the names of the work, each with its worth.
+    """
+    uses = list(_newest_results(turns))
+    passages = [passage for at, use in enumerate(uses) for passage in _split_result(use, at, len(uses) - at)]
+    chosen = _take_best(passages, focus, tokens, count)
+    lines: list[str] = []
+    last: Passage | None = None
+    for passage in sorted(chosen):
+        title = f"[{paths.shorten(describe_call(uses[passage.source], 90))}]"
+        if last is None or last.source != passage.source:
+            lines.append(title)
+        elif last.first + len(last.lines) < passage.first:
+            lines.append("  | …")
+        lines += [f"  | {line}" for line in passage.lines]
+        last = passage
+    return lines
+
+
+def _newest_results(turns: Sequence[Turn]) -> list[ToolUse]:
+    """Return the calls with long results, in order, as far back as may be searched; a result shown twice once."""
+    found: list[ToolUse] = []
+    left = MAX_SCANNED_CHARS
+    seen: set[str] = set()
+    for turn in reversed(turns):
+        for step in reversed(turn.steps):
+            for use in reversed(tuple(step.uses)):
+                text = use.result.text
+                if len(text) < MIN_RESULT_CHARS or text in seen or use.result.error or _lists(use):
+                    continue
+                seen.add(text)
+                left -= min(len(text), MAX_RESULT_CHARS)
+                if left < 0:
+                    return found[::-1]
+                found.append(use)
+    return found[::-1]
+
+
+_LISTS = re.compile(r"(?:ls|find|tree|fd|git (?:status|ls-files))\b")
+
+
+def _lists(use: ToolUse) -> bool:
+    """Test for a call that lists files: it is in the story, and its names say little beside one another."""
+    return bool(split_tool_name(use.call.name) & {"glob", "list", "ls"}) or bool(_LISTS.match(describe_call(use)))
+
+
+_DECLARES = re.compile(
+    r"^[ \t]{0,8}(?:\d{1,7}[→|:\t ]{1,3})?[ \t]{0,8}"
+    r"(?:export |public |private |protected |static |async |abstract |pub )*"
+    r"(?:def|class|func|fn|function|interface|type|enum|struct|impl|trait|const|describe|test|it|@@|diff --git)\b"
+    r"|^#{1,4} "
+)
+_FRAME = re.compile(r"^<(path|type)>.*</\1>\n|</?content>", re.MULTILINE)
+"""Marks that tools put around a file."""
+_NUMBER = re.compile(r"^\s*\d{1,7}[→|:\t]\s?")
+
+
+def _split_result(use: ToolUse, source: int, age: int) -> Iterator[Passage]:
+    lines = _FRAME.sub("", output_of(use.result.text[:MAX_RESULT_CHARS])).splitlines()
+    if shaped := describe_shape(lines):
+        yield Passage(source, 0, tuple(shaped), extract_names("\n".join(shaped)), age)
+        return
+    for first, last in _split_blocks(lines):
+        block = tuple(line.rstrip()[:MAX_LINE_CHARS] for line in _strip_blank(lines[first:last]))
+        yield Passage(source, first, block, extract_names("\n".join(_NUMBER.sub("", line) for line in block)), age)
+
+
+def _strip_blank(lines: list[str]) -> list[str]:
+    """Return the lines without blank ones at both ends."""
+    filled = [at for at, line in enumerate(lines) if _NUMBER.sub("", line).strip()]
+    return lines[filled[0] : filled[-1] + 1] if filled else []
+
+
+def _split_blocks(lines: list[str]) -> Iterator[tuple[int, int]]:
+    """Yield first and last line of each block: from one declaration to the next, or at a blank line."""
+    start = 0
+    for at, line in enumerate(lines):
+        size = at - start
+        blank = not _NUMBER.sub("", line).strip()
+        breaks = (_DECLARES.match(line) and size >= MIN_PASSAGE_LINES) or (blank and size >= MAX_PASSAGE_LINES // 2)
+        if breaks or size >= MAX_PASSAGE_LINES:
+            yield start, at
+            start = at
+    if start < len(lines):
+        yield start, len(lines)
+
+
+def _take_best(passages: list[Passage], focus: Mapping[str, float], tokens: int, count: Count) -> list[Passage]:
+    spread = Counter(name for passage in passages for name in passage.names)
+    worth = {name: (focus.get(name, 0.0) + BASE_WORTH) / math.sqrt(number) for name, number in spread.items()}
+
+    def rank(at: int) -> float:
+        passage = passages[at]
+        value = math.fsum([worth[name] for name in passage.names if name in worth]) * math.pow(passage.age, -AGE_POWER)
+        size = sum([len(line) for line in passage.lines]) / CHARS_PER_TOKEN + TITLE_TOKENS
+        return -value / math.pow(size, SIZE_POWER)
+
+    chosen: list[Passage] = []
+    left = float(tokens)
+    heap = [(value, at) for at in range(len(passages)) if (value := rank(at)) < 0]
+    heapify(heap)
+    while heap and left > TITLE_TOKENS:
+        value, at = heappop(heap)
+        now = rank(at)
+        if now > value * STALE_RATIO and heap and (now, at) > heap[0]:  # others have shown its names since
+            if now < 0:
+                heappush(heap, (now, at))
+            continue
+        passage = passages[at]
+        cost = count("\n".join(f"  | {line}" for line in passage.lines)) + TITLE_TOKENS
+        if cost > left:
+            continue
+        left -= cost
+        chosen.append(passage)
+        for name in worth.keys() & passage.names:
+            worth[name] *= SHOWN_FACTOR
+    return chosen
+
+
+def find_focus(own_texts: Sequence[tuple[int, str]]) -> dict[str, float]:
+    """Return the names in what was written by the assistant and the user, each with its worth: newer ones more.
+
+    `own_texts`: texts with their age in steps.
+    """
+    worth: dict[str, float] = {}
+    for age, text in own_texts:
+        for name in extract_names(text[:MAX_FOCUS_CHARS]):
+            if "/" in name:
+                continue  # a path says which file, not what of it
+            worth[name] = worth.get(name, 0.0) + 1.0 / math.sqrt(max(1, age))
+    return worth

@@ -1,0 +1,389 @@
+"""Items of a story: what was asked, said and done in a stretch of the conversation, in order.
+
+Law: each item says who it comes from. Texts stay as they were written; only what is cut later is left out.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+import msgspec
+
+from yohaku.analysis.activity import ToolEvent, describe_status, read_event
+from yohaku.analysis.file_access import SEARCH_WORDS, LineRange
+from yohaku.analysis.tool_calls import describe_call, find_complaint, read_arguments, split_tool_name
+from yohaku.core.model import Step, Text, ToolUse, Turn
+from yohaku.digest.gist_text import GistTitles
+from yohaku.digest.short_paths import ShortPaths
+
+Speaker: TypeAlias = Literal["user", "assistant", "tool"]
+ItemKind: TypeAlias = Literal["asked", "concluded", "said", "changed", "failed", "ran", "looked", "skipped"]
+
+WORTH: dict[ItemKind, float] = {
+    "asked": 6.0,
+    "concluded": 5.0,
+    "changed": 3.0,
+    "failed": 3.0,
+    "said": 2.0,
+    "ran": 1.0,
+    "looked": 0.3,
+    "skipped": 0.0,
+}
+"""How much an item may take beside others, and how long it stays where not every item has a line."""
+REPORT_WORTH, DOCUMENT_WORTH, WRITTEN_WORTH, COMPLAINT_WORTH, OUTPUT_WORTH = 5.0, 4.0, 2.0, 2.0, 0.8
+"""Of what a sub-agent reported, of a document or other text written to a file, of an error, of a command's output."""
+
+
+DOCUMENT_ENDINGS = (".md", ".mdx", ".rst", ".txt", ".adoc")
+
+
+class Detail(NamedTuple):
+    """Text of an item, shown as far as its share of the tokens goes."""
+
+    text: str
+    worth: float
+    by: Speaker
+
+
+@dataclass(slots=True)
+class StoryItem:
+    kind: ItemKind
+    line: str = ""
+    """What was done and how it ended; empty for what somebody said."""
+    details: list[Detail] = field(default_factory=list)
+    looked_at: list[str] = field(default_factory=list)
+    """Files and searches of a call that only looks: such calls in a row share a line."""
+    calls: int = 0
+    """Calls, or texts, that it stands for."""
+
+    @property
+    def is_speech(self) -> bool:
+        return bool(self.details) and not self.line
+
+
+def read_story_items(turns: Sequence[Turn], titles: GistTitles, paths: ShortPaths, max_steps: int) -> list[StoryItem]:
+    """Return the items in order; of steps older than the newest `max_steps`, only prompts and conclusions."""
+    reader = _StoryReader(titles, paths)
+    left_out = sum(len(turn.steps) for turn in turns) - max_steps
+    for turn in turns:
+        reader.read_prompt(turn)
+        for number, step in enumerate(turn.steps):
+            left_out -= 1
+            reader.read_step(step, last=number == len(turn.steps) - 1, old=left_out >= 0)
+    return _drop_repeats(reader.items)
+
+
+def _drop_repeats(items: list[StoryItem]) -> list[StoryItem]:
+    """Return the items without what is said again in the same words; the last time stays, and is worth less."""
+    times = Counter(item.details[0].text for item in items if item.is_speech)
+    kept: list[StoryItem] = []
+    left = times.copy()
+    for item in items:
+        text = item.details[0].text if item.is_speech else ""
+        left[text] -= 1
+        if text and left[text] > 0:
+            if not (kept and kept[-1].kind == "skipped"):
+                kept.append(StoryItem("skipped"))
+            kept[-1].calls += 1
+        else:
+            item.details = [detail._replace(worth=detail.worth / max(1, times[text])) for detail in item.details]
+            kept.append(item)
+    return kept
+
+
+MAX_DETAIL_CHARS = 24_000
+"""Characters of a text that are looked at; of a longer one the beginning and the end."""
+MAX_ROUTINE_CHARS = 160
+_ROUTINE = re.compile(
+    r"(?:now )?running\b|now (?!i (?:see|understand|know|have))"
+    r"|(?:next,? |first,? |ok(?:ay)?[,.] |good[,.] |great[,.!] )*"
+    r"(?:let me|let's|i'll|i will|i need to|i'm going to|i should)\b"
+    r"|.{0,60}(?:確認|調査|実行|修正|更新|読み|見て|探|作成)\S{0,6}(?:ます|しましょう|みます)[。:：]?$",
+    re.IGNORECASE,
+)
+"""A short text that only announces the next call."""
+_COMMAND_TAGS = re.compile(r"</?(?:command-(?:name|message|args)|local-command-stdout)>")
+_CAVEAT = re.compile(r"<(local-command-caveat|system-reminder)>.*?</\1>", re.DOTALL)
+_THOUGHT_MARK = re.compile(r"^(?:THOUGHT|DISCUSSION)\s*:\s*", re.IGNORECASE)
+_BASH_FENCE = re.compile(r"\n*```(?:bash|sh)\n.*?\n```\s*$", re.DOTALL)
+
+
+class _StoryReader:
+    def __init__(self, titles: GistTitles, paths: ShortPaths) -> None:
+        self._titles, self._paths = titles, paths
+        self.items: list[StoryItem] = []
+        self._complaints: dict[str, str] = {}
+        """Complaint of the last failure of each attempt."""
+
+    def read_prompt(self, turn: Turn) -> None:
+        for part in turn.prompt:
+            if isinstance(part, Text) and not part.by and (text := clean_prompt(part.text)):
+                self.items.append(StoryItem("asked", details=[Detail(text, WORTH["asked"], "user")]))
+
+    def read_step(self, step: Step, last: bool, old: bool) -> None:
+        calls = [item for item in step.items if isinstance(item, ToolUse)]
+        if old and not (last and not calls):
+            self._skip(len(calls))
+            return
+        for item in step.items:
+            if isinstance(item, Text):
+                self._read_reply(item.text, bool(calls), last)
+            elif isinstance(item, ToolUse):
+                self._read_call(item)
+
+    def _skip(self, calls: int) -> None:
+        """Count calls that are not told one by one."""
+        if calls:
+            if not (self.items and self.items[-1].kind == "skipped"):
+                self.items.append(StoryItem("skipped"))
+            self.items[-1].calls += calls
+
+    def _read_reply(self, text: str, calls: bool, last: bool) -> None:
+        text = _THOUGHT_MARK.sub("", text.strip())
+        text = (_BASH_FENCE.sub("", text) if calls else text).strip()
+        if not text:
+            return
+        kind: ItemKind = "said" if calls and not last else "concluded"
+        if calls and len(text) < MAX_ROUTINE_CHARS and _ROUTINE.match(text):
+            return  # it only announces the call, which is told
+        self.items.append(StoryItem(kind, details=[Detail(_bound(text), WORTH[kind], "assistant")]))
+
+    def _read_call(self, use: ToolUse) -> None:
+        event = read_event(0, use)
+        words = split_tool_name(use.call.name)
+        if keeps_tasks(words):
+            return
+        if event.failed:
+            self._add(self._failure(event))
+        elif looks := _find_looks(event, words, self._paths):
+            self._add_look(event, looks)
+        elif any(access.kind != "read" for access in event.accesses):
+            self._add(self._change(event))
+        elif event.command is not None:
+            self._add(self._command(event))
+        else:
+            self._add(self._other(event, words))
+
+    def _add(self, item: StoryItem) -> None:
+        item.calls = 1
+        before = self.items[-1] if self.items else None
+        if before and before.line == item.line and before.kind == item.kind and before.calls:
+            before.calls += 1  # done again, with the same end
+            before.details += [detail for detail in item.details if detail not in before.details]
+            return
+        self.items.append(item)
+
+    def _add_look(self, event: ToolEvent, looks: list[str]) -> None:
+        answer = _short_output(event.use) if event.command is not None else ""
+        if answer:
+            self._add(StoryItem("ran", f"{self._call_name(event)}: {answer}"))
+            return
+        before = self.items[-1] if self.items else None
+        if before is None or not before.looked_at:
+            before = StoryItem("looked")
+            self.items.append(before)
+        before.looked_at += [look for look in looks if look not in before.looked_at]
+        before.calls += 1
+
+    def _failure(self, event: ToolEvent) -> StoryItem:
+        complaint = " | ".join(find_complaint(event.use, 3))
+        if event.test_summary and event.test_summary not in complaint:
+            complaint = f"{complaint} | {event.test_summary}" if complaint else event.test_summary
+        status = describe_status(event)
+        known = self._complaints.get(event.attempt) == complaint and bool(complaint)
+        self._complaints[event.attempt] = complaint
+        line = f"{self._call_name(event)}: {status}"
+        if known:
+            return StoryItem("failed", f"{line} ({self._titles.as_before})")
+        details = [Detail(complaint, COMPLAINT_WORTH, "tool")] if complaint else []
+        return StoryItem("failed", line, [*details, *_rest_of_command(event)])
+
+    def _change(self, event: ToolEvent) -> StoryItem:
+        states = self._titles.states
+        changed = dict.fromkeys((access.path, access.kind) for access in event.accesses if access.kind != "read")
+        names = ", ".join(f"{states[kind]} {self._paths.show(path)}" for path, kind in changed)
+        line = names
+        worth = DOCUMENT_WORTH if any(path.endswith(DOCUMENT_ENDINGS) for path, _ in changed) else WRITTEN_WORTH
+        details = [Detail(text, worth, "assistant") for text in find_changes(event.use)]
+        if event.command is not None:
+            rest = _rest_of_command(event)
+            line = names if rest else f"{names} ({self._call_name(event)})"
+            output = output_of(_bound(event.use.result.text))
+            details = [*rest, *([Detail(output, OUTPUT_WORTH, "tool")] if output else [])]
+        return StoryItem("changed", line, details)
+
+    def _command(self, event: ToolEvent) -> StoryItem:
+        worked = self._complaints.pop(event.attempt, None) is not None
+        status = self._titles.works_now if worked else describe_status(event)
+        if event.test_summary:
+            status = f"{status}, {event.test_summary}"
+        output = output_of(_bound(event.use.result.text))
+        if output and "\n" not in output and len(output) <= MAX_SHORT_OUTPUT_CHARS and not event.test_summary:
+            return StoryItem("ran", f"{self._call_name(event)}: {output}", _rest_of_command(event))
+        told = not output or output == event.test_summary
+        details = [] if told else [Detail(output, OUTPUT_WORTH, "tool")]
+        return StoryItem("ran", f"{self._call_name(event)}: {status}", [*_rest_of_command(event), *details])
+
+    def _other(self, event: ToolEvent, words: frozenset[str]) -> StoryItem:
+        use = event.use
+        text = _bound(use.result.text.strip())
+        if words & {"ask", "question"} and words & {"user", "question", "human"}:
+            details = [Detail(text, WORTH["asked"], "tool")]
+            if len(text) < MIN_ANSWER_CHARS:  # it does not repeat the question
+                details.insert(0, Detail(_bound(_arguments_text(use)), OUTPUT_WORTH, "assistant"))
+            return StoryItem("changed", self._titles.asked_user, details)
+        worth = REPORT_WORTH if words & {"task", "agent", "subagent", "delegate"} else OUTPUT_WORTH
+        return StoryItem("ran", f"{self._call_name(event)}: ok", [Detail(text, worth, "tool")] if text else [])
+
+    def _call_name(self, event: ToolEvent) -> str:
+        text = self._paths.shorten(describe_call(event.use, MAX_COMMAND_CHARS))
+        if event.command is None:
+            return text
+        return f"`{text}`"
+
+
+def clean_prompt(text: str) -> str:
+    """Return a prompt without the tags in which clients wrap commands, and without texts of the client itself."""
+    if "<" in text:
+        text = _COMMAND_TAGS.sub(" ", _CAVEAT.sub("", text))
+    return _bound(text.strip())
+
+
+def keeps_tasks(words: frozenset[str]) -> bool:
+    """Test for a tool that keeps a list of tasks: the newest list is shown, not how it came about."""
+    return bool(words & {"todo", "todos"}) or bool(
+        "task" in words and words & {"create", "update", "list", "get", "stop"}
+    )
+
+
+def _bound(text: str) -> str:
+    if len(text) <= MAX_DETAIL_CHARS:
+        return text
+    return f"{text[: MAX_DETAIL_CHARS * 3 // 4]}\n[…]\n{text[-MAX_DETAIL_CHARS // 4 :]}"
+
+
+# Calls that only look
+
+MAX_COMMAND_CHARS = 90
+MAX_SHORT_OUTPUT_CHARS = 120
+MIN_ANSWER_CHARS = 80
+
+
+def _find_looks(event: ToolEvent, words: frozenset[str], paths: ShortPaths) -> list[str]:
+    """Return what a call looks at: files with the lines read, or a search; none if it does more."""
+    if event.command is not None:
+        if not event.only_looks:
+            return []
+        return [f"`{paths.shorten(describe_call(event.use, 70))}`"]
+    if not words.isdisjoint(SEARCH_WORDS):
+        return [f"`{paths.shorten(describe_call(event.use, 70))}`"]
+    reads = [access for access in event.accesses if access.kind == "read"]
+    if not reads or len(reads) < len(event.accesses):
+        return []
+    return [f"{paths.show(access.path)}{_range_text(access.lines)}" for access in reads]
+
+
+def _range_text(lines: LineRange | None) -> str:
+    return f" {lines[0]}-{lines[1]}" if lines and lines[1] > 0 else ""
+
+
+_FRAME = re.compile(r"</?(?:output|returncode|stdout|stderr)>|<returncode>-?\d+</returncode>|^\(no output\)$")
+
+
+def output_of(text: str) -> str:
+    """Return the output of a command without the marks that tools put around it."""
+    return _FRAME.sub("", re.sub(r"<returncode>-?\d+</returncode>", "", text)).strip()
+
+
+def _short_output(use: ToolUse) -> str:
+    output = output_of(_bound(use.result.text))
+    return output if len(output) <= MAX_SHORT_OUTPUT_CHARS and "\n" not in output else ""
+
+
+def _rest_of_command(event: ToolEvent) -> list[Detail]:
+    """Return the lines of a long command behind the first, which its line shows."""
+    command = event.command or ""
+    if len(command) <= MAX_COMMAND_CHARS and "\n" not in command.strip():
+        return []
+    rest = command.strip().partition("\n")[2] if "\n" in command.strip() else command
+    return [Detail(_bound(rest.strip("\n")), WRITTEN_WORTH, "assistant")]
+
+
+# Changes of files
+
+_OLD_NAMES = ("oldstring", "oldstr", "oldtext", "search", "old")
+_NEW_NAMES = ("newstring", "newstr", "newtext", "replace", "new", "newsource")
+_TEXT_NAMES = ("content", "contents", "filetext", "text", "newsource")
+_PATCH_MARK = "*** Begin Patch"
+_CHANGED_LINE = re.compile(r"^(?:[+-](?![+-]{2} )|\*\*\* (?:Add|Update|Delete) File).*", re.MULTILINE)
+
+
+def find_changes(use: ToolUse) -> Iterator[str]:
+    """Yield the text that a call wrote, or the lines that it changed."""
+    arguments = read_arguments(use)
+    patch = next((value for value in arguments.values() if isinstance(value, str) and _PATCH_MARK in value), None)
+    if patch is not None:
+        yield "\n".join(_CHANGED_LINE.findall(_bound(patch)))
+        return
+    edits = arguments.get("edits")
+    for edit in (arguments, *(edits if isinstance(edits, list) else ())):
+        if isinstance(edit, dict):
+            yield from _change_of(edit)
+
+
+def _change_of(edit: dict[str, Any]) -> Iterator[str]:
+    named = {name.replace("_", "").lower(): value for name, value in edit.items() if isinstance(value, str)}
+    old = next((named[name] for name in _OLD_NAMES if name in named), None)
+    new = next((named[name] for name in _NEW_NAMES if name in named), None)
+    if old is not None and new is not None:
+        yield diff_lines(_bound(old), _bound(new))
+    elif text := next((named[name] for name in _TEXT_NAMES if named.get(name)), new):
+        yield _bound(text)
+
+
+def diff_lines(old: str, new: str) -> str:
+    """Return the lines that differ, marked - and +."""
+    before, after = old.splitlines(), new.splitlines()
+    if len(before) * len(after) > 250_000:
+        return "\n".join(f"+ {line}" for line in after)
+    lines: list[str] = []
+    for tag, a, b, c, d in difflib.SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
+        if tag != "equal":
+            lines += [f"- {line.strip()}" for line in before[a:b] if line.strip()]
+            lines += [f"+ {line.strip()}" for line in after[c:d] if line.strip()]
+    return "\n".join(lines)
+
+
+def _arguments_text(use: ToolUse) -> str:
+    """Return questions of a call as text: their sentences and choices, without the names of fields."""
+    found: list[str] = []
+
+    def collect(value: object) -> None:
+        if isinstance(value, str):
+            found.append(value)
+        elif isinstance(value, dict):
+            for each in (value.get(name) for name in ("question", "options", "label")):
+                collect(each)
+        elif isinstance(value, list):
+            for each in value:
+                collect(each)
+
+    arguments = read_arguments(use)
+    for value in arguments.values():
+        try:
+            value = msgspec.json.decode(value) if isinstance(value, str) and value[:1] in "[{" else value
+        except (ValueError, RecursionError):
+            pass
+        collect(value)
+    return " / ".join(found)
+
+
+def iterate_uses(turns: Iterable[Turn]) -> Iterator[ToolUse]:
+    for turn in turns:
+        for step in turn.steps:
+            yield from step.uses

@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+from tests.digest.uses import bash, count, turn, use
+
+from yohaku.core.model import Step, Turn
+from yohaku.digest.output_shape import describe_shape
+from yohaku.digest.passages import choose_passages, find_focus
+from yohaku.digest.short_paths import ShortPaths
+
+SOURCE = "\n".join(
+    line
+    for name in ("alpha", "beta", "gamma", "delta")
+    for line in (
+        f"def {name}_total(rows):",
+        "    total = 0",
+        f"    for row in rows.{name}_items:",
+        "        total += row",
+        "    return total",
+        "",
+    )
+)
+
+
+def passages(*turns: Turn, focus: str = "", tokens: int = 200) -> list[str]:
+    return choose_passages(turns, find_focus([(1, focus)]), tokens, count, ShortPaths(()))
+
+
+def test_a_passage_is_several_lines_in_a_row_under_the_call_that_showed_them() -> None:
+    lines = passages(turn("Go.", bash("cat sums.py", SOURCE)), focus="the bug is in gamma_total", tokens=60)
+    assert lines[:3] == ["[cat sums.py]", "  | def gamma_total(rows):", "  |     total = 0"]
+    assert not any("alpha" in line for line in lines)
+
+
+def test_listings_and_short_results_are_no_passages() -> None:
+    listing = "\n".join(f"src/part_{number}.py" for number in range(60))
+    files = Step((use("Glob", {"pattern": "**/*.py"}, listing),))
+    assert passages(turn("Go.", bash("find . -name '*.py'", listing), files, bash("date", "Monday"))) == []
+
+
+def test_passages_weigh_no_more_than_they_may() -> None:
+    for tokens in (0, 20, 50, 100, 400):
+        lines = passages(turn("Go.", bash("cat sums.py", SOURCE)), focus="gamma_total", tokens=tokens)
+        assert count("\n".join(lines)) <= max(1, tokens)
+
+
+def log_lines(number: int) -> list[str]:
+    lines = [
+        f"2026-01-02 10:{at // 60:02}:{at % 60:02} INFO request {at * 7919:08x} served in {at % 90} ms"
+        for at in range(number)
+    ]
+    lines[number // 2] = "2026-01-02 10:30:00 ERROR upstream refused: pool is empty"
+    lines[number // 3] = "2026-01-02 10:20:00 WARN slow query on orders"
+    return lines
+
+
+def test_a_log_is_shown_by_its_shape_with_every_error_and_warning() -> None:
+    lines = log_lines(600)
+    shape = describe_shape(lines)
+    assert shape[0] == "(600 lines, 2 with errors or warnings)"
+    assert shape[1] == lines[0] and shape[-1] == lines[-1]
+    assert lines[300] in shape and lines[200] in shape and len(shape) == 5
+
+
+def test_source_and_prose_have_no_shape() -> None:
+    assert describe_shape(SOURCE.splitlines() * 3) == []
+    assert describe_shape([f"A sentence about {word}." for word in "one two three".split()] * 10) == []
