@@ -102,9 +102,18 @@ def test_in_a_script_nothing_is_allowed_and_it_is_said_how_it_could_be(tmp_path:
 
 
 @pytest.mark.parametrize(
-    ("line", "answer"), [("y", "once"), ("Yes", "once"), ("a", "always"), ("n", "no"), ("", "no"), ("x", "no")]
-)
+    ("line", "answer"),
+    [("y", "once"), ("Yes", "once"), ("はい", "once"), ("always", "always"), ("a", "no"), ("n", "no"), ("", "no"),
+     ("you do it", "no"), ("yesterday", "no")],
+)  # fmt: skip
 def test_in_lines_a_permission_is_asked_for_with_what_it_is_about(tmp_path: Path, line: str, answer: str) -> None:
+    surface = plain(tmp_path, typed=[line])
+    assert asyncio.run(surface.allow(PermissionRequest("run", "bash", "ls", "ls -la", remember="ls"))) == answer
+    assert written(surface.err) == "ls -la\n"
+
+
+@pytest.mark.parametrize(("line", "answer"), [("y", "no"), ("always", "no"), ("yes", "once"), ("", "no")])
+def test_in_lines_something_dangerous_takes_the_whole_word(tmp_path: Path, line: str, answer: str) -> None:
     surface = plain(tmp_path, typed=[line])
     ask = PermissionRequest("run", "bash", "ls", "ls -la", remember="ls", danger="it shows everything")
     assert asyncio.run(surface.allow(ask)) == answer

@@ -31,7 +31,7 @@ class Someone:
     async def allow(self, ask: PermissionRequest) -> Allowed:
         return "no"
 
-    async def question(self, text: str, choices: tuple[str, ...] = ()) -> str:
+    async def question(self, text: str, choices: tuple[str, ...] = (), *, own_words: bool = True) -> str:
         self.asked.append(text)
         return self.answer
 

@@ -304,15 +304,15 @@ def test_questions_of_two_askers_come_one_after_the_other(tmp_path: Path) -> Non
         answers.extend(await asyncio.gather(*asks))
 
     agent.plays = [[both, TextDelta("ok"), TurnEnded("done")]]
-    app = YohakuApp(begins(tmp_path, agent), moment=0.01)
+    app = YohakuApp(begins(tmp_path, agent), quiet=0.01)
 
     async def script(pilot: Pilot[int]) -> None:
         app.query_one(PromptInput).take("go")
         await pilot.press("enter")
-        await until(pilot, lambda: "Run ls" in seen(app) and app.screen.armed)  # type: ignore[attr-defined]
+        await until(pilot, lambda: "Run ls" in seen(app) and app.dialog and app.dialog.armed)
         assert "Run pwd" not in seen(app)
         await pilot.press("y")
-        await until(pilot, lambda: "Run pwd" in seen(app) and app.screen.armed)  # type: ignore[attr-defined]
+        await until(pilot, lambda: "Run pwd" in seen(app) and app.dialog and app.dialog.armed)
         await pilot.press("escape")
         await until(pilot, lambda: answers)
         assert answers == ["once", "no"]

@@ -20,18 +20,19 @@ def test_what_is_asked_about_stays_in_sight_and_the_room_is_given_back(tmp_path:
         await surface.question("Shall I?", ("yes", "no"))
 
     agent.plays = [[TextDelta("I would delete it."), TurnEnded("done")], [asking, TurnEnded("done")]]
-    app = YohakuApp(begins(tmp_path, agent))
+    app = YohakuApp(begins(tmp_path, agent), quiet=0.01)
 
     async def script(pilot: Pilot[int]) -> None:
         prompt = app.query_one(PromptInput)
         for text in ("one", "two"):
             prompt.take(text)
             await pilot.press("enter")
-            await until(pilot, lambda: (agent.prompts and not app._working) or isinstance(app.screen, Dialog))
-        await until(pilot, lambda: isinstance(app.screen, Dialog) and prompt.region.bottom < 20)
+            await until(pilot, lambda: (agent.prompts and not app._working) or isinstance(app.dialog, Dialog))
+        await until(pilot, lambda: isinstance(app.dialog, Dialog) and app.dialog.armed)
         page = seen(app)
         assert page.index("I would delete it.") < page.index("❯ two") < page.index("Shall I?")
         await pilot.press("escape")
-        await until(pilot, lambda: prompt.region.bottom == app.size.height - 1)
+        await until(pilot, lambda: app.dialog is None and "Shall I?" not in seen(app))
+        assert prompt.region.bottom == app.size.height - 1
 
     run(app, script)

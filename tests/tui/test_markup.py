@@ -31,12 +31,12 @@ def asks(tmp_path: Path, request: PermissionRequest) -> str:
         await surface.allow(request)
 
     agent.plays = [[asking, TextDelta("ok"), TurnEnded("done")]]
-    app = YohakuApp(begins(tmp_path, agent), moment=0.01)
+    app = YohakuApp(begins(tmp_path, agent), quiet=0.01)
 
     async def script(pilot: Pilot[int]) -> None:
         app.query_one(PromptInput).take("go")
         await pilot.press("enter")
-        await until(pilot, lambda: isinstance(app.screen, PermissionDialog))
+        await until(pilot, lambda: isinstance(app.dialog, PermissionDialog) and app.dialog.armed)
         pages.append(seen(app))
         await pilot.press("escape")
 
@@ -70,12 +70,12 @@ def test_a_question_and_its_choices_are_shown_letter_by_letter(tmp_path: Path, t
         await surface.question(f"Q {text}", (f"C {text}", "other"))
 
     agent.plays = [[asking, TextDelta("ok"), TurnEnded("done")]]
-    app = YohakuApp(begins(tmp_path, agent))
+    app = YohakuApp(begins(tmp_path, agent), quiet=0.01)
 
     async def script(pilot: Pilot[int]) -> None:
         app.query_one(PromptInput).take("go")
         await pilot.press("enter")
-        await until(pilot, lambda: isinstance(app.screen, QuestionDialog))
+        await until(pilot, lambda: isinstance(app.dialog, QuestionDialog) and app.dialog.armed)
         pages.append(seen(app))
         await pilot.press("escape")
 
@@ -100,7 +100,7 @@ def test_everything_in_the_conversation_is_shown_letter_by_letter(tmp_path: Path
     ]
     agent = FakeAgent(work, gauge=replace(CALM, coming=text), root=tmp_path / "root")
     agent.endpoint = replace(SERVED, model=text, name=f"n{text}")
-    app = YohakuApp(begins(tmp_path, agent))
+    app = YohakuApp(begins(tmp_path, agent), quiet=0.01)
 
     async def script(pilot: Pilot[int]) -> None:
         await send(pilot, f"prompt {text}")

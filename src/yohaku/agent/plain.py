@@ -33,6 +33,7 @@ from yohaku.agent.events import (
 from yohaku.agent.format import clip, describe_folding, draw_progress, format_gauge, strip_controls
 from yohaku.agent.protocols import AgentStarter, Allowed, WorkingAgent
 from yohaku.agent.toolkit.tool import PermissionRequest
+from yohaku.agent.typed_ahead import TypedAhead
 from yohaku.messages import say
 
 EXIT_CODES = {"done": 0, "steps": 1, "too_big": 3, "failed": 4, "stopped": 130}
@@ -60,6 +61,7 @@ class PlainInterface:
         self.json = json
         self.read_line = read_line
         self._at_line_start = True
+        self._ahead = TypedAhead()
         self._held: list[str] = []
         """The current reply, where a pipe reads: it may have to be asked for again."""
 
@@ -76,13 +78,19 @@ class PlainInterface:
             self._write_aside(ask.detail)
         if ask.danger:
             self._write_aside(say("allow_danger", self.lang, why=ask.danger))
-        answer = self._ask(say("allow_plain", self.lang, title=strip_controls(ask.title)))[:1].lower()
-        return "once" if answer == "y" else "always" if answer == "a" and ask.remember else "no"
+        surely = self._wait_for_quiet()
+        asked = "_danger" if ask.danger or not surely else "_always" if ask.remember else ""
+        kind = f"allow_plain{asked}"
+        answer = self._ask(say(kind, self.lang, title=strip_controls(ask.title), what=ask.remember)).strip().lower()
+        if answer in ("yes", "はい") or (answer == "y" and kind != "allow_plain_danger"):
+            return "once"
+        return "always" if answer in ("always", "常に") and kind == "allow_plain_always" else "no"
 
-    async def question(self, text: str, choices: tuple[str, ...] = ()) -> str:
+    async def question(self, text: str, choices: tuple[str, ...] = (), *, own_words: bool = True) -> str:
         if self.read_line is None:
             return ""
         self._write_aside("\n".join([text, *(f"  {number}. {choice}" for number, choice in enumerate(choices, 1))]))
+        self._wait_for_quiet()
         answer = self._ask(say("plain_prompt", self.lang)).strip()
         return choices[int(answer) - 1] if answer.isdecimal() and 0 < int(answer) <= len(choices) else answer
 
@@ -168,6 +176,27 @@ class PlainInterface:
             self.err.write(f"{indent}{each}\n")
         self.err.flush()
 
+    def read_prompt(self) -> str:
+        """Return the next line of the user, one that was typed before a question first."""
+        assert self.read_line is not None
+        if self._ahead.lines:
+            line = self._ahead.lines.pop(0)
+            self._write_aside(say("plain_prompt", self.lang) + line)
+            return line
+        prompt = say("plain_prompt", self.lang)
+        begun = self._ahead.take_begun()
+        return _read_line(prompt, begun) if begun else self.read_line(prompt)
+
+    def _wait_for_quiet(self) -> bool:
+        """Keep what was typed ahead for the prompt; False where it cannot be told from an answer."""
+        if self.read_line is not _read_line or not sys.stdin.isatty():
+            return True
+        try:
+            with _interrupt_input():
+                return self._ahead.collect()
+        except KeyboardInterrupt:  # Ctrl-C has stopped the turn too
+            return False
+
     def _ask(self, prompt: str) -> str:
         assert self.read_line is not None
         try:
@@ -197,11 +226,9 @@ async def run_interactive(
     """Read and answer lines until the end of input: `yohaku --plain`."""
     plain = plain or PlainInterface(begin, read_line=_read_line)
     plain.agent = await begin(plain, resume=resume)
-    read_line = plain.read_line
-    assert read_line is not None
     while True:
         try:
-            text = (first or read_line(say("plain_prompt", plain.lang))).strip()
+            text = (first or plain.read_prompt()).strip()
         except (EOFError, KeyboardInterrupt):
             break
         first = ""
@@ -221,13 +248,17 @@ async def run_interactive(
     return 0
 
 
-def _read_line(prompt: str) -> str:
-    """Read a line, with the keys of readline where it is installed."""
+def _read_line(prompt: str, begun: str = "") -> str:
+    """Read a line, with the keys of readline where it is installed. `begun`: what was typed of it before."""
     try:
-        import readline  # noqa: F401  # works by being imported
+        import readline  # works by being imported
     except ImportError:
-        pass
-    return input(prompt)
+        return begun + input(prompt + begun)
+    readline.set_startup_hook((lambda: readline.insert_text(begun)) if begun else None)
+    try:
+        return input(prompt)
+    finally:
+        readline.set_startup_hook(None)
 
 
 @contextmanager

@@ -90,7 +90,7 @@ class Starter:
         if offer is None:
             return None
         yes, no = say("begin_yes", self.settings.lang), say("begin_no", self.settings.lang)
-        if await surface.question(offer.said(self.settings.lang), (yes, no)) != yes:
+        if await surface.question(offer.said(self.settings.lang), (yes, no), own_words=False) != yes:
             return None
         try:
             return await download.download(offer, lambda here, whole: surface.progress(offer.weights.name, here, whole))

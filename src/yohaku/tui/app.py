@@ -1,22 +1,22 @@
 """The terminal application: conversation, panel and prompt, driven by the agent's events.
 
-Law: nothing typed is lost; Ctrl-C stops the step, twice the program; every failure is a sentence on the screen.
+Law: nothing typed is lost; Ctrl-C stops everything and gives back what waits, twice it ends the program; every failure
+is a sentence on the screen.
 """
 
 from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Callable
 from contextlib import aclosing, suppress
 from time import monotonic
-from typing import Any, TypeVar, cast
+from typing import Any, cast
 
-from textual.app import App, ComposeResult
+from textual import events
+from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import Vertical
 from textual.driver import Driver
-from textual.screen import ModalScreen
 from textual.widgets import Static, TextArea
 
 from yohaku.agent.commands import slash_commands
@@ -36,16 +36,15 @@ from yohaku.agent.events import (
     UserNotice,
 )
 from yohaku.agent.format import describe_folding, draw_progress
-from yohaku.agent.protocols import AgentStarter, Allowed, WorkingAgent
-from yohaku.agent.toolkit.tool import PermissionRequest
+from yohaku.agent.protocols import AgentStarter, WorkingAgent
 from yohaku.messages import say
 from yohaku.tui.conversation import ConversationView
-from yohaku.tui.dialogs import PermissionDialog, QuestionDialog
+from yohaku.tui.dialog_host import DialogHost
+from yohaku.tui.dialogs import QUIET_SECONDS
 from yohaku.tui.input_history import InputHistory
 from yohaku.tui.panel import GaugeLine, Panel
 from yohaku.tui.prompt import CompletionList, PromptInput, QueuedPrompts
-
-Answer = TypeVar("Answer")
+from yohaku.tui.tool_line import ToolLine
 
 DOUBLE_PRESS_SECONDS = 2.0
 """Seconds in which a second Ctrl-C quits."""
@@ -56,7 +55,7 @@ NARROW_COLUMNS = 90
 STYLE_SHEETS = "app panel conversation reply tool_line prompt dialogs".split()
 
 
-class YohakuApp(App[int]):
+class YohakuApp(DialogHost):
     CSS_PATH = [f"{part}.tcss" for part in STYLE_SHEETS]  # noqa: RUF012
     ENABLE_COMMAND_PALETTE = False
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (NARROW_COLUMNS, "-wide")]  # noqa: RUF012
@@ -65,17 +64,17 @@ class YohakuApp(App[int]):
         Binding("ctrl+c", "interrupt", show=False, priority=True),
         Binding("ctrl+d", "leave", show=False),
         Binding("escape", "halt", show=False),
+        Binding("ctrl+o", "open_output", show=False, priority=True),
         Binding("pageup", "page(-1)", show=False, priority=True),
         Binding("pagedown", "page(1)", show=False, priority=True),
     ]
 
-    def __init__(self, begin: AgentStarter, *, resume: str = "", first: str = "", moment: float = 0.5) -> None:
-        super().__init__()
+    def __init__(self, begin: AgentStarter, *, resume: str = "", first: str = "", quiet: float = QUIET_SECONDS) -> None:
+        super().__init__(quiet)
         self.begin = begin
         self.lang = begin.settings.lang
         self.agent: WorkingAgent | None = None
         self._resume = resume
-        self._moment = moment
         self._lines: list[str] = [first] if first else []
         """Typed before there was an agent, and commands typed while it works."""
         self._working = False
@@ -85,7 +84,6 @@ class YohakuApp(App[int]):
         self._began = 0.0
         self._seen: tuple[str, ...] = ()
         self._interrupted = -DOUBLE_PRESS_SECONDS
-        self._asking = asyncio.Lock()
         if begin.settings.theme in self.available_themes:
             self.theme = begin.settings.theme
 
@@ -150,7 +148,7 @@ class YohakuApp(App[int]):
                 prompt.take(choices.chosen + (" " if command and command.takes else ""))
 
     async def action_interrupt(self) -> None:
-        """Copy the selection; without one stop the step; twice, the program."""
+        """Copy the selection; without one stop everything; twice, the program."""
         if selected := self.screen.get_selected_text():
             self.copy_to_clipboard(selected)
             self.screen.clear_selection()
@@ -159,11 +157,25 @@ class YohakuApp(App[int]):
         self._interrupted = now
         if now - before < DOUBLE_PRESS_SECONDS:
             await self.action_leave()
-        elif self._working:
-            self._halt()
-        else:
+        elif not self._stop_everything():
             self._status(say("screen_again", self.lang))
             self.set_timer(DOUBLE_PRESS_SECONDS, self._rest)
+
+    def _stop_everything(self) -> bool:
+        """Stop the step, commands and the search for a model, and give back what waits; False if there was nothing."""
+        waiting = [*iter(self.agent.unqueue, None)] if self.agent else []
+        waiting += self._lines
+        self._lines.clear()
+        self.query_one(PromptInput).put_back([text for text in waiting if text])
+        self._waits()
+        busy = [group for group in ("command", "begin") if self.workers_busy(group)]
+        for group in busy:
+            self.workers.cancel_group(self, group)
+        if self._working:
+            self._halt()
+        elif busy:
+            self._status(say("screen_stopped" if self.agent else "screen_no_model", self.lang))
+        return bool(waiting or busy or self._working)
 
     def action_halt(self) -> None:
         if self._working:
@@ -179,18 +191,25 @@ class YohakuApp(App[int]):
     async def action_quit(self) -> None:
         await self.action_leave()
 
+    def action_open_output(self) -> None:
+        """Open or close the output of the newest call."""
+        for line in list(self.query(ToolLine))[-1:]:
+            line.action_turn()
+            line.scroll_visible(animate=False)
+
+    async def on_key(self, event: events.Key) -> None:
+        """Give the prompt a key that nothing took."""
+        prompt = self.query_one(PromptInput)
+        if self.focused is not prompt and (event.is_printable or event.key == "enter"):
+            prompt.focus()
+            await prompt._on_key(event)
+
     def action_page(self, pages: int) -> None:
         flow = self.screen.query(ConversationView)
-        if flow:
+        if flow and not (self.dialog and self.dialog.scroll_page(pages)):
             flow.first().scroll_page_up() if pages < 0 else flow.first().scroll_page_down()
 
     # what the agent asks and tells: the Surface
-
-    async def allow(self, ask: PermissionRequest) -> Allowed:
-        return await self._asked(lambda: PermissionDialog(ask, self.lang, self._moment)) or "no"
-
-    async def question(self, text: str, choices: tuple[str, ...] = ()) -> str:
-        return await self._asked(lambda: QuestionDialog(text, choices, self.lang)) or ""
 
     def show_notice(self, notice: UserNotice) -> None:
         self.call_later(self.query_one(ConversationView).note, notice.text, notice.kind)
@@ -207,24 +226,6 @@ class YohakuApp(App[int]):
             self.agent = new
             await old.close()
         return new
-
-    async def _asked(self, screen: Callable[[], ModalScreen[Answer]]) -> Answer | None:
-        """Show one dialog at a time; remove it if the caller is cancelled."""
-        async with self._asking:
-            answer: asyncio.Future[Answer | None] = asyncio.get_running_loop().create_future()
-            shown = screen()
-
-            def answered(given: Answer | None) -> None:
-                if not answer.done():
-                    answer.set_result(given)
-
-            self.call_later(self.push_screen, shown, answered)
-            try:
-                return await answer
-            except asyncio.CancelledError:
-                if shown.is_running:
-                    shown.dismiss(None)
-                raise
 
     # the work
 

@@ -53,7 +53,7 @@ class ThinkingEntry(Static):
         self.update(f"{self._title}: …{' '.join(self._tail.split())}")
 
 
-class ConversationView(VerticalScroll):
+class ConversationView(VerticalScroll, can_focus=False):
     def __init__(self, lang: str) -> None:
         super().__init__(id="flow")
         self.lang = lang

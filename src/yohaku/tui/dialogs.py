@@ -1,18 +1,24 @@
-"""Dialogs at the bottom of the screen: a permission, and a question to the user.
+"""Dialogs above the prompt: a permission, and a question to the user.
 
-Law: the conversation above stays visible. No permission is given by a key meant for something else: the first half
-second takes no answer, and closing the dialog means no.
+Law: nothing is answered by accident. The prompt keeps the keyboard: what is typed goes there, also while a dialog is
+open, and no key is lost. An answer counts only after a pause without any key; a letter that answers, only if no other
+key follows at once. "Always", and what is dangerous, must be selected first and confirmed with Enter; nothing is
+selected beforehand. The conversation above stays visible.
 """
 
 from __future__ import annotations
 
-from typing import TypeVar
+from collections.abc import Callable
+from typing import Generic, TypeVar
 
+from rich.cells import cell_len
+from textual import events
 from textual.app import ComposeResult
-from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
-from textual.screen import ModalScreen
-from textual.widgets import Button, Input, OptionList, Static
+from textual.message import Message
+from textual.timer import Timer
+from textual.widgets import Static
 
 from yohaku.agent.format import clip, strip_controls
 from yohaku.agent.protocols import Allowed
@@ -20,90 +26,255 @@ from yohaku.agent.toolkit.tool import PermissionRequest
 from yohaku.messages import say
 from yohaku.tui.diff import colour_diff
 
-ARMING_SECONDS = 0.5
-"""Time in which keys may still be meant for the prompt."""
+MIN_LINES = 6
+LINES_BELOW = 6
+"""Lines of the screen that a dialog leaves to the prompt, the status, the gauge, and the conversation."""
+ROOMY_LINES = 13
+"""Lines of a dialog from which on its title may have more than one."""
+QUIET_SECONDS = 0.6
+"""Time without any key after which a dialog takes answers."""
+FOLLOWING_SHARE = 0.5
+"""Share of that time in which another key after `y` makes it a letter of the prompt."""
 
 Answer = TypeVar("Answer")
 
 
-class Dialog(ModalScreen[Answer]):
-    """Base of the dialogs; its one child with the class `box` is the frame."""
+class AnswerChoice(Static, can_focus=False):
+    """One answer; a click selects it."""
+
+    def __init__(self, label: str, index: int) -> None:
+        super().__init__(Content(label), markup=False)
+        self.index = index
+
+    class Chosen(Message):
+        def __init__(self, index: int) -> None:
+            super().__init__()
+            self.index = index
+
+    def on_click(self) -> None:
+        self.post_message(self.Chosen(self.index))
+
+
+class Dialog(Vertical, Generic[Answer], can_focus=False):
+    """Base of the dialogs. The prompt offers each key to `take_key` before it takes it itself."""
+
+    def __init__(self, lang: str, quiet: float) -> None:
+        super().__init__(classes="box")
+        self.lang = lang
+        self.quiet = quiet
+        self.armed = False
+        """Whether answers count."""
+        self.selected = -1
+        """Place of the selected answer; -1 for none."""
+        self.type_text: Callable[[str], object] = lambda text: None
+        """Gives the prompt a letter that turned out to be text."""
+        self.take_typed: Callable[[], str] = lambda: ""
+        """Takes the text out of the prompt."""
+        self.answered: Callable[[Answer], None] = lambda answer: None
+        self._over = False
+        self._armed_at = 0.0
+        self._timer: Timer | None = None
+
+    def on_mount(self) -> None:
+        self._fit()
+        self.call_after_refresh(self.wait_for_quiet)
 
     def on_resize(self) -> None:
-        self.call_after_refresh(self._update_padding)
+        self._fit()
+
+    def _fit(self) -> None:
+        """Keep the answers in sight: of what is long, only a part is shown at once."""
+        room = max(MIN_LINES, self.app.size.height - LINES_BELOW)
+        self.styles.max_height = room
+        width = (self.container_size.width or self.app.size.width) - 4
+        taken = len(self.query(".answers AnswerChoice")) + 3  # the hint and the frame
+        for part in self.query(".title, .danger"):
+            lines = 3 if room >= ROOMY_LINES else 2 if part.has_class("danger") else 1
+            part.styles.max_height = lines
+            taken += lines if cell_len(str(part.render())) > width else 1
+        for part in self.query(".detail, .choices"):
+            part.display = room > taken
+            part.styles.max_height = max(1, room - taken)
+
+    def scroll_page(self, pages: int) -> bool:
+        """Scroll what is longer than its room; return whether there is something."""
+        for part in self.query(".detail, .choices"):
+            if part.max_scroll_y > 0:
+                part.scroll_relative(y=pages * max(1, part.size.height - 1), animate=False)
+                return True
+        return False
 
     def on_unmount(self) -> None:
-        self._pad_conversation(0)
+        if self._timer:
+            self._timer.stop()
 
-    def _update_padding(self) -> None:
-        self._pad_conversation(self.query_one(".box").outer_size.height)
+    def wait_for_quiet(self) -> None:
+        """Take no answer until there was no key for a while."""
+        if self._timer:
+            self._timer.stop()
+        self._set_armed(False)
+        self._timer = self.set_timer(max(self.quiet, 0.001), lambda: self._set_armed(True))
 
-    def _pad_conversation(self, lines: int) -> None:
-        for main in self.app.screen_stack[0].query("#main") if self.app.screen_stack else ():
-            main.styles.padding = (0, 0, lines, 0)
+    def take_key(self, event: events.Key, typed: str, *, choosing: bool = False) -> bool:
+        """Return whether a key was meant for the dialog. `typed`: text in the prompt; `choosing`: it is completed."""
+        if self._over:
+            return False
+        if not self.armed or event.time < self._armed_at or choosing:
+            self.wait_for_quiet()
+            return False
+        if self.answer_key(event.key, typed):
+            return True
+        self.select(-1)
+        self.wait_for_quiet()
+        return False
+
+    def answer_key(self, key: str, typed: str) -> bool:
+        """Handle a key after a pause; return False where it belongs to the prompt."""
+        raise NotImplementedError
+
+    def finish(self, answer: Answer) -> None:
+        self._over = True
+        self.answered(answer)
+
+    def note_paste(self, typed: str) -> None:
+        """Take notice of a paste, which goes to the prompt."""
+        self.wait_for_quiet()
+
+    def give_back(self) -> None:
+        """Give the prompt what the dialog holds: it closes without having been answered."""
+
+    def select(self, index: int) -> None:
+        choices = list(self.query(AnswerChoice))
+        self.selected = index % len(choices) if index >= 0 and choices else -1
+        for choice in choices:
+            choice.set_class(choice.index == self.selected, "-selected")
+        if self.selected >= 0:
+            choices[self.selected].scroll_visible(animate=False)
+
+    def move(self, step: int, first: int = 0) -> None:
+        """Select the next answer, or the first one."""
+        count = len(self.query(AnswerChoice))
+        if count:
+            self.select((self.selected + step) % count if self.selected >= 0 else first)
+
+    def _set_armed(self, armed: bool) -> None:
+        self.armed = armed
+        self._armed_at = Message().time
+        self.set_class(armed, "-armed")
+        for hint in self.query(".hint").results(Static):
+            hint.update(self.hint())
+
+    def hint(self) -> str:
+        raise NotImplementedError
+
+
+_WORDS: dict[str, Allowed] = {"y": "once", "yes": "once", "はい": "once", "n": "no", "no": "no", "いいえ": "no"}
+"""Texts in the prompt that answer, with Enter: they were typed before the pause."""
 
 
 class PermissionDialog(Dialog[Allowed]):
-    BINDINGS = [  # noqa: RUF012
-        ("y", "answer('once')"),
-        ("a", "answer('always')"),
-        ("n,escape", "answer('no')"),
-        ("left", "app.focus_previous"),
-        ("right", "app.focus_next"),
-        ("up", "scroll(-1)"),
-        ("down", "scroll(1)"),
-    ]
-
-    def __init__(self, request: PermissionRequest, lang: str, moment: float = ARMING_SECONDS) -> None:
-        super().__init__()
+    def __init__(self, request: PermissionRequest, lang: str, quiet: float = QUIET_SECONDS) -> None:
+        super().__init__(lang, quiet)
         self.request = request
-        self.lang = lang
-        self.moment = moment
-        self.armed = False
+        self._letter = ""
+        """`y` or `n`, until it is certain that it is no text."""
+        self._following: Timer | None = None
+        self.answers: tuple[Allowed, ...] = ("once", "always", "no") if request.remember else ("once", "no")
+        self.set_class(bool(request.danger), "-danger")
 
     def compose(self) -> ComposeResult:
         request, lang = self.request, self.lang
-        with Vertical(classes="box -danger" if request.danger else "box") as box:
-            box.border_title = Content(f"{say('allow_title', lang)} {say(f'allow_{request.kind}', lang)}")
-            yield Static(strip_controls(request.title), classes="title", markup=False)
-            if request.danger:
-                yield Static(
-                    say("allow_danger", lang, why=strip_controls(request.danger)), classes="danger", markup=False
+        self.border_title = Content(f"{say('allow_title', lang)} {say(f'allow_{request.kind}', lang)}")
+        yield Static(strip_controls(request.title), classes="title", markup=False)
+        if request.danger:
+            yield Static(say("allow_danger", lang, why=strip_controls(request.danger)), classes="danger", markup=False)
+        if request.detail.strip() and request.detail.strip() != request.title.strip():
+            with VerticalScroll(classes="detail", can_focus=False):
+                yield Static(self._detail(), markup=False)
+        labels = {
+            "once": say("allow_once_danger" if request.danger else "allow_once", lang),
+            "always": say("allow_always", lang, what=clip(request.remember, 40)),
+            "no": say("allow_no", lang),
+        }
+        with Vertical(classes="answers"):
+            for index, answer in enumerate(self.answers):
+                yield AnswerChoice(labels[answer], index)
+        yield Static(self.hint(), classes="hint", markup=False)
+
+    def hint(self) -> str:
+        if not self.armed:
+            return say("dialog_typing", self.lang)
+        return say("allow_hint_danger" if self.request.danger else "allow_hint", self.lang)
+
+    def take_key(self, event: events.Key, typed: str, *, choosing: bool = False) -> bool:
+        if self._letter:
+            letter = self._take_letter()
+            if event.key == "enter":
+                self._answer_letter(letter)
+                return True
+            self.type_text(letter)
+            self.wait_for_quiet()
+            return False
+        return super().take_key(event, typed, choosing=choosing)
+
+    def answer_key(self, key: str, typed: str) -> bool:
+        selecting = not typed or self.selected >= 0
+        match key:
+            case "escape":
+                self.finish("no")
+            case "enter" if self.selected >= 0:
+                self.finish(self.answers[self.selected])
+            case "enter" if not typed:
+                pass
+            case "enter" if typed.strip().lower() in _WORDS and (typed.strip()[0] in "nい" or not self.request.danger):
+                self.finish(_WORDS[self.take_typed().lower()])
+            case "tab":
+                self.move(1, self._first)
+            case "left" | "right" | "up" | "down" if selecting:
+                self.move(1 if key in ("right", "down") else -1, self._first)
+            case "y" | "n" if not typed and (key == "n" or not self.request.danger):
+                self._letter = key
+                self.select(self.answers.index("once" if key == "y" else "no"))
+                self._following = self.set_timer(
+                    max(self.quiet * FOLLOWING_SHARE, 0.001), lambda: self._answer_letter(self._take_letter())
                 )
-            if request.detail.strip() and request.detail.strip() != request.title.strip():
-                with VerticalScroll(classes="detail"):
-                    yield Static(self._detail(), markup=False)
-            with Horizontal(classes="answers"):
-                yield Button(Content(say("allow_once", lang)), id="once", disabled=True)
-                if request.remember:
-                    always = say("allow_always", lang, what=clip(request.remember, 30))
-                    yield Button(Content(always), id="always", disabled=True)
-                yield Button(Content(say("allow_no", lang)), id="no")
+            case _:
+                return False
+        return True
 
-    def on_mount(self) -> None:
-        self.query_one("#no").focus()
-        self.set_timer(max(self.moment, 0.001), self._arm)
+    @property
+    def _first(self) -> int:
+        """Place of the answer that is selected first: the one that changes nothing, where the other is dangerous."""
+        return len(self.answers) - 1 if self.request.danger else 0
 
-    def action_answer(self, answer: Allowed) -> None:
-        if self.armed and (answer != "always" or self.request.remember):
-            self.dismiss(answer)
+    def _take_letter(self) -> str:
+        letter, self._letter = self._letter, ""
+        if self._following:
+            self._following.stop()
+        self.select(-1)
+        return letter
 
-    def action_scroll(self, lines: int) -> None:
-        for detail in self.query(".detail"):
-            detail.scroll_relative(y=lines, animate=False)
+    def _answer_letter(self, letter: str) -> None:
+        if letter:
+            self.finish("once" if letter == "y" else "no")
 
-    def on_button_pressed(self, event: Button.Pressed) -> None:
-        if self.armed:
-            match event.button.id:
-                case "once" | "always" | "no" as answer:
-                    self.action_answer(answer)
+    def note_paste(self, typed: str) -> None:
+        self.give_back()
+        super().note_paste(typed)
 
-    def _arm(self) -> None:
-        self.armed = True
-        for button in self.query(Button):
-            button.disabled = False
-        if not self.request.danger:
-            self.query_one("#once").focus()
+    def give_back(self) -> None:
+        if self._letter:
+            self.type_text(self._take_letter())
+
+    def on_answer_choice_chosen(self, chosen: AnswerChoice.Chosen) -> None:
+        """A click answers; where that must be confirmed, the second one."""
+        if not self.armed:
+            return
+        answer = self.answers[chosen.index]
+        if answer == "no" or self.selected == chosen.index or (answer == "once" and not self.request.danger):
+            self.finish(answer)
+        else:
+            self.select(chosen.index)
 
     def _detail(self) -> Content:
         detail = self.request.detail
@@ -112,31 +283,73 @@ class PermissionDialog(Dialog[Allowed]):
 
 
 class QuestionDialog(Dialog[str]):
-    BINDINGS = [("escape", "leave")]  # noqa: RUF012
+    """A question with choices, or for words of one's own: those are typed into the prompt, after the pause."""
 
-    def __init__(self, text: str, choices: tuple[str, ...], lang: str) -> None:
-        super().__init__()
+    def __init__(
+        self, text: str, choices: tuple[str, ...], lang: str, *, own_words: bool = True, quiet: float = QUIET_SECONDS
+    ) -> None:
+        super().__init__(lang, quiet)
         self.text = text
         self.choices = choices
-        self.lang = lang
+        self.own_words = own_words
+        self.answering = False
+        """Whether what stands in the prompt was typed as the answer."""
 
     def compose(self) -> ComposeResult:
-        with Vertical(classes="box") as box:
-            box.border_title = say("ask_title", self.lang)
-            yield Static(strip_controls(self.text), classes="title", markup=False)
-            if self.choices:
-                yield OptionList(*map(strip_controls, self.choices), markup=False)
-            yield Input(placeholder=say("ask_own", self.lang) if self.choices else "")
+        self.border_title = say("ask_title", self.lang)
+        yield Static(strip_controls(self.text), classes="title", markup=False)
+        if self.choices:
+            with VerticalScroll(classes="choices", can_focus=False):
+                for index, choice in enumerate(self.choices):
+                    yield AnswerChoice(f"{index + 1}. {strip_controls(choice)}", index)
+        yield Static(self.hint(), classes="hint", markup=False)
 
-    def on_mount(self) -> None:
-        self.query_one(OptionList if self.choices else Input).focus()
+    def hint(self) -> str:
+        if not self.armed:
+            return say("dialog_typing", self.lang)
+        if not self.choices:
+            return say("ask_hint_own", self.lang)
+        return say("ask_hint_both" if self.own_words else "ask_hint_choices", self.lang)
 
-    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        self.dismiss(self.choices[event.option_index])
+    def take_key(self, event: events.Key, typed: str, *, choosing: bool = False) -> bool:
+        self.answering = self.answering and bool(typed) and not self._over
+        if not self.answering or choosing or event.key in ("tab", "escape"):
+            return super().take_key(event, typed, choosing=choosing)
+        if event.key != "enter" or typed.startswith("/"):
+            return False
+        self.finish(self._read(self.take_typed()))
+        return True
 
-    def on_input_submitted(self, event: Input.Submitted) -> None:
-        if event.value.strip():
-            self.dismiss(event.value.strip())
+    def answer_key(self, key: str, typed: str) -> bool:
+        selecting = not typed or self.selected >= 0
+        match key:
+            case "escape":
+                self.finish("")
+            case "enter" if self.selected >= 0:
+                self.finish(self.choices[self.selected])
+            case "enter" if not typed:
+                pass
+            case "tab" if self.choices:
+                self.move(1)
+            case "up" | "down" if selecting and self.choices:
+                self.move(1 if key == "down" else -1, 0 if key == "down" else len(self.choices) - 1)
+            case _:
+                self.answering = self.own_words and not typed
+                return False
+        return True
 
-    def action_leave(self) -> None:
-        self.dismiss("")
+    def wait_for_quiet(self) -> None:
+        if not self.answering:
+            super().wait_for_quiet()
+
+    def note_paste(self, typed: str) -> None:
+        self.answering = self.answering or (self.armed and self.own_words and not typed)
+        super().note_paste(typed)
+
+    def _read(self, text: str) -> str:
+        numbered = text.isdecimal() and 0 < int(text) <= len(self.choices)
+        return self.choices[int(text) - 1] if numbered else text
+
+    def on_answer_choice_chosen(self, chosen: AnswerChoice.Chosen) -> None:
+        if self.armed:
+            self.finish(self.choices[chosen.index])

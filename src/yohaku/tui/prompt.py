@@ -2,13 +2,14 @@
 
 Enter sends, Alt-Enter or Ctrl-J starts a new line, arrows go through the history.
 Law: new lines in a paste never send it, and browsing the history loses nothing typed. A big paste is shown as a label;
-its removal is reported.
+its removal is reported. The prompt keeps the keyboard, also while a dialog is open: that is offered each key first.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, cast
 
 from textual import events
 from textual._ansi_sequences import ANSI_SEQUENCES_KEYS
@@ -20,6 +21,7 @@ from textual.widgets.option_list import Option
 from yohaku.agent.commands.slash_commands import COMMANDS
 from yohaku.agent.format import clip
 from yohaku.messages import say
+from yohaku.tui.dialogs import Dialog
 from yohaku.tui.input_history import InputHistory
 from yohaku.tui.pasted import MIN_LABELLED_CHARS, PastedTexts
 
@@ -60,10 +62,14 @@ class PromptInput(TextArea):
         """Labels in the text at the last change."""
         self.choosing = False
         """Whether the list of completions is open, and takes arrows, Tab and Enter."""
+        self.dialog: Dialog[Any] | None = None
+        """The dialog above, which may take keys."""
 
     async def _on_key(self, event: events.Key) -> None:
         key = event.key
-        if self.choosing and key in ("up", "down", "tab", "enter", "escape"):
+        if self.dialog and self.dialog.take_key(event, self.text, choosing=self.choosing):
+            pass
+        elif self.choosing and key in ("up", "down", "tab", "enter", "escape"):
             self.post_message(self.Asked(key))
         elif key == "enter":
             self._send()
@@ -80,6 +86,8 @@ class PromptInput(TextArea):
         event.prevent_default()
 
     async def _on_paste(self, event: events.Paste) -> None:
+        if self.dialog:
+            self.dialog.note_paste(self.text)
         if len(event.text) >= MIN_LABELLED_CHARS:
             event.prevent_default()
             event.stop()
@@ -113,6 +121,29 @@ class PromptInput(TextArea):
             self.post_message(self.Lost(label))
         self._standing = now
 
+    def open_dialog(self, dialog: Dialog[Any]) -> None:
+        dialog.type_text = self.insert
+        dialog.take_typed = self.take_typed
+        self.dialog = dialog
+
+    def close_dialog(self, dialog: Dialog[Any]) -> None:
+        if self.dialog is dialog:
+            dialog.give_back()
+            self.dialog = None
+
+    def take_typed(self) -> str:
+        """Return all that was typed and pasted, and empty the prompt."""
+        text = self.pasted.whole(self.text).strip()
+        self._standing = frozenset()
+        self.text = ""
+        return text
+
+    def put_back(self, texts: Sequence[str]) -> None:
+        """Put what was sent, and waits, before what is typed, to be edited."""
+        if texts:
+            typed = self.pasted.whole(self.text)
+            self.take("\n".join([*texts, *([typed] if typed else [])]))
+
     def take(self, text: str) -> None:
         shown = self.pasted.shown(text)
         self._standing = self.pasted.standing(shown)
@@ -128,11 +159,9 @@ class PromptInput(TextArea):
             self.take(text)
 
     def _send(self) -> None:
-        text = self.pasted.whole(self.text).strip()
-        if text:
+        if self.text.strip():
+            text = self.take_typed()
             self.typed.add(text)
-            self._standing = frozenset()
-            self.text = ""
             self.post_message(self.Sent(text))
 
 

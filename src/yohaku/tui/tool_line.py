@@ -26,9 +26,7 @@ MAX_DIFF_LINES = 12
 """Lines of a diff shown while it is closed."""
 
 
-class ToolLine(Vertical, can_focus=True):
-    BINDINGS = [("enter,space", "turn", "open or close")]  # noqa: RUF012
-
+class ToolLine(Vertical):
     def __init__(self, calling: ToolStarted, lang: str) -> None:
         super().__init__(classes="-running")
         self.lang = lang

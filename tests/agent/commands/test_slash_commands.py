@@ -29,7 +29,7 @@ class Desk:
     lang: str = "en"
     asked: list[tuple[str, ...]] = field(default_factory=list)
 
-    async def question(self, text: str, choices: tuple[str, ...] = ()) -> str:
+    async def question(self, text: str, choices: tuple[str, ...] = (), *, own_words: bool = True) -> str:
         self.asked.append(choices)
         return self.answers.pop(0) if self.answers else ""
 

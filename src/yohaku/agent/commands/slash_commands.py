@@ -188,7 +188,7 @@ async def _model(context: CommandContext, name: str) -> CommandResult:
     chosen = found[0]
     if not name:
         labels = tuple(f"{endpoint.model}  ({endpoint.name}, {window:,})" for endpoint, window in found)
-        answer = await context.question(say("model_choose", lang), labels)
+        answer = await context.question(say("model_choose", lang), labels, own_words=False)
         if answer not in labels:
             return CommandResult(say("model_same", lang))
         chosen = found[labels.index(answer)]
@@ -221,7 +221,7 @@ async def _resume(context: CommandContext, name: str) -> CommandResult:
         if not found:
             return CommandResult(say("resume_none", lang), "warning")
         labels = tuple(f"{session.id}  {session.title}" for session in found)
-        answer = await context.question(say("resume_choose", lang), labels)
+        answer = await context.question(say("resume_choose", lang), labels, own_words=False)
         if answer not in labels:
             return CommandResult(say("model_same", lang))
         name = found[labels.index(answer)].id
