@@ -153,6 +153,37 @@ def test_a_key_that_was_pressed_before_the_pause_but_came_late_does_not_count(tm
     assert asked.given == []
 
 
+def test_escape_refuses_also_while_typing_but_stops_the_step_where_the_question_was_just_opened(tmp_path: Path) -> None:
+    assert answers(tmp_path, WRITE, *"wait", "escape") == (["no"], "wait")
+    asked = Asked(tmp_path, WRITE, quiet=NEVER)
+    stopped: list[bool] = []
+    asked.agent.stop = lambda: stopped.append(True)  # type: ignore[method-assign]
+
+    async def script(pilot: Pilot[int]) -> None:
+        await asked.open(pilot)
+        await asked.press(pilot, "escape")
+        assert stopped == [True] and asked.given == []
+
+    run(asked.app, script)
+
+
+def test_the_hint_names_the_keys_that_answer_now(tmp_path: Path) -> None:
+    asked = Asked(tmp_path, WRITE)
+
+    async def script(pilot: Pilot[int]) -> None:
+        await asked.open(pilot)
+        assert "y or n" in seen(asked.app) and "▸" not in seen(asked.app)
+        await asked.press(pilot, "w")
+        assert "pause a moment" in seen(asked.app)
+        await asked.pause(pilot)
+        assert "Tab goes to the answers" in seen(asked.app)
+        await asked.press(pilot, "tab")
+        assert "↑ ↓ and Enter" in seen(asked.app) and "▸ Yes, once (y)" in seen(asked.app)
+        await asked.press(pilot, "escape")
+
+    run(asked.app, script)
+
+
 def test_a_line_sent_meanwhile_waits_and_answers_nothing(tmp_path: Path) -> None:
     asked = Asked(tmp_path, WRITE)
 

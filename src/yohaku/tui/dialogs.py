@@ -43,8 +43,13 @@ class AnswerChoice(Static, can_focus=False):
     """One answer; a click selects it."""
 
     def __init__(self, label: str, index: int) -> None:
-        super().__init__(Content(label), markup=False)
+        super().__init__(Content(f"  {label}"), markup=False)
+        self.answer = label
         self.index = index
+
+    def mark(self, *, selected: bool) -> None:
+        self.set_class(selected, "-selected")
+        self.update(Content(f"{'▸' if selected else ' '} {self.answer}"))
 
     class Chosen(Message):
         def __init__(self, index: int) -> None:
@@ -68,16 +73,23 @@ class Dialog(Vertical, Generic[Answer], can_focus=False):
         """Place of the selected answer; -1 for none."""
         self.type_text: Callable[[str], object] = lambda text: None
         """Gives the prompt a letter that turned out to be text."""
+        self.has_text: Callable[[], bool] = lambda: False
+        """Tells whether there is text in the prompt."""
         self.take_typed: Callable[[], str] = lambda: ""
         """Takes the text out of the prompt."""
         self.answered: Callable[[Answer], None] = lambda answer: None
         self._over = False
         self._armed_at = 0.0
+        self._shown_at = float("inf")
         self._timer: Timer | None = None
 
     def on_mount(self) -> None:
         self._fit()
-        self.call_after_refresh(self.wait_for_quiet)
+        self.call_after_refresh(self._begin)
+
+    def _begin(self) -> None:
+        self._shown_at = Message().time
+        self.wait_for_quiet()
 
     def on_resize(self) -> None:
         self._fit()
@@ -119,6 +131,8 @@ class Dialog(Vertical, Generic[Answer], can_focus=False):
         """Return whether a key was meant for the dialog. `typed`: text in the prompt; `choosing`: it is completed."""
         if self._over:
             return False
+        if event.key == "escape" and not choosing and event.time >= self._shown_at + self.quiet:
+            return self.answer_key("escape", typed)  # no harm can come of it
         if not self.armed or event.time < self._armed_at or choosing:
             self.wait_for_quiet()
             return False
@@ -147,9 +161,10 @@ class Dialog(Vertical, Generic[Answer], can_focus=False):
         choices = list(self.query(AnswerChoice))
         self.selected = index % len(choices) if index >= 0 and choices else -1
         for choice in choices:
-            choice.set_class(choice.index == self.selected, "-selected")
+            choice.mark(selected=choice.index == self.selected)
         if self.selected >= 0:
             choices[self.selected].scroll_visible(animate=False)
+        self.update_hint()
 
     def move(self, step: int, first: int = 0) -> None:
         """Select the next answer, or the first one."""
@@ -161,10 +176,21 @@ class Dialog(Vertical, Generic[Answer], can_focus=False):
         self.armed = armed
         self._armed_at = Message().time
         self.set_class(armed, "-armed")
+        self.update_hint()
+
+    def update_hint(self) -> None:
         for hint in self.query(".hint").results(Static):
             hint.update(self.hint())
 
     def hint(self) -> str:
+        """Return the keys that answer now."""
+        if not self.armed:
+            return say("dialog_typing", self.lang)
+        if self.has_text() and self.selected < 0:
+            return say("dialog_typed", self.lang)
+        return self.answer_hint()
+
+    def answer_hint(self) -> str:
         raise NotImplementedError
 
 
@@ -201,9 +227,7 @@ class PermissionDialog(Dialog[Allowed]):
                 yield AnswerChoice(labels[answer], index)
         yield Static(self.hint(), classes="hint", markup=False)
 
-    def hint(self) -> str:
-        if not self.armed:
-            return say("dialog_typing", self.lang)
+    def answer_hint(self) -> str:
         return say("allow_hint_danger" if self.request.danger else "allow_hint", self.lang)
 
     def take_key(self, event: events.Key, typed: str, *, choosing: bool = False) -> bool:
@@ -305,9 +329,10 @@ class QuestionDialog(Dialog[str]):
         yield Static(self.hint(), classes="hint", markup=False)
 
     def hint(self) -> str:
-        if not self.armed:
-            return say("dialog_typing", self.lang)
-        if not self.choices:
+        return self.answer_hint() if self.answering else super().hint()
+
+    def answer_hint(self) -> str:
+        if not self.choices or self.answering:
             return say("ask_hint_own", self.lang)
         return say("ask_hint_both" if self.own_words else "ask_hint_choices", self.lang)
 

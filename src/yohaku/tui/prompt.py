@@ -120,9 +120,12 @@ class PromptInput(TextArea):
         for label in sorted(self._standing - now):
             self.post_message(self.Lost(label))
         self._standing = now
+        if self.dialog:
+            self.dialog.update_hint()
 
     def open_dialog(self, dialog: Dialog[Any]) -> None:
         dialog.type_text = self.insert
+        dialog.has_text = lambda: bool(self.text)
         dialog.take_typed = self.take_typed
         self.dialog = dialog
 
