@@ -31,7 +31,7 @@ def parse_bash(text: str) -> Script:
 
 
 def parse_word(text: str) -> Word:
-    """Parse the text of one word, as the default in `${name:-word}`."""
+    """Parse one word, as the default in `${name:-word}`."""
     return tuple(BashParser(text, 1).parse_pieces(None))
 
 
@@ -43,6 +43,7 @@ _PIPE = re.compile(r"\|&?(?!\|)")
 _CASE_END = re.compile(r";;&|;;|;&")
 _NO_PARAMETERS = re.compile(r"\([ \t]*\)")
 _CLOSING_WORDS = frozenset("then do done fi elif else esac in } ]]".split())
+_KEY = re.compile(r"\[[^\]\n]*\]=")
 _ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(\[[^\]]*\])?(\+?)=")
 
 
@@ -365,8 +366,10 @@ class BashParser(WordParser):
         values: list[Word] = []
         while True:
             self._skip_lines()
+            key = _KEY.match(self.text, self.at)
+            self.at = key.end() if key else self.at
             word = self.parse_word()
-            if not word:
+            if not word and not key:
                 self.accept(")")
                 return tuple(values)
             values.append(word)

@@ -289,6 +289,155 @@ rm -r ~ 2>/dev/null || true
 >log rm -rf ~
 2>/dev/null rm -rf ~
 X=1 Y=2 rm -rf ~
+rm -rf -- "${HOME}"/.
+rm -rf /home/me/../me/
+rm -rf "/"
+rm -rf '/home/'me
+rm -R ~
+rm -fR -v ~
+rm -rfv --one-file-system ~
+rm -d -r ~
+/usr/bin/rm -rf ~/*
+sudo -n -- rm -rf /
+sudo bash -c "cd / && rm -rf *"
+sudo -i rm -rf ~
+sudo -s <<< 'rm -rf ~'
+sudo su -c "rm -rf /home/me"
+sudo sh -c 'echo x > /dev/sda'
+env FOO=bar BAZ=qux rm -rf ~
+env -u FOO -- rm -rf ~
+timeout --preserve-status 10 bash -c 'rm -rf ~'
+nohup sh -c 'rm -rf ~' >/dev/null 2>&1 &
+nice -19 rm -rf ~
+ionice -c2 -n0 nice -n 5 rm -rf ~
+setsid --fork rm -rf ~
+stdbuf -oL -eL rm -rf ~
+xargs -I % rm -rf % <<< ~
+echo "$HOME" | xargs -r -n1 rm -rf
+echo $HOME | while read x; do rm -rf $x; done
+echo $HOME | (read x; rm -rf "$x")
+ls / | xargs -I{} rm -rf /{}
+seq 1 | xargs -I{} rm -rf ~
+find /home -maxdepth 1 -mindepth 1 -exec rm -rf {} \;
+find /home/me -mindepth 1 -delete
+find "$HOME" -type d -exec rm -r {} +
+find ~ ! -path '*/keep/*' -delete
+find ~ -newer x -delete
+find .. -delete
+find / -xdev -type f -delete
+find ~ -print0 | xargs -0 rm -f -r
+find ~ -name '*' -print | xargs rm -rf
+fd --type f . ~ --exec rm
+rsync -r --delete /tmp/empty/ /home/me/
+rsync -avh --delete-excluded x/ ~/.
+perl -e 'system "rm -rf ~"'
+ruby -e '`rm -rf ~`'
+node -e 'require("child_process").execSync("rm -rf ~")'
+python3 -c 'import subprocess; subprocess.run("rm -rf ~", shell=True)'
+awk 'BEGIN{system("rm -rf $HOME")}' /dev/null
+gawk 'BEGIN{ cmd="rm -rf /"; system(cmd) }'
+bash -ic 'rm -rf ~'
+bash --norc -c 'rm -rf ~'
+dash -c 'rm -rf ~'
+zsh -c 'rm -rf ~'
+sh -c -- 'rm -rf ~'
+sh -c 'exec rm -rf ~'
+sh -c "$(printf 'rm -rf %s' ~)"
+eval rm -rf '~'
+eval "rm" "-rf" "~"
+eval $(echo "rm -rf ~")
+a=rm b=-rf c=~; $a $b $c
+cmd=(rm -rf ~); "${cmd[@]}"
+declare -A m=([x]=~); rm -rf "${m[x]}"
+local_dir=$HOME/; rm -rf "${local_dir%/}"
+dir=${HOME}; dir=${dir%/}; rm -rf -- "$dir"
+: "${T:=$HOME}"; rm -rf "$T"
+T=${XDG:-$HOME}; rm -rf $T
+IFS=:; x=a:$HOME; rm -rf $x
+p=$(realpath ~); rm -rf $p
+p=`readlink -f $HOME`; rm -rf "$p"
+p=$(dirname ~/x); rm -rf $p
+cd "$(dirname ~/x)" && rm -rf *
+cd ~/work/.. && rm -rf *
+cd /home && rm -rf me
+cd /home/me/work && rm -rf app
+cd -- ~ && rm -rf *
+cd ~ & rm -rf *
+pushd /home/me >/dev/null && rm -rf ./* && popd
+(cd ..; cd ..; rm -rf *)
+cd .. && cd .. && rm -rf work
+builtin cd ~; rm -rf *
+if cd ~; then rm -rf *; fi
+while cd ~; do rm -rf *; break; done
+test -d ~ && rm -rf ~
+[[ -d ~ ]] && rm -rf ~
+case $1 in *) cd ~; rm -rf *;; esac
+for i in ~/.*; do rm -rf "$i"; done
+for f in $(ls -d ~/*); do rm -rf $f; done
+for f in $(find ~); do rm -rf $f; done
+for ((i=0;i<1;i++)); do rm -rf ~; done
+select x in ~; do rm -rf $x; done
+until false; do rm -rf ~; done
+function clean() { rm -rf "${1:-$HOME}"; }; clean
+clean() ( cd "$1" && rm -rf ./* ); clean ~
+x() { "$@"; }; x rm -rf ~
+run() { eval "$*"; }; run rm -rf ~
+shopt -s expand_aliases; alias ll='rm -rf ~'; ll
+trap "rm -rf ~" INT EXIT
+exec 3>&1; rm -rf ~ >&3
+{ rm -rf ~; } 2>/dev/null
+rm -rf ~ || true
+rm -rf ~;
+rm -rf ~;ls
+rm -rf ~|cat
+ls&&rm -rf ~
+(rm -rf ~)
+echo x|tee y;rm -rf ~
+rm -rf~ ; rm -rf ~
+rm	-rf	~
+mv ~/.[a-z]* /tmp/
+mv -f /home/me /dev/null
+mv "$HOME" "$HOME.bak"
+mv -- ~ /tmp/old
+chmod -R 777 ~
+chmod -vR 0 "$HOME"
+chown -R root: ~
+chgrp -R x /home
+setfacl -R -b /
+dd if=/dev/urandom of=/dev/sdb bs=4M status=progress
+dd bs=1M if=x.iso of=/dev/disk2
+cp x.iso /dev/sdb
+cat x.iso | sudo tee /dev/sdb
+pv x.iso > /dev/sdb
+sudo dd of=/dev/sda < x
+mkfs.vfat -F 32 /dev/sdc1
+mke2fs -t ext4 /dev/sda
+mkswap /dev/sda2
+cryptsetup luksFormat /dev/sda
+parted /dev/sda mklabel gpt
+echo y | mkfs.ext4 /dev/sda
+zpool destroy tank /dev/sda
+nvme format /dev/nvme0n1
+hdparm --security-erase x /dev/sda
+truncate -s 0 /dev/sda
+git clean -xdf ~ && cd ~ && git clean -xdf
+git -C /home/me clean -fd
+git -C "$HOME" clean -ffdx
+docker run -v /:/host alpine rm -rf /host
+docker run --rm -v ~:/data alpine sh -c 'rm -rf /data/*'
+make clean; rm -rf ~
+npm run x && rm -rf ~
+npx -y rimraf ~/
+pnpm dlx rimraf /home/me
+tmux send-keys 'rm -rf ~' Enter
+screen -dmS x bash -c 'rm -rf ~'
+at now <<< 'rm -rf ~'
+echo 'rm -rf ~' | at now
+crontab -l; echo 'rm -rf ~' | bash
+cat <<< 'rm -rf ~' | sh
+base64 -d <<< x | sh; rm -rf ~
+tee x.sh <<< 'rm -rf ~' >/dev/null; bash x.sh
+echo 'rm -rf ~' >> x.sh; . ./x.sh
 """.strip()
 
 GRAVE_BLOCKS = (

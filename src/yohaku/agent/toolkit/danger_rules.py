@@ -156,6 +156,9 @@ def _judge_words(program: StartedProgram, precious: PreciousPaths) -> Danger | N
     recursive = "r" in options or "R" in options or "--recursive" in rest
     if name in _WRITERS | {"curl", "wget"} and any(_is_login_file(word, precious) for word in rest):
         return Danger("tools_home", grave=True)
+    written = rest[-1:] if name in ("cp", "mv", "install", "ln") else rest if name in _WRITERS else ()
+    if any(map(DEVICES.match, written)):
+        return Danger("tools_disk", grave=True)
     match name:
         case "rm" if recursive or "f" in options or "--force" in rest:
             return Danger("tools_rm")

@@ -29,7 +29,7 @@ _GIT_COMMANDS = frozenset(
 _PACKAGERS = frozenset("npm pnpm yarn uv poetry pipenv pdm hatch rye nix mise asdf".split())
 _PACKAGER_VERBS = frozenset("add install i remove rm uninstall why info view list ls show use".split())
 """Verbs after which names of packages follow, not of programs."""
-_STDIN_SHELLS = frozenset("at batch ssh su".split())
+_STDIN_SHELLS = frozenset("at batch ssh su sudo doas".split())
 """Launchers that run what they read."""
 _CODE_OPTION = re.compile(r"-[A-Za-z]*[ceEr]$|--eval$|--execute$|--print$")
 
@@ -116,7 +116,7 @@ def _run_fd(runner: CommandRunner, words: list[str], state: ShellState) -> None:
         if word in ("-x", "-X", "--exec", "--exec-batch"):
             operands = [each for each in words[1:at] if not each.startswith("-")]
             roots = operands[1:] or ["."]
-            everything = not operands or show_value(operands[0]) in ("", ".", ".*", "*", "^")
+            everything = not operands or any(show_value(each) in ("", ".", ".*", "*", "^") for each in operands)
             found = [path for root in roots for path in _below(root, not everything)]
             inner = _put_in(words[at + 1 :], "{}", found)
             runner.run_words(inner if "{}" in words[at + 1 :] else [*inner, *found], state.fork())

@@ -31,7 +31,7 @@ OnSubstitution = Callable[[Script, "ShellState"], list[str]]
 _NUMBERS = frozenset("? $ # ! - RANDOM SECONDS UID EUID PPID LINENO BASHPID HOSTNAME OSTYPE MACHTYPE HOSTTYPE".split())
 _PARAMETER = re.compile(r"([#!]?)([A-Za-z_]\w*|\d+|[@*#?$!-])(?:\[[^\]]*\])?", re.ASCII)
 _OPERATOR = re.compile(r":?[-=?+]|%%?|##?")
-_TILDE = re.compile(f"{TILDE}([A-Za-z0-9_.+-]*)(?=/|$)")
+_TILDE = re.compile(f"{TILDE}([A-Za-z0-9_.+-]*)(?=[/ ]|$)")
 
 
 @dataclass
@@ -121,6 +121,7 @@ class WordExpander:
     def _replace(self, text: str, expansions: list[tuple[list[str], bool]]) -> list[str]:
         complete: list[str] = []
         open_ends = [""]
+        separators = r"[\s:;,|]+" if "IFS" in self._state.variables else r"\s+"
         for at, literal in enumerate(re.split("([\U000f0000-\U000fffff])", text)):
             if at % 2 == 0:
                 open_ends = [begun + literal for begun in open_ends]
@@ -128,7 +129,7 @@ class WordExpander:
             values, quoted = expansions[ord(literal) - FIRST_EXPANSION]
             following: list[str] = []
             for value in values:
-                parts = [value] if quoted else re.split(r"\s+", mark_wildcards(value))
+                parts = [value] if quoted else re.split(separators, mark_wildcards(value))
                 complete += [begun + parts[0] for begun in open_ends] if len(parts) > 1 else []
                 complete += parts[1:-1]
                 following += [parts[-1]] if len(parts) > 1 else [begun + parts[0] for begun in open_ends]
@@ -136,11 +137,8 @@ class WordExpander:
         return limit([*complete, *open_ends])
 
     def _expand_tilde(self, text: str) -> str:
-        assigned = re.match(rf"[A-Za-z_]\w*={TILDE}", text)
-        start = assigned.end() - 1 if assigned else 0
-        found = _TILDE.match(text, start)
-        if found:
-            text = text[:start] + self._home_of(found[1]) + text[found.end() :]
+        before = "(?<=[= ])" if re.match(r"[A-Za-z_]\w*=", text) else "^"  # `declare a=(~ b)` is one word here
+        text = re.sub(before + _TILDE.pattern, lambda found: self._home_of(found[1]), text)
         return text.replace(TILDE, "~")
 
     def _home_of(self, user: str) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from yohaku.agent.toolkit.dry_run.builtins import apply_builtin, folder_exists
 from yohaku.agent.toolkit.dry_run.launchers import launch
 from yohaku.agent.toolkit.dry_run.outputs import printed
-from yohaku.agent.toolkit.dry_run.program import StartedProgram
+from yohaku.agent.toolkit.dry_run.program import StartedProgram, as_source
 from yohaku.agent.toolkit.dry_run.shell_state import ShellState, WordExpander
 from yohaku.agent.toolkit.dry_run.values import ANY, drop_marks, limit, show_value
 from yohaku.analysis.bash_syntax import parse_bash
@@ -153,16 +153,17 @@ class DryRun:
             state.arguments = arguments
             return found
         if name in state.aliases:
-            named = state.aliases[name].split()
             inside = state.fork()
-            inside.aliases.pop(name)
-            return self.run_words([*named, *words[1:]], inside, stdin) if named else []
+            inside.arguments = words[1:]
+            return self.run_text(as_source(inside.aliases.pop(name)) + ' "$@"', inside, stdin)
         texts = [text for path in state.resolve(name) for text in state.written.get(path, [])] if "/" in name else []
         if texts:  # a script written by this very command
             return limit(value for text in texts for value in self.run_text(text, state.fork(), stdin))
         found_by = apply_builtin(self, words, state, stdin)
         if found_by is None:
             found_by = launch(self, words, state, stdin)
+        if name == "tee" and stdin:
+            state.written.update({path: stdin for word in words[1:] for path in state.resolve(word)})
         return printed(words, state, stdin) if found_by is None else found_by
 
     def _note(self, words: list[str], state: ShellState, files: _Files) -> None:
