@@ -643,5 +643,101 @@ test -d build && rm -rf build
 [ -n "$D" ] && rm -rf build
 rm -rf .git/entire-sessions/*.json
 rm -rf .venv && python3 -m venv .venv
+rm -rf target/ && cargo build
+rm -rf ./node_modules package-lock.json && npm install
+rm -rf .next .turbo dist
+rm -rf coverage htmlcov .coverage
+rm -rf "$TMPDIR"/foo
+rm -rf ${TMPDIR:-/tmp}/foo
+rm -rf /tmp/foo /tmp/bar
+rm -rf ../other-project/build
+rm -rf ~/.cache/pip
+rm -rf ~/.npm/_cacache
+rm -rf ~/work/other/dist
+rm -rf /var/lib/apt/lists/*
+rm -rf build-*/
+rm -rf **/__pycache__
+rm -rf src/**/*.pyc
+rm -rf packages/*/node_modules
+rm -rf "dist with space"
+rm -rf .venv/lib/python3.*/site-packages/foo*
+find . -name "*.pyc" -exec rm -f {} \;
+find . -type d -name __pycache__ -prune -exec rm -rf {} \;
+find . -name node_modules -type d -prune -print0 | xargs -0 rm -rf
+find . -path ./node_modules -prune -o -name '*.map' -delete
+find src -name '*.orig' -o -name '*.rej' | xargs rm -f
+find /tmp -name 'foo*' -mtime +1 -delete
+git ls-files -o --exclude-standard | xargs rm -f
+git branch --merged | grep -v main | xargs git branch -d
+git stash && git pull --rebase && git stash pop
+git worktree remove ../wt
+git diff --name-only | xargs prettier --write
+grep -rl foo src | xargs sed -i 's/foo/bar/g'
+ls *.tmp | xargs -I{} mv {} /tmp
+for f in *.md; do mv "$f" "${f%.md}.txt"; done
+for d in */; do (cd "$d" && npm test); done
+for pkg in packages/*; do rm -rf "$pkg/dist"; done
+for d in a b c; do rm -rf "build/$d"; mkdir -p "build/$d"; done
+DIR=$(mktemp -d) && trap 'rm -rf "$DIR"' EXIT && cp x "$DIR"
+WORK=/tmp/work.$$; mkdir -p $WORK; cd $WORK; rm -rf *
+OUT=dist; [ -d "$OUT" ] && rm -rf "$OUT"; mkdir "$OUT"
+BUILD_DIR=${BUILD_DIR:-build}; rm -rf "$BUILD_DIR"
+ROOT=$(git rev-parse --show-toplevel); rm -rf "$ROOT/build"
+cd "$(git rev-parse --show-toplevel)" && rm -rf build
+cd $(dirname $0) && rm -rf build
+cd /tmp && rm -rf repo && git clone https://x/y repo
+cd frontend && rm -rf node_modules && npm ci
+(cd api && rm -rf dist && npm run build)
+mkdir -p /tmp/t && cd /tmp/t && rm -rf ./*
+docker run --rm -v "$PWD":/app -w /app node:20 npm test
+docker compose down -v && docker system prune -f
+docker exec db psql -U me -c 'drop table x'
+kubectl delete pod x
+sudo apt-get install -y jq
+sudo systemctl restart nginx
+chmod -R +x scripts
+chown -R $(id -u):$(id -g) .
+mv dist/* public/
+mv ~/Downloads/foo.zip /tmp
+mv src/old src/new
+cp -r ~/.config/app ./fixtures
+rsync -a --delete ./dist/ ./public/
+rsync -az --delete dist/ deploy@host:/var/www/app
+tar --exclude=node_modules -czf /tmp/app.tgz .
+dd if=/dev/zero of=test.bin bs=1M count=1
+truncate -s 10M test.bin
+shred -u key.tmp
+make clean
+make -C build clean all
+cargo clean
+npm cache clean --force
+go clean -cache
+poetry env remove python3.11
+pip uninstall -y foo
+echo "rm -rf /" >> docs/danger.md
+cat <<< "rm -rf ~" > notes
+printf '%s\n' 'rm -rf ~' | tee notes.txt
+grep -n "rm -rf ~" -r docs
+rg 'rm -rf /' --type sh
+sed -n '/rm -rf/p' x.sh
+git log -S'rm -rf ~' --oneline
+git commit -am "fix: don't rm -rf ~"
+gh issue create --title 'rm -rf ~ bug' --body 'it ran rm -rf ~'
+python3 -c "print('rm -rf build')"
+bash -n script.sh
+bash scripts/build.sh
+sh -c 'cd build && make'
+env NODE_ENV=test npm test
+timeout 30 npm run e2e
+time make
+nohup npm start > /tmp/log 2>&1 &
+watch -n5 'kubectl get pods'
+xargs -a files.txt wc -l
+parallel -j4 gzip ::: *.log
+ssh host 'sudo systemctl restart app'
+tmux new -d -s x 'npm start'
+while read -r f; do wc -l "$f"; done < files.txt
+while read -r f; do rm -f "$f"; done < files.txt
+cat files.txt | xargs rm -f
 """.strip()
-"""Commands that delete what can be made again; asked about, but not of who wants no questions."""
+"""Commands that delete what can be made again, or look as if they did: not asked of who wants no questions."""

@@ -34,7 +34,7 @@ _DISK = frozenset(
     "fdisk parted sfdisk gdisk sgdisk wipefs shred blkdiscard cryptsetup diskutil mkswap dd hdparm nvme zpool lvremove "
     "vgremove pvremove mdadm badblocks mke2fs newfs".split()
 )
-_WRITERS = frozenset("cp mv tee ln install sed truncate rm".split())
+_WRITERS = frozenset("cp mv tee ln install sed truncate rm curl wget".split())
 _LOGIN_FILES = re.compile(
     r"(?:^|[/~}])\.(?:ssh|gnupg|aws|kube)(?:/|$)|(?:~|\$HOME|\$\{HOME\}|^/root|^/home/[^/]+|^/Users/[^/]+)/"
     r"\.(?:bash\w*|zsh\w*|profile|login|gitconfig|netrc|npmrc|pypirc|config|local)(?:/|$)|^/etc/|^/boot/|^/usr/|^/bin/"
@@ -154,10 +154,10 @@ def _judge_words(program: StartedProgram, precious: PreciousPaths) -> Danger | N
     name, rest = program.name, program.shown[1:]
     options = "".join(word[1:] for word in rest if re.match(r"-\w", word))
     recursive = "r" in options or "R" in options or "--recursive" in rest
-    if name in _WRITERS | {"curl", "wget"} and any(_is_login_file(word, precious) for word in rest):
+    written = rest[-1:] if name in ("cp", "install", "ln") else rest if name in _WRITERS else ()
+    if any(_is_login_file(word, precious) for word in written):
         return Danger("tools_home", grave=True)
-    written = rest[-1:] if name in ("cp", "mv", "install", "ln") else rest if name in _WRITERS else ()
-    if any(map(DEVICES.match, written)):
+    if any(map(DEVICES.match, written[-1:] if name == "mv" else written)):
         return Danger("tools_disk", grave=True)
     match name:
         case "rm" if recursive or "f" in options or "--force" in rest:
