@@ -101,3 +101,13 @@ def test_an_origin_reaches_ten_lines_and_a_title_to_the_next_title() -> None:
 
 def test_a_bare_list_is_no_origin_for_what_follows_it() -> None:
     assert kept("src/a.py src/b.py", "about foo_bar") == []
+
+
+def test_a_prompt_behind_a_gist_in_one_message_is_seen_as_it_was_recorded() -> None:
+    alone, behind = look(SESSION.entries[0]), look(user(f"[folded]\nnothing\n\n[The user's own message:]\n{PROMPT}"))
+    assert (behind.missing, behind.rules) == (alone.missing, alone.rules)
+    assert behind.missing == {"first_name", "last_name", "other_name", "src/app.py"} and behind.rules == 1
+    bare = "key_file, some_file"
+    session = recorded(user(bare), called("a"), result("a", "x_y"), said("It is key_file."))
+    scorer = VisibilityScorer(session, lambda ref: "")
+    assert scorer.score(session.targets[-1], [user(f"[folded]\n{bare}")]).missing == set()

@@ -63,6 +63,7 @@ class VisibilityScorer:
     _texts: dict[tuple[str, int], _Text] = field(default_factory=dict)
     _opened: dict[str, str] = field(default_factory=dict)
     _recorded_paths: dict[str, bool] = field(default_factory=dict)
+    _behind: dict[str, int] = field(default_factory=dict)
     _until: int = 0
     _stated: set[str] = field(default_factory=set)
     _files: set[str] = field(default_factory=set)
@@ -77,6 +78,8 @@ class VisibilityScorer:
         self._prompts = {
             text[:PROMPT_PREFIX_CHARS] for e in recorded.entries if e["role"] == "user" for text in content_texts(e)
         }
+        spoken = (("\n".join(content_texts(e)), at) for at, e in enumerate(recorded.entries) if e["role"] == "user")
+        self._said = {text: at for text, at in spoken if text}
         self._rules = sorted(union(recorded.rules))
         self._raw = "\n".join(map(_raw, recorded.entries))
 
@@ -92,6 +95,10 @@ class VisibilityScorer:
                 files |= recorded.files[at]
                 continue
             files |= files_of(entry)
+            behind = self._prompt_behind(entry)
+            if behind != NOWHERE:
+                missing = missing - recorded.seen[behind]
+                rules |= recorded.rules[behind]
             for text in self._read(entry):
                 missing = missing - text.names
                 rules |= text.rules
@@ -131,6 +138,16 @@ class VisibilityScorer:
         return (
             SOMEWHERE if len(text) >= PROMPT_PREFIX_CHARS and text[:PROMPT_PREFIX_CHARS] in self._prompts else NOWHERE
         )
+
+    def _prompt_behind(self, entry: Entry) -> int:
+        """Return the place of the prompt that stands, as recorded, at the end of an entry with a fold in front."""
+        if entry["role"] != "user":
+            return NOWHERE
+        text = "\n".join(content_texts(entry))
+        if text not in self._behind:
+            longest = max((said for said in self._said if text.endswith(said)), key=len, default="")
+            self._behind[text] = self._said.get(longest, NOWHERE)
+        return self._behind[text]
 
     def _text(self, text: str, at: int, spoken: bool) -> _Text:
         if (text, at) not in self._texts:
