@@ -77,4 +77,4 @@ def test_the_hook_of_the_settings_is_asked(tmp_path: Path) -> None:
     talk: Any = ScriptedClient()
     hooks = Hooks(before="exit 2", root=tmp_path)
     writer = SummaryWriter(talk, HERE, Settings(), lambda *_: talk)
-    assert open_session(HERE, 60_000, tmp_path, writer, hooks, Settings())._handlers.before == hooks.run_before
+    assert open_session(HERE, 60_000, tmp_path, writer, hooks, Settings())._before == hooks.run_before
