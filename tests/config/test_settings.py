@@ -510,7 +510,7 @@ def test_the_help_names_every_recipe(capsys: pytest.CaptureFixture[str]) -> None
 def test_folding_by_hand_on_the_command_line_keeps_what_the_words_name(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    lines = "".join(f"def handle_event_{number}(payload_{number}): ...\n" for number in range(400))
+    lines = "".join(f"def handle_event_{number}(payload_{number}): ...\n" for number in range(1_600))
     named = lines + "def parse_invoice(total_amount): ...\n" + lines.replace("event", "other")
     said: list[dict[str, object]] = [{"role": "user", "content": "Look around."}]
     for number, text in enumerate([named, *["ok\n" * 200] * 9]):
@@ -519,7 +519,7 @@ def test_folding_by_hand_on_the_command_line_keeps_what_the_words_name(
         said.append({"role": "tool", "tool_call_id": f"c{number}", "content": text})
     given = tmp_path / "given.json"
     given.write_text(json.dumps({"messages": said}))
-    fit = ["fit", str(given), "--window", "15000", "--model", "gpt-4o"]
+    fit = ["fit", str(given), "--window", "60000", "--model", "gpt-4o"]
     assert main.main(fit) == 0 and json.loads(capsys.readouterr().out)["messages"] == said
     assert main.main([*fit, "--fold"]) == 0
     out, told = capsys.readouterr()

@@ -721,7 +721,7 @@ def test_who_wants_it_folded_gets_it_folded_however_much_room_there_is(window: i
 
 
 def test_words_bring_what_they_name_without_a_model_too() -> None:
-    lines = "".join(f"def handle_event_{number}(payload_{number}): ...\n" for number in range(600))
+    lines = "".join(f"def handle_event_{number}(payload_{number}): ...\n" for number in range(1_600))
     named = lines + "def parse_invoice(total_amount): ...\n" + lines.replace("event", "other")
     messages = [*agent(0), *used(1, named), *agent(12)[2:]]
     plain, kept = (

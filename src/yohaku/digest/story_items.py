@@ -292,7 +292,11 @@ def _range_text(lines: LineRange | None) -> str:
     return f" {lines[0]}-{lines[1]}" if lines and lines[1] > 0 else ""
 
 
-_FRAME = re.compile(r"</?(?:output|returncode|stdout|stderr)>|<returncode>-?\d+</returncode>|^\(no output\)$")
+_FRAME = re.compile(
+    r"</?(?:output|returncode|stdout|stderr)>|^\(no output\)$|^\[changed on disk since you read it: [^\n]*\]$",
+    re.MULTILINE,
+)
+"""Marks around an output, and a note on files that only held at that moment."""
 
 
 def output_of(text: str) -> str:
