@@ -14,6 +14,7 @@ from tests.agent.scripted import told
 from yohaku.agent.agent import Agent
 from yohaku.agent.commands.context import context_text
 from yohaku.agent.events import Event
+from yohaku.agent.summary_writer import share_for
 from yohaku.client.endpoint import Endpoint
 from yohaku.config.settings import Settings, from_mapping
 from yohaku.config.summary_models import SummaryModel, summary_model_for
@@ -161,3 +162,10 @@ def test_in_the_library_questions_carry_the_name_and_suit_the_window() -> None: 
     small.fit([*turns, {"role": "user", "content": "And on?"}], fold=True)
     assert {question.model for question in asked} == {"tiny"} and len(asked) > 2
     assert max(len(question.text) for question in asked) < 2_048 * 6
+
+
+@pytest.mark.parametrize(
+    ("model", "share"), [("qwen2.5:1.5b", 0.3), ("qwen3:4b", 0.5), ("llama3.1:70b", 0.7), ("of unknown size", 0.7)]
+)
+def test_the_smaller_a_model_the_less_of_a_chapter_it_writes(model: str, share: float) -> None:
+    assert share_for(Endpoint("", "", "ollama", "http://127.0.0.1:1", model)) == share

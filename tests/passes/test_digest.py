@@ -322,8 +322,76 @@ def test_a_checked_summary_takes_the_place_of_what_is_told_and_the_lines_stay() 
     assert gist(summed).text.startswith(f"{head}- Never push.\n{summary}\n")
     assert re.search(r"\n\[cat src/part_\d+\.py\]\n.*row_\d+_\d+", gist(summed).text)
     assert gist(summed).why == "by_model"
-    assert [question.purpose for question in model.asked] == [*["summary"] * 4, "merge"]
-    assert gist(summed).after == 4 + FourMeter().count(gist(summed).text + gist(summed).closing)
+    assert {question.purpose for question in model.asked} == {"summary"}, "parts stand one behind the other"
+    assert gist(summed).after == context(v, 1).weigher.turn(gist(summed).turn)
+
+
+class Chronicler(ScriptedModel):
+    """Tells what it reads, line by line, as long as it may."""
+
+    def __call__(self, question: Question) -> str:
+        self.asked.append(question)
+        record = question.text.partition("<transcript>\n")[2].partition("\n</transcript>")[0]
+        told: list[str] = []
+        for line in dict.fromkeys(record.split("\n")):
+            if FourMeter().count("\n".join([*told, line])) > question.limit - 10:
+                break
+            told.append(line)
+        return "<summary>\n{}\n</summary>".format("\n".join(told))
+
+
+def chronicle(steps: int) -> Iterator[tuple[View, View, list[Question]]]:
+    """A conversation that grows, told by a model: before and after each folding, and what was asked for it."""
+    budget = Budget.of(8_192)
+    view, model, turn = View(History()), Chronicler(), Turn((Text("Look at some."),))
+    for number in range(steps):
+        turn = Turn(turn.prompt, (*turn.steps, step(number)))
+        grown = view = View(history_of([turn]), view.stubs, view.gists)
+        if total(grown) > budget.limit:
+            asked = len(model.asked)
+            given = replace(context(grown, budget.limit, PlanOptions()), budget=budget)
+            view = grown.with_(proposed(grown, given, model))
+            yield grown, view, model.asked[asked:]
+
+
+def test_a_model_is_asked_for_what_is_new_behind_the_chapters_as_they_stand() -> None:
+    added = 0
+    for old, new, asked in chronicle(160):
+        assert gist(new).why == "by_model" and total(new) <= 7_168
+        stretch = new.stretch(gist(new))
+        told = [f"I look at {one.items[0].text[10:]}" for turn in stretch for one in turn.steps]
+        assert all(any(line in question.text for question in asked) for line in told), "the stretch is there in full"
+        if gist(new).start:
+            added += 1
+            assert new.chapters[:-1] == old.chapters
+            told = [chapter.text for chapter in old.chapters]
+            assert all(text.split("\n")[0] in asked[0].text for text in told) and len(asked) <= 2
+    assert added >= 3
+
+
+def test_chapters_of_a_model_have_most_of_what_gists_may_take() -> None:
+    wrote: list[int] = []
+    sums: list[int] = []
+    for _, new, asked in chronicle(250):
+        wrote = wrote if gist(new).start else []
+        wrote.append(sum(question.limit for question in asked))
+        sums.append(sum(wrote))
+    assert sums[0] > 700 and 2_500 <= max(sums) <= 3_500
+
+
+def test_the_share_of_a_small_model_is_small() -> None:
+    limits = []
+    for share in (0.7, 0.3):
+        model, v = Chronicler(), View(history(40))
+        folded(v, 7_000, PlanOptions(summary_share=share), model)
+        limits.append(sum(question.limit for question in model.asked))
+    assert abs(limits[0] * 3 / 7 - limits[1]) <= 2
+
+
+def test_what_a_model_says_of_nothing_in_the_record_is_left_out_and_counted() -> None:
+    answer = f"<summary>\n{GOOD}\nThen src/invented.py was deleted.\n</summary>"
+    told = gist(folded(View(history(40)), 7_000, PlanOptions(), ScriptedModel(*[answer] * 9)))
+    assert "invented" not in told.text and told.why == "by_model" and int(told.detail) >= 1
 
 
 def test_where_the_model_says_nothing_of_use_the_gist_is_told_without_it() -> None:

@@ -291,3 +291,27 @@ def test_odd_answers_are_read_in_no_time(text: str) -> None:
     for before in ("", "<summary>", "{"):
         check_answer(before + text * (60_000 // len(text)), "summary", EVIDENCE, 10_000, count)
     assert time.perf_counter() - start < 3
+
+
+@pytest.mark.parametrize(
+    ("line", "kept"),
+    [
+        ("- `check_password` in src/auth/login.py is called by made_up.py.", None),
+        ("- tests/test_login.py fails with 17 errors, 4,321 ms in all, in `check_password`.", ""),
+        ("- src/auth/login.py and https://example.org/none were compared with `check_password`.", None),
+        ("- `pytest --maxfail=1 tests/test_login.py` was run for src/auth/login.py.", ""),
+    ],
+)
+def test_a_line_of_which_most_is_in_the_record_loses_a_name_and_not_itself(line: str, kept: str | None) -> None:
+    used = found(f"<summary>\n- {GOOD}\n{line}\n</summary>")
+    assert isinstance(used, Accepted) and used.dropped == 0
+    last = used.text.split("\n")[-1]
+    assert last == line if kept is not None else "[…]" in last and "`check_password`" in last
+    assert "made_up" not in used.text and "example.org/none" not in used.text
+
+
+def test_a_number_of_lines_that_was_counted_is_no_invention() -> None:
+    said = [*SAID, Utterance("RESULT", "\n".join(["a row"] * 250))]
+    answer = f"<summary>\n{GOOD}\n- The table has 250 rows.\n- It has 251 columns.\n</summary>"
+    used = check_answer(answer, "summary", Evidence.of(said), 500, count)
+    assert used == Accepted(f"{GOOD}\n- The table has 250 rows.", dropped=1)

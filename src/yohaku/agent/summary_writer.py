@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 OpenClient = Callable[[Endpoint, int], "ModelClient"]
 MIN_BILLIONS = 3.0
 """Parameters of a model on this machine that is asked: smaller ones invent facts or leave most of them out."""
+SHARES_BY_BILLIONS, MAX_SHARE = ((3.0, 0.3), (8.0, 0.5)), 0.7
+"""Shares of a chapter that models below a size write, and that others do: small ones tell less of what they read."""
 MAX_SECONDS, MAX_MANUAL_SECONDS = 30.0, 120.0
 """That a model on this machine may take for a summary: in a folding by itself, and in one the user asked for."""
 MAX_FAILURES = 2
@@ -56,7 +58,7 @@ class SummaryWriter:
         self._open_client, self._emit = open_client, emit
         default = CHEAPER if serves_catalogue(endpoint, settings) else SAME
         found = summary_model_for(endpoint.model, settings, provider=endpoint.provider, default=default)
-        self.chosen = found or SummaryModel("")
+        self.chosen = found or SummaryModel("", share=share_for(endpoint))
         """The model to ask; with an empty name the main one."""
         self._clients: dict[str, ModelClient | None] = {}
         self._failures: dict[str, int] = {}
@@ -145,7 +147,7 @@ class SummaryWriter:
                 register_secret("key", endpoint.key)
                 self._clients[name] = self._open_client(endpoint, window)
                 if name == self.chosen.name:
-                    self.chosen = replace(self.chosen, window=window)
+                    self.chosen = replace(self.chosen, window=window, share=share_for(endpoint))
         return self._clients[name]
 
     async def _find(self, name: str) -> tuple[Endpoint, int]:
@@ -194,6 +196,12 @@ class SummaryWriter:
             why = said(lang) if said else explain(failed, lang) if isinstance(failed, YohakuError) else str(failed)
             text = say("summary_model_failed", lang, model=name, main=self._endpoint.model, why=why)
             self._emit(UserNotice(text, "warning"))
+
+
+def share_for(endpoint: Endpoint) -> float:
+    """Return the share of a chapter that a model writes, by its size."""
+    size = billions_of(endpoint)
+    return next((share for most, share in SHARES_BY_BILLIONS if size is not None and size < most), MAX_SHARE)
 
 
 def max_seconds(manual: bool) -> float:

@@ -93,7 +93,8 @@ def describe(
     if not isinstance(what, str):
         subject, code = Subject(*what), f"what.{what[0]}"
         what = say(code, lang, text=subject, **subject._asdict()) if find(code) else str(subject)
-    reason = say(f"why.{why}", lang, detail=detail) if find(f"why.{why}") else why
+    code = f"why.{why}_with_detail" if detail and find(f"why.{why}_with_detail") else f"why.{why}"
+    reason = say(code, lang, detail=detail) if find(code) else why
     asked = MANUAL in made_for[2:] and why != "by_hand"
     return what, say("why_asked", lang, why=reason) if asked else reason
 

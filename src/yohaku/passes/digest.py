@@ -6,6 +6,7 @@ about what it hides. Only when they fill the tokens they may take are they told 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Generator
 from dataclasses import dataclass, replace
 
@@ -29,8 +30,8 @@ from yohaku.passes.drop_oldest import before, cuts, rules_tokens, weigh_chapters
 from yohaku.passes.pieces import SMALL
 from yohaku.summary.check import Accepted, Evidence, Rejected
 from yohaku.summary.prompts import RETAIN
-from yohaku.summary.request import BY_MODEL, WITHOUT_MODEL, SummaryRequest, ask_for_summary
-from yohaku.summary.transcript_text import prefer_earlier_gist, read_utterances
+from yohaku.summary.request import BY_MODEL, WITHOUT_MODEL, SummaryRequest, ask_for_chapter
+from yohaku.summary.transcript_text import read_utterances
 
 MIN_CONVERSATION_SHARE = 0.3
 """Share of the free tokens that the conversation has at least beside the newest prompt; not in a manual folding."""
@@ -40,6 +41,12 @@ GISTS_SHARE, NARROW_GISTS_SHARE = 0.8, 0.75
 """Share of the free tokens beside the newest prompt that chapters may take together; below NARROW_WINDOW."""
 MAX_GISTS_TOKENS = 22_000
 """Tokens of all chapters: the part of a conversation that is scanned has hardly more lines that name anything."""
+MODEL_GISTS_TOKENS = 5_000
+"""Tokens of all chapters that a model writes, with their lines, in a window of MODEL_WINDOW tokens; the fourfold window
+has twice as many."""
+MODEL_WINDOW = 8_192
+MODEL_FIRST_SHARE, MODEL_CHAPTER_SHARE = 0.3, 0.2
+"""Shares of the tokens of its stretch that a chapter by a model takes with its lines: the first one, and others."""
 FULL_SHARE = 0.9
 """Share of the tokens for chapters at which they are told anew."""
 ANEW_SHARE, NARROW_ANEW_SHARE = 0.7, 0.6
@@ -48,6 +55,8 @@ CHAPTER_SHARE, NARROW_CHAPTER_SHARE = 0.25, 0.2
 """Share of the tokens of its stretch that a chapter behind others takes."""
 NEAR_LIMIT_SHARE = 0.95
 """Share of the free tokens that a folding leaves shown at most."""
+MIN_ASKED_TOKENS = 2 * SMALL
+"""A model that may write less is not asked."""
 MAX_SPARE_SHARE = 0.05
 """Share of the free tokens. If a chapter leaves more than this of its own, more steps stay whole instead."""
 
@@ -74,25 +83,43 @@ def digest(
     def propose(view: View, context: PassContext) -> AskingPass:
         if not view.history.steps or context.newest_is_too_big(view):
             return []  # hiding what is old would not help
-        if context.options.manual and view.gist and view.gist.key in context.options.drafts:
+        drafted = view.gist is not None and view.gist.key in context.options.drafts
+        if drafted and (context.options.manual or context.ledger.total <= context.budget.limit):
             return []  # a draft has just taken its place
-        room = _measure_room(view, context)
-        layout = _lay_out(view, context, room.recent(recent), keep_turns)
-        teller = _ChapterTeller(view, context, room, request)
-        chapter = teller.lay_out(layout)
-        if chapter and (spare := teller.find_spare(chapter)) > room.whole * MAX_SPARE_SHARE:
-            more = _lay_out(view, context, teller.find_whole(chapter, layout.used, spare), keep_turns)
-            if more.cut not in (None, chapter.cut):
-                chapter = teller.lay_out(more)
+        found: Accepted | Rejected | None = None
+        if context.options.model:
+            teller, chapter = _plan(view, context, request, recent, keep_turns)
+            if chapter and (limit := teller.find_limit(chapter)) >= MIN_ASKED_TOKENS:
+                found = yield from teller.ask(chapter, limit)
+        if not isinstance(found, Accepted):
+            plain = replace(context, options=replace(context.options, model=False))
+            teller, chapter = _plan(view, plain, request, recent, keep_turns)
         if chapter is None:
             return []
-        fold = yield from teller.fold(chapter)
-        enough = 1 if context.options.manual else room.whole * least
-        saved = fold.before - fold.after
+        fold, whole = teller.write(chapter, found), context.budget.limit - context.ledger.fixed
+        saved, enough = fold.before - fold.after, 1 if context.options.manual else whole * least
         bigger = saved <= 0  # the engine refuses it, and the verdict says so
         return [fold] if bigger or saved >= enough or context.ledger.total > context.budget.limit else []
 
     return propose
+
+
+def _plan(
+    view: View, context: PassContext, request: SummaryRequest, recent: float, keep_turns: int
+) -> tuple[_ChapterTeller, _Chapter | None]:
+    """Choose what stays whole, and the chapter about what does not; None if nothing is hidden."""
+    room = _measure_room(view, context)
+    layout = _lay_out(view, context, room.recent(recent), keep_turns)
+    teller = _ChapterTeller(view, context, room, request)
+    chapter = teller.lay_out(layout)
+    if chapter is None or context.options.model:
+        return teller, chapter
+    spare = teller.find_spare(chapter)
+    if spare > room.whole * MAX_SPARE_SHARE:
+        more = _lay_out(view, context, teller.find_whole(chapter, layout.used, spare), keep_turns)
+        if more.cut not in (None, chapter.cut):
+            chapter = teller.lay_out(more)
+    return teller, chapter
 
 
 # Room
@@ -126,16 +153,24 @@ def _measure_room(view: View, context: PassContext) -> _Room:
     free = max(0, whole - prompt)
     narrow = _is_narrow(context)
     gists = min(int(free * (NARROW_GISTS_SHARE if narrow else GISTS_SHARE)), MAX_GISTS_TOKENS)
+    if context.options.model:
+        gists = min(gists, int(MODEL_GISTS_TOKENS * math.sqrt(max(0, _free_window(context)) / MODEL_WINDOW)))
     return _Room(whole, free, goal, gists, int(gists * (NARROW_ANEW_SHARE if narrow else ANEW_SHARE)))
 
 
 def chapter_tokens(stretch: int, context: PassContext) -> int:
-    """Return the tokens for a chapter about so many."""
+    """Return the tokens for a chapter about so many, behind others."""
+    if context.options.model:
+        return int(stretch * MODEL_CHAPTER_SHARE)
     return int(stretch * (NARROW_CHAPTER_SHARE if _is_narrow(context) else CHAPTER_SHARE))
 
 
 def _is_narrow(context: PassContext) -> bool:
-    return context.budget.window - context.ledger.fixed < NARROW_WINDOW
+    return _free_window(context) < NARROW_WINDOW
+
+
+def _free_window(context: PassContext) -> int:
+    return context.budget.window - context.ledger.fixed
 
 
 # What stays whole
@@ -244,6 +279,8 @@ class _ChapterTeller:
         if told and told + tokens <= min(room.gists * FULL_SHARE, near):
             return self._chapter(layout.cut, self._view.key_at(self._view.cut), layout.removed - told, tokens)
         tokens = min(room.anew, near)
+        if self._context.options.model and not told:
+            tokens = min(tokens, int(layout.removed * MODEL_FIRST_SHARE))
         if self._context.options.manual:
             tokens = min(tokens, max(room.goal - layout.used, 0))
         return self._chapter(layout.cut, "", layout.removed, max(0, tokens))
@@ -290,16 +327,14 @@ class _ChapterTeller:
         told = chapter.tokens - spare + (self._told if chapter.start else 0)
         return min(max(used + spare, self._room.goal - told), int(self._room.free * NEAR_LIMIT_SHARE) - told - spare)
 
-    def fold(self, chapter: _Chapter) -> Generator[Effect, str, Gist]:
-        """Write the chapter, by a model if there is one and its answer is accepted."""
+    def write(self, chapter: _Chapter, found: Accepted | Rejected | None) -> Gist:
+        """Write the chapter; `found`: what a model answered, if one was asked."""
         context, stretch = self._context, chapter.stretch
         text, why, detail = "", context.why_now, ""
-        if context.options.model and chapter.tokens >= 2 * SMALL:
-            found = yield from self._summarise(chapter)
-            if isinstance(found, Accepted):
-                text, why = self._with_lines(chapter, found), BY_MODEL
-            else:
-                why, detail = f"{WITHOUT_MODEL}{found.code}", found.detail
+        if isinstance(found, Accepted):
+            text, why, detail = self._with_lines(chapter, found), BY_MODEL, str(found.dropped or "")
+        elif found is not None:
+            why, detail = f"{WITHOUT_MODEL}{found.code}", found.detail
         text = text or tell(stretch, chapter.tokens, self._count)
         key, steps = self._view.key_at(chapter.cut), sum(len(turn.steps) for turn in stretch.turns)
         what = Subject("stretch", steps=steps) if chapter.start else before(chapter.cut, stretch.turns)
@@ -316,10 +351,16 @@ class _ChapterTeller:
         tokens = appendix_tokens(self._room.whole)
         return "\n".join([text, *write_appendix(stretch.turns, "\n".join([text, *lines]), tokens, self._count), *lines])
 
-    def _summarise(self, chapter: _Chapter) -> Generator[Effect, str, Accepted | Rejected]:
+    def find_limit(self, chapter: _Chapter) -> int:
+        """Return the tokens that a model may write of a chapter."""
+        options = self._context.options
+        return min(int(chapter.tokens * options.summary_share), self._context.question_tokens() // 3)
+
+    def ask(self, chapter: _Chapter, limit: int) -> Generator[Effect, str, Accepted | Rejected]:
+        """Ask for the chapter; its question has the chapters before it as they stand."""
         view, context, stretch = self._view, self._context, chapter.stretch
         prompts = [part.text for turn in view.history.turns for part in turn.prompt if isinstance(part, Text)]
-        limit = min(chapter.tokens, context.question_tokens() // 3)
+        earlier = tuple(gist.text for gist in view.chapters) if chapter.start else ()
         request = replace(
             self._request,
             limit=limit,
@@ -327,14 +368,11 @@ class _ChapterTeller:
             rules=stretch.rules,
             model=self._request.model or context.options.summary_model,
             japanese=is_japanese(prompts),
+            chapter=True,
+            earlier=earlier,
         )
-        tokens = context.question_tokens() - limit
+        tokens, words = context.question_tokens() - limit, context.options.words
         utterances = list(read_utterances(stretch.turns))
-        record = (
-            utterances if chapter.start else prefer_earlier_gist(utterances, view, chapter.cut, tokens, self._count)
-        )
-        return (
-            yield from ask_for_summary(
-                request, record, Evidence.of(utterances, context.options.words), tokens, self._count
-            )
-        )
+        system = [part.text for part in view.history.system if isinstance(part, Text)]
+        evidence = Evidence.of(utterances, words, *system, *earlier, *stretch.rules)
+        return (yield from ask_for_chapter(request, utterances, evidence, tokens, self._count))

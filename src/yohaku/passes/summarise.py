@@ -190,7 +190,7 @@ def _fold(view: View, context: PassContext, plan: _Plan, window: int, ack: str) 
         rules = f"\n{RULED}{''.join(map(_rule_line, request.rules))}" if request.rules else ""
         text = f"{notice(hidden, ref, context.meter, 0)}{rules}\n{found.headed(request.japanese)}"
         text = "\n".join([text, *write_appendix(hidden, text, _appendix_tokens(text, context, plan), count)])
-        why, detail = BY_MODEL, ""
+        why, detail = BY_MODEL, str(found.dropped or "")
     else:
         text = _write_without_model(view, ref, plan, context)
         why, detail = f"{WITHOUT_MODEL}{found.code}", found.detail

@@ -356,7 +356,8 @@ class Session:
         model, unasked = self.asks_model, self.unasked or "no_model"
         options = PlanOptions(fold, words, model=model, unasked=unasked, notes=self.notes, prices=self._prices)
         options = replace(options, kept_lines=self.kept_lines)
-        return replace(options, summary_model=self.summary_model.name, summary_window=self.summary_model.window)
+        name, window, share = self.summary_model.name, self.summary_model.window, self.summary_model.share
+        return replace(options, summary_model=name, summary_window=window, summary_share=share)
 
     def _plan_fit(self, body: Any, options: PlanOptions) -> Generator[Effect, str, Any]:
         reader, last = self._read_on(body)

@@ -1,7 +1,9 @@
 """Checks of a model's summary: what of an answer may be used, and why the rest may not.
 
-Law: an accepted text has content, is within its tokens, and names no path, number, command, address or hash that the
-conversation does not hold. The form of an answer is never trusted, and its content is treated as text alone.
+Law: an accepted text has content, is within its tokens, and names no path, command, address or hash that the
+conversation does not hold: a line of which most names are in it loses the others, and any other line goes. A number
+that is not in it stands only beside names that are. The form of an answer is never trusted, and its content is treated
+as text alone.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ from yohaku.summary.answer_fields import (
     read_summary,
     strip_wrapping,
 )
-from yohaku.summary.prompts import FORMS, MERGE, REPAIR, RETAIN, SNAPSHOT, SUMMARY
+from yohaku.summary.prompts import CHAPTER, FORMS, MERGE, REPAIR, RETAIN, SNAPSHOT, SUMMARY
 from yohaku.summary.repeats import Seen, is_repeated
 from yohaku.summary.transcript_text import Utterance
 
@@ -86,11 +88,14 @@ class Evidence(NamedTuple):
     text: str
     """With case and spaces normalised."""
     numbers: frozenset[str]
+    """Those in the text, and the numbers of lines of what was said."""
 
     @classmethod
     def of(cls, utterances: Iterable[Utterance], *more: str) -> Evidence:
-        text = _normalize("\n".join([*more, *(f"{utterance.who} {utterance.text}" for utterance in utterances)]))
-        return cls(text, frozenset(NUMBER.findall(THOUSANDS_COMMA.sub("", text))))
+        said = list(utterances)
+        text = _normalize("\n".join([*more, *(f"{utterance.who} {utterance.text}" for utterance in said)]))
+        lines = (str(utterance.text.count("\n") + 1) for utterance in said)
+        return cls(text, frozenset(NUMBER.findall(THOUSANDS_COMMA.sub("", text))).union(lines))
 
 
 def _normalize(text: str) -> str:
@@ -186,12 +191,12 @@ SENTENCE_ENDS = tuple(".!?。！？)]`")
 WORD = re.compile(r"[a-z\d_]{4,}")
 PROMPT_LINES = frozenset(
     " ".join(line.split()).strip("()")
-    for text in (SUMMARY, RETAIN, SNAPSHOT, MERGE, REPAIR, *FORMS.values())
+    for text in (SUMMARY, CHAPTER, RETAIN, SNAPSHOT, MERGE, REPAIR, *FORMS.values())
     for line in (*text.splitlines(), *SENTENCE_END.split(text))
     if len(line) > 8
 )
 PROMPT_WORDS = tuple(
-    frozenset(WORD.findall(text.casefold())) for text in (SUMMARY, RETAIN, SNAPSHOT, MERGE, *FORMS.values())
+    frozenset(WORD.findall(text.casefold())) for text in (SUMMARY, CHAPTER, RETAIN, SNAPSHOT, MERGE, *FORMS.values())
 )
 MIN_LONG_LINE_CHARS = 160
 """From this length on a line is judged sentence by sentence."""
@@ -277,13 +282,18 @@ NAME = re.compile(
 )
 
 
+QUOTE_OR_NAME = re.compile(rf"{BACKTICKED.pattern}|{NAME.pattern}", re.I)
+LEFT_OUT = "[…]"
+"""Stands for a name that the conversation does not hold."""
+
+
 def _keep_supported(field: str, evidence: Evidence) -> tuple[str, int, int]:
     """Return what the conversation supports, the number of lines and sentences, and how many of them were dropped."""
     lines: list[str] = []
     units = dropped = 0
     for line in field.split("\n"):
         parts = _split_line(line)
-        kept = [part for part in parts if not _is_unsupported(part, evidence)]
+        kept = [found for part in parts if (found := _support(part, evidence)) is not None]
         units += len(parts)
         dropped += len(parts) - len(kept)
         if kept or not parts:
@@ -291,20 +301,33 @@ def _keep_supported(field: str, evidence: Evidence) -> tuple[str, int, int]:
     return "\n".join(lines).strip(), units, dropped
 
 
-def _is_unsupported(part: str, evidence: Evidence) -> bool:
-    if any(number not in evidence.numbers for number in NUMBER.findall(THOUSANDS_COMMA.sub("", part))):
-        return True
-    if any(not _is_quoted(quote, evidence.text) for quote in BACKTICKED.findall(part)):
-        return True
-    names = NAME.findall(BACKTICKED.sub("", part))
-    return any(not _is_known(name.rstrip(".,:;+-"), evidence.text) for name in names)
+def _support(part: str, evidence: Evidence) -> str | None:
+    """Return a line or sentence without the names that are not in the conversation; None if few of them are."""
+    known = unknown = 0
+
+    def replace(found: re.Match[str]) -> str:
+        nonlocal known, unknown
+        quote = found[1]
+        name = found[0] if quote else found[0].rstrip(".,:;+-")
+        if _is_quoted(quote, evidence.text) if quote else _is_known(name, evidence.text):
+            known += 1
+            return found[0]
+        unknown += 1
+        return LEFT_OUT + found[0][len(name) :]
+
+    shown = QUOTE_OR_NAME.sub(replace, part)
+    if unknown > known:
+        return None
+    numbers = NUMBER.findall(THOUSANDS_COMMA.sub("", part))
+    if not known and not evidence.numbers.issuperset(numbers):
+        return None
+    return shown
 
 
 def _is_quoted(quote: str, text: str) -> bool:
+    """Test for a quotation from the conversation; one put together from words of it is one, too."""
     plain = _normalize(quote).removeprefix("$ ").removeprefix("./").removesuffix("()").strip(" ;,")
-    if plain in text:
-        return True
-    return " " not in plain and all(part in text for part in re.split(r"[^\w-]+", plain))
+    return plain in text or all(part in text for part in re.split(r"[^\w-]+", plain))
 
 
 def _is_known(name: str, text: str) -> bool:

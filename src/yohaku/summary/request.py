@@ -1,7 +1,8 @@
 """Questions to a model that summarises: the questions of one summary, their form, and how often one is repeated.
 
-Law: a summary takes at most eight stretches, one merge and one repair. Every answer goes through `check_answer`, and a
-rejected one is not used. The record comes first in a question, the form of the answer last.
+Law: a summary takes at most eight stretches, one merge and one repair; a chapter eight parts and one repair. Every
+answer goes through `check_answer`, and a rejected one is not used. The record comes first in a question, behind the
+chapters before it; the form of the answer comes last.
 """
 
 from __future__ import annotations
@@ -11,12 +12,15 @@ from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
+from yohaku.analysis.shorten import find_cap
 from yohaku.core.errors import Unanswered
 from yohaku.core.recipe import Question
+from yohaku.core.view import CHAPTER_BREAK
 from yohaku.summary.answer_fields import FIELDS
 from yohaku.summary.check import Accepted, Evidence, Rejected, check_answer
 from yohaku.summary.prompts import (
     ANSWER_IN_FORM,
+    CHAPTER,
     FORMS,
     IN_JAPANESE,
     IN_USERS_LANGUAGE,
@@ -27,7 +31,7 @@ from yohaku.summary.prompts import (
     SNAPSHOT,
     SUMMARY,
 )
-from yohaku.summary.transcript_text import Utterance, cut_middle_to_tokens, split_stretches
+from yohaku.summary.transcript_text import Utterance, cut_end_to_tokens, cut_middle_to_tokens, split_stretches
 
 BY_MODEL = "by_model"
 """Reason of a gist that a model wrote."""
@@ -40,6 +44,8 @@ REPAIR_TOKENS = 96
 """Tokens kept free for the reason of a repair."""
 MAX_RETAINED_SHARE = 0.4
 """Share of a summary that lines kept to the letter may have, where it is joined from several answers."""
+EARLIER_SHARES = (0.5, 0.25)
+"""Share of a question about a chapter that the chapters before it take at most; less if one question is enough then."""
 MIN_RECORD_TOKENS = 64
 """With fewer tokens for the record, no question is asked."""
 
@@ -63,6 +69,10 @@ class SummaryRequest:
     """Rules that the gist shows anyway: the model need not repeat them."""
     japanese: bool = False
     model: str = ""
+    chapter: bool = False
+    """Ask for what is new in the record, behind the chapters before it."""
+    earlier: tuple[str, ...] = ()
+    """These chapters, as they stand."""
 
     @property
     def retains(self) -> bool:
@@ -72,7 +82,8 @@ class SummaryRequest:
 def build_question(request: SummaryRequest, record: str, reason: str = "", merge: bool = False) -> Question:
     """Return the question about one stretch of the record, or about notes to merge; with `reason`, a repair."""
     name = "notes" if merge else "transcript"
-    parts = [f"<{name}>\n{record}\n</{name}>", _instruction(request, merge)]
+    parts = [f"<chapters>\n{CHAPTER_BREAK.join(request.earlier)}\n</chapters>"] if request.earlier else []
+    parts += [f"<{name}>\n{record}\n</{name}>", _instruction(request, merge)]
     if reason:
         parts.append(REPAIR.format(reason=reason))
     parts.append(f"{ANSWER_IN_FORM}\n{_answer_form(request)}")
@@ -88,7 +99,7 @@ def build_question(request: SummaryRequest, record: str, reason: str = "", merge
 
 
 def _instruction(request: SummaryRequest, merge: bool) -> str:
-    own = request.prompt or (SNAPSHOT if request.kind == "snapshot" else SUMMARY)
+    own = request.prompt or (SNAPSHOT if request.kind == "snapshot" else CHAPTER if request.chapter else SUMMARY)
     parts = [_list_points(MERGE if merge else own, request.directives)]
     if request.retains:
         parts.append(_list_points(request.retain or "", request.retain_directives))
@@ -147,6 +158,54 @@ def ask_for_summary(
     except Unanswered:
         found = Rejected("unanswered")
     return found if isinstance(found, Accepted) else _join_answers(answers, request.limit, count)
+
+
+def ask_for_chapter(
+    request: SummaryRequest, utterances: list[Utterance], evidence: Evidence, tokens: int, count: Count
+) -> Generator[Question, str, Accepted | Rejected]:
+    """Yield the questions of one chapter, each of at most `tokens`; return the checked chapter.
+
+    A stretch that is too long for one question is told in parts, each behind those before it, which stay as they are.
+    """
+    bare = max(0, tokens - count(build_question(replace(request, earlier=("",)), "").text) - REPAIR_TOKENS)
+    earlier = sum(count(text) + 2 for text in request.earlier)
+    if bare < 2 * MIN_RECORD_TOKENS:
+        return Rejected("no_room_to_ask")
+    for share in EARLIER_SHARES:
+        most = int(bare * share)
+        records = split_stretches(utterances, bare - min(most, earlier), count)
+        if len(records) == 1:
+            break
+    else:  # in parts, each behind those before it
+        most = int(bare * EARLIER_SHARES[0])
+        records = split_stretches(utterances, bare - min(most, earlier + request.limit), count)
+    part, answers, may_repair = replace(request, limit=request.limit // len(records)), list[Accepted](), True
+    try:
+        for record in records:
+            told = _shorten_all((*request.earlier, *(answer.whole for answer in answers)), most, count)
+            found, may_repair = yield from _ask(replace(part, earlier=told), record, evidence, count, may_repair)
+            if isinstance(found, Rejected):
+                return found
+            answers.append(found)
+    except Unanswered as error:
+        return Rejected("unanswered", str(error) or "nobody answered")
+    return _join_parts(answers)
+
+
+def _shorten_all(texts: tuple[str, ...], tokens: int, count: Count) -> tuple[str, ...]:
+    """Return the beginnings of texts that are too long together: there stands what was told."""
+    weights = [count(text) for text in texts]
+    cap = find_cap(weights, tokens) if sum(weights) > tokens else max(weights, default=0)
+    return tuple(
+        text if weight <= cap else cut_end_to_tokens(text, cap, count)
+        for text, weight in zip(texts, weights, strict=True)
+    )
+
+
+def _join_parts(answers: list[Accepted]) -> Accepted:
+    text = CHAPTER_BREAK.join(answer.text for answer in answers)
+    retain = "\n".join(answer.retain for answer in answers if answer.retain)
+    return Accepted(text, retain, sum(answer.dropped for answer in answers))
 
 
 def _join_answers(answers: list[Accepted], tokens: int, count: Count) -> Accepted:

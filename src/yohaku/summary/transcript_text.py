@@ -167,5 +167,11 @@ def cut_middle(text: str, max_chars: int) -> str:
     return f"{text[:head]} [… {len(text) - max_chars:,} characters …] {end}".rstrip()
 
 
+def cut_end_to_tokens(text: str, tokens: int, count: Callable[[str], int]) -> str:
+    return shorten(
+        lambda chars: text if chars >= len(text) else f"{text[:chars].rstrip()} […]", len(text), tokens, count
+    )
+
+
 def cut_middle_to_tokens(text: str, tokens: int, count: Callable[[str], int]) -> str:
     return shorten(partial(cut_middle, text), len(text), tokens, count)
