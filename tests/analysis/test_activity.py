@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from yohaku.analysis.activity import describe_status, find_decisions, find_failures, find_plan, read_activity
+from yohaku.analysis.activity import describe_status, find_failures, find_plan, read_activity
 from yohaku.core.model import Call, Result, Step, Text, ToolUse, Turn
 
 
@@ -77,20 +77,6 @@ def test_failing_tests_are_trouble_even_where_a_pipe_hides_the_exit_code() -> No
     (event,) = read_activity(turns(shell("pytest | tail", "E  ValueError: 1\n== 1 failed in 1s =="))).events
     (one,) = find_failures([event])
     assert one.lines() == ("E ValueError: 1", "1 failed in 1s")
-
-
-def test_decisions_are_sentences_with_a_reason_then_with_an_intention_newest_first() -> None:
-    said = [
-        (0, "I'll look at the parser first. Nothing else matters."),
-        (1, "We use SQLite instead of files. Good."),
-        (2, "原因は設定の読み込みです。次へ進みます。\n方針を変えて、先にテストを直すことにしました。"),
-    ]
-    assert find_decisions(said) == [
-        "方針を変えて、先にテストを直すことにしました。",
-        "原因は設定の読み込みです。",
-        "We use SQLite instead of files.",
-        "I'll look at the parser first.",
-    ]
 
 
 TODOS = [

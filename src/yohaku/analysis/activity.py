@@ -1,6 +1,6 @@
-"""Reader of how the work in a conversation went: commands run, failures still open, decisions, the plan.
+"""Reader of how the work in a conversation went: commands run, failures still open, the plan.
 
-Law: the newest is read first, and no further back than the caller allows. Sentences stay as they were written.
+Law: the newest is read first, and no further back than the caller allows.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from yohaku.analysis.file_access import READ_COMMANDS, FileAccess, find_accesses
-from yohaku.analysis.sentences import lower_in_place
 from yohaku.analysis.shell import ShellCommand, split_commands
 from yohaku.analysis.tool_calls import (
     QUERY_COMMANDS,
@@ -132,58 +131,6 @@ def find_failures(events: Iterable[ToolEvent]) -> list[Failure]:
         elif event.attempt in found:
             found[event.attempt] = Failure(found[event.attempt].event, True)
     return list(found.values())
-
-
-# Decisions
-
-# Lower case, and each alternative starts with a literal: a search skips to those letters.
-_DECIDES = re.compile(
-    r"(?:decided|decision|instead of|instead,|because|root cause|the (?:fix|cause|problem|issue|bug) (?:is|was)"
-    r"|chose|opted|turns out|rather than|so i(?:'ll| will)|must not)\b"
-    r"|方針|代わりに|原因は|ことにし|に決め|理由は|ではなく|ので、|ため、"
-)
-_INTENDS = re.compile(r"(?:i['’]ll|i will|we['’]ll|we will|i['’]m going to)\b|にします|していきます|進めます")
-_STOP = re.compile(r"[.!?](?=\s)|[。！？\n]")
-_NOT_A_SENTENCE = re.compile(r"^(?:```|\||import |from |let me )|[:：]$", re.IGNORECASE)
-"""Code, and lines that only introduce what follows."""
-
-MAX_SENTENCE_CHARS = 280
-"""Characters of a sentence that are shown on either side of the words that mark it."""
-MAX_TEXT_CHARS = 20_000
-"""Characters at the end of a text that are searched."""
-MIN_SENTENCE_CHARS, MIN_SENTENCE_CHARS_JA = 24, 12
-
-
-def find_decisions(texts: Sequence[tuple[int, str]], limit: int = 60) -> list[str]:
-    """Return sentences in which the assistant decides: those with a reason first, then intentions; newest first."""
-    found: dict[str, None] = {}
-    for pattern in (_DECIDES, _INTENDS):
-        for _, text in reversed(texts):
-            for sentence in reversed(list(_find_sentences(text, pattern))):
-                found[sentence] = None
-            if len(found) >= limit:
-                return list(found)[:limit]
-        limit = len(found) + limit // 4  # intentions say less: at most a quarter as many
-    return list(found)
-
-
-def _find_sentences(text: str, pattern: re.Pattern[str]) -> Iterator[str]:
-    at = 0
-    text = text[-MAX_TEXT_CHARS:]
-    lower = lower_in_place(text)
-    while found := pattern.search(lower, at):
-        if found.start() and lower[found.start() - 1].isalpha() and found[0].isascii():
-            at = found.end()  # the end of another word
-            continue
-        begin = max(at, found.start() - MAX_SENTENCE_CHARS)
-        for stop in _STOP.finditer(text, begin, found.start()):
-            begin = stop.end()
-        end = _STOP.search(text, found.end(), found.end() + MAX_SENTENCE_CHARS)
-        at = end.end() if end else min(len(text), found.end() + MAX_SENTENCE_CHARS)
-        sentence = " ".join(text[begin:at].strip(" \n-*#>").split())
-        least = MIN_SENTENCE_CHARS if sentence.isascii() else MIN_SENTENCE_CHARS_JA
-        if len(sentence) > least and not _NOT_A_SENTENCE.search(sentence):
-            yield sentence
 
 
 # The plan

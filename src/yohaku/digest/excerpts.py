@@ -117,12 +117,6 @@ def _shorten_known_path(by_end: dict[str, str], path: re.Match[str]) -> str:
     return path[0]
 
 
-def title_says_all(excerpt: Excerpt) -> bool:
-    """Test for arguments that stand in the title as a whole."""
-    short = excerpt.own and excerpt.use is not None and len(excerpt.text) <= MAX_LINE_CHARS
-    return short and _says(_title_of(excerpt), excerpt.text)
-
-
 def _title_of(excerpt: Excerpt) -> str:
     if excerpt.use:
         return describe_call(excerpt.use, MAX_LINE_CHARS)

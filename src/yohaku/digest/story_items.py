@@ -8,7 +8,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -385,9 +385,3 @@ def _arguments_text(use: ToolUse) -> str:
             pass
         collect(value)
     return " / ".join(found)
-
-
-def iterate_uses(turns: Iterable[Turn]) -> Iterator[ToolUse]:
-    for turn in turns:
-        for step in turn.steps:
-            yield from step.uses
