@@ -12,7 +12,10 @@ import aiohttp
 import pytest
 
 from tests.proxy.fakes import STREAM, StrictUpstream, conversation, running
+from yohaku.config.settings import Settings
 from yohaku.proxy.app import log
+from yohaku.proxy.fitting import Fitter
+from yohaku.stores.memory import MemoryStore
 
 PATHS = {
     "openai_chat": "/v1/chat/completions",
@@ -251,3 +254,13 @@ def test_a_key_is_not_logged(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level("INFO", "yohaku.proxy"):
         log.warning("not fitted: %s", "https://me:hunter2hunter2@host/?key=AIza0123456789abcdefghijABCDEFGHIJ01234")
     assert "hunter2" not in caplog.text and "AIza" not in caplog.text and "[Google key hidden]" in caplog.text
+
+
+def test_the_log_says_once_for_a_model_that_its_counts_are_estimates(caplog: pytest.LogCaptureFixture) -> None:  # C11
+    fitter = Fitter(MemoryStore(), Settings(), window=8192)
+    for model in ("nobody-knows-this", "nobody-knows-this", "nor-that"):
+        for text in ("Hi.", "Hello again."):
+            body = {"model": model, "messages": [{"role": "user", "content": text}]}
+            fitter.fit("openai_chat", json.dumps(body).encode())
+    said = [record.getMessage() for record in caplog.records if "estimates" in record.getMessage()]
+    assert len(said) == 2 and "nobody-knows-this" in said[0] and "the API may still refuse" in said[0]

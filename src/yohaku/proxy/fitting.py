@@ -8,6 +8,7 @@ replica on one store gives the same view.
 from __future__ import annotations
 
 import hashlib
+import logging
 from collections import OrderedDict
 from dataclasses import dataclass
 from threading import Lock
@@ -24,6 +25,8 @@ from yohaku.dialects.role_rules import NO_RULES, RoleRules, RuleName
 from yohaku.session.receipt import Receipt
 from yohaku.session.session import Session
 from yohaku.stores import Store
+
+log = logging.getLogger("yohaku.proxy")
 
 MAX_SESSIONS = 256
 """Conversations whose reading is kept, so that their next request costs only what it adds."""
@@ -59,6 +62,8 @@ class Fitter:
         """Windows that upstreams named when they refused a request, by model."""
         self.roles: dict[tuple[str, str], RoleRules] = {}
         """Rules about roles that upstreams were found to have, by dialect and model."""
+        self._noticed: set[tuple[str, str]] = set()
+        """Codes of notices that were logged, each with its model."""
         self._sessions: OrderedDict[bytes, tuple[Session, Lock]] = OrderedDict()
         self._lock = Lock()
 
@@ -81,6 +86,7 @@ class Fitter:
                 raise
             except (Malformed, Unreadable, RecursionError) as wrong:
                 return Fitted(raw, unread=str(wrong))
+            self._log_notices(session, model)
             receipt = session.receipt
             left = session.budget.window - (receipt.after if receipt else 0)
         clamped = clamp_reply(dialect, out, max(MIN_REPLY_TOKENS, left))
@@ -115,6 +121,13 @@ class Fitter:
         if rules:
             self.roles[dialect_name, model] = rules
         return rules is not None
+
+    def _log_notices(self, session: Session, model: str) -> None:
+        """Log what the user should know, as that counts are estimates, once for each model."""
+        for notice in session.warnings:
+            if (notice.code, model) not in self._noticed:
+                self._noticed.add((notice.code, model))
+                log.warning("%s", notice.text)
 
     def _open(self, dialect: str, model: str) -> Session:
         window = self.window
