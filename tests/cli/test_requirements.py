@@ -70,3 +70,58 @@ def test_an_image_weighs_by_its_size_and_not_by_its_base64(
     content = [{"type": "text", "text": "What is this?"}, image]
     assert main(["count", write(tmp_path, [{"role": "user", "content": content}]), "--model", "gpt-4o"]) == 0
     assert 50 < json.loads(capfd.readouterr().out)["tokens"] < 5_000
+
+
+def fit(folder: Path, messages: list[dict[str, Any]], *flags: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    out, report = folder / "out.json", folder / "report.json"
+    assert main(["fit", write(folder, messages), "--out", str(out), "--report", str(report), *flags]) == 0
+    return json.loads(report.read_text()), json.loads(out.read_text())["messages"]
+
+
+SYSTEM = {"role": "system", "content": "Be careful."}
+
+
+def test_a_snapshot_is_acknowledged_and_the_newest_thirty_percent_stay(tmp_path: Path) -> None:  # S2, S4
+    given = [SYSTEM, *chat_of(40)]
+    report, shown = fit(tmp_path, given, "--window", "8000", "--recipe", "snapshot")
+    assert report["verdict"] == "folded" and shown[0] == SYSTEM
+    assert [entry["role"] for entry in shown[1:4]] == ["user", "assistant", "user"]
+    kept = shown[3:]
+    assert kept == given[-len(kept) :] and "ref=" in shown[1]["content"]
+    share = sum(len(entry["content"]) for entry in kept) / sum(len(entry["content"]) for entry in given)
+    assert 0.2 < share <= 0.31
+
+
+@pytest.mark.parametrize(("share", "verdict"), [(0.90, "fits"), (0.98, "folded")])
+def test_a_snapshot_is_made_where_the_prompt_takes_95_percent_of_what_remains(
+    share: float, verdict: str, tmp_path: Path
+) -> None:  # S1
+    earlier = chat_of(20)[:-1]
+    asked = [*earlier, {"role": "user", "content": "Compare the answers, one by one. " * 300}]
+    tokens = [fit(tmp_path, messages, "--window", "100000")[0]["before"] for messages in (earlier, asked)]
+    window = int(tokens[0] + (tokens[1] - tokens[0]) / share) + 100
+    report, _ = fit(tmp_path, asked, "--window", str(window), "--reserve", "100", "--recipe", "snapshot")
+    assert report["verdict"] == verdict
+
+
+def test_layers_sum_up_in_a_user_message_and_leave_the_system_prompt(tmp_path: Path) -> None:  # P5
+    given = [SYSTEM, *chat_of(40)]
+    report, shown = fit(tmp_path, given, "--window", "8000", "--recipe", "layers")
+    assert report["verdict"] == "folded" and shown[0] == SYSTEM
+    assert shown[1]["role"] == "user" and "ref=" in shown[1]["content"] and shown[-1] == given[-1]
+
+
+def test_layers_show_a_huge_output_by_a_preview(tmp_path: Path) -> None:  # P6
+    call = {"id": "a", "type": "function", "function": {"name": "bash", "arguments": "{}"}}
+    huge = "a line of a long output\n" * 20_000
+    given = [
+        {"role": "user", "content": "Look."},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "a", "content": huge},
+        {"role": "assistant", "content": "Seen."},
+        {"role": "user", "content": "Go on."},
+    ]
+    report, shown = fit(tmp_path, given, "--window", "200000", "--recipe", "layers")
+    assert report["verdict"] == "folded" and [*shown[:2], *shown[3:]] == [*given[:2], *given[3:]]
+    assert 1_900 < len(shown[2]["content"]) < 2_300 and "ref=" in shown[2]["content"]
+    assert huge[:1_000] in shown[2]["content"]
