@@ -66,7 +66,7 @@ class Stretch:
 
     @property
     def header(self) -> str:
-        """What is folded, with the ref that opens it, and the rules that are new in it."""
+        """First lines: the ref that opens what is folded, and the rules that are new in it."""
         return write_opening(self.turns, self.ref, self.rules, self.titles, first=self.first, withdrawn=self.withdrawn)
 
 

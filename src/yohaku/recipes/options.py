@@ -26,7 +26,7 @@ def _option(default: Any, kind: ValueKind) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class ToolOutputOptions:
-    """What of tool outputs stays in context. On in the recipe `cache`; in others as soon as one of these is set."""
+    """Limits on tool outputs in context. On in the recipe `cache`; in others as soon as one of these is set."""
 
     enabled: bool | None = _option(None, values.BOOL)
     context_budget_tokens: int | None = _option(None, values.or_nothing(values.TOKENS))
