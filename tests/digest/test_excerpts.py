@@ -77,7 +77,7 @@ def test_arguments_nested_beyond_reading_are_left_out(depth: int) -> None:
 
 
 def test_what_a_call_was_given_may_be_quoted_if_it_is_one_short_line() -> None:
-    asked = use("write", "ok", path="a.py", mode="new", body="one\ntwo", note="n" * 101, last="l" * 100)
+    asked = use("make", "ok", path="a.py", mode="new", body="one\ntwo", note="n" * 101, last="l" * 100)
     h = history_of([Turn((Text("go"),), (Step((asked,)), Step((Text("done"),))))])
     given, _ = hidden(h, Cut(0, 1))
     assert given.quotes == {"a.py", "l" * 100}
@@ -106,7 +106,7 @@ def test_the_age_of_a_scrap_is_counted_from_the_newest_step(h: History, data: st
 
 def spans_of(*scraps: Excerpt) -> list[list[Span]]:
     sources = [Source(scrap.text, max(1, scrap.age), 1.0, scrap.own, scrap.quotes) for scrap in scraps]
-    return choose_spans(sources, (), 1_000_000, fill=True)[0]
+    return choose_spans(sources, (), 1_000_000)[0]
 
 
 def test_lines_stand_under_the_call_they_came_from_with_numbers_if_it_printed_them() -> None:
@@ -221,3 +221,10 @@ def test_the_topic_is_the_words_of_the_newest_prompt_and_of_what_the_model_said_
 def test_only_the_beginning_of_a_long_text_tells_the_topic() -> None:
     h = history_of([Turn((Text("about rows " + "x" * 50 + " cells"),))])
     assert find_topic_words(View(h), max_chars=10) == {"about", "rows"}
+
+
+def test_a_result_that_only_says_that_a_file_was_written_is_no_scrap() -> None:
+    done = use("Write", "File created successfully at: /src/a.py", file_path="/src/a.py", content="x = 1")
+    told = use("bash", "File created successfully at: /src/a.py", command="make a")
+    turns = [Turn((), (Step((done,)), Step((told,))))]
+    assert [scrap.use for scrap in collect_excerpts(turns) if not scrap.own] == [told]

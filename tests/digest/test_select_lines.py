@@ -6,7 +6,6 @@ from hypothesis import strategies as st
 
 from yohaku.analysis.entities import extract_names, split_words
 from yohaku.digest.select_lines import (
-    COMMA_TOKENS,
     MAX_SCANNED_CHARS,
     MAX_SOURCE_CHARS,
     NUMBER_TOKENS,
@@ -23,20 +22,15 @@ def source(text: str, age: int = 1, **how: object) -> Source:
     return Source(text, age, 1.0, title_tokens=0, **how)  # type: ignore[arg-type]
 
 
-def chosen(
-    *sources: Source, tokens: float = PLENTY, covered: tuple[str, ...] = (), topic: str = "", names_alone: bool = False
-) -> list[list[str]]:
+def chosen(*sources: Source, tokens: float = PLENTY, covered: tuple[str, ...] = (), topic: str = "") -> list[list[str]]:
     """For each source what of it is shown, as it was."""
-    spans, _ = choose_spans(sources, covered, tokens, split_words(topic), names_alone=names_alone)
+    spans, _ = choose_spans(sources, covered, tokens, split_words(topic))
     return [[of.text[span.start : span.end] for span in some] for of, some in zip(sources, spans, strict=True)]
 
 
 def cost(source: Source, spans: list[Span]) -> float:
-    def one(span: Span) -> float:
-        long = span.end - span.start
-        return source.rate * long + COMMA_TOKENS if span.alone else source.rate * (long + 1) + NUMBER_TOKENS
-
-    return sum(map(one, spans)) + source.title_tokens if spans else 0
+    lines = sum(source.rate * (span.end - span.start + 1) + NUMBER_TOKENS for span in spans)
+    return lines + source.title_tokens if spans else 0
 
 
 WORDS = st.sampled_from("get_rows|src/app.py|3.14|12345|サーバー|開発環境構築|the|is|`make all`|JobId7|| ".split("|"))
@@ -55,17 +49,16 @@ SOURCES = st.builds(
 MANY = st.lists(SOURCES, max_size=6)
 COVERED = st.frozensets(WORDS, max_size=4)
 TOKENS = st.one_of(st.floats(0, 500), st.just(PLENTY))
-HOW = st.fixed_dictionaries({"names_alone": st.booleans(), "fill": st.booleans()})
 
 
 # Laws
 
 
-@given(MANY, COVERED, TOKENS, HOW)
+@given(MANY, COVERED, TOKENS)
 def test_what_is_chosen_lies_in_its_text_in_order_and_no_character_twice(
-    sources: list[Source], covered: frozenset[str], tokens: float, how: dict[str, bool]
+    sources: list[Source], covered: frozenset[str], tokens: float
 ) -> None:
-    found, _ = choose_spans(sources, covered, tokens, **how)
+    found, _ = choose_spans(sources, covered, tokens)
     assert len(found) == len(sources)
     for one, spans in zip(sources, found, strict=True):
         ends = [0, *(place for span in spans for place in (span.start, span.end)), len(one.text)]
@@ -76,24 +69,24 @@ def test_what_is_chosen_lies_in_its_text_in_order_and_no_character_twice(
             assert 0 < span.end - span.start <= 2 * MAX_SPAN_CHARS
 
 
-@given(MANY, COVERED, TOKENS, HOW)
+@given(MANY, COVERED, TOKENS)
 def test_what_is_chosen_and_what_is_left_add_up_to_the_tokens_given(
-    sources: list[Source], covered: frozenset[str], tokens: float, how: dict[str, bool]
+    sources: list[Source], covered: frozenset[str], tokens: float
 ) -> None:
-    found, left = choose_spans(sources, covered, tokens, **how)
+    found, left = choose_spans(sources, covered, tokens)
     assert left >= 0
     assert sum(map(cost, sources, found)) + left == pytest.approx(tokens)
 
 
-@given(MANY, COVERED, TOKENS, HOW)
+@given(MANY, COVERED, TOKENS)
 def test_the_same_sources_give_the_same_choice_looked_into_or_not(
-    sources: list[Source], covered: frozenset[str], tokens: float, how: dict[str, bool]
+    sources: list[Source], covered: frozenset[str], tokens: float
 ) -> None:
     again = [Source(s.text, s.age, s.rate, s.own, s.quotes, s.title_tokens) for s in sources]
     looked: SpanCache = {}
-    first = choose_spans(sources, covered, tokens, cache=looked, **how)
-    assert first == choose_spans(again, sorted(covered, reverse=True), tokens, **how)
-    assert first == choose_spans(sources, covered, tokens, cache=looked, **how)
+    first = choose_spans(sources, covered, tokens, cache=looked)
+    assert first == choose_spans(again, sorted(covered, reverse=True), tokens)
+    assert first == choose_spans(sources, covered, tokens, cache=looked)
 
 
 @given(MANY, COVERED)
@@ -108,16 +101,12 @@ def test_with_tokens_enough_every_name_is_shown_and_no_line_is_that_names_nothin
     assert all(some - covered for some in told)
 
 
-@given(MANY, COVERED, TOKENS, HOW)
-def test_lines_and_names_are_shown_as_they_were(
-    sources: list[Source], covered: frozenset[str], tokens: float, how: dict[str, bool]
-) -> None:
-    found, _ = choose_spans(sources, covered, tokens, **how)
+@given(MANY, COVERED, TOKENS)
+def test_lines_are_shown_as_they_were(sources: list[Source], covered: frozenset[str], tokens: float) -> None:
+    found, _ = choose_spans(sources, covered, tokens)
     for one, spans in zip(sources, found, strict=True):
         lines = render_spans(one.text, spans, numbered=False)
-        whole = [span.line for span in spans if not span.alone]
-        if alone := [one.text[span.start : span.end] for span in spans if span.alone]:
-            assert lines.pop() == f"… {', '.join(alone)}"
+        whole = [span.line for span in spans]
         assert len(lines) == len(set(whole))
         for number, line in zip(dict.fromkeys(whole), lines, strict=True):
             pieces = line.split(" … ")
@@ -148,32 +137,11 @@ def test_what_the_model_named_itself_comes_before_what_it_was_shown() -> None:
     assert chosen(printed, own, tokens=2 * one) == [["get_rows of them"], ["put_rows of them"]]
 
 
-def test_to_be_brief_the_names_of_a_long_line_stand_alone() -> None:
-    text = "a line that goes on and on about get_rows, and only at its end names put_rows"
-    assert chosen(source(text), tokens=30) == [[]]
-    assert chosen(source(text), tokens=30, names_alone=True) == [["get_rows", "put_rows"]]
-    assert chosen(source(text), tokens=10, names_alone=True) == [["get_rows"]]
-    (spans,), left = choose_spans([source(text)], (), 30, names_alone=True)
-    assert render_spans(text, spans) == ["… get_rows, put_rows"] and left == 30 - 2 * (8 + COMMA_TOKENS)
-
-
-def test_the_names_of_a_short_line_do_not_nor_does_japanese() -> None:
-    assert chosen(source("call get_rows"), names_alone=True) == [["call get_rows"]]
-    text = "ここに書いてあるとおりに認証サーバーの設定を直す。"
-    assert chosen(source(text), names_alone=True) == [[text]]
-
-
-def test_where_it_is_roomy_names_get_their_lines_as_far_as_the_tokens_go() -> None:
-    long = "a line that goes on and on about get_rows, and only at its end names put_rows"
-    text = f"{long}\n{long.upper()}"
-    (spans,), left = choose_spans([source(text)], (), PLENTY, names_alone=True, fill=True)
-    assert render_spans(text, spans) == [f"1: {long}", f"2: {long.upper()}"] and PLENTY - left == cost(
-        source(text), spans
-    )
-    (spans,), left = choose_spans([source(text)], (), 110, names_alone=True, fill=True)
-    assert render_spans(text, spans) == [f"1: {long}", "… GET_ROWS, PUT_ROWS"] and 110 - left == cost(
-        source(text), spans
-    )
+def test_an_error_in_a_result_comes_before_other_lines_and_one_of_each_form_is_enough() -> None:
+    errors = "12:01 ERROR no space left, 12 bytes", "12:02 ERROR no space left, 14 bytes"
+    text = "\n".join(["the build of get_rows has begun now", *errors])
+    assert chosen(source(text), tokens=40) == [[errors[0]]]
+    assert chosen(source("an ERROR of the model", own=True)) == [[]]
 
 
 def test_of_two_alike_the_newer_is_shown() -> None:
@@ -227,28 +195,6 @@ def test_what_it_put_in_quotes_is_a_name() -> None:
 def test_what_stands_between_two_quotations_is_none() -> None:
     assert chosen(source('return "", and then "of it all"', own=True)) == [['return "", and then "of it all"']]
     assert chosen(source('return "", and then ""', own=True)) == [[]]
-
-
-@pytest.mark.parametrize(
-    "said",
-    [
-        "/srv/app/rows.py",
-        "../rows/get.py",
-        "./rows/get.py",
-        "~/.config/rows.py",
-        ".github/rows.yml",
-        "/rows.py",
-        "rows/get.py",
-    ],
-)
-def test_a_path_that_stands_alone_is_said_from_its_beginning(said: str) -> None:
-    text = f"All of this is about what there was once in '{said}', and there is nothing else in it"
-    assert chosen(source(text), tokens=40, names_alone=True) == [[said]]
-
-
-def test_an_address_has_no_such_beginning_and_neither_has_a_call() -> None:
-    text = "All of this is about what there was once in https://rows.io/get/all and in its .get_rows() and no more"
-    assert chosen(source(text), tokens=60, names_alone=True) == [["rows.io/get/all", "get_rows"]]
 
 
 # Where a line stands

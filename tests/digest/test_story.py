@@ -9,7 +9,7 @@ from yohaku.core.model import Step, Text, Turn
 from yohaku.digest.gist_text import ENGLISH, JAPANESE
 from yohaku.digest.short_paths import ShortPaths
 from yohaku.digest.story import cut_text, tell_story
-from yohaku.digest.story_items import diff_lines
+from yohaku.digest.written_changes import diff_lines
 from yohaku.testing import histories
 
 
@@ -88,9 +88,9 @@ def test_the_newest_is_told_in_most_detail() -> None:
 def test_calls_that_have_no_line_are_counted() -> None:
     steps = [bash(f"make part{number} --with-a-rather-long-option", "built\nok\n" * 20) for number in range(200)]
     lines = story(turn("Build all.", *steps, said("All built.")), tokens=300)
-    more = [int(line.split()[2]) for line in lines if line.startswith("- … ")]
+    more = [int(line.split("make ×")[1]) for line in lines if line.startswith("- not told")]
     told = sum(line.startswith("- `make") for line in lines)
-    assert told + sum(more) == 200 and lines[-1] == "Assistant: All built."
+    assert told + sum(more) == 200 and len(more) == 1 and lines[-2] == "Assistant: All built."
 
 
 def test_what_was_said_before_in_the_same_words_is_told_once() -> None:
@@ -98,8 +98,8 @@ def test_what_was_said_before_in_the_same_words_is_told_once() -> None:
     lines = story(turn("The port is 8443.", said("Noted.")), *chat, tokens=200)
     assert lines[:2] == ["User: The port is 8443.", "Assistant: Noted."]
     assert [line for line in lines if "Question 1" in line] == ["User: Question 1?"]
-    told = sum(not line.startswith("- …") for line in lines)
-    assert told + sum(int(line.split()[2]) for line in lines if line.startswith("- …")) == 182
+    told = sum(not line.startswith("- not told") for line in lines)
+    assert told + sum(int(line.split("said again ×")[1]) for line in lines if line.startswith("- not told")) == 182
 
 
 @given(histories(), st.integers(0, 3_000))
@@ -129,3 +129,30 @@ def test_a_text_is_cut_behind_a_sentence_and_keeps_its_end() -> None:
     assert cut_text(text, 100).endswith("sentence. […]")
     assert cut_text(text, 400).endswith("The last word is yes.")
     assert cut_text("short", 100) == "short"
+
+
+def test_calls_that_are_not_told_are_named_with_how_often() -> None:
+    lines = story(turn("Go.", *(bash(f"make part_{n}", "x\n" * 99) for n in range(40))), tokens=160)
+    assert lines[-1].startswith("- not told here, but behind the ref: make ×")
+
+
+ANSWERS = "; ".join(f"question {n}: the user's answer {n} with its reasons" for n in range(12))
+
+
+def test_what_the_user_answered_in_a_tool_stands_whole_beside_long_texts() -> None:
+    ask = Step((use("AskUserQuestion", {"questions": "Which one?"}, f"User has answered your questions: {ANSWERS}"),))
+    filler = "All of this was looked at and found to be in order. " * 60
+    lines = story(turn(filler, ask, said(filler), said(filler)), tokens=400)
+    assert any(ANSWERS in line for line in lines)
+
+
+def test_what_the_user_said_when_refusing_a_call_stands_whole_and_the_boilerplate_does_not() -> None:
+    refused = (
+        "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was a file edit, "
+        f"the new_string was NOT written to the file). To tell you how to proceed, the user said:\n{ANSWERS}"
+    )
+    edit = use("Edit", {"file_path": "a.py", "old_string": "x", "new_string": "y"}, refused, error=True)
+    assert story(turn("Go.", Step((edit,)), said("Then not.")), tokens=300)[1:3] == [
+        "- Edit a.py: refused by the user, who said:",
+        f"  | {ANSWERS}",
+    ]

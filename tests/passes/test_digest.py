@@ -242,17 +242,16 @@ def test_a_chapter_in_a_turn_whose_prompt_is_visible_is_told_in_the_language_of_
 # The gist
 
 
-def test_a_gist_is_a_story_and_goes_on_with_lines_under_their_calls() -> None:
+def test_a_gist_is_a_story_with_lines_under_their_calls() -> None:
     v = View(history(6, 2, prompt="Never push. Look at some."))
     w = folded(v, 1_000, recent=0)
     ref = ref_of(render_turns(v.hidden(w.cut)))
-    head, lines = gist(w).text.split("\nLines of what tools showed, under their calls:\n", 1)
-    assert head.startswith(
+    assert gist(w).text.startswith(
         f"[Earlier conversation folded: 1 prompt, 7 steps; ref={ref}]\n"
         "The user's rules, still in force:\n- Never push.\n"
         "What happened, in order (what tools gave stands behind |):\nUser: Never push. Look at some.\n"
     )
-    assert "\n[cat src/part_5.py]\n" in f"\n{lines}"
+    assert "\n- looked at `cat src/part_5.py`:\n  | row_5_" in gist(w).text
     assert gist(w).key == v.history.steps[6].key and gist(w).what == Subject("before_step", steps=7)
     assert gist(w).after == 4 + FourMeter().count(gist(w).text + gist(w).closing)
 
@@ -262,9 +261,7 @@ def test_lines_that_name_only_what_stays_visible_are_shown_last() -> None:
     shown = []
     for last in (kept, Step((Text("Done."),))):
         h = history_of([Turn((Text("go"),), tuple(step(n) for n in range(12))), Turn((Text("on"),), (last,))])
-        text = gist(folded(View(h), 1_500, recent=0)).text.partition("\nLines of what tools showed")[2]
-        lines = text.partition("\nPassages of what tools showed")[0]
-        shown.append(set(re.findall(r"row_5_\d+", lines)))
+        shown.append(set(re.findall(r"row_5_\d+", gist(folded(View(h), 1_500, recent=0)).text)))
     assert shown[0].isdisjoint({"row_5_0", "row_5_5", "row_5_10"}) and "row_5_0" in shown[1]
 
 
@@ -288,8 +285,8 @@ def test_a_japanese_conversation_is_told_in_japanese_with_the_lines_as_they_were
     h = history_of([first, *(Turn((Text("次をお願いします。"),), (step(n),)) for n in range(1, 15))])
     text = gist(folded(View(h), 1_500)).text
     assert text.startswith("[これまでの会話を折りたたみました: ")
-    assert "\n- 必ず日本語で答えること。\n" in text and "\n[read_file 設定.toml]\n" in text
-    assert "\n2: 認証サーバーの設定\n" in text
+    assert "\n- 必ず日本語で答えること。\n" in text and "\n- 閲覧 設定.toml:\n  | " in text
+    assert "\n  | 認証サーバーの設定\n" in text
 
 
 @pytest.mark.parametrize("limit", [1_000, 4_000, 40_000])
@@ -400,7 +397,7 @@ def test_where_the_model_says_nothing_of_use_the_gist_is_told_without_it() -> No
         w = folded(v, 4_000, PlanOptions(), model)
         text = gist(w).text
         assert text.startswith("[Earlier conversation folded: 1 prompt, ") and "\nUser: Look at some.\n" in text
-        assert "src/part_40.py" in text and "row_" in text
+        assert "src/part_30.py" in text and "row_" in text
         assert gist(w).why.startswith("without_model.")
 
 

@@ -11,6 +11,7 @@ import sys
 import time
 
 from yohaku import messages
+from yohaku.cli.files import InputError
 from yohaku.cli.stores import open_store
 from yohaku.config.settings import Settings
 from yohaku.core.errors import BadSetting
@@ -28,6 +29,14 @@ KEY_CHARS = 8
 
 
 def undo(arguments: argparse.Namespace, settings: Settings) -> int:
+    if arguments.files:
+        if arguments.session or arguments.store:
+            raise InputError(messages.say("files_and_session", settings.lang))
+        from yohaku.cli.undo_files import undo_files
+
+        return undo_files(arguments, settings)
+    if arguments.dry_run or arguments.yes or arguments.overwrite:
+        raise InputError(messages.say("files_only", settings.lang))
     return _change(arguments, settings, "undo")
 
 

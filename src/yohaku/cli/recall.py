@@ -15,7 +15,7 @@ from yohaku.cli.stores import open_store, url_of
 from yohaku.config.settings import Settings
 from yohaku.core.errors import YohakuError
 from yohaku.core.folds import Fold
-from yohaku.recall.ref import parse_ref
+from yohaku.recall.ref import RefAndLine, parse_ref
 from yohaku.session.fold_log import FoldingRecord, all_foldings, find_fold
 from yohaku.stores import DAY, Store, redact
 
@@ -27,35 +27,50 @@ def recall(arguments: argparse.Namespace, settings: Settings) -> int:
         raise InputError(messages.say("recall_raw", settings.lang))
     with open_store(arguments.store, settings) as store:
         if arguments.search is not None:
-            print(_search(store, arguments.search, arguments.limit, settings.lang))
+            everywhere = arguments.all or bool(arguments.store)
+            refs = None if everywhere else _refs_of_folder(settings.data)
+            print(_search(store, arguments.search, arguments.limit, settings.lang, refs))
             return 0
-        ref, line = parse_ref(arguments.ref)
+        place = parse_ref(arguments.ref)
         if arguments.raw:
-            sys.stdout.buffer.writelines(piece.data for piece in store.open(ref).pieces)
+            sys.stdout.buffer.writelines(piece.data for piece in store.open(place.ref).pieces)
             sys.stdout.buffer.flush()
         else:
-            print(_read_lines(store, ref, arguments.offset or line or 1, arguments.limit, arguments.grep))
+            print(_open(store, place, arguments.offset, arguments.limit, arguments.grep))
     return 0
 
 
-def _read_lines(store: Store, ref: str, offset: int, limit: int | None, pattern: str | None) -> str:
+def _open(store: Store, place: RefAndLine, offset: int | None, limit: int | None, pattern: str | None) -> str:
     from yohaku import recall
     from yohaku.recall.lines import MAX_SHOWN_BYTES
 
     room = MAX_SHOWN_BYTES if limit is None else 1 << 40  # an explicit number of lines is given whole
     if pattern is not None:
-        return str(recall.grep(store, ref, pattern, limit=limit or 50, offset=offset, room=room))
-    return str(recall.read(store, ref, offset, limit or 200, room=room))
+        first = offset or place.line or 1
+        return str(recall.grep(store, place.ref, pattern, limit=limit or 50, offset=first, room=room))
+    return str(recall.open_ref(store, place, offset, limit, room=room))
 
 
-def _search(store: Store, words: str, limit: int | None, lang: str) -> str:
+def _refs_of_folder(data: Path) -> frozenset[str] | None:
+    """Return the refs of the agent's sessions in this folder; None where there is no such session."""
+    from yohaku.agent.sessions import refs_of_project
+
+    try:
+        here = Path.cwd()
+    except OSError:
+        return None
+    return refs_of_project(data, here)
+
+
+def _search(store: Store, words: str, limit: int | None, lang: str, refs: frozenset[str] | None = None) -> str:
     from yohaku import recall
 
-    found = recall.search(store, words, limit or 20)
+    found = recall.search(store, words, limit or 20, refs=refs)
     lines = [f"ref={hit.ref}:{hit.number}: {hit.text}" for hit in found.hits]
     if not found.complete:
         lines.append(messages.say("search_late" if found.late else "search_more", lang))
-    return "\n".join(lines or [messages.say("search_none", lang, name=words)])
+    lines = lines or [messages.say("search_none", lang, name=words)]
+    return "\n".join(lines if refs is None else [*lines, messages.say("search_folder", lang)])
 
 
 def receipts(arguments: argparse.Namespace, settings: Settings) -> int:
@@ -82,7 +97,7 @@ def _format_receipt(done: FoldingRecord, conversation: str, lang: str) -> str:
 
 
 def why(arguments: argparse.Namespace, settings: Settings) -> int:
-    ref, _ = parse_ref(arguments.ref)
+    ref = parse_ref(arguments.ref).ref
     with open_store(arguments.store, settings) as store:
         found = find_fold(store, ref)
     if found is None:

@@ -96,7 +96,7 @@ def url_of(url: str | None, settings: Settings) -> str:
 @contextmanager
 def open_store(url: str | None, settings: Settings) -> Iterator[Store]:
     url = url_of(url, settings)
-    store = MemoryStore() if _is_missing(url) else stores.open(url)
+    store = MemoryStore() if _is_missing(url) else stores.open(url, settings.variable("YOHAKU_TENANT") or "")
     try:
         yield store
     finally:

@@ -93,7 +93,7 @@ def original_of(part: Part) -> str | bytes:
 
 def render_turns(turns: Iterable[Turn]) -> str:
     """Return a transcript of the turns: every text verbatim, an image or document as its own ref."""
-    return "\n\n".join(_render_entries(turns))
+    return "\n\n".join(render_entries(turns))
 
 
 def ref_of_turns(turns: Iterable[Turn]) -> str:
@@ -101,10 +101,11 @@ def ref_of_turns(turns: Iterable[Turn]) -> str:
 
     Encodes entry by entry: one Japanese character would double the memory of the whole joined text.
     """
-    return ref_of(b"\n\n".join([entry.encode("utf-8", "surrogatepass") for entry in _render_entries(turns)]))
+    return ref_of(b"\n\n".join([entry.encode("utf-8", "surrogatepass") for entry in render_entries(turns)]))
 
 
-def _render_entries(turns: Iterable[Turn]) -> Iterator[str]:
+def render_entries(turns: Iterable[Turn]) -> Iterator[str]:
+    """Yield the transcript in its entries: a part of a prompt, a text of a reply, a call, a result."""
     for turn in turns:
         for part in turn.prompt:
             yield f"## {_speaker(part)}\n{_render_part(part)}"

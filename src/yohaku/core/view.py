@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import pairwise
 from typing import Literal, NamedTuple
 
 from yohaku.core.folds import Cut, Fold, Gist, Stub
@@ -20,6 +19,7 @@ from yohaku.core.originals import (
     original_of,
     parts_of,
     ref_of,
+    render_entries,
     render_turns,
     replace_arguments,
 )
@@ -271,29 +271,8 @@ class View:
                 yield ref_of(original_of(part)), original_of(part)
 
     def segments(self, gist: Gist) -> list[str]:
-        """Split the original of a gist into parts that it shares with other gists; joined by blank lines they give it.
-
-        Parts end at the ends of gists, and before and after prompts: a gist inside a turn leaves out its prompt.
-        """
-        start, end = self._start_of(gist), self._cuts[gist.key]
-        cuts = [end, *(self._cuts[key] for key in self.gists if key in self._cuts)]
-        ends = {Cut(turn, place) for turn, steps in cuts for place in (0, 1, 1 + steps)} | {Cut(0, 0)}
-        marks = sorted(mark for mark in ends if _place_after(start) <= mark <= _place_after(end))
-        runs = [(first, last) for first, last in pairwise(marks) if first != Cut(end.turn, 0)]
-        if start.steps and start.turn < end.turn:  # its prompt stayed as long as steps of its turn did
-            runs.insert(0, (Cut(start.turn, 0), Cut(start.turn, 1)))
-        parts = (tuple(self._turns_between(first, last)) for first, last in runs)
-        return [render_turns(part) for part in parts if part]
-
-    def _turns_between(self, first: Cut, last: Cut) -> Iterator[Turn]:
-        """Yield the turns between two places; in a turn, place 0 is its prompt, and its steps follow from 1."""
-        for number in range(first.turn, min(last.turn + 1, len(self.history.turns))):
-            turn = self.history.turns[number]
-            start = first.steps if number == first.turn else 0
-            stop = last.steps if number == last.turn else 1 + len(turn.steps)
-            prompt, steps = turn.prompt if start == 0 < stop else (), turn.steps[max(0, start - 1) : max(0, stop - 1)]
-            if prompt or steps:
-                yield Turn(prompt, steps)
+        """Split the original of a gist into its entries, each with a ref of its own; blank lines join them again."""
+        return list(render_entries(self.stretch(gist)))
 
     @cached_property
     def _owners(self) -> dict[str, Turn | Step]:
@@ -317,11 +296,6 @@ class View:
 
 def join_chapters(chapters: Iterable[Gist]) -> str:
     return CHAPTER_BREAK.join(gist.text for gist in chapters)
-
-
-def _place_after(cut: Cut) -> Cut:
-    """Return the place behind a cut, where place 0 of a turn is its prompt and its steps follow from 1."""
-    return Cut(cut.turn, 1 + cut.steps) if cut.steps else cut
 
 
 def _put_first(preface: Preface, prompt: tuple[Part, ...]) -> tuple[Part, ...]:

@@ -4,14 +4,16 @@ How a chapter is made:
 
 1. The pass chooses a cut: the newest steps stay whole, everything before it is hidden. It decides between one more
    chapter about what is hidden now, and one for everything, and hands its `chapter.Stretch` to `chapter.tell`.
-2. `gist.write_gist` writes a header with the ref that opens the hidden part, the user's rules word for word, and the
-   story of the stretch (`story.tell_story`): `story_items` reads what was asked, said and done, each action with its
-   outcome; `story` shares the tokens among them. Files, plan and what still fails follow. `gist_text.GistText` keeps
-   count and order, and holds the titles in English and Japanese.
-3. `excerpts.collect_excerpts` lists the hidden texts, and `select_lines.choose_spans` chooses lines of results that
-   name what is not visible elsewhere. `spans` splits texts into lines and shows the chosen ones, under their calls.
-4. `passages.choose_passages` fills what is left with several lines in a row of what the work is about now; logs are
-   shown by their shape (`output_shape`).
+2. `gist.write_gist` writes a header with the ref that opens the hidden part, the user's rules word for word, the story
+   of the stretch, and behind it files, plan and what still fails. `gist_text.GistText` keeps count and order, and holds
+   the titles in English and Japanese.
+3. The story: `story_items` reads what was asked, said and done, each action with its outcome; `story` shares a third of
+   the tokens among them.
+4. With the rest, `select_lines.choose_spans` chooses lines of what was written and of results that name what is not
+   visible elsewhere, and `woven_lines.weave` puts each under what it belongs to. Lines of earlier stretches
+   (`excerpts.collect_excerpts`), and those the user wants (`wished_lines`), follow under the titles of their calls.
 
+`write_gist` without chapters, for other recipes, adds `passages.choose_passages`: several lines in a row of what the
+work is about now; logs are shown by their shape (`output_shape`).
 `appendix.write_appendix` is for gists that a model wrote: it adds errors, files and entities that the summary left out.
 """

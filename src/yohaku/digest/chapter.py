@@ -8,16 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 
 from yohaku.analysis.entities import extract_names, split_words
 from yohaku.core.model import Turn
 from yohaku.digest.excerpts import Excerpt, collect_excerpts, render_excerpts
 from yohaku.digest.gist import word_lines, write_gist, write_opening
-from yohaku.digest.gist_text import ENGLISH, GistTitles, cut_to_tokens
+from yohaku.digest.gist_text import ENGLISH, Count, GistTitles, cut_to_tokens
 from yohaku.digest.passages import choose_passages
 from yohaku.digest.select_lines import Source, SpanCache, choose_spans
 from yohaku.digest.short_paths import ShortPaths
+from yohaku.digest.spans import Span
+from yohaku.digest.story import tell_items
 from yohaku.digest.wished_lines import choose_wished, merge_spans
+from yohaku.digest.woven_lines import collect_woven_texts, to_sources, weave
 
 STORY_SHARE = 0.35
 """Share of a chapter for its story; lines and passages have the rest."""
@@ -31,6 +35,10 @@ WISHED_SHARE = 0.4
 """Share of the tokens for lines that goes to lines with the user's words about what to keep."""
 MAX_WORDS_SHARE = 0.1
 """Share of a chapter that these words take in it at most."""
+
+
+MAX_TRIES = 4
+"""Estimates of what lines weigh are a little off: so often fewer are chosen, until they fit."""
 
 
 @dataclass(frozen=True)
@@ -71,24 +79,56 @@ class Stretch:
 
 
 def tell(stretch: Stretch, tokens: int, count: Callable[[str], int]) -> str:
-    """Return a text of about `tokens`, beside the rules: the story of the stretch, then lines and passages of it."""
+    """Return a text of about `tokens`, beside the rules: the story of the stretch with its lines, then passages."""
     header, words = stretch.header, cut_to_tokens(stretch.words, int(tokens * MAX_WORDS_SHARE), count)
     wished = count("\n".join([stretch.titles.wished, *word_lines(words)])) if words else 0
     story = write_gist(
         stretch.turns,
         ref=stretch.ref,
-        tokens=min(tokens, max(int(tokens * STORY_SHARE), MIN_STORY_TOKENS)) + count(header) + wished,
+        tokens=tokens + count(header) + wished,
         count=count,
         rules=stretch.rules,
         words=words,
         titles=stretch.titles,
         first=stretch.first,
         withdrawn=stretch.withdrawn,
-        passages=False,
+        tell=partial(_tell_story, stretch, count),
     )
-    text = story or header
-    shown = tell_lines(stretch, text, tokens - max(0, count(text) - count(header)), count)
-    return "\n".join([text, *shown])
+    return story or header
+
+
+def _tell_story(stretch: Stretch, count: Count, paths: ShortPaths, text: str, tokens: int, weigh: Count) -> list[str]:
+    """Return the story with lines in their places, then lines that the user wants and lines of earlier stretches."""
+    titles, words = stretch.titles, stretch.words
+    told = tell_items(
+        stretch.turns, titles, paths, min(tokens, max(int(tokens * STORY_SHARE), MIN_STORY_TOKENS)), count
+    )
+    story = weave(told, (), (), titles, paths)
+    texts = collect_woven_texts(told)
+    later = sum(len(turn.steps) for turn in stretch.turns)
+    excerpts = collect_excerpts(stretch.earlier, stretch.age + later)
+    again = [excerpt for excerpt in excerpts if excerpt.use and not excerpt.own]
+    sources = [*to_sources(told, texts, stretch.age, count), *_to_sources(again, count)]
+    room = tokens - sum(map(weigh, story))
+    wished: list[list[Span]] = []
+    if words:
+        excerpts += collect_excerpts(stretch.turns, stretch.age)
+        wished, taken = choose_wished(excerpts, words, room * WISHED_SHARE, count)
+        room -= int(taken)
+    covered = stretch.visible | extract_names("\n".join([text, *story]))
+    for _ in range(MAX_TRIES):
+        if room <= 0:
+            break
+        spans, _ = choose_spans(sources, covered, room, stretch.topic, split_words(words), stretch.cache)
+        chosen = dict(zip(map(id, again), spans[len(texts) :], strict=True))
+        others = [chosen.get(id(excerpt), []) for excerpt in excerpts]
+        shown = render_excerpts(excerpts, merge_spans(wished, others) if wished else others)
+        lines = [*weave(told, texts, spans[: len(texts)], titles, paths), *([titles.lines, *shown] if shown else [])]
+        over = sum(map(weigh, lines)) - tokens
+        if over <= 0:
+            return lines
+        room -= max(over, tokens // 50)
+    return story
 
 
 def tell_lines(stretch: Stretch, text: str, tokens: int, count: Callable[[str], int]) -> list[str]:

@@ -14,8 +14,9 @@ from typing import Any
 
 import msgspec
 
+from yohaku.analysis.activity import read_event
 from yohaku.analysis.entities import extract_names, split_words
-from yohaku.analysis.tool_calls import describe_call, read_arguments
+from yohaku.analysis.tool_calls import describe_call, find_command, read_arguments
 from yohaku.core.folds import Cut
 from yohaku.core.model import Step, Text, ToolUse, Turn
 from yohaku.core.view import View
@@ -67,13 +68,25 @@ def _newest_first(turns: Sequence[Turn], age: int) -> Iterator[list[Excerpt]]:
         yield [Excerpt(None, text, age, prompt=True) for text in user_prompts([turn])]
 
 
+MAX_SUCCESS_CHARS = 400
+
+
+def only_says_done(use: ToolUse) -> bool:
+    """Test for the result of a change of files that says no more than that it was made."""
+    if len(use.result.text) > MAX_SUCCESS_CHARS or find_command(use) is not None:
+        return False
+    event = read_event(0, use)
+    return not event.failed and any(access.kind != "read" for access in event.accesses)
+
+
 def _excerpts_of_step(step: Step, age: int) -> Iterator[Excerpt]:
     for item in step.items:
         if isinstance(item, ToolUse):
             values = [_value_text(value) for value in read_arguments(item).values()]
             short = frozenset([value for value in values if 4 <= len(value) <= MAX_LINE_CHARS and "\n" not in value])
             yield Excerpt(item, "\n".join(values), age, own=True, quotes=short)
-            yield Excerpt(item, item.result.text, age)
+            if not only_says_done(item):
+                yield Excerpt(item, item.result.text, age)
         elif isinstance(item, Text):
             yield Excerpt(None, item.text, age, own=True)
 

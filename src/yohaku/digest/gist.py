@@ -6,7 +6,8 @@ that opens it; then come the user's rules, word for word.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeAlias
 
 from yohaku.analysis.activity import Activity, describe_status, find_failures, find_plan, read_activity
 from yohaku.analysis.file_access import LineRange
@@ -16,17 +17,22 @@ from yohaku.core.model import Step, Text, ToolUse, Turn
 from yohaku.digest.gist_text import JAPANESE, Count, GistText, GistTitles, choose_titles, cut_to_tokens, user_prompts
 from yohaku.digest.passages import choose_passages, find_focus
 from yohaku.digest.short_paths import ShortPaths, find_common_folder
-from yohaku.digest.story import tell_story
+from yohaku.digest.story import name_calls, tell_story
 
 MIN_SECTION_TOKENS = 40
 """With fewer tokens left, no section is added."""
 MIN_STORY_TOKENS = 160
-"""With fewer tokens left, only the user's prompts are added."""
+"""With fewer tokens left, only the first prompt is added, and a line that names the calls."""
 PLAN_SHARE, FILES_SHARE, FAILING_SHARE, PASSAGES_SHARE = 0.08, 0.08, 0.06, 0.45
 """Shares of the tokens at most; the story has the rest, and what they leave."""
+STATE_SHARE = 0.5
+"""Factor of those shares where the story is told with its lines."""
 MAX_EVENTS = 4_000
 FOCUS_STEPS = 40
 """Newest steps whose words tell what the work is about."""
+
+Tell: TypeAlias = Callable[[ShortPaths, str, int, Count], list[str]]
+"""Return the lines of a story: by the paths, the rest of the text, the tokens, and how a line is weighed."""
 
 
 def write_gist(
@@ -40,12 +46,12 @@ def write_gist(
     titles: GistTitles | None = None,
     first: bool = True,
     withdrawn: tuple[str, ...] = (),
-    passages: bool = True,
+    tell: Tell | None = None,
 ) -> str:
     """Return a text of at most `tokens` about `turns`; empty if not even the ref fits.
 
     `words` are the user's, about what to keep. `first=False` is for a chapter behind others; `withdrawn` are rules that
-    those state and that no longer hold. `passages`: with passages of what tools showed, for callers that add none.
+    those state and that no longer hold. `tell` tells the story; otherwise it is followed by passages.
     """
     titles = titles or choose_titles(turns)
     page = GistText(tokens, count)
@@ -55,9 +61,11 @@ def write_gist(
     page.add_section(titles.withdrawn, _withdrawn_lines(withdrawn))
     page.add_section(titles.wished, word_lines(words))
     if page.left >= MIN_STORY_TOKENS:
-        _add_sections(page, turns, titles, words if passages else None)
-    elif page.left >= MIN_SECTION_TOKENS:
-        _add_prompts(page, turns, titles)
+        _add_sections(page, turns, titles, words, tell)
+    else:
+        if page.left >= MIN_SECTION_TOKENS:
+            _add_prompts(page, turns, titles)
+        page.open(*name_calls(turns, titles))
     return page.text()
 
 
@@ -110,11 +118,11 @@ def _add_prompts(page: GistText, turns: Sequence[Turn], titles: GistTitles) -> N
         page.add_section(titles.goal, [goal])
 
 
-def _add_sections(page: GistText, turns: Sequence[Turn], titles: GistTitles, words: str | None) -> None:
-    """Add story, files, plan and failures; passages too if there are `words`, which may be empty."""
+def _add_sections(page: GistText, turns: Sequence[Turn], titles: GistTitles, words: str, tell: Tell | None) -> None:
+    """Add story, files, plan and failures, and passages behind a story that is not told by `tell`."""
     activity = read_activity(turns, MAX_EVENTS)
     paths = ShortPaths(access.path for event in activity.events for access in event.accesses)
-    room = page.left
+    room = page.left if tell is None else int(page.left * STATE_SHARE)
     page.place = 3
     page.add_section(titles.plan, find_plan(activity), int(room * PLAN_SHARE), last=True)
     page.place = 4
@@ -123,13 +131,15 @@ def _add_sections(page: GistText, turns: Sequence[Turn], titles: GistTitles, wor
     _add_files(page, int(room * FILES_SHARE), activity, titles)
     page.place = 1
     title = titles.story + (f" {titles.folder.format(folder=paths.folder)}" if paths.folder else "")
-    story_tokens = page.left - page.weigh(title) - (0 if words is None else int(room * PASSAGES_SHARE))
-    page.add_section(title, tell_story(turns, titles, paths, story_tokens, page.count))
-    if words is not None:
-        page.place = 5
-        focus = find_focus([*own_texts(turns), *([(0, words)] * bool(words))])
-        tokens = page.left - page.weigh(titles.passages)
-        page.add_section(titles.passages, choose_passages(turns, focus, tokens, page.count, paths))
+    left = page.left - page.weigh(title)
+    if tell is not None:
+        page.add_section(title, tell(paths, page.text(), left, page.weigh))
+        return
+    page.add_section(title, tell_story(turns, titles, paths, left - int(room * PASSAGES_SHARE), page.count))
+    page.place = 5
+    focus = find_focus([*own_texts(turns), *([(0, words)] * bool(words))])
+    tokens = page.left - page.weigh(titles.passages)
+    page.add_section(titles.passages, choose_passages(turns, focus, tokens, page.count, paths))
 
 
 MAX_FAILING = 3

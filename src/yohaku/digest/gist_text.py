@@ -35,7 +35,9 @@ class GistTitles(NamedTuple):
     asked_user: str
     as_before: str
     works_now: str
-    more: str
+    untold: str
+    said_again: str
+    refused: str
     still_failing: str
     lines: str
     passages: str
@@ -62,7 +64,9 @@ ENGLISH = GistTitles(
     asked_user="asked the user:",
     as_before="as before",
     works_now="works now",
-    more="- … {count:,} more",
+    untold="- not told here, but behind the ref: {what}",
+    said_again="said again",
+    refused="refused by the user, who said:",
     still_failing="Still failing:",
     lines="Lines of what tools showed, under their calls:",
     passages="Passages of what tools showed:",
@@ -89,7 +93,9 @@ JAPANESE = GistTitles(
     asked_user="ユーザーに質問:",
     as_before="前と同じ",
     works_now="今回は成功",
-    more="- … ほかに {count:,} 件",
+    untold="- ここでは省略 (ref で開けます): {what}",
+    said_again="同じ発言",
+    refused="ユーザーが断り、こう述べた:",
     still_failing="まだ失敗しているもの:",
     lines="ツールが示した行(呼び出しごと):",
     passages="ツールが示した内容の抜粋:",

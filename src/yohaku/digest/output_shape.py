@@ -47,5 +47,15 @@ def describe_shape(lines: list[str]) -> list[str]:
     return [*kept, filled[-1][:200]]
 
 
+def names_trouble(line: str) -> bool:
+    """Test for a line that says that something failed, or warns."""
+    return _TROUBLE.search(line) is not None
+
+
+def reduce_to_form(line: str) -> str:
+    """Return a line without what changes from one line of a log to the next: numbers, hashes, quotations."""
+    return _VARIES.sub("#", line.strip())
+
+
 def _form(line: str) -> str:
     return " ".join(_WORD.findall(_VARIES.sub("#", line[:300]))[:6])

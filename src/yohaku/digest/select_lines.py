@@ -2,10 +2,10 @@
 
 Law: lines are shown as they were, with their numbers. The same sources give the same choice.
 
-How: every line of the hidden texts is a candidate, and so is each name in it alone. A name is worth more if the model
-wrote it itself, lately or often, or if it belongs to the topic. The candidate with the highest worth per token is taken
-first; its names are then worth nothing in others. The weights were fitted on recorded sessions: how often a name was
-used in the twelve replies that followed. The position and form of a line added nothing to that.
+How: every line of the hidden texts is a candidate. A name is worth more if the model wrote it itself, lately or often,
+or if it belongs to the topic; an error or warning in a result is worth something by itself. The candidate with the
+highest worth per token is taken first; its names are then worth nothing in others. The weights were fitted on recorded
+sessions: how often a name was used in the twelve replies that followed. The position and form of a line added nothing.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
-from itertools import chain
 from typing import NamedTuple, TypeAlias
 
-from yohaku.analysis.entities import extract_names, find_candidates, is_hyphenated, names_in_word, words_in_name
+from yohaku.analysis.entities import extract_names, is_hyphenated, words_in_name
+from yohaku.digest.output_shape import names_trouble, reduce_to_form
 from yohaku.digest.spans import Span, has_line_numbers, split_ends
 
 MAX_SCANNED_CHARS = 240_000
@@ -48,22 +48,22 @@ class Source:
     """Sources of one group have one title; a negative number is no group."""
     numbered: bool = True
     """Lines are shown with their numbers."""
+    shown: str = ""
+    """Text that shows some of its lines already."""
 
-
-_NamesByWord: TypeAlias = dict[str, tuple[str, ...]]
-"""Names by the word that holds them."""
+    def shows(self, span: Span) -> bool:
+        return bool(self.shown) and self.text[span.start : span.end].strip() in self.shown
 
 
 class _NamedSpan(NamedTuple):
     span: Span
     names: frozenset[str]
-    by_word: _NamesByWord
 
 
 _Scan: TypeAlias = tuple[list[_NamedSpan], int]
 """The spans of a text that name something, and how many spans there were."""
-SpanCache: TypeAlias = dict[tuple[str, bool, frozenset[str], bool], _Scan]
-"""Scans by text, `own`, `quotes` and `names_alone`, for callers that choose twice from the same sources."""
+SpanCache: TypeAlias = dict[tuple[str, bool, frozenset[str]], _Scan]
+"""Scans by text, `own` and `quotes`, for callers that choose twice from the same sources."""
 
 
 @dataclass(slots=True)
@@ -73,8 +73,6 @@ class _Candidate:
     names: Collection[str]
     cost: float
     """Tokens."""
-    line: int = -1
-    """For a name alone, the candidate of its line."""
 
 
 def choose_spans(
@@ -84,24 +82,19 @@ def choose_spans(
     topic: frozenset[str] = frozenset(),
     wished: frozenset[str] = frozenset(),
     cache: SpanCache | None = None,
-    *,
-    names_alone: bool = False,
-    fill: bool = False,
 ) -> tuple[list[list[Span]], float]:
     """Return the spans to show of each source, in order, together about `tokens`, and the tokens left over.
 
     Names that are `covered` are visible elsewhere and worth nothing. Names made of words of the `topic` are worth more,
-    and so are those of words `wished` for, wherever they stand. `names_alone`: a name may stand without its line, if
-    the line is long beside what it names. `fill`: in the end such names get their lines, as far as the tokens go.
+    and so are those of words `wished` for, wherever they stand.
     """
     seen = frozenset(covered)
-    candidates, worth = _find_candidates(sources, seen, topic, wished, {} if cache is None else cache, names_alone)
+    candidates, worth = _find_candidates(sources, seen, topic, wished, {} if cache is None else cache)
     chosen, left = _take_best(sources, candidates, worth, tokens)
-    left = _settle_names(candidates, chosen, max(0.0, left), fill)
     spans: list[list[Span]] = [[] for _ in sources]
     for number in chosen:
         spans[candidates[number].source].append(candidates[number].span)
-    return [sorted(some) for some in spans], left
+    return [sorted(some) for some in spans], max(0.0, left)
 
 
 def _take_best(
@@ -141,22 +134,6 @@ def _take_best(
     return chosen, left
 
 
-def _settle_names(candidates: list[_Candidate], chosen: dict[int, None], left: float, fill: bool) -> float:
-    """With `fill` give names their lines, the best first, while tokens last; drop names beside their line."""
-    alone = [number for number in chosen if candidates[number].line >= 0]
-    for number in alone if fill else ():
-        line = candidates[number].line
-        if line not in chosen and (more := candidates[line].cost - candidates[number].cost) <= left:
-            left -= more
-            chosen[line] = None
-            del chosen[number]
-    for number in alone:
-        if number in chosen and candidates[number].line in chosen:
-            left += candidates[number].cost
-            del chosen[number]
-    return left
-
-
 # The worth of names
 
 OWN_WORTH = 7.0
@@ -174,17 +151,18 @@ PASSING_WORTH = 0.1
 _PASSING = re.compile(r"\d+(?:\.\d+)*[A-Za-z]{1,2}|\d{5,}|[0-9a-f]{7,}")
 HYPHENATED_WORTH = 0.3
 """Factor for words joined by hyphens, if nothing else makes them a name."""
-ALONE_WORTH = 0.5
-"""Factor for a name without its line, which would say more."""
+TROUBLE_WORTH = 3.0
+"""Factor for an error or a warning."""
 
 
 def _worth_of(candidate: _Candidate, worth: dict[str, float]) -> float:
     values = [worth[name] for name in candidate.names if name in worth]
-    value = math.fsum(values) if len(values) > 1 else values[0] if values else 0.0
-    return value if candidate.line < 0 else value * ALONE_WORTH
+    return math.fsum(values) if len(values) > 1 else values[0] if values else 0.0
 
 
 def _kind_factor(name: str, own: bool) -> float:
+    if name[0] == TROUBLE_MARK:
+        return TROUBLE_WORTH
     if is_hyphenated(name):
         return HYPHENATED_WORTH
     return 1.0 if own or not _PASSING.fullmatch(name) else PASSING_WORTH
@@ -225,8 +203,6 @@ class _Worths:
 
 NUMBER_TOKENS = 2.5
 """Tokens of a line's number."""
-COMMA_TOKENS = 1.5
-"""Tokens between names that stand alone."""
 
 
 def _find_candidates(
@@ -235,34 +211,25 @@ def _find_candidates(
     topic: frozenset[str],
     wished: frozenset[str],
     cache: SpanCache,
-    names_alone: bool,
 ) -> tuple[list[_Candidate], dict[str, float]]:
-    """Return the lines, and names alone, that name something not covered, and the worth of each name."""
+    """Return the lines that name something not covered, and the worth of each name."""
     max_chars = MAX_SCANNED_CHARS if wished else MAX_SOURCE_CHARS  # a name wished for may stand anywhere
     found: list[_Candidate] = []
     worths = _Worths()
-    met: set[str] = set()
     for number in _order_sources(sources, max_chars):
         source = sources[number]
-        key = source.text, source.own, source.quotes, names_alone
+        key = source.text, source.own, source.quotes
         if key not in cache:
-            cache[key] = _scan(source, max_chars, names_alone)
+            cache[key] = _scan(source, max_chars)
         spans, lines = cache[key]
         worths.add(source, _NO_NAMES.union(*[named.names for named in spans]), lines)
         number_tokens = NUMBER_TOKENS if source.numbered and not has_line_numbers(source.text) else 1
-        for span, names, by_word in spans:
-            if names <= covered:
-                continue
-            line = len(found)
-            cost = source.rate * (span.end - span.start + 1) + number_tokens
-            found.append(_Candidate(number, span, names, cost))
-            for word, called in by_word.items():
-                if word in met or covered.issuperset(called) or word[-1] >= "\u3000":
-                    continue  # a Japanese word says little without its sentence
-                met.add(word)
-                alone = _span_of_name(word, span, source.text)
-                cost = source.rate * (alone.end - alone.start) + COMMA_TOKENS
-                found.append(_Candidate(number, alone, called, cost, line))
+        for span, names in spans:
+            if not names <= covered and not (
+                source.shown and source.text[span.start : span.end].strip() in source.shown
+            ):
+                cost = source.rate * (span.end - span.start + 1) + number_tokens
+                found.append(_Candidate(number, span, names, cost))
     return found, worths.finish(covered, topic, wished)
 
 
@@ -280,19 +247,6 @@ def _scan_rank(source: Source) -> float:
     return source.age * math.sqrt(len(source.text) + 500) / (OWN_WORTH if source.own else 1.0)
 
 
-_ROOT = re.compile(r"(?<![\w/:.~-])(?:(?:~|\.{1,2})?/\.?|\.)$")
-"""The beginning of a path before its first word; an address, behind a colon, does not count."""
-
-
-def _span_of_name(word: str, line: Span, text: str) -> Span:
-    """Return where a name stands, for a path from its very beginning."""
-    at = start = text.find(word, line.start)
-    if at > line.start and text[at - 1] in "/.":
-        root = _ROOT.search(text[max(line.start, at - 5) : at])
-        start -= len(root[0]) if root and "/" in root[0] + word else 0
-    return Span(line.line, start, at + len(word), alone=True)
-
-
 # Names of a line
 
 _NO_NAMES = frozenset[str]()
@@ -306,27 +260,25 @@ _LINE_PLACE = re.compile(r"\s*\d+[→|:\t]|([^\s:]+):\d+:|([^\s:]*\.[A-Za-z]\w{0
 """The number at the beginning of a line, with the file in which a search found it."""
 
 
-def _scan(source: Source, max_chars: int, by_word: bool) -> _Scan:
+TROUBLE_MARK = "!"
+"""Before what stands for an error or a warning among the names of its line."""
+
+
+def _scan(source: Source, max_chars: int) -> _Scan:
     """Return the spans that name something, and the number of all spans."""
-    spans = [_NamedSpan(span, *_find_names(source, span, by_word)) for span in split_ends(source.text, max_chars)]
+    spans = [_NamedSpan(span, _find_names(source, span)) for span in split_ends(source.text, max_chars)]
     return [span for span in spans if span.names], len(spans)
 
 
-def _find_names(source: Source, span: Span, by_word: bool) -> tuple[frozenset[str], _NamesByWord]:
-    """Return the names of a line, with `by_word` also by the word that holds them.
-
-    A quotation by the model, and an argument that is one line, are names too.
-    """
+def _find_names(source: Source, span: Span) -> frozenset[str]:
+    """Return the names of a line; a quotation by the model, and an argument that is one line, are names too."""
     line = source.text[span.start : span.end]
-    quoted: list[str] = []
+    more: list[str] = []
     if source.own:
-        quoted = [text for groups in _QUOTED.findall(line) for text in groups if text] if _QUOTE.search(line) else []
-        quoted += [line] if line in source.quotes else []
+        more = [text for groups in _QUOTED.findall(line) for text in groups if text] if _QUOTE.search(line) else []
+        more += [line] if line in source.quotes else []
+    elif names_trouble(line):
+        more = [TROUBLE_MARK + reduce_to_form(line)]
     if placed := _LINE_PLACE.match(line):  # a line number is not a name
         line = f"{placed[1] or placed[2] or ''} {line[placed.end() :]}"
-    if not by_word:
-        return extract_names(line).union(quoted) if quoted else extract_names(line), {}
-    words = {word: names for word in find_candidates(line) if (names := names_in_word(word))}
-    for text in quoted:
-        words.setdefault(text, (text,))
-    return frozenset(chain.from_iterable(words.values())) if words else _NO_NAMES, words
+    return extract_names(line).union(more) if more else extract_names(line)

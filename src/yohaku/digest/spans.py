@@ -1,4 +1,4 @@
-"""Spans of a text: lines, pieces of long ones, names in them; how a text is split into them and how they are shown."""
+"""Spans of a text: lines, and pieces of long ones; how a text is split into them and how they are shown."""
 
 from __future__ import annotations
 
@@ -15,13 +15,11 @@ _NUMBERED = re.compile(r"^[ \t]*(\d{1,9})[→|:\t][^\n]*\n[ \t]*(\d{1,9})[→|:\
 
 
 class Span(NamedTuple):
-    """A line, a piece of a long one, or a name in it."""
+    """A line, or a piece of a long one."""
 
     line: int
     start: int
     end: int
-    alone: bool = False
-    """A name without its line."""
 
 
 def split_ends(text: str, max_chars: int) -> Iterator[Span]:
@@ -59,7 +57,7 @@ def _split_line(text: str, line: Span) -> Iterator[Span]:
 
 
 def render_spans(text: str, spans: Sequence[Span], numbered: bool = True) -> list[str]:
-    """Return the spans as lines, with numbers unless they have their own, then the names that stand alone.
+    """Return the spans as lines, with numbers unless they have their own.
 
     A line without a number is indented by a space, so that it does not look like a title.
     """
@@ -68,8 +66,6 @@ def render_spans(text: str, spans: Sequence[Span], numbered: bool = True) -> lis
     last = Span(0, 0, 0)
     for span in spans:
         piece = text[span.start : span.end]
-        if span.alone:
-            continue
         if span.line == last.line:
             lines[-1] += piece if span.start == last.end else f" … {piece}"
         elif numbered and not own_numbers:
@@ -77,8 +73,7 @@ def render_spans(text: str, spans: Sequence[Span], numbered: bool = True) -> lis
         else:
             lines.append(piece if own_numbers or piece[0].isspace() else f" {piece}")
         last = span
-    alone = ", ".join(text[span.start : span.end] for span in spans if span.alone)
-    return [*lines, f"… {alone}"] if alone else lines
+    return lines
 
 
 def has_line_numbers(text: str) -> bool:

@@ -7,8 +7,10 @@ gave stands behind a bar, on every line.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from yohaku.core.model import Turn
 from yohaku.digest.gist_text import Count, GistTitles
@@ -19,7 +21,9 @@ OLDEST_SHARE, NEWEST_SHARE = 0.6, 1.5
 """Factors of the worth of the oldest and of the newest item; the very first, the goal, has that of the newest."""
 MAX_LINES_SHARE = 0.4
 """Share of the tokens for the lines of items: where they need more, items go, the least worth first."""
-MIN_STORY_TOKENS = 10
+MIN_STORY_TOKENS = 40
+UNTOLD_TOKENS = 24
+"""Tokens left for the line that names what is not told."""
 MIN_TOLD_STEPS = 200
 """Newest steps that are told call by call; more in a longer story."""
 MIN_CUT_TOKENS = 24
@@ -32,20 +36,58 @@ SAMPLE_CHARS = 1_200
 """Characters by which the tokens of a text are estimated."""
 
 
+class ToldItem(NamedTuple):
+    item: StoryItem
+    lines: list[str]
+    """None if there was no room for it."""
+
+
 def tell_story(turns: Sequence[Turn], titles: GistTitles, paths: ShortPaths, tokens: int, count: Count) -> list[str]:
     """Return the lines of a story of at most `tokens`."""
+    told = tell_items(turns, titles, paths, tokens, count)
+    lines = [line for one in told for line in one.lines]
+    more = [*lines, *name_untold([one for one in told if not one.lines], titles)]
+    return more if lines and count("\n".join(more)) <= tokens else lines
+
+
+MAX_UNTOLD = 8
+
+
+def name_untold(untold: Iterable[ToldItem], titles: GistTitles) -> list[str]:
+    """Return a line that names the calls that are not told, the most frequent first."""
+    calls: Counter[str] = Counter()
+    for one in untold:
+        calls.update(one.item.names)
+        if again := one.item.calls - one.item.names.total():
+            calls[titles.said_again] += again
+    named = [f"{name} ×{times:,}" if times > 1 else name for name, times in calls.most_common(MAX_UNTOLD)]
+    rest = sum(calls.values()) - sum(times for _, times in calls.most_common(MAX_UNTOLD))
+    return [titles.untold.format(what=", ".join([*named, *([f"… +{rest:,}"] if rest else [])]))] if named else []
+
+
+def name_calls(turns: Sequence[Turn], titles: GistTitles) -> list[str]:
+    """Return a line that names all calls, for a gist without room for a story."""
+    items = read_story_items(turns, titles, ShortPaths(()), max_steps=0)
+    return name_untold([ToldItem(item, []) for item in items if item.names], titles)
+
+
+def tell_items(
+    turns: Sequence[Turn], titles: GistTitles, paths: ShortPaths, tokens: int, count: Count
+) -> list[ToldItem]:
+    """Return the items of a story, in order, with lines that weigh at most `tokens` together."""
     items = read_story_items(turns, titles, paths, max_steps=max(MIN_TOLD_STEPS, tokens // 8))
     if not items or tokens < MIN_STORY_TOKENS:
-        return []
+        return [ToldItem(item, []) for item in items]
     teller = _Teller(items, titles, count)
+    tokens -= UNTOLD_TOKENS
     room = tokens
     for _ in range(5):
-        lines = teller.tell(room)
-        weight = count("\n".join(lines))
+        told = teller.tell(room)
+        weight = count("\n".join(line for _, lines in told for line in lines))
         if weight <= tokens:
-            return lines
+            return told
         room = int(room * min(0.96, 0.98 * tokens / weight))
-    return []
+    return [ToldItem(item, []) for item in items]
 
 
 @dataclass(slots=True)
@@ -59,7 +101,7 @@ class _SizedDetail:
 class _Teller:
     def __init__(self, items: list[StoryItem], titles: GistTitles, count: Count) -> None:
         self._items, self._titles, self._count = items, titles, count
-        self._lines = [_line_of(item, titles) for item in items]
+        self._lines = [line_of(item, titles) for item in items]
         self._line_tokens = [self._estimate(line) + 1 if line else 2.0 for line in self._lines]
         last = max(1, len(items) - 1)
         self._ages = [NEWEST_SHARE] + [
@@ -70,24 +112,13 @@ class _Teller:
             for item, age in zip(items, self._ages, strict=True)
         ]
 
-    def tell(self, tokens: int) -> list[str]:
+    def tell(self, tokens: int) -> list[ToldItem]:
         shown = self._choose(tokens * MAX_LINES_SHARE)
-        left = tokens - sum(self._line_tokens[at] for at in shown) - 4 * (len(self._items) > len(shown))
+        left = tokens - sum(self._line_tokens[at] for at in shown)
         share = self._share_out([sized for at in shown for sized in self._details[at]], left)
-        lines: list[str] = []
-        skipped = 0
-        for at, item in enumerate(self._items):
-            told = self._tell_item(at, share) if at in shown else []
-            if not told:
-                skipped += item.calls
-                continue
-            if skipped:
-                lines.append(self._titles.more.format(count=skipped))
-                skipped = 0
-            lines += told
-        if skipped:
-            lines.append(self._titles.more.format(count=skipped))
-        return lines
+        return [
+            ToldItem(item, self._tell_item(at, share) if at in shown else []) for at, item in enumerate(self._items)
+        ]
 
     def _share_out(self, details: list[_SizedDetail], tokens: float) -> float:
         """Return the tokens per worth. Texts that would be torn off after a few words are left out instead."""
@@ -143,7 +174,8 @@ class _Teller:
         return 1.02 * self._count(sample) * len(text) / len(sample)
 
 
-def _line_of(item: StoryItem, titles: GistTitles) -> str:
+def line_of(item: StoryItem, titles: GistTitles) -> str:
+    """Return what was done and how it ended in a line; empty for what somebody said."""
     if item.looked_at:
         shown = item.looked_at[:MAX_LOOKS]
         more = len(item.looked_at) - len(shown)

@@ -5,27 +5,28 @@ Law: each item says who it comes from. Texts stay as they were written; only wha
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 import msgspec
 
 from yohaku.analysis.activity import ToolEvent, describe_status, read_event
 from yohaku.analysis.file_access import SEARCH_WORDS, LineRange
-from yohaku.analysis.tool_calls import describe_call, find_complaint, read_arguments, split_tool_name
+from yohaku.analysis.tool_calls import describe_call, find_command, find_complaint, read_arguments, split_tool_name
 from yohaku.core.model import Step, Text, ToolUse, Turn
 from yohaku.digest.gist_text import GistTitles
 from yohaku.digest.short_paths import ShortPaths
+from yohaku.digest.written_changes import bound_text, find_changes
 
 Speaker: TypeAlias = Literal["user", "assistant", "tool"]
-ItemKind: TypeAlias = Literal["asked", "concluded", "said", "changed", "failed", "ran", "looked", "skipped"]
+ItemKind: TypeAlias = Literal["asked", "answered", "concluded", "said", "changed", "failed", "ran", "looked", "skipped"]
 
 WORTH: dict[ItemKind, float] = {
     "asked": 6.0,
+    "answered": 6.0,
     "concluded": 5.0,
     "changed": 3.0,
     "failed": 3.0,
@@ -37,6 +38,8 @@ WORTH: dict[ItemKind, float] = {
 """How much an item may take beside others, and how long it stays where not every item has a line."""
 REPORT_WORTH, DOCUMENT_WORTH, WRITTEN_WORTH, COMPLAINT_WORTH, OUTPUT_WORTH = 5.0, 4.0, 2.0, 2.0, 0.8
 """Of what a sub-agent reported, of a document or other text written to a file, of an error, of a command's output."""
+ANSWER_WORTH = 300.0
+"""Of what the user answered in a tool: so much that it is shown whole wherever it fits."""
 
 
 DOCUMENT_ENDINGS = (".md", ".mdx", ".rst", ".txt", ".adoc")
@@ -60,6 +63,12 @@ class StoryItem:
     """Files and searches of a call that only looks: such calls in a row share a line."""
     calls: int = 0
     """Calls, or texts, that it stands for."""
+    names: Counter[str] = field(default_factory=Counter)
+    """Programs and tools of its calls, and how often."""
+    uses: list[tuple[str, ToolUse]] = field(default_factory=list)
+    """Its calls, each with the words that name it where it stands alone."""
+    step: int = 0
+    """Number of its step in the stretch; of a call that is repeated, of the last one."""
 
     @property
     def is_speech(self) -> bool:
@@ -74,6 +83,7 @@ def read_story_items(turns: Sequence[Turn], titles: GistTitles, paths: ShortPath
         reader.read_prompt(turn)
         for number, step in enumerate(turn.steps):
             left_out -= 1
+            reader.step += 1
             reader.read_step(step, last=number == len(turn.steps) - 1, old=left_out >= 0)
     return _drop_repeats(reader.items)
 
@@ -96,8 +106,6 @@ def _drop_repeats(items: list[StoryItem]) -> list[StoryItem]:
     return kept
 
 
-MAX_DETAIL_CHARS = 24_000
-"""Characters of a text that are looked at; of a longer one the beginning and the end."""
 MAX_ROUTINE_CHARS = 160
 _ROUTINE = re.compile(
     r"(?:now )?running\b|now (?!i (?:see|understand|know|have))"
@@ -107,7 +115,9 @@ _ROUTINE = re.compile(
     re.IGNORECASE,
 )
 """A short text that only announces the next call."""
-_COMMAND_TAGS = re.compile(r"</?(?:command-(?:name|message|args)|local-command-stdout)>")
+_COMMAND_TAGS = re.compile(
+    r"<command-message>.*?</command-message>\s*|</?(?:command-(?:name|args)|local-command-stdout)>"
+)
 _CAVEAT = re.compile(r"<(local-command-caveat|system-reminder)>.*?</\1>", re.DOTALL)
 _THOUGHT_MARK = re.compile(r"^(?:THOUGHT|DISCUSSION)\s*:\s*", re.IGNORECASE)
 _BASH_FENCE = re.compile(r"\n*```(?:bash|sh)\n.*?\n```\s*$", re.DOTALL)
@@ -117,18 +127,20 @@ class _StoryReader:
     def __init__(self, titles: GistTitles, paths: ShortPaths) -> None:
         self._titles, self._paths = titles, paths
         self.items: list[StoryItem] = []
+        self.step = 0
+        """Number of the step that is read."""
         self._complaints: dict[str, str] = {}
         """Complaint of the last failure of each attempt."""
 
     def read_prompt(self, turn: Turn) -> None:
         for part in turn.prompt:
             if isinstance(part, Text) and not part.by and (text := clean_prompt(part.text)):
-                self.items.append(StoryItem("asked", details=[Detail(text, WORTH["asked"], "user")]))
+                self.items.append(StoryItem("asked", details=[Detail(text, WORTH["asked"], "user")], step=self.step))
 
     def read_step(self, step: Step, last: bool, old: bool) -> None:
         calls = [item for item in step.items if isinstance(item, ToolUse)]
         if old and not (last and not calls):
-            self._skip(len(calls))
+            self._skip(calls)
             return
         for item in step.items:
             if isinstance(item, Text):
@@ -136,12 +148,13 @@ class _StoryReader:
             elif isinstance(item, ToolUse):
                 self._read_call(item)
 
-    def _skip(self, calls: int) -> None:
+    def _skip(self, calls: list[ToolUse]) -> None:
         """Count calls that are not told one by one."""
         if calls:
             if not (self.items and self.items[-1].kind == "skipped"):
                 self.items.append(StoryItem("skipped"))
-            self.items[-1].calls += calls
+            self.items[-1].calls += len(calls)
+            self.items[-1].names.update(map(_name_of, calls))
 
     def _read_reply(self, text: str, calls: bool, last: bool) -> None:
         text = _THOUGHT_MARK.sub("", text.strip())
@@ -151,7 +164,7 @@ class _StoryReader:
         kind: ItemKind = "said" if calls and not last else "concluded"
         if calls and len(text) < MAX_ROUTINE_CHARS and _ROUTINE.match(text):
             return  # it only announces the call, which is told
-        self.items.append(StoryItem(kind, details=[Detail(_bound(text), WORTH[kind], "assistant")]))
+        self.items.append(StoryItem(kind, details=[Detail(bound_text(text), WORTH[kind], "assistant")], step=self.step))
 
     def _read_call(self, use: ToolUse) -> None:
         event = read_event(0, use)
@@ -159,29 +172,35 @@ class _StoryReader:
         if keeps_tasks(words):
             return
         if event.failed:
-            self._add(self._failure(event))
+            self._add(self._failure(event), use)
         elif looks := _find_looks(event, words, self._paths):
             self._add_look(event, looks)
         elif any(access.kind != "read" for access in event.accesses):
-            self._add(self._change(event))
+            self._add(self._change(event), use)
         elif event.command is not None:
-            self._add(self._command(event))
+            self._add(self._command(event), use)
         else:
-            self._add(self._other(event, words))
+            self._add(self._other(event, words), use)
 
-    def _add(self, item: StoryItem) -> None:
-        item.calls = 1
+    def _add(self, item: StoryItem, use: ToolUse) -> None:
+        item.calls, item.names = 1, Counter([_name_of(use)])
+        item.step = self.step
+        told = item.kind == "answered" or (item.kind == "changed" and find_command(use) is None)
+        item.uses = [] if told else [(item.line, use)]
         before = self.items[-1] if self.items else None
         if before and before.line == item.line and before.kind == item.kind and before.calls:
             before.calls += 1  # done again, with the same end
+            before.names += item.names
             before.details += [detail for detail in item.details if detail not in before.details]
+            before.uses += item.uses
+            before.step = self.step
             return
         self.items.append(item)
 
     def _add_look(self, event: ToolEvent, looks: list[str]) -> None:
         answer = _short_output(event.use) if event.command is not None else ""
         if answer:
-            self._add(StoryItem("ran", f"{self._call_name(event)}: {answer}"))
+            self._add(StoryItem("ran", f"{self._call_name(event)}: {answer}"), event.use)
             return
         before = self.items[-1] if self.items else None
         if before is None or not before.looked_at:
@@ -189,8 +208,14 @@ class _StoryReader:
             self.items.append(before)
         before.looked_at += [look for look in looks if look not in before.looked_at]
         before.calls += 1
+        before.names[_name_of(event.use)] += 1
+        before.uses.append((", ".join(looks), event.use))
+        before.step = self.step
 
     def _failure(self, event: ToolEvent) -> StoryItem:
+        if refused := _REFUSED.match(event.use.result.text):
+            line = f"{self._call_name(event)}: {self._titles.refused}"
+            return StoryItem("answered", line, [Detail(bound_text(refused[1].strip()), ANSWER_WORTH, "tool")])
         complaint = " | ".join(find_complaint(event.use, 3))
         if event.test_summary and event.test_summary not in complaint:
             complaint = f"{complaint} | {event.test_summary}" if complaint else event.test_summary
@@ -213,7 +238,7 @@ class _StoryReader:
         if event.command is not None:
             rest = _rest_of_command(event)
             line = names if rest else f"{names} ({self._call_name(event)})"
-            output = output_of(_bound(event.use.result.text))
+            output = output_of(bound_text(event.use.result.text))
             details = [*rest, *([Detail(output, OUTPUT_WORTH, "tool")] if output else [])]
         return StoryItem("changed", line, details)
 
@@ -222,7 +247,7 @@ class _StoryReader:
         status = self._titles.works_now if worked else describe_status(event)
         if event.test_summary:
             status = f"{status}, {event.test_summary}"
-        output = output_of(_bound(event.use.result.text))
+        output = output_of(bound_text(event.use.result.text))
         if output and "\n" not in output and len(output) <= MAX_SHORT_OUTPUT_CHARS and not event.test_summary:
             return StoryItem("ran", f"{self._call_name(event)}: {output}", _rest_of_command(event))
         told = not output or output == event.test_summary
@@ -231,27 +256,40 @@ class _StoryReader:
 
     def _other(self, event: ToolEvent, words: frozenset[str]) -> StoryItem:
         use = event.use
-        text = _bound(use.result.text.strip())
+        text = bound_text(use.result.text.strip())
         if words & {"ask", "question"} and words & {"user", "question", "human"}:
-            details = [Detail(text, WORTH["asked"], "tool")]
+            details = [Detail(text, ANSWER_WORTH, "tool")]
             if len(text) < MIN_ANSWER_CHARS:  # it does not repeat the question
-                details.insert(0, Detail(_bound(_arguments_text(use)), OUTPUT_WORTH, "assistant"))
-            return StoryItem("changed", self._titles.asked_user, details)
+                details.insert(0, Detail(bound_text(_arguments_text(use)), OUTPUT_WORTH, "assistant"))
+            return StoryItem("answered", self._titles.asked_user, details)
         worth = REPORT_WORTH if words & {"task", "agent", "subagent", "delegate"} else OUTPUT_WORTH
         return StoryItem("ran", f"{self._call_name(event)}: ok", [Detail(text, worth, "tool")] if text else [])
 
     def _call_name(self, event: ToolEvent) -> str:
-        text = self._paths.shorten(describe_call(event.use, MAX_COMMAND_CHARS))
-        if event.command is None:
-            return text
-        return f"`{text}`"
+        if event.command is not None:
+            return f"`{self._paths.shorten(describe_call(event.use, MAX_COMMAND_CHARS))}`"
+        if event.accesses and split_tool_name(event.use.call.name).isdisjoint(SEARCH_WORDS):
+            return f"{event.use.call.name} {self._paths.show(event.accesses[0].path)}"
+        return self._paths.shorten(describe_call(event.use, MAX_COMMAND_CHARS))
+
+
+_REFUSED = re.compile(
+    r"The user doesn't want to proceed with this tool use\..*?the user said:\s*(\S.*)", re.DOTALL | re.IGNORECASE
+)
+"""Result of a call that the user refused, with the user's words."""
+
+
+def _name_of(use: ToolUse) -> str:
+    """Return the program that a call runs, or the tool."""
+    words = describe_call(use, MAX_COMMAND_CHARS).split() if find_command(use) is not None else []
+    return words[0] if words else use.call.name
 
 
 def clean_prompt(text: str) -> str:
     """Return a prompt without the tags in which clients wrap commands, and without texts of the client itself."""
     if "<" in text:
         text = _COMMAND_TAGS.sub(" ", _CAVEAT.sub("", text))
-    return _bound(text.strip())
+    return bound_text(text.strip())
 
 
 def keeps_tasks(words: frozenset[str]) -> bool:
@@ -259,12 +297,6 @@ def keeps_tasks(words: frozenset[str]) -> bool:
     return bool(words & {"todo", "todos"}) or bool(
         "task" in words and words & {"create", "update", "list", "get", "stop"}
     )
-
-
-def _bound(text: str) -> str:
-    if len(text) <= MAX_DETAIL_CHARS:
-        return text
-    return f"{text[: MAX_DETAIL_CHARS * 3 // 4]}\n[…]\n{text[-MAX_DETAIL_CHARS // 4 :]}"
 
 
 # Calls that only look
@@ -305,7 +337,7 @@ def output_of(text: str) -> str:
 
 
 def _short_output(use: ToolUse) -> str:
-    output = output_of(_bound(use.result.text))
+    output = output_of(bound_text(use.result.text))
     return output if len(output) <= MAX_SHORT_OUTPUT_CHARS and "\n" not in output else ""
 
 
@@ -315,52 +347,7 @@ def _rest_of_command(event: ToolEvent) -> list[Detail]:
     if len(command) <= MAX_COMMAND_CHARS and "\n" not in command.strip():
         return []
     rest = command.strip().partition("\n")[2] if "\n" in command.strip() else command
-    return [Detail(_bound(rest.strip("\n")), WRITTEN_WORTH, "assistant")]
-
-
-# Changes of files
-
-_OLD_NAMES = ("oldstring", "oldstr", "oldtext", "search", "old")
-_NEW_NAMES = ("newstring", "newstr", "newtext", "replace", "new", "newsource")
-_TEXT_NAMES = ("content", "contents", "filetext", "text", "newsource")
-_PATCH_MARK = "*** Begin Patch"
-_CHANGED_LINE = re.compile(r"^(?:[+-](?![+-]{2} )|\*\*\* (?:Add|Update|Delete) File).*", re.MULTILINE)
-
-
-def find_changes(use: ToolUse) -> Iterator[str]:
-    """Yield the text that a call wrote, or the lines that it changed."""
-    arguments = read_arguments(use)
-    patch = next((value for value in arguments.values() if isinstance(value, str) and _PATCH_MARK in value), None)
-    if patch is not None:
-        yield "\n".join(_CHANGED_LINE.findall(_bound(patch)))
-        return
-    edits = arguments.get("edits")
-    for edit in (arguments, *(edits if isinstance(edits, list) else ())):
-        if isinstance(edit, dict):
-            yield from _change_of(edit)
-
-
-def _change_of(edit: dict[str, Any]) -> Iterator[str]:
-    named = {name.replace("_", "").lower(): value for name, value in edit.items() if isinstance(value, str)}
-    old = next((named[name] for name in _OLD_NAMES if name in named), None)
-    new = next((named[name] for name in _NEW_NAMES if name in named), None)
-    if old is not None and new is not None:
-        yield diff_lines(_bound(old), _bound(new))
-    elif text := next((named[name] for name in _TEXT_NAMES if named.get(name)), new):
-        yield _bound(text)
-
-
-def diff_lines(old: str, new: str) -> str:
-    """Return the lines that differ, marked - and +."""
-    before, after = old.splitlines(), new.splitlines()
-    if len(before) * len(after) > 250_000:
-        return "\n".join(f"+ {line}" for line in after)
-    lines: list[str] = []
-    for tag, a, b, c, d in difflib.SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
-        if tag != "equal":
-            lines += [f"- {line.strip()}" for line in before[a:b] if line.strip()]
-            lines += [f"+ {line.strip()}" for line in after[c:d] if line.strip()]
-    return "\n".join(lines)
+    return [Detail(bound_text(rest.strip("\n")), WRITTEN_WORTH, "assistant")]
 
 
 def _arguments_text(use: ToolUse) -> str:

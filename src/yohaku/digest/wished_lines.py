@@ -102,9 +102,5 @@ def _find_matches(excerpts: Sequence[Excerpt], terms: Sequence[str]) -> Iterator
 
 
 def merge_spans(wished: Sequence[list[Span]], others: Sequence[list[Span]]) -> list[list[Span]]:
-    """Return the spans of both, without names that stand alone beside their line."""
-    merged = []
-    for first, second in zip(wished, others, strict=True):
-        lines = {span.line for span in first}
-        merged.append(sorted({*first, *(span for span in second if not (span.alone and span.line in lines))}))
-    return merged
+    """Return the spans of both, in order."""
+    return [sorted({*first, *second}) for first, second in zip(wished, others, strict=True)]

@@ -51,8 +51,10 @@ FULL_SHARE = 0.9
 """Share of the tokens for chapters at which they are told anew."""
 ANEW_SHARE, NARROW_ANEW_SHARE = 0.7, 0.6
 """Share of the tokens for chapters that the first one takes, and one that takes the place of others."""
-CHAPTER_SHARE, NARROW_CHAPTER_SHARE = 0.25, 0.2
+CHAPTER_SHARE, NARROW_CHAPTER_SHARE = 0.35, 0.2
 """Share of the tokens of its stretch that a chapter behind others takes."""
+MIN_CHAPTER_TOKENS = 40
+"""A chapter behind others gets so many at least: with fewer it would be no more than a header."""
 NEAR_LIMIT_SHARE = 0.95
 """Share of the free tokens that a folding leaves shown at most."""
 MIN_ASKED_TOKENS = 2 * SMALL
@@ -269,12 +271,13 @@ class _ChapterTeller:
         self._count = context.meter.count
         self._told = weigh_chapters(view, context)
         self._cache: SpanCache = {}
+        self._texts: dict[tuple[Cut, str, int], str] = {}
 
     def lay_out(self, layout: _Layout) -> _Chapter | None:
         if layout.cut is None:
             return None
         room, told = self._room, self._told
-        tokens = chapter_tokens(layout.removed - told, self._context)
+        tokens = max(MIN_CHAPTER_TOKENS, chapter_tokens(layout.removed - told, self._context))
         near = int(room.free * NEAR_LIMIT_SHARE) - layout.used
         if told and told + tokens <= min(room.gists * FULL_SHARE, near):
             return self._chapter(layout.cut, self._view.key_at(self._view.cut), layout.removed - told, tokens)
@@ -319,8 +322,15 @@ class _ChapterTeller:
 
     def find_spare(self, chapter: _Chapter) -> int:
         """Return the tokens that a chapter without a model leaves of those it may take."""
-        text = tell(chapter.stretch, chapter.tokens, self._count)
+        text = self._tell(chapter)
         return chapter.tokens - (self._count(text) - self._count(chapter.stretch.header))
+
+    def _tell(self, chapter: _Chapter) -> str:
+        """Return the chapter without a model; it is told once, however often it is asked for."""
+        key = chapter.cut, chapter.start, chapter.tokens
+        if key not in self._texts:
+            self._texts[key] = tell(chapter.stretch, chapter.tokens, self._count)
+        return self._texts[key]
 
     def find_whole(self, chapter: _Chapter, used: int, spare: int) -> int:
         """Return the tokens of steps that can stay whole beside a chapter that leaves `spare` of its own."""
@@ -335,7 +345,7 @@ class _ChapterTeller:
             text, why, detail = self._with_lines(chapter, found), BY_MODEL, str(found.dropped or "")
         elif found is not None:
             why, detail = f"{WITHOUT_MODEL}{found.code}", found.detail
-        text = text or tell(stretch, chapter.tokens, self._count)
+        text = text or self._tell(chapter)
         key, steps = self._view.key_at(chapter.cut), sum(len(turn.steps) for turn in stretch.turns)
         what = Subject("stretch", steps=steps) if chapter.start else before(chapter.cut, stretch.turns)
         gist = Gist(key, text, stretch.ref, what, why, chapter.removed, 0, detail=detail, start=chapter.start)

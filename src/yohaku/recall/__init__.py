@@ -3,8 +3,22 @@
 from __future__ import annotations
 
 from yohaku.recall.blocks import FoundLine
+from yohaku.recall.contents import Contents, list_contents, open_ref
 from yohaku.recall.lines import OpenedLines, grep, read
 from yohaku.recall.search_originals import SearchHit, SearchResult, search
 from yohaku.recall.tools import call, definitions
 
-__all__ = ["FoundLine", "OpenedLines", "SearchHit", "SearchResult", "call", "definitions", "grep", "read", "search"]
+__all__ = [
+    "Contents",
+    "FoundLine",
+    "OpenedLines",
+    "SearchHit",
+    "SearchResult",
+    "call",
+    "definitions",
+    "grep",
+    "list_contents",
+    "open_ref",
+    "read",
+    "search",
+]

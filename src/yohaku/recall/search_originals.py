@@ -82,12 +82,13 @@ def _is_behind(known: IndexedBlocks, kept: Iterable[StoredOriginal]) -> bool:
 
 def _refs_to_search(store: Store, kept: Iterable[StoredOriginal], refs: Container[str] | None) -> Iterator[str]:
     """Yield the refs to search. Joined originals are searched in their parts, each once."""
-    inside: set[str] = set()
-    if refs is not None:
-        inside.update(*(store.parts(each.ref) for each in kept if each.joined and each.ref in refs))
-    for each in kept:
-        if not each.joined and (refs is None or each.ref in refs or each.ref in inside):
-            yield each.ref
+    if refs is None:
+        yield from (each.ref for each in kept if not each.joined)
+        return
+    mine = [each for each in kept if each.joined and each.ref in refs]
+    inside = dict.fromkeys(part for each in mine for part in store.parts(each.ref))  # as they were said
+    yield from inside
+    yield from (each.ref for each in kept if not each.joined and each.ref in refs and each.ref not in inside)
 
 
 def _search(

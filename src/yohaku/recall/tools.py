@@ -12,7 +12,8 @@ from typing import Any
 from yohaku.core.errors import BadSetting
 from yohaku.dialects import dialect_named
 from yohaku.dialects.server_api import Signature
-from yohaku.recall.lines import grep, read
+from yohaku.recall.contents import open_ref
+from yohaku.recall.lines import grep
 from yohaku.recall.ref import parse_ref
 from yohaku.recall.search_originals import search
 from yohaku.stores import Store
@@ -21,7 +22,10 @@ MAX_LINES = 2000
 MAX_LINE_NUMBER = 1 << 40
 """More lines than any original has, and still a number that every database can hold."""
 
-_REF = {"type": "string", "description": "The ref shown as ref=… where something was folded."}
+_REF = {
+    "type": "string",
+    "description": "The ref shown as ref=… where something was folded; REF:120-310 for some of its lines.",
+}
 _LINE = {"type": "integer", "minimum": 1, "description": "Line to begin at, counted from 1. Default 1."}
 
 
@@ -31,7 +35,8 @@ def _limit(usual: int) -> dict[str, Any]:
 
 READ = Signature(
     "tool_output_cache",
-    "Open what was folded away: gives numbered lines of the original behind a ref. "
+    "Open what was folded away: gives numbered lines of the original behind a ref; a long stretch of the "
+    "conversation opens with its contents, whose rows name the lines to open next. "
     "Use it when a shortened output, file or earlier part of the conversation holds something you need.",
     {
         "type": "object",
@@ -98,10 +103,12 @@ def call(
     if name == SEARCH.name:
         limit = min(MAX_LINES, _number(given, "limit", 20, 1))
         return str(search(store, _text(given, "words"), limit, refs=refs, learn=learn))
-    ref, line = parse_ref(_text(given, "ref_id"))
-    offset = _number(given, "offset", line or 1, 1)
+    place = parse_ref(_text(given, "ref_id"))
+    ref, offset = place.ref, _number(given, "offset", place.line or 1, 1)
     if name == READ.name:
-        return str(read(store, ref, offset, min(MAX_LINES, _number(given, "limit", 200, 1))))
+        chosen = offset if "offset" in given else None
+        lines = min(MAX_LINES, _number(given, "limit", 200, 1)) if "limit" in given else None
+        return str(open_ref(store, place, chosen, lines))
     limit = min(MAX_LINES, _number(given, "limit", 50, 1))
     return str(grep(store, ref, _text(given, "pattern"), _number(given, "context", 0, 0), limit, offset=offset))
 

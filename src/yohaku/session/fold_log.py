@@ -305,16 +305,32 @@ def all_foldings(store: Store) -> list[tuple[str, FoldingRecord]]:
 
 
 def find_fold(store: Store, ref: str) -> tuple[dict[str, Any], int | None] | None:
-    """Return the last fold with this ref and when it was made; the time is None for one without a record.
+    """Return the last fold that hides this ref, also as an entry of its stretch, and when it was made.
 
+    The time is None for one without a record.
     None if there is an original and no fold for it; raise `UnknownRef` if there is no original either.
     """
-    for _, done in reversed(all_foldings(store)):
-        for row in done.row["folds"]:
-            if row["ref"] == ref and row.keys() >= {"why", "before", "after"}:
-                return row, done.row["at"]
-    for fold in store.standing(0):
-        if fold.ref == ref:
-            return _build_fold_row(fold), None
+    foldings = list(reversed(all_foldings(store)))
+    standing = list(store.standing(0))
+    for hides in (_is, _holds):
+        for _, done in foldings:
+            for row in done.row["folds"]:
+                if row.keys() >= {"why", "before", "after"} and hides(store, row["ref"], ref):
+                    return row, done.row["at"]
+        for fold in standing:
+            if hides(store, fold.ref, ref):
+                return _build_fold_row(fold), None
     store.about(ref)
     return None
+
+
+def _is(_: Store, hidden: str, ref: str) -> bool:
+    return hidden == ref
+
+
+def _holds(store: Store, hidden: str, ref: str) -> bool:
+    """Return True if the ref is that of an entry of a hidden stretch."""
+    try:
+        return ref in store.parts(hidden)
+    except UnknownRef:  # removed since
+        return False

@@ -29,7 +29,7 @@ from yohaku.session.diff import diff
 from yohaku.session.fold_log import FoldingRecord, FoldLog
 from yohaku.session.incremental import keys_since, settled_mark
 from yohaku.session.receipt import Receipt
-from yohaku.session.recorder import TranscriptRecorder
+from yohaku.session.recorder import TranscriptFolder, TranscriptRecorder
 from yohaku.session.stored_folds import Select, StoredFolds
 from yohaku.stores import Store
 from yohaku.stores.fallback import FallbackStore
@@ -216,8 +216,12 @@ def eviction_notice(policy: str) -> Notice:
 
 
 def open_recorder(
-    given: str | Path | bool, data: Path, model: str | None, warn: Callable[[Notice], None]
+    given: str | Path | bool | TranscriptFolder, data: Path, model: str | None, warn: Callable[[Notice], None]
 ) -> TranscriptRecorder:
+    if isinstance(given, TranscriptFolder):
+        recorder = TranscriptRecorder(given.path, model or "", warn, folder=True)
+        recorder.about |= given.about
+        return recorder
     if isinstance(given, bool):
         return TranscriptRecorder(data / "transcripts", model or "", warn, folder=True)
     return TranscriptRecorder(Path(given), model or "", warn)

@@ -11,7 +11,7 @@ import os
 import time
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from yohaku.config.settings import Notice
 from yohaku.core.errors import YohakuError
@@ -22,9 +22,18 @@ from yohaku.session.transcript import Transcript
 _FILE_NUMBERS = itertools.count(1)
 
 
+class TranscriptFolder(NamedTuple):
+    """A directory in which each conversation gets a file, and the further fields of their first lines."""
+
+    path: Path
+    about: Mapping[str, object]
+
+
 class TranscriptRecorder:
     def __init__(self, path: Path, model: str, warn: Callable[[Notice], None], *, folder: bool = False) -> None:
         """`path` is the file, or with `folder` the directory in which each conversation gets its own."""
+        self.about: dict[str, object] = {}
+        """Further fields of the file's first line; they count until it is open."""
         self.path: Path | None = None
         """The file, once it is open."""
         self._given, self._folder = path, folder
@@ -63,7 +72,7 @@ class TranscriptRecorder:
     def _open_transcript(self, dialect: str) -> Transcript:
         if self._transcript is None or self._dialect != dialect:
             self.close()
-            self._transcript = Transcript(self._choose_path(), dialect, self._model)
+            self._transcript = Transcript(self._choose_path(), dialect, self._model, about=self.about)
             self._dialect, self.path = dialect, self._transcript.path
         return self._transcript
 

@@ -50,6 +50,7 @@ from yohaku.session.incremental import LastFit, settled_mark, steps_since, write
 from yohaku.session.outputs import KeptOutput, OutputLog, keeps_outputs
 from yohaku.session.persistence import Persistence, open_recorder
 from yohaku.session.receipt import Receipt, SummaryOptions
+from yohaku.session.recorder import TranscriptFolder
 from yohaku.session.server_state import leave_alone, notice_of_state
 from yohaku.session.stored_folds import ShownFolds, StoredFolds
 from yohaku.stores import Store
@@ -94,7 +95,7 @@ class Session:
         provider: str | None = None,
         meter: Meter | None = None,
         store: Store | str | None = None,
-        transcript: str | Path | bool = False,
+        transcript: str | Path | bool | TranscriptFolder = False,
         summarise: Summarise | None = None,
         look: Callable[[str], str | None] | None = None,
         before: Hook | None = None,
@@ -233,6 +234,11 @@ class Session:
         recorder = self._persistence.recorder
         return recorder.path.absolute() if recorder and recorder.path else None
 
+    def note_in_transcript(self, **about: object) -> None:
+        """Add fields to the first line of the transcript; they count until it is begun."""
+        if self._persistence.recorder:
+            self._persistence.recorder.about |= about
+
     def recall(self, ref: str) -> str | bytes:
         """Return the original of a ref."""
         return self.store.get(ref.removeprefix("ref="))
@@ -329,7 +335,7 @@ class Session:
             self.scale = self.gaps.tuned(self.counted_model(meter.name))
         self._tuned = True
 
-    def _record(self, transcript: str | Path | bool, settings: Settings) -> None:
+    def _record(self, transcript: str | Path | bool | TranscriptFolder, settings: Settings) -> None:
         data = setting.read().data if transcript is True and settings.data == Path() else settings.data
         self._persistence.recorder = open_recorder(transcript, data, self.model, self._warn)
 

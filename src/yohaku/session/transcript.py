@@ -42,12 +42,16 @@ class Transcript:
         *,
         resume: bool = True,
         sync: bool = False,
+        about: Mapping[str, object] | None = None,
     ) -> None:
-        """Open the file, or continue one that exists if `resume`. `sync` waits until each line is on the disk."""
+        """Open the file, or continue one that exists if `resume`. `sync` waits until each line is on the disk.
+
+        `about`: further fields of the first line, such as the folder of the project.
+        """
         self.path = Path(path)
         self._sync = sync
         self._lock = threading.Lock()
-        header = _encode_line({"format": NAME, "dialect": dialect_named(dialect).name, "model": model})
+        header = _encode_line({"format": NAME, "dialect": dialect_named(dialect).name, "model": model, **(about or {})})
         if not _create(self.path, header, sync) and not resume:
             text = f"{self.path}: is there already; resume it, or use another name"
             raise BadSetting(text, "taken_name", name=str(self.path))

@@ -47,6 +47,9 @@ def flatten_parts(store: Store, parts: Iterable[str]) -> list[tuple[str, str]]:
     found: list[tuple[str, str]] = []
     for part in parts:
         ref = ref_of(part)
+        if SEPARATOR not in part:  # not joined, so nothing to look up
+            found.append((ref, part))
+            continue
         try:
             found += [(inner, str(store.get(inner))) for inner in store.parts(ref)] or [(ref, part)]
         except UnknownRef:
