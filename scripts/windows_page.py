@@ -8,11 +8,23 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "src"))
 
+from yohaku.agent.equipment import MAX_FIXED_SECONDS, MIN_FULL_BILLIONS  # noqa: E402
 from yohaku.agent.format import percent  # noqa: E402
 from yohaku.agent.gauge import describe_folding  # noqa: E402
-from yohaku.agent.host.capacity import GIB, ChosenWindow, MachineMemory, tier_of, window_for  # noqa: E402
+from yohaku.agent.host.capacity import (  # noqa: E402
+    GIB,
+    MIN_SLOW_WINDOW,
+    ChosenWindow,
+    MachineMemory,
+    round_down,
+    tier_of,
+    window_for,
+)
 from yohaku.agent.host.kv_cache import kv_bytes_per_token  # noqa: E402 - the package need not be installed
+from yohaku.agent.host.local_servers import BILLIONS_KEY  # noqa: E402
+from yohaku.agent.host.reading_time import readable_tokens  # noqa: E402
 from yohaku.analysis.window_profile import profile_for  # noqa: E402
+from yohaku.client.endpoint import Endpoint  # noqa: E402
 from yohaku.core.budget import Budget  # noqa: E402
 from yohaku.core.recipe import Recipe  # noqa: E402
 from yohaku.recipes.auto import RECIPES  # noqa: E402
@@ -46,6 +58,20 @@ def info(layers: int, heads: int, trained: int) -> dict[str, object]:
 
 def machine(gigabytes: int, card: int = 0) -> MachineMemory:
     return MachineMemory(gigabytes * GIB, gigabytes * GIB * 3 // 4, card * GIB, card * GIB * 15 // 16)
+
+
+def slow_ways() -> str:
+    """Table of the windows that can be read in time, by cores and size."""
+    sizes = {"1.5B": 1.5, "4B": 4.0, "8B": 8.0, "14B": 14.0}
+    rows = [f"| cores | {' | '.join(sizes)} |", "|---" * (len(sizes) + 1) + "|"]
+    for cores in (2, 4, 8, 16):
+        row = []
+        for billions in sizes.values():
+            endpoint = Endpoint("", "ollama", "ollama", "", "", local=True, info={BILLIONS_KEY: billions})
+            readable = readable_tokens(endpoint, machine(16), cores - 1) or 0
+            row.append(f"{max(MIN_SLOW_WINDOW, round_down(readable)):,}")
+        rows.append(f"| {cores} | {' | '.join(row)} |")
+    return "\n".join(rows)
 
 
 def by_guide(memory: MachineMemory, name: str) -> ChosenWindow:
@@ -158,6 +184,12 @@ Where nothing can be read, a careful guide by size decides, which asks for about
 
 {matrix(by_guide, plain)}
 
+These are bounds of memory. Without a graphics card there is a second one: an automatic window is no larger than what
+the machine reads in ten minutes, and at least {MIN_SLOW_WINDOW:,} tokens. The speed is the one measured in earlier work
+with this model; before that it is estimated from the model's size and the cores:
+
+{slow_ways()}
+
 | you say | you get |
 |---|---|
 | nothing, or `--balanced` | the automatic window |
@@ -175,7 +207,15 @@ What the agent does, with every recipe but `chat`, which refuses a prompt that i
 
 {agent_ways()}
 
-Where the full prompt and tools would take more than a quarter of a larger window, the small ones are used there too.
+The table is about the window. The small prompt with its six tools, and the
+[help for small models](agent.md#with-a-small-model), are also used in a larger one
+
+- if the model has fewer than {MIN_FULL_BILLIONS:.0f} billion parameters, by its file, its server or its name;
+- if it runs here and was measured to read so slowly that the full prompt and tools take more than
+  {MAX_FIXED_SECONDS:.0f} seconds;
+- if these would take more than a quarter of the window.
+
+`--tier small` and `--tier full` (a [setting](settings.md)) decide otherwise; `/context` says which it is and why.
 
 When each recipe folds by itself, in tokens and as a share of the limit (window − reserve, here an eighth); "full": only
 what does not fit. `local` follows the zones of its document: it folds from 80 % on, and what is at 90 % even so is cut

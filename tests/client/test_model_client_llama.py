@@ -12,7 +12,7 @@ import pytest
 
 from tests.models import tiny
 from tests.models.serving import Served
-from yohaku.agent.events import TextDelta, ThoughtDelta
+from yohaku.agent.events import ReadingProgress, TextDelta, ThoughtDelta
 from yohaku.client.connection import Timeouts
 from yohaku.client.endpoint import Endpoint
 from yohaku.client.errors import RequestFailed, TooLong
@@ -63,10 +63,11 @@ def body(dialect: str, text: str, *tools: Tool) -> dict[str, Any]:
 
 @spoken_here
 def test_what_it_says_is_heard_piece_by_piece(served: Served, dialect: str) -> None:
-    heard: list[TextDelta | ThoughtDelta] = []
+    heard: list[TextDelta | ThoughtDelta | ReadingProgress] = []
     answer: Answer = talked(served, dialect, lambda talk: talk.send(body(dialect, "Hello 余白"), heard.append))
-    assert answer.text == CHAT == "".join(piece.text for piece in heard)
-    assert len(heard) > 3 and not dialect_named(dialect).was_cut_off(answer)
+    pieces = [piece.text for piece in heard if isinstance(piece, TextDelta | ThoughtDelta)]
+    assert answer.text == CHAT == "".join(pieces)
+    assert len(pieces) > 3 and not dialect_named(dialect).was_cut_off(answer)
     assert answer.usage and answer.usage.prompt > 10
 
 

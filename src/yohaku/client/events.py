@@ -26,3 +26,16 @@ class UserNotice:
 
     text: str
     kind: Literal["note", "warning", "error"] = "note"
+
+
+@dataclass(frozen=True, slots=True)
+class ReadingProgress:
+    """How far the model has read the request, before its first word."""
+
+    done: int
+    """Tokens, those in the server's cache included."""
+    total: int
+    speed: float
+    """Tokens in a second; 0: not known yet."""
+    estimated: bool = False
+    """From the speed of earlier replies: the server does not tell."""

@@ -16,7 +16,7 @@ from yohaku import meters
 from yohaku.client.connection import Connection, Timeouts
 from yohaku.client.endpoint import Endpoint
 from yohaku.client.errors import Garbled, RequestRefused, TooLong, Truncated, Unreachable
-from yohaku.client.events import TextDelta, ThoughtDelta, UserNotice
+from yohaku.client.events import ReadingProgress, TextDelta, ThoughtDelta, UserNotice
 from yohaku.client.faults import Fault
 from yohaku.client.request import Quirks, adapt, adapt_roles, limit_reply, prepare, question_body, require_text
 from yohaku.client.speed import ModelSpeed
@@ -32,6 +32,11 @@ from yohaku.dialects.role_rules import NO_RULES, RoleRules
 from yohaku.messages import say
 
 LOCAL_TIMEOUTS, REMOTE_TIMEOUTS = Timeouts(1800.0, 300.0, pause=0.5), Timeouts(300.0, 180.0)
+
+TELL_PROGRESS = frozenset({"llama.cpp", "llamacpp", "embedded"})
+"""Providers that tell how far they have read a request."""
+MIN_TOLD_SECONDS = 2.0
+"""That reading must take for an estimate to be shown."""
 
 MIN_CHECKED = 256
 """Tokens. Below this a difference between two counts means nothing."""
@@ -103,17 +108,30 @@ class ModelClient:
     async def send(self, body: dict[str, Json], on_delta: OnDelta, *, weighs: int = 0) -> Answer:
         """Return the answer to a body; `on_delta` gets each piece as it comes. `weighs`: its tokens, where known."""
         limited = limit_reply(body, self.endpoint, self.window, self.reserve)
-        began, first = time.monotonic(), 0.0
+        if self.endpoint.provider in TELL_PROGRESS:
+            limited = {**limited, **self._dialect.progress_fields}
+        began, first, told = time.monotonic(), 0.0, 0.0
 
-        def on_timed_delta(delta: TextDelta | ThoughtDelta) -> None:
-            nonlocal first
-            first = first or time.monotonic()
+        def on_timed_delta(delta: TextDelta | ThoughtDelta | ReadingProgress) -> None:
+            nonlocal first, told
+            if isinstance(delta, ReadingProgress):
+                told = delta.speed
+            else:
+                first = first or time.monotonic()
             on_delta(delta)
 
+        self._estimate_reading(weighs, on_delta)
         answer = await self._retry(limited, on_timed_delta, weighs)
         if answer.usage and first:
             self.speed.measure(answer.usage.prompt, answer.usage.output, first - began, time.monotonic() - first)
+            self.speed.reading = told or self.speed.reading
         return await self._check_truncation(answer, limited, weighs)
+
+    def _estimate_reading(self, weighs: int, on_delta: OnDelta) -> None:
+        """Tell a reading that takes a while by the speed of earlier ones."""
+        left, speed = self.speed.left_to_read(weighs), self.speed.reading
+        if self.endpoint.local and speed and left > speed * MIN_TOLD_SECONDS:
+            on_delta(ReadingProgress(weighs - left, weighs, speed, estimated=True))
 
     async def ask(self, question: Question) -> str:
         """Return the model's answer to a question that is complete in itself."""
@@ -221,4 +239,4 @@ def count_tokens(body: dict[str, Json], endpoint: Endpoint) -> int:
         return len(json.dumps(body)) // 4
 
 
-def _ignore(_: TextDelta | ThoughtDelta) -> None: ...
+def _ignore(_: TextDelta | ThoughtDelta | ReadingProgress) -> None: ...

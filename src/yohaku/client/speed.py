@@ -20,12 +20,16 @@ class ModelSpeed:
 
     def measure(self, prompt: int, output: int, first: float, rest: float) -> None:
         """Learn from a reply: its tokens, the seconds until its first piece, and the seconds after that."""
-        new = prompt - self._held if prompt > self._held else prompt
+        new = self.left_to_read(prompt)
         if new >= MIN_READ_TOKENS:
             self.reading = new / max(first, MIN_SECONDS)
         if output >= MIN_WRITTEN_TOKENS:
             self.writing = output / max(rest, MIN_SECONDS)
         self._held = prompt + output
+
+    def left_to_read(self, prompt: int) -> int:
+        """Return the tokens of a request that are not likely to be in the server's cache."""
+        return prompt - self._held if prompt > self._held else prompt
 
     def seconds(self, prompt: int, output: int) -> float | None:
         """Return the seconds for a request of this size that is not in a cache; None if they cannot be known yet."""

@@ -11,12 +11,12 @@ import io
 from collections.abc import Callable
 from typing import TypeAlias
 
-from yohaku.client.events import TextDelta, ThoughtDelta
+from yohaku.client.events import ReadingProgress, TextDelta, ThoughtDelta
 from yohaku.dialects.answer import Answer
 from yohaku.dialects.dialect import Dialect
 from yohaku.dialects.json_values import Json
 
-OnDelta: TypeAlias = Callable[[TextDelta | ThoughtDelta], None]
+OnDelta: TypeAlias = Callable[[TextDelta | ThoughtDelta | ReadingProgress], None]
 
 
 class StreamParser:
@@ -83,6 +83,9 @@ class StreamParser:
         for event in self._dialect.events(ended):
             self.events += 1
             self.error = self.error or self._dialect.error_in(event)
+            if (read := self._dialect.read_progress(event)) and not self.started:
+                done, total, cached, seconds = read
+                self._on_delta(ReadingProgress(done, total, (done - cached) / seconds if seconds else 0.0))
             delta = self._reader.feed(event)
             if delta.thought:
                 self.started = True

@@ -10,8 +10,9 @@ import pytest
 from tests.agent.scripted import agent, ended, play, says, sent
 from tests.agent.small_models.test_preload import SMALL, called, yes
 from yohaku.agent.events import TextDelta
-from yohaku.agent.small_models.implied_edit import MAX_EDITS, UNCHANGED, WRITE_IT, wants_change
+from yohaku.agent.small_models.implied_edit import MAX_EDITS, UNCHANGED, WRITE_IT
 from yohaku.agent.toolkit.tool import PermissionRequest
+from yohaku.analysis.change_requests import asks_for_change
 
 SOURCE = '''\
 """Prices."""
@@ -211,7 +212,7 @@ def test_there_is_an_end_to_it(project: Path) -> None:
 
 def test_what_is_wanted_is_told_by_the_prompt() -> None:
     for prompt in ("Fix it.", "Rename a to b.", "バグを直してください。", "関数を修正して。"):
-        assert wants_change(prompt)
+        assert asks_for_change(prompt)
     for prompt in (
         "Explain it.",
         "What would you change?",
@@ -219,4 +220,45 @@ def test_what_is_wanted_is_told_by_the_prompt() -> None:
         "直し方を教えてください。",
         "never edit it",
     ):
-        assert not wants_change(prompt)
+        assert not asks_for_change(prompt)
+
+
+HALF = "def half(value):\n    return value // 2"
+WHOLE = SOURCE.rstrip("\n") + "\n\n\n" + HALF
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "Add a function half(value) to till.py.",
+        "Add a function to till.py that returns the half of a value.",
+        "till.py に関数 half(value) を追加してください。",
+    ],
+)
+@pytest.mark.parametrize("shown", [HALF, WHOLE], ids=["alone", "whole"])
+def test_what_the_user_wants_added_is_added_at_the_end(project: Path, prompt: str, shown: str) -> None:
+    assert after(project, fenced(shown), "できました。", prompt=prompt) == WHOLE + "\n"
+
+
+def test_new_code_comes_before_the_lines_that_run_the_file(project: Path) -> None:
+    main = '\n\nif __name__ == "__main__":\n    print(doubled(2))\n'
+    (project / "till.py").write_text(SOURCE + main)
+    changed = after(project, fenced(HALF), "Done.", prompt="Add half(value) to till.py.")
+    assert changed == SOURCE + "\n\n" + HALF + "\n" + main
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        fenced("def half(self):\n    return self // 2"),
+        fenced("def other(value):\n    return 1\n\n\ndef another(value):\n    return 2"),
+        fenced("def half(value):\n    # ... as above ...\n    pass"),
+    ],
+)
+def test_what_may_not_be_what_is_to_be_added_is_not(project: Path, said: str) -> None:
+    assert after(project, said, "Done.", "Done.", "Done.", prompt="Add half(value) to till.py.") == SOURCE
+
+
+def test_of_several_definitions_only_those_that_differ_are_changed(project: Path) -> None:
+    both = "def empty(self):\n    return None\n\n\n" + RIGHT
+    assert after(project, fenced(both), "Done.") == SOURCE.replace("value + 2", "value * 2")

@@ -60,6 +60,47 @@ def test_of_a_large_one_the_definition_that_is_named_is_read(project: Path) -> N
         assert looked(project, prompt) == [read]
 
 
+MONEY = "def percent(total, share):\n    return total * share // 10\n"
+TEST_MONEY = "import money\n\n\nassert money.percent(200, 50) == 100\n"
+
+
+def test_a_dotted_name_means_its_file(project: Path) -> None:
+    (project / "money.py").write_text(MONEY)
+    (project / "src" / "shop").mkdir(parents=True)
+    (project / "src" / "shop" / "tax.py").write_text("RATE = 10\n")
+    assert looked(project, "money.percent is wrong: it must divide by 100.") == [("read", {"path": "money.py"})]
+    assert looked(project, "What is shop.tax.RATE for?") == [("read", {"path": "src/shop/tax.py"})]
+
+
+def test_of_a_large_file_it_means_the_definition(project: Path) -> None:
+    ((tool, given),) = looked(project, "Why is shop.discounted wrong?")
+    assert (tool, given["path"], given["limit"]) == ("read", "shop.py", 2)
+
+
+def test_a_path_behind_an_at_sign_is_opened_whatever_its_name(project: Path) -> None:
+    (project / "Makefile").write_text("all:\n\ttrue\n")
+    assert looked(project, "What does @Makefile do?") == [("read", {"path": "Makefile"})]
+
+
+def test_files_in_a_traceback_are_opened_and_tests_last(project: Path) -> None:
+    (project / "money.py").write_text(MONEY)
+    (project / "test_money.py").write_text(TEST_MONEY)
+    trace = (
+        'Traceback (most recent call last):\n  File "test_money.py", line 4, in <module>\n'
+        '    assert money.percent(200, 50) == 100\n  File "money.py", line 2, in percent\nAssertionError'
+    )
+    opened = looked(project, f"What went wrong here?\n{trace}")
+    assert sorted(given["path"] for _, given in opened) == ["money.py", "test_money.py"]
+
+
+def test_what_the_output_of_a_failing_command_points_to_is_opened(project: Path) -> None:
+    (project / "money.py").write_text(MONEY)
+    (project / "test_money.py").write_text(TEST_MONEY)
+    events = looked(project, "`python3 test_money.py` fails. Tell me why.", allow=yes)
+    assert events[0] == ("bash", {"command": "python3 test_money.py"})
+    assert ("read", {"path": "money.py"}) in events, "the traceback only calls it"
+
+
 def test_and_the_constants_it_uses(project: Path) -> None:
     (project / "shop.py").write_text(
         f"{SHOP}\n\ndef returnable(days):\n    return days <= RETURN_DAYS and OTHER_NAME\n"
@@ -167,3 +208,17 @@ def test_a_definition_is_known_by_its_name_in_many_languages() -> None:
 @pytest.mark.parametrize("piece", ["a", "a.", "a_", "`", "/", "~a", "関数a", "a(", "."])
 def test_odd_prompts_name_nothing(project: Path, piece: str) -> None:
     assert looked(project, piece * 3_000, window=36_000) == []
+
+
+def test_the_words_of_a_question_about_the_code_are_searched_for(tmp_path: Path) -> None:
+    (tmp_path / "returns.py").write_text("RETURN_DAYS = 17\n")
+    one = agent(tmp_path, says("17."), tools=SMALL, allow=yes)
+    prompt = "Within how many days can a customer return it? Look it up in the code."
+    assert called(play(one, prompt)) == [("grep", {"pattern": "(?i)days|customer"})]
+    assert "returns.py\\n1: RETURN_DAYS = 17" in str(sent(one)[0]["messages"])
+
+
+@pytest.mark.parametrize("prompt", ["Within how many days can a customer return it?", "Hello, code!", "コードについて"])
+def test_nothing_is_searched_for_without_words_or_without_a_word_on_the_code(tmp_path: Path, prompt: str) -> None:
+    one = agent(tmp_path, says("はい。"), says("はい。"), tools=SMALL, allow=yes)
+    assert called(play(one, prompt)) == []

@@ -61,6 +61,21 @@ def test_nor_is_looking_again_at_what_was_folded_away() -> None:
         assert not seen.circling and not seen.repeats_newest((LOOK,))
 
 
+def test_but_for_ever_it_is_also_across_foldings() -> None:
+    seen = RepetitionGuard()
+    for _ in range(6):
+        assert not seen.circling
+        step(seen, "x")
+        seen.forget()
+    assert seen.circling
+    seen.warn((LOOK,))
+    assert not seen.circling
+    for _ in range(2):
+        step(seen, "x")
+        seen.forget()
+    assert seen.circling, "after a warning it is noticed sooner"
+
+
 def test_a_change_that_failed_changes_nothing() -> None:
     seen = RepetitionGuard()
     for _ in range(3):

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yohaku.agent.small_models.text_calls import find_calls
+from yohaku.agent.small_models.text_calls import drop_attempts, find_calls
 
 NAMES = ("read", "write", "bash")
 SCHEMAS: dict[str, dict[str, Any]] = {
@@ -260,3 +260,44 @@ def test_much_of_anything_is_looked_at_only_a_few_times(piece: str) -> None:
 def test_a_call_behind_much_text_is_still_found() -> None:
     code = "def f(x):\n    return {x: [y for y in x]}\n" * 10_000
     assert found(code + READ)[1] == ONE
+
+
+@pytest.mark.parametrize(
+    ("text", "call"),
+    [
+        ('{"name": "read_file", "arguments": {"file_path": "a.py"}}', ("read", {"file_path": "a.py"})),
+        ('<tool_call>{"name": "run_command", "arguments": {"cmd": "ls"}}</tool_call>', ("bash", {"cmd": "ls"})),
+        ('{"name": "read", "arguments": {"file": "a.py"}}', ("read", {"file": "a.py"})),
+    ],
+)
+def test_names_of_other_agents_are_understood(text: str, call: tuple[str, Any]) -> None:
+    assert found(text, SCHEMAS) == ("", [call])
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ('<tool_call>\n{"name": "fly", "arguments": {"to": "moon"}}\n</tool_call>', ""),
+        ('I look.\n<tool_call>{"name": "fly", "arguments": {"to": "moon"}}</tool_call>', "I look."),
+        ('```json\n{"name": "fly", "arguments": {"to": "moon"}}\n```', ""),
+        ('I write it.\n```json\n{"name": "write", "arguments": {"path": "a.py", "content": "imp', "I write it."),
+        ('{"name": "read_file", "arguments": {"path": ', ""),
+    ],
+)
+def test_what_is_meant_as_a_call_and_cannot_be_made_is_no_answer(text: str, left: str) -> None:
+    assert drop_attempts(text, NAMES) == left
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "It reads a file.",
+        '```json\n{"name": "Bob", "age": 3}\n```',
+        '{"name": "Bob"',
+        'Write this into config.json:\n```json\n{"name": "fly", "arguments": {"to": "moon"}}\n```\nThen start it.',
+        'parse(text="x")',
+        "Use `<tool_call>` tags.",
+    ],
+)
+def test_an_answer_stays_one(text: str) -> None:
+    assert drop_attempts(text, NAMES) == text

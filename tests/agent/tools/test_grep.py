@@ -8,9 +8,8 @@ import pytest
 
 from tests.agent.benches import ABench
 from yohaku import meters
-from yohaku.agent.toolkit import output_budget
+from yohaku.agent.toolkit import found_hits, output_budget
 from yohaku.agent.toolkit.tool import ToolResult
-from yohaku.agent.tools import grep
 
 METER = meters.for_model("gpt-4o")
 
@@ -62,7 +61,7 @@ def test_outside_the_project_is_asked_for(tmp_path: Path) -> None:
 def test_there_are_at_most_five_hundred_hits(tmp_path: Path) -> None:
     make(tmp_path, a="hit\n" * 10_000)
     bench = ABench(tmp_path)
-    given = bench.use("grep", pattern="hit")
+    given = bench.use("grep", pattern="hit", path="a")
     assert given.cut and given.text.count("hit\n") == 500
     assert given.output and bench.session
     note = f"[10,000 hits, not all shown; ref={given.output.id}; or use a narrower pattern or path]"
@@ -73,7 +72,7 @@ def test_there_are_at_most_five_hundred_hits(tmp_path: Path) -> None:
 
 
 def test_no_more_hits_are_kept_than_there_is_room_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(grep, "MAX_KEPT_BYTES", 50_000)
+    monkeypatch.setattr(found_hits, "MAX_KEPT_BYTES", 50_000)
     make(tmp_path, a="hit\n" * 100_000)
     bench = ABench(tmp_path)
     given = bench.use("grep", pattern="hit")
@@ -118,3 +117,46 @@ def test_a_big_file_is_searched_block_by_block_with_true_numbers(tmp_path: Path)
             out.write(b"nothing to see in this line at all\n" * 10_000)
         out.write("見つけた\n".encode())
     assert ABench(tmp_path).use("grep", pattern="見つけた").text == "big.log\n400001: 見つけた"
+
+
+def test_source_comes_before_other_texts_and_logs_and_data_last(tmp_path: Path) -> None:
+    make(tmp_path, a_dot_log="rate 1\n", b_dot_json='{"rate": 1}\n', c_dot_md="The rate.\n", d_dot_py="x = rate\n")
+    lines = ABench(tmp_path).use("grep", pattern="rate").text.split("\n")
+    assert lines[::2] == ["d.py", "c.md", "a.log", "b.json"]
+
+
+def test_of_source_the_file_that_defines_it_comes_first(tmp_path: Path) -> None:
+    make(tmp_path, a_dot_py="rate()\n", b_dot_py="def rate():\n    pass\n", c_dot_js="function rate() {}\n")
+    lines = ABench(tmp_path).use("grep", pattern="rate").text.split("\n")
+    assert lines[::2] == ["b.py", "c.js", "a.py"]
+
+
+@pytest.mark.parametrize(("careful", "most"), [(False, 20), (True, 5)])
+def test_of_a_file_a_few_hits_are_shown_and_the_definition_is_among_them(
+    tmp_path: Path, careful: bool, most: int
+) -> None:
+    make(tmp_path, a_dot_py="x = rate()\n" * 300 + "def rate():\n", b_dot_py="rate()\n")
+    bench = ABench(tmp_path)
+    bench.careful = careful
+    given = bench.use("grep", pattern="rate")
+    lines = given.text.split("\n")
+    assert lines[:2] == ["a.py", "1: x = rate()"] and lines[most] == "301: def rate():"
+    assert lines[most + 1 : most + 4] == [f"… {301 - most} more in this file", "b.py", "1: rate()"]
+    assert given.cut and given.output and "[302 hits, not all shown; ref=" in given.text
+    assert bench.session and "\n150: x = rate()\n" in str(bench.session.recall(given.output.id))
+
+
+def test_a_single_file_is_shown_as_far_as_there_is_room(tmp_path: Path) -> None:
+    make(tmp_path, a_dot_py="x = rate()\n" * 300)
+    given = ABench(tmp_path).use("grep", pattern="rate", path="a.py")
+    assert given.text.count("\n") == 300 and not given.cut
+
+
+def test_a_small_model_that_searches_for_a_sentence_gets_the_lines_with_its_words(tmp_path: Path) -> None:
+    make(tmp_path, a_dot_py="RETURN_DAYS = 17\n")
+    bench = ABench(tmp_path)
+    assert bench.use("grep", pattern="return period").text == "No line matches return period."
+    bench.careful = True
+    told = "No line matches return period. Lines with one of these words:\na.py\n1: RETURN_DAYS = 17"
+    assert bench.use("grep", pattern="return period").text == told
+    assert bench.use("grep", pattern="something else").text.endswith("\nNo line matches (?i)something|else.")

@@ -26,18 +26,22 @@ MAX_AUTOMATIC_WINDOW = 131_072
 MIN_CARD_WINDOW = 16_384
 """Tokens that must fit beside the model on the graphics card; else main memory is used too, which is slower."""
 
+MIN_SLOW_WINDOW = 8_192
+"""Tokens below which a slow machine does not bound the window: with fewer, foldings cost more time than they save."""
+
 SERVER_OVERHEAD_BYTES = 512 * MIB
 """Memory of a server beside the model and its cache."""
 
 Tier: TypeAlias = Literal["small", "full"]
 Preset: TypeAlias = Literal["speed", "balanced", "quality"]
 WindowReason: TypeAlias = Literal[
-    "memory", "card", "trained", "most", "least", "asked", "shrunk", "beyond", "forced", "served", "learned", "known",
-    "unknown",
+    "memory", "card", "trained", "most", "least", "slow", "asked", "shrunk", "beyond", "forced", "served", "learned",
+    "known", "unknown",
 ]  # fmt: skip
-"""What decided: main memory, the graphics card, what the model was trained for, our own bounds; the user's number, that
-number made smaller for memory's sake or for the model's, that number kept by force; the server, what it refused once,
-what is known of the model, or nothing at all (then it is so little that any model takes it)."""
+"""What decided: main memory, the graphics card, what the model was trained for, our own bounds, how slowly this machine
+reads; the user's number, that number made smaller for memory's sake or for the model's, that number kept by force; the
+server, what it refused once, what is known of the model, or nothing at all (then it is so little that any model takes
+it)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,11 +98,13 @@ def window_for(
     trained: int | None = None,
     cache_type: str = "f16",
     loaded: bool = False,
+    readable: int | None = None,
 ) -> ChosenWindow:
     """Choose the window. `about`: metadata, or billions of parameters; else they are estimated from `model_bytes`.
 
     `loaded`: the model is in memory, so its bytes are no longer counted as free. `trained` bounds the window where
-    the metadata has no length.
+    the metadata has no length. `readable`: tokens that this machine reads in bearable time, which bound an automatic
+    window.
     """
     info = about if isinstance(about, Mapping) else {}
     cache = cache_from_metadata(info, cache_type)
@@ -113,6 +119,8 @@ def window_for(
     if n is not None:
         return _choose_requested(n, most, most == length, force, exact)
     window, why = _choose_automatically(fits, beside, length)
+    if readable is not None and window > (bound := max(MIN_SLOW_WINDOW, round_down(readable))):
+        window, why = bound, "slow"
     if preset == "speed":
         window = max(MIN_WINDOW, window // 2)
     elif preset == "quality":

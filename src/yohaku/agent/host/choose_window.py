@@ -29,10 +29,12 @@ def choose_window(
     preset: Preset = "balanced",
     n: int | None = None,
     force: bool = False,
+    readable: int | None = None,
 ) -> ChosenWindow:
-    """`learned` is what `Learned.window` says of the endpoint, and `n` the number on the command line."""
+    """`learned` is what `WindowCache.window` says of the endpoint, `n` the number on the command line, and `readable`
+    the tokens that this machine reads in bearable time."""
     asked = n or _configured_window(endpoint, settings)
-    chosen = _choose(endpoint, settings, memory, preset, asked, force)
+    chosen = _choose(endpoint, settings, memory, preset, asked, force, readable)
     if learned and learned < chosen.window and not (force and asked):
         return replace(chosen, window=learned, tier=tier_of(learned), why="learned", most=learned)
     return chosen
@@ -44,7 +46,13 @@ def is_settable(endpoint: Endpoint) -> bool:
 
 
 def _choose(
-    endpoint: Endpoint, settings: Settings, memory: MachineMemory, preset: Preset, asked: int | None, force: bool
+    endpoint: Endpoint,
+    settings: Settings,
+    memory: MachineMemory,
+    preset: Preset,
+    asked: int | None,
+    force: bool,
+    readable: int | None,
 ) -> ChosenWindow:
     runs, trained = endpoint.window, endpoint.trained
     if is_settable(endpoint):
@@ -53,7 +61,15 @@ def _choose(
         known = any(key.endswith(".block_count") for key in endpoint.info)
         about = endpoint.info if known or not isinstance(count, float) else count
         chosen = window_for(
-            memory, size, about, preset=preset, n=asked, force=force, trained=trained, loaded=runs is not None
+            memory,
+            size,
+            about,
+            preset=preset,
+            n=asked,
+            force=force,
+            trained=trained,
+            loaded=runs is not None,
+            readable=readable,
         )
         if runs and runs > chosen.window and not asked and preset != "speed":
             return window_of_server(runs)  # it runs so already, so it fits

@@ -26,8 +26,8 @@ from yohaku.meters import gguf
 MAX_THREADS = 12
 """More are not faster: memory is the bound."""
 
-MIN_BATCH_TOKENS = 512
-"""Tokens of a prompt processed at once."""
+BATCH_TOKENS = 512
+"""Tokens of a prompt processed at once; after each batch the server tells how far it is."""
 
 START_TIMEOUT = 30.0
 """Seconds a server with a loaded model has for its first answer."""
@@ -87,7 +87,7 @@ def start_server(endpoint: Endpoint, window: int, *, threads: int | None = None)
     key = secrets.token_urlsafe(24)
     how = xllamacpp.CommonParams()
     how.model.path, how.model_alias = str(endpoint.info[PATH_KEY]), {endpoint.model}
-    how.n_ctx, how.n_parallel, how.n_batch = window, 1, max(MIN_BATCH_TOKENS, how.n_batch)
+    how.n_ctx, how.n_parallel, how.n_batch = window, 1, BATCH_TOKENS
     how.hostnames, how.port, how.api_keys = ["127.0.0.1"], 0, [key]
     how.cpuparams.n_threads = how.cpuparams_batch.n_threads = threads or _choose_threads()
     how.use_jinja, how.fit_params, how.ctx_shift, how.ui, how.endpoint_props = True, False, False, False, True

@@ -8,8 +8,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from yohaku.agent.host.window_cache import MAX_ROWS, cache_key, write_rows
 from yohaku.client.endpoint import Endpoint
+from yohaku.client.window_cache import MAX_ROWS, cache_key, write_rows
 from yohaku.dialects.role_rules import NO_RULES, RoleRules
 
 FILE_NAME = "roles.json"

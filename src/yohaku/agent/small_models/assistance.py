@@ -16,8 +16,9 @@ from yohaku.agent.small_models import Workspace
 from yohaku.agent.small_models.implied_edit import MAX_EDITS, MAX_NUDGES, ImpliedEdit, find_implied_edit
 from yohaku.agent.small_models.preload import Preloaded, RunTools, preload, rerun
 from yohaku.agent.small_models.repetition import RepetitionGuard
+from yohaku.agent.small_models.text_calls import drop_attempts
 from yohaku.analysis.language import has_japanese, is_japanese
-from yohaku.core.model import Reply, ToolUse
+from yohaku.core.model import Reply, Text, ToolUse
 
 ACT = Nudge(
     "[You have made this call already. Its result is above, and nothing has changed since. If a file has to be "
@@ -30,6 +31,7 @@ ANSWER = Nudge(
 REPETITION_NUDGES = (ACT, ANSWER)
 """For a model that repeats itself, one after the other; then the agent gives up."""
 SPEAK = Nudge("[You said nothing. Make the next call, or answer in words and in my language.]")
+NO_CALL = "[That is no call that can be made. Call one of {names}, with all of its arguments, or answer in words.]"
 JAPANESE = Nudge("[日本語で答えてください。]", tools=False)
 
 _OTHER_LANGUAGE = re.compile(r"英語|英文|英訳|翻訳|訳して|english", re.IGNORECASE)
@@ -97,7 +99,15 @@ class Assistance:
         return Retry(self.nudges.pop(0), circling=True)
 
     def _check_answer(self, reply: Reply) -> Decision:
-        if text_of(reply).strip() or self.nudge == SPEAK:
+        names, text = [tool.name for tool in self.workspace.tools], text_of(reply)
+        left = drop_attempts(text, names) if names else text
+        if left != text:
+            nudge = Nudge(NO_CALL.format(names=", ".join(names)), previous=text)
+            if self.nudge is None or self.nudge.text != nudge.text:
+                return Retry(nudge)
+            others = (item for item in reply.items if not isinstance(item, Text))
+            return Finish(Reply((*others, Text(left)))) if left else Finish(Reply(tuple(others)))
+        if text.strip() or self.nudge == SPEAK:
             return Finish(reply)
         return Retry(SPEAK)
 

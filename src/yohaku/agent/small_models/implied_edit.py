@@ -1,7 +1,8 @@
 """Edits for small models that show a change instead of making it: the code in the reply replaces that in the file.
 
-Law: only where the user asked for a change, only one definition that a file the model has read holds exactly once, and
-by the edit tool, so that the user sees the difference and is asked as for every edit.
+Law: only where the user asked for a change, only definitions that a file the model has read holds exactly once, or one
+that the user wants added to it, and by the edit tool, so that the user sees the difference and is asked as for every
+edit.
 """
 
 from __future__ import annotations
@@ -14,9 +15,11 @@ from textwrap import dedent, indent
 from typing import NamedTuple
 
 from yohaku.agent.small_models import Workspace
+from yohaku.agent.small_models.added_code import find_place
 from yohaku.agent.small_models.preload import MAX_FILE_BYTES, MAX_TEXT_CHARS, make_call
 from yohaku.agent.toolkit.file_lines import read_lines, split_lines
 from yohaku.agent.toolkit.source_outline import Section, declarations
+from yohaku.analysis.change_requests import asks_for_change, asks_to_add
 from yohaku.analysis.language import is_japanese
 from yohaku.core.model import Call
 
@@ -48,22 +51,9 @@ _BECOMES = re.compile(
     r"`([^`\n]{6,300})`,?[ \t]*(?:to|with|by|into|→|->|を|から|should (?:be|read)|must be)[ \t]*`([^`\n]{1,300})`"
 )
 _IMPORT = re.compile(r"(?:import|from) \w")
-_NOT = re.compile(r"\b(?:do not|don't|dont|never|without|not to)[ \t]+\w+", re.IGNORECASE)
-_CHANGE = re.compile(
-    r"\b(?:fix|repair|change|edit|implement|rename|replace|update|refactor|rewrite|make)\b"
-    r"|(?:修正|変更|実装|更新|改名|リファクタリング)(?!は?(?:し|せ)(?:な|ず))|直し|直す|直せ"
-    r"|(?:書き換え|置き換え|変え|付け加え)(?!な|ず)",
-    re.IGNORECASE,
-)
-_ASKS = re.compile(
-    r"^\W*(?:how|why|what|which|who|when|where|whether|should|is|are|does)\b"
-    r"|\b(?:explain|describe|suggest|propose|plan|review|show|tell)\b"
-    r"|説明|なぜ|どう|何を|どこ|教え|提案|方法|ますか|でしょうか|見せ",
-    re.IGNORECASE,
-)
+_METHOD = re.compile(r"(?:@.*\n)*\s*(?:async )?def \w+\((?:self|cls)\b")
 _WORD = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _QUESTION = re.compile(r"[?？]\s*$")
-_SENTENCE = re.compile(r"[.!?](?=\s|$)|[。！？\n]")
 
 
 class ImpliedEdit(NamedTuple):
@@ -81,9 +71,9 @@ def find_implied_edit(
 
     `done`: something was changed in this turn already. `names`: definitions that were named before the reply.
     """
-    if not workspace.tool("edit") or not wants_change(prompt):
+    if not workspace.tool("edit") or not asks_for_change(prompt):
         return ImpliedEdit()
-    found = [*_fenced_edits(workspace, reply), *_inline_edits(workspace, reply)]
+    found = [*_fenced_edits(workspace, prompt, reply), *_inline_edits(workspace, reply)]
     fallback = ImpliedEdit()
     if not done and _can_write(workspace, reply, names) and not _QUESTION.search(reply):
         language = "ja" if is_japanese([prompt]) else "en"
@@ -91,15 +81,9 @@ def find_implied_edit(
     return next((edit for edit in found if edit.edits), next(iter(found), fallback))
 
 
-def wants_change(prompt: str) -> bool:
-    """Return whether the user wants a change made, not only described."""
-    sentences = _SENTENCE.split(_NOT.sub(" ", prompt[:MAX_TEXT_CHARS]))
-    return any(_CHANGE.search(sentence) and not _ASKS.search(sentence) for sentence in sentences)
-
-
 def _can_write(workspace: Workspace, reply: str, names: tuple[str, ...]) -> bool:
     """Return whether a nudge can help; an empty reply needs a definition whose first line can be given."""
-    if not workspace.files.seen or workspace.permissions.mode == "read-only":
+    if not workspace.files.seen or workspace.permissions.changes_nothing:
         return False
     return bool(reply.strip() or (names and workspace.can_begin_replies))
 
@@ -124,12 +108,12 @@ def _head(lines: list[str]) -> str:
     return "".join(f"{line}\n" for line in dedent("\n".join(lines[:ends])).split("\n")) if ends else ""
 
 
-def _fenced_edits(workspace: Workspace, reply: str) -> Iterator[ImpliedEdit]:
+def _fenced_edits(workspace: Workspace, prompt: str, reply: str) -> Iterator[ImpliedEdit]:
     """From the last code block to the first: models often show the old code first."""
     for block in reversed(_FENCE.findall(reply)):
         code = dedent(_NUMBERED.sub("", block) if _is_numbered(block) else block).strip("\n")
         for path in workspace.files.seen[: -MAX_FILES - 1 : -1]:
-            if edit := _edit_in_file(workspace, path, code):
+            if edit := _edit_in_file(workspace, prompt, path, code):
                 yield edit
 
 
@@ -137,24 +121,47 @@ def _is_numbered(block: str) -> bool:
     return len(_NUMBERED.findall(block)) >= sum(bool(line.strip()) for line in block.split("\n"))
 
 
-def _edit_in_file(workspace: Workspace, path: Path, code: str) -> ImpliedEdit | None:
-    """Replace the definition in the file by the one definition in the code."""
-    written = [each for each in declarations(code, path.name) if each.depth == 0]
-    text = _text(path) if len(written) == 1 else ""
-    there = [each for each in declarations(text, path.name) if _same_name(each, written[0])] if text else []
-    if len(there) != 1:
+def _edit_in_file(workspace: Workspace, prompt: str, path: Path, code: str) -> ImpliedEdit | None:
+    """Replace definitions in the file by those in the code, and add those that the user wants added."""
+    written = [each for each in declarations(code, path.name) if each.depth == 0 and each.name]
+    text = _text(path) if written else ""
+    if not text:
         return None
-    name, lines = workspace.files.name(path), split_lines(text)
-    new = "\n".join(code.split("\n")[written[0].first - 1 : written[0].last])
-    old = _without_decorators(lines[there[0].first - 1 : there[0].last], new)
-    new = indent(new, old[: len(old) - len(old.lstrip())])
-    if _ELIDED.search(new) or 2 * new.count("\n") < old.count("\n"):
-        return None  # not all of it
-    imports = list(_missing_imports(code, text)) if path.suffix == ".py" else []
-    pairs = [*imports, *([(old, new)] if new != old else [])]
+    known, shown = declarations(text, path.name), code.split("\n")
+    pairs: list[tuple[str, str]] = list(_missing_imports(code, text)) if path.suffix == ".py" else []
+    added: dict[str, str] = {}
+    for each in written:
+        there = [other for other in known if _same_name(other, each)]
+        new = "\n".join(shown[each.first - 1 : each.last])
+        if _ELIDED.search(new) or len(there) > 1:
+            return None  # not all of it, or not clear which
+        if not there:
+            added[each.name] = new
+            continue
+        old = _without_decorators(split_lines(text)[there[0].first - 1 : there[0].last], new)
+        new = indent(new, old[: len(old) - len(old.lstrip())])
+        if 2 * new.count("\n") < old.count("\n"):
+            return None  # not all of it
+        pairs += [(old, new)] if new != old else []
+    if added:
+        place = find_place(text, "\n\n\n".join(added.values())) if _is_wanted(workspace, prompt, path, added) else None
+        if place is None:
+            return None
+        pairs.append(place)
+    name = workspace.files.name(path)
     if not pairs:
         return ImpliedEdit(nudge=UNCHANGED.format(name=written[0].name, path=name))
     return ImpliedEdit(tuple(make_call("edit", path=name, old_string=was, new_string=now) for was, now in pairs))
+
+
+def _is_wanted(workspace: Workspace, prompt: str, path: Path, added: dict[str, str]) -> bool:
+    """Return whether the user wants these definitions, by their names, added to this file."""
+    words = set(_WORD.findall(prompt[:MAX_TEXT_CHARS]))
+    if not asks_to_add(prompt) or not (len(added) == 1 or words.issuperset(added)):
+        return False
+    if any(_METHOD.match(each) for each in added.values()):  # of which class?
+        return False
+    return path.name in prompt or list(workspace.files.seen) == [path]
 
 
 def _inline_edits(workspace: Workspace, reply: str) -> Iterator[ImpliedEdit]:

@@ -1,7 +1,8 @@
 """A first look for small models: files and commands that a prompt names are opened before the first request.
 
 Law: these are calls the model could make, permitted or refused like its own, and they stand in the conversation like
-its own. Only what the user named is opened.
+its own. Only what the user named is opened, or what the output of the command they named points to; the project is
+searched for the words of a prompt only where it speaks of the code.
 """
 
 from __future__ import annotations
@@ -32,10 +33,20 @@ MAX_SECTION_LINES = 60
 MAX_CONSTANTS = 8
 MAX_WORD_LINES = 6
 """A word in more lines than this says nothing about where to look."""
+MAX_SEARCHED_WORDS = 6
+"""Words of a prompt that the whole project is searched for."""
 MAX_PATHS, MAX_WORDS = 20, 40
 """Paths and words of a prompt that are tried."""
 MAX_PATH_CHARS = 300
 
+SOURCE_SUFFIXES = (".py", ".js", ".ts", ".go", ".rb", ".rs", ".java", ".kt", ".php", ".lua")
+"""Of files that a dotted name such as `money.percent` may mean."""
+
+_TRACED = re.compile(r"""File "([^"\n]{1,300})", line \d+|^\W{0,4}([\w./~-]{1,300}\.\w{1,8}):\d+\b""", re.MULTILINE)
+"""A place in a traceback, or in the message of a compiler or of pytest."""
+_MARKED = re.compile(r"(?<![\w@])@([\w./~-]+)", re.ASCII)
+_DOTTED = re.compile(r"(?<![\w./])([A-Za-z_]\w*(?:\.[A-Za-z_]\w*){1,5})(?![\w/])", re.ASCII)
+_TEST_FILE = re.compile(r"(?:^|[/_.-])tests?(?:[/_.-]|$)|conftest", re.IGNORECASE)
 _RUN = re.compile(r"[\w./~-]+", re.ASCII)
 _FAILS = re.compile(
     r"`([^`\n]{2,200})`[^`.。\n]{0,24}?(?:\bfails?\b|\bfailing\b|\bcrash|\berrors?\b|does not (?:pass|work)"
@@ -57,8 +68,11 @@ _COMMON_WORDS = frozenset(
     "more much only please read should show some tell than that them then there these they this what when where which "
     "while with within work write your".split()
 )
-
-
+_KEYWORDS = frozenset("return import class else elif while true false none null self yield async await const".split())
+_ABOUT_CODE = re.compile(
+    r"\b(?:code|codebase|project|repo|repository|source|sources|program)\b|コード|ソース|プロジェクト|リポジトリ|プログラム",
+    re.IGNORECASE,
+)
 _WHOLE = re.compile(
     r"\b(?:review|summar\w*|explain|describe|check|audit|document|overview|understand|analy[sz]e|translate|walk)\b"
     r"|レビュー|要約|まとめ|説明|概要|解説|全体|見直|点検|分析|翻訳|把握",
@@ -87,14 +101,18 @@ async def preload(workspace: Workspace, prompt: str, run_tools: RunTools) -> Pre
     """Run the command that is said to fail, then open the files that are named, where they are likeliest to matter."""
     text = prompt[:MAX_TEXT_CHARS]
     if command := _failing_command(workspace, text):
-        text += (await rerun(command, run_tools)).text[-MAX_TEXT_CHARS:]
+        text += "\n" + (await rerun(command, run_tools)).text[-MAX_TEXT_CHARS:]
     calls: list[Call] = []
     names: list[str] = []
-    for path in _named_files(workspace, prompt[:MAX_TEXT_CHARS]):
+    beside = prompt[:MAX_TEXT_CHARS].replace(command, " ") if command else prompt[:MAX_TEXT_CHARS]
+    files = _named_files(workspace, beside) or (_files_in_output(workspace, text) if command else [])
+    for path in files or _named_files(workspace, prompt[:MAX_TEXT_CHARS]):
         if found := read_lines(path, 1, 1, MAX_FILE_BYTES):
             sections = _named_sections(found.text, path.name, text)
             names += [each.name for each in sections]
             calls += _open(workspace, path, found.text, sections, prompt)
+    if not calls and not command:
+        calls += _search(workspace, prompt[:MAX_TEXT_CHARS])
     if calls:
         await run_tools(Reply(tuple(calls)))
     return Preloaded(command, tuple(names))
@@ -128,15 +146,45 @@ def make_call(tool: str, **arguments: Any) -> Call:
 def _failing_command(workspace: Workspace, prompt: str) -> str:
     """The command that is said to fail, unless it does harm or is not to be run."""
     found = _FAILS.search(prompt)
-    if not found or not workspace.tool("bash") or workspace.permissions.mode == "read-only":
+    if not found or not workspace.tool("bash") or workspace.permissions.changes_nothing:
         return ""
     return "" if find_danger(found[1]) or _NOT_RUN.search(prompt) else found[1]
 
 
 def _named_files(workspace: Workspace, prompt: str) -> list[Path]:
+    """Files that the prompt names: those marked with @ first, those it means by a dotted name last."""
+    marked = [name.rstrip(".-") for name in _MARKED.findall(prompt)]
     names = [run.rstrip(".-") for run in _RUN.findall(prompt) if _like_a_path(run)]
-    paths = dict.fromkeys((workspace.root / name).resolve() for name in names[:MAX_PATHS])
-    return [path for path in paths if _may_open(workspace, path)][:MAX_FILES]
+    tried = [(workspace.root / name).resolve() for name in (*marked, *names)[:MAX_PATHS]]
+    paths = dict.fromkeys((*tried, *_dotted_files(workspace, prompt)))
+    found = [path for path in paths if _may_open(workspace, path)]
+    return (_tests_last(workspace, found) if _TRACED.search(prompt) else found)[:MAX_FILES]
+
+
+def _files_in_output(workspace: Workspace, text: str) -> list[Path]:
+    """Files of the project that a failure points to: those it names and those whose functions it calls."""
+    traced = [first or second for first, second in _TRACED.findall(text)][-MAX_PATHS:]
+    paths = dict.fromkeys((workspace.root / name).resolve() for name in reversed(traced))
+    paths |= dict.fromkeys(_dotted_files(workspace, text))
+    return _tests_last(workspace, [path for path in paths if _may_open(workspace, path)])[:MAX_FILES]
+
+
+def _tests_last(workspace: Workspace, paths: list[Path]) -> list[Path]:
+    return sorted(paths, key=lambda path: bool(_TEST_FILE.search(workspace.files.name(path))))
+
+
+def _dotted_files(workspace: Workspace, text: str) -> Iterator[Path]:
+    """Files that dotted names mean: `money.percent` is in money.py, `shop.money.percent` in shop/money.py."""
+    for name in list(dict.fromkeys(_DOTTED.findall(text)))[-MAX_PATHS:]:
+        parts = name.split(".")
+        tried = (
+            (workspace.root / folder).joinpath(*parts[:count]).with_suffix(suffix)
+            for count in range(len(parts), 0, -1)
+            for folder in ("", "src")
+            for suffix in SOURCE_SUFFIXES
+        )
+        if found := next((path for path in tried if path.is_file()), None):
+            yield found.resolve()
 
 
 def _like_a_path(run: str) -> bool:
@@ -169,8 +217,16 @@ def _open(workspace: Workspace, path: Path, text: str, sections: list[Section], 
         yield make_call("read", path=name)
 
 
+def _search(workspace: Workspace, prompt: str) -> Iterator[Call]:
+    """Search the project for the words of a prompt that is about its code and names no file."""
+    words = [word for word in _telling_words(prompt) if word not in _KEYWORDS][:MAX_SEARCHED_WORDS]
+    if len(words) > 1 and _ABOUT_CODE.search(prompt) and workspace.tool("grep"):
+        yield make_call("grep", pattern=f"(?i){'|'.join(words)}")
+
+
 def _named_sections(text: str, file: str, prompt: str) -> list[Section]:
     names = {group for found in _NAMES.finditer(prompt) for group in (found[0], *found.groups()) if group}
+    names |= {part for name in _DOTTED.findall(prompt) for part in name.split(".")[1:]}
     sections = [each for each in declarations(text, file) if each.name in names]
     return sections[:MAX_SECTIONS]
 
@@ -186,6 +242,11 @@ def _constants(text: str, sections: list[Section]) -> list[str]:
 def _rare_words(text: str, prompt: str) -> list[str]:
     """Words of the prompt that stand in a few lines of the text."""
     lines = text.lower().split("\n")
+    telling = _telling_words(prompt)[:MAX_WORDS]
+    return [word for word in telling if 0 < sum(word in line for line in lines) <= MAX_WORD_LINES]
+
+
+def _telling_words(prompt: str) -> list[str]:
+    """Words that say what a prompt is about, without paths."""
     words = _RUN.sub(lambda run: " " if _like_a_path(run[0]) else run[0], prompt[:MAX_TEXT_CHARS]).lower()
-    telling = [word for word in dict.fromkeys(_WORD.findall(words)) if word not in _COMMON_WORDS]
-    return [word for word in telling[:MAX_WORDS] if 0 < sum(word in line for line in lines) <= MAX_WORD_LINES]
+    return [word for word in dict.fromkeys(_WORD.findall(words)) if word not in _COMMON_WORDS]

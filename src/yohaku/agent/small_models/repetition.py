@@ -18,6 +18,9 @@ MIN_TEXT_CHARS = 60
 MAX_REPEATS = 3
 """Occurrences of the same call with the same result, or of the same text, that count as circling."""
 
+MAX_REPEATS_ACROSS_FOLDINGS = 6
+"""The same, where foldings lie between: after each the model may have to look once more."""
+
 MAX_TAIL_CHARS = 4_000
 """Characters at the end of a text that are searched for a repeating piece."""
 MIN_LOOP_CHARS = 2_000
@@ -35,6 +38,8 @@ class RepetitionGuard:
     """Refuse a call that repeats the newest step before it is run."""
     _counts: Counter[str] = field(default_factory=Counter)
     """Calls with their results, and texts."""
+    _across: Counter[str] = field(default_factory=Counter)
+    """The same since the last change, foldings or not."""
     _newest: frozenset[str] = frozenset()
     """Calls of the newest step."""
 
@@ -44,20 +49,26 @@ class RepetitionGuard:
         self._newest = frozenset(_signature(use.call) for use in uses)
         if changed and not any(use.result.error for use in uses):
             self.forget()
+            self._across.clear()
         else:
             for use in uses:
-                self._counts[ref_of(f"{_signature(use.call)}\0{use.result.text}")] += 1
+                self._count(ref_of(f"{_signature(use.call)}\0{use.result.text}"))
         if len(text) >= MIN_TEXT_CHARS:
-            self._counts[text] += 1
+            self._count(text)
 
     def forget(self) -> None:
-        """Start over: something was changed or folded, so the model may have to look again."""
+        """Start over: something was folded, so the model may have to look again; but not for ever."""
         self._counts.clear()
         self._newest = frozenset()
+
+    def _count(self, item: str) -> None:
+        self._counts[item] += 1
+        self._across[item] += 1
 
     def warn(self, calls: Iterable[Call]) -> None:
         """Start over after the model was warned, and refuse these calls if it makes them next."""
         self.forget()
+        self._across = Counter({item: min(n, MAX_REPEATS_ACROSS_FOLDINGS - 2) for item, n in self._across.items()})
         self.strict, self._newest = True, frozenset(map(_signature, calls))
 
     def repeats_newest(self, calls: Iterable[Call]) -> bool:
@@ -66,7 +77,8 @@ class RepetitionGuard:
 
     @property
     def circling(self) -> bool:
-        return max(self._counts.values(), default=0) >= MAX_REPEATS
+        recent, all_along = (max(counts.values(), default=0) for counts in (self._counts, self._across))
+        return recent >= MAX_REPEATS or all_along >= MAX_REPEATS_ACROSS_FOLDINGS
 
 
 def _signature(call: Call) -> str:

@@ -15,6 +15,7 @@ from contextlib import suppress
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
+from yohaku.agent.toolkit.arguments import ALIASES
 from yohaku.agent.toolkit.lenient_json import NotJson, parse, read_value
 from yohaku.core.model import Call
 from yohaku.dialects.json_values import dump
@@ -40,6 +41,18 @@ MAX_PYTHON_CHARS = 20_000
 CALL_END = re.compile(r"[}>`)]")
 """Characters that can end a call."""
 
+TOOL_ALIASES = {
+    "read": "read_file open_file view_file view cat get_file file_read readfile",
+    "write": "write_file create_file save_file file_write writefile",
+    "edit": "edit_file str_replace replace_in_file modify_file update_file apply_edit",
+    "bash": "run shell execute run_command execute_command terminal run_shell_command exec run_bash",
+    "grep": "search search_files grep_search find_in_files search_code ripgrep search_file_content",
+    "glob": "find_files list_files file_search",
+    "list_dir": "ls list_directory",
+}
+"""Names other agents use for the same tool."""
+_BY_ALIAS = {alias: name for name, aliases in TOOL_ALIASES.items() for alias in aliases.split()}
+
 _TAG = r"<\|?{}(?:tool_calls?|function_call|tool_use|tools)\|?>"
 _OPENS = re.compile(rf"(?:{_TAG.format('')}|<\|python_tag\|>|\[TOOL_CALLS?\])[ \t\r\n]*+$")
 _CLOSES = re.compile(rf"[ \t\r\n]*+{_TAG.format('/?')}")
@@ -51,6 +64,12 @@ _NAMED = re.compile(
 _NAMED_END = re.compile(r"[\"']?[ \t]*+(?:/?>)?(?:[ \t\r\n]*+</(?:function|tool|tool_call|call|invoke)>)?")
 _NEXT = re.compile(r"^[ \t]*+(`{3,}|~{3,})[ \t]*+([\w-]*+)|\[|\{(?=[ \t\r\n]*+[\"'{}])", re.MULTILINE)
 _FENCE_END = re.compile(r"^[ \t]*+(`{3,}|~{3,})[ \t\r]*+$", re.MULTILINE)
+_TAGGED = re.compile(rf"{_TAG.format('')}|<\|python_tag\|>|\[TOOL_CALLS?\]|<(?:function|tool|invoke)[ =]")
+_ATTEMPT = re.compile(
+    r"(?:(?:^|\n)[ \t]*(?:[`~]{3,}\w{0,10}\s{0,4})?(?:<[^<>\n]{1,80}>\s{0,4})?"
+    r"|<\|?tool_calls?\|?>\s{0,4}|\[TOOL_CALLS?\]\s{0,4})"
+    r"\[?\{{1,2}\s{0,8}[\"'](?:name|tool|tool_name|function|action|type|id)[\"']\s{0,4}:\s{0,4}(?:[\"']([\w.-]{1,64}))?"
+)
 _PYTHON_CALL = re.compile(r"\[?\s*[A-Za-z_]\w*\(")
 _BETWEEN = re.compile(rf"(?:[ \t\r\n,;]++|{_TAG.format('/?')})*+")
 
@@ -75,7 +94,8 @@ def find_calls(
     `schemas`: the parameters of the tools by name; with them an object whose fields no tool takes is not a call.
     `salt`: part of the ids, different in each reply.
     """
-    found = list(_CallSearch(text, _KnownTools(frozenset(names), schemas or {})).find())
+    known = names if isinstance(names, frozenset) else frozenset(names)
+    found = list(_CallSearch(text, _KnownTools(known, schemas or {})).find())
     if not found:
         return text, ()
     ends = [0, *(each.end for each in found)]
@@ -84,6 +104,24 @@ def find_calls(
     made = enumerate(call for each in found for call in each.calls)
     calls = tuple(Call(_make_id(salt, number, *call), *call) for number, call in made)
     return "\n\n".join(filter(None, left)), calls
+
+
+def drop_attempts(text: str, names: Iterable[str]) -> str:
+    """Return the text without what is meant as a call and cannot be made: of an unknown tool, or not whole."""
+    begins = _ATTEMPT.search(text)
+    if not begins:
+        return text
+    left, calls = find_calls(text, _AnyName())
+    if calls and (_TAGGED.search(text) or not left.strip("`<>/ \n")):
+        return left
+    if begins[1] in {*names, *_BY_ALIAS}:  # not whole
+        return text[: begins.start()].rstrip()
+    return text
+
+
+class _AnyName(frozenset[str]):
+    def __contains__(self, name: object) -> bool:
+        return True
 
 
 def _make_id(salt: str, *facts: object) -> str:
@@ -98,7 +136,7 @@ class _CallSearch:
         self.left = MAX_READS_PER_CHAR * len(text) + 1000 * MIN_READ_COST
 
     def find(self) -> Iterator[_FoundCalls]:
-        if calls := _read_python_calls(self.text, self.tools):
+        if not isinstance(self.tools.names, _AnyName) and (calls := _read_python_calls(self.text, self.tools)):
             yield _FoundCalls(0, len(self.text), calls)
             return
         place = 0
@@ -193,7 +231,7 @@ def _read_call(value: dict[str, Any], tools: _KnownTools, tagged: bool) -> tuple
     if wrapped:
         return _read_call(value[wrapped], tools, tagged) if not value.keys() - OTHER_FIELDS - {wrapped} else None
     field = next((field for field in NAME_FIELDS if isinstance(value.get(field), str)), "")
-    name = value[field].removeprefix("functions.") if field else ""
+    name = _known_name(value[field].removeprefix("functions."), tools) if field else ""
     if name not in tools.names:
         return None
     given = [key for key in ARGUMENT_FIELDS if key in value]
@@ -204,6 +242,12 @@ def _read_call(value: dict[str, Any], tools: _KnownTools, tagged: bool) -> tuple
     schema = tools.schemas.get(name)
     arguments = filled or _as_object(value[given[0]] if given else {}, schema)
     return (name, dump(arguments)) if arguments is not None and _may_be_arguments(arguments, schema) else None
+
+
+def _known_name(name: str, tools: _KnownTools) -> str:
+    """Return the name by which a tool is known here; one of another agent may stand for it."""
+    other = _BY_ALIAS.get(name.lower(), "")
+    return other if name not in tools.names and other in tools.names else name
 
 
 def _as_object(arguments: Any, schema: Mapping[str, Any] | None) -> dict[str, Any] | None:
@@ -237,7 +281,8 @@ def _may_be_arguments(arguments: dict[str, Any], schema: Mapping[str, Any] | Non
     if isinstance(arguments.get("properties"), dict) and arguments.get("type") == "object":
         return False
     known = schema.get("properties") if schema else None
-    return not known or not arguments or bool(arguments.keys() & known.keys())
+    others = {alias for name in known or () for alias in ALIASES.get(name, ())}
+    return not known or not arguments or bool(arguments.keys() & (known.keys() | others))
 
 
 def _read_python_calls(text: str, tools: _KnownTools) -> tuple[tuple[str, str], ...]:

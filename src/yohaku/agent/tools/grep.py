@@ -3,42 +3,37 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import threading
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
-from tempfile import SpooledTemporaryFile
-from typing import IO, NamedTuple, cast
+from typing import NamedTuple
 
+from yohaku.agent.model_texts import REFUSED
 from yohaku.agent.toolkit import output_budget, text_files
 from yohaku.agent.toolkit.arguments import BadArguments, object_schema, string
 from yohaku.agent.toolkit.edits import describe_missing
+from yohaku.agent.toolkit.found_hits import MAX_HITS, FoundHits, Hit, file_rank
 from yohaku.agent.toolkit.globs import PathMatcher, compile_glob
 from yohaku.agent.toolkit.ordinary_files import open_ordinary
 from yohaku.agent.toolkit.output_budget import ref_note, save_in_thread
-from yohaku.agent.toolkit.permissions import REFUSED, read_request, resolve_path
+from yohaku.agent.toolkit.permissions import read_request, resolve_path
 from yohaku.agent.toolkit.project_files import walk_files
-from yohaku.agent.toolkit.secrets import holds_secrets, redact
+from yohaku.agent.toolkit.secrets import holds_secrets
 from yohaku.agent.toolkit.tool import AgentTool, Arguments, ToolContext, ToolResult
 from yohaku.recall.patterns import Finder, compile_pattern
 
-MAX_HITS = 500
+MAX_HITS_PER_FILE, MAX_SMALL_HITS_PER_FILE = 20, 5
+"""Hits shown of each file where several are searched; fewer to a small model."""
 MAX_LINE_CHARS = 240
 MAX_RESULT_BYTES = 128 * 1024
-MAX_KEPT_BYTES = 16 * 1024 * 1024
-"""Bytes of hits that are kept beyond those shown; they open by the ref in the note."""
-MAX_LEFT_OUT_SECONDS = 5.0
-"""Seconds to look for hits beyond those shown."""
-MAX_HITS_IN_MEMORY = 1024 * 1024
-"""Bytes; more go to a temporary file."""
+_WORDS = re.compile(r"\w{3,30}(?: \w{3,30}){1,5}")
+"""Words side by side, and nothing that only a pattern has."""
 BLOCK_BYTES = 4 * 1024 * 1024
 TIMEOUT = 20.0
 """Seconds."""
-
-
-class Hit(NamedTuple):
-    number: int
-    text: str
 
 
 class _FileSearch(NamedTuple):
@@ -75,70 +70,39 @@ async def run(context: ToolContext, arguments: Arguments) -> ToolResult:
 
 
 def _grep(context: ToolContext, top: Path, pattern: str, search: _FileSearch) -> ToolResult:
+    per_file = MAX_HITS if top.is_file() else MAX_SMALL_HITS_PER_FILE if context.careful else MAX_HITS_PER_FILE
     skipped = 0
-    with _FoundHits(output_budget.max_bytes(MAX_RESULT_BYTES)) as found:
-        for name, path in _files(context, top, search):
+    with FoundHits(output_budget.max_bytes(MAX_RESULT_BYTES), per_file) as found:
+        for name, path in sorted(_files(context, top, search), key=lambda file: file_rank(file[0])):
             if search.over or found.closed:
                 break
             if holds_secrets(name) and path != top:
                 skipped += 1
                 continue
-            for hit in _search_file(path, search):
-                found.add(name, hit)
-                if found.closed:
-                    break
+            found.add_file(name, _search_file(path, search))
         more = search.over or found.closed
-        notes = ["[not all files were searched: it took too long]"] if search.over and not found.full else []
+        shown, left_out = found.select()
+        notes = ["[not all files were searched: it took too long]"] if search.over and not left_out else []
         notes += [f"[{skipped} files that may hold secrets were not searched]"] if skipped else []
+        if not found.count and context.careful and _WORDS.fullmatch(pattern):
+            return _grep_words(context, top, pattern, search)
         if not found.count:
             return ToolResult("\n".join([f"No line matches {pattern}.", *notes]))
-        text = "\n".join([*found.shown, *notes])
-        if not found.full and output_budget.fits(text):
+        text = "\n".join([*shown, *notes])
+        if not left_out and output_budget.fits(text):
             return ToolResult(text, cut=more)
         saved = save_in_thread(context, found.all())
     several = f"{found.count:,} hits{' or more' if more else ''}"
     note = f"[{several}, not all shown{ref_note(saved)}; or use a narrower pattern or path]"
-    shown, _ = output_budget.keep_head("\n".join([*found.shown, *notes, note]), note)
-    return ToolResult(shown, cut=True, output=saved)
+    text, _ = output_budget.keep_head("\n".join([*shown, *notes, note]), note)
+    return ToolResult(text, cut=True, output=saved)
 
 
-class _FoundHits:
-    """Hits of a search: the first to be shown, all of them in a temporary file once they are many."""
-
-    def __init__(self, size: int) -> None:
-        """`size`: bytes that may be shown."""
-        self.shown: list[str] = []
-        self.count = 0
-        self.full = False
-        """True once there are hits that are not shown."""
-        self.closed = False
-        """True once no more are taken."""
-        self._left = size
-        self._file = SpooledTemporaryFile(MAX_HITS_IN_MEMORY)  # noqa: SIM115
-        self._name = ""
-        self._end = 0.0
-
-    def __enter__(self) -> _FoundHits:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._file.close()
-
-    def add(self, name: str, hit: Hit) -> None:
-        lines = [name] * (name != self._name) + [f"{hit.number}: {hit.text}"]
-        self._name = name
-        self._file.write(redact("".join(f"{line}\n" for line in lines)).encode())
-        if not self.full and (self.count >= MAX_HITS or self._left < 0):
-            self.full, self._end = True, time.monotonic() + MAX_LEFT_OUT_SECONDS
-        if not self.full:
-            self.shown += lines
-        self.count += 1
-        self._left -= len(hit.text.encode()) + 8
-        self.closed = self.full and (time.monotonic() > self._end or self._file.tell() > MAX_KEPT_BYTES)
-
-    def all(self) -> IO[bytes]:
-        self._file.seek(0)
-        return cast(IO[bytes], self._file)
+def _grep_words(context: ToolContext, top: Path, words: str, search: _FileSearch) -> ToolResult:
+    """Search for each of several words: small models search for sentences that stand nowhere."""
+    pattern = f"(?i){'|'.join(words.split())}"
+    found = _grep(context, top, pattern, search._replace(find=compile_pattern(pattern)))
+    return replace(found, text=f"No line matches {words}. Lines with one of these words:\n{found.text}")
 
 
 def _files(context: ToolContext, top: Path, search: _FileSearch) -> Iterator[tuple[str, Path]]:

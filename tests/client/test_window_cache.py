@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yohaku.agent.host.window_cache import FILE_NAME, MAX_ROWS, CachedWindow, WindowCache, cache_key, still_valid
 from yohaku.client.endpoint import Endpoint
+from yohaku.client.window_cache import FILE_NAME, MAX_ROWS, CachedWindow, WindowCache, cache_key, still_valid
 
 AT = Endpoint("llama.cpp", "llama.cpp", "openai_chat", "http://127.0.0.1:8080/v1", "m", window=32_768, local=True)
 
