@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.agent.benches import ABench
-from yohaku.agent.toolkit.permissions import REFUSED
+from yohaku.agent.model_texts import REFUSED
 from yohaku.agent.toolkit.tool import PermissionRequest, ToolResult
 
 CODE = "def a():\n    return 1\n\n\ndef b():\n    return 1\n"

@@ -1,14 +1,17 @@
 """Edits of a file: open it, replace text, ask the user, write.
 
 Law: a file is written whole or not at all, in its own encoding and line ends, and only if it has not changed since it
-was opened; the user sees the diff first.
+was opened; the user sees the diff first. An edit after which the file no longer parses is refused to a small model,
+and told to every other.
 """
 
 from __future__ import annotations
 
+import asyncio
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from yohaku.agent.toolkit import seen_files, text_files
 from yohaku.agent.toolkit.arguments import BadArguments
@@ -16,6 +19,7 @@ from yohaku.agent.toolkit.diffs import unified_diff
 from yohaku.agent.toolkit.ordinary_files import read_ordinary, show_name
 from yohaku.agent.toolkit.permissions import PermissionRefused, read_request, resolve_path, write_request
 from yohaku.agent.toolkit.secrets import restore_secrets
+from yohaku.agent.toolkit.syntax_errors import find_breakage
 from yohaku.agent.toolkit.text_files import TextFormat
 from yohaku.agent.toolkit.tool import ToolContext
 
@@ -31,6 +35,12 @@ class EditableFile:
     """None for a new file."""
     text: str
     form: TextFormat
+
+
+class SavedEdit(NamedTuple):
+    diff: str
+    note: str = ""
+    """For the model, where the file does not parse."""
 
 
 def open_for_edit(context: ToolContext, name: str, *, new: bool = False) -> EditableFile:
@@ -56,8 +66,9 @@ def open_for_edit(context: ToolContext, name: str, *, new: bool = False) -> Edit
     return EditableFile(path, name, data, *found)
 
 
-async def save_edit(context: ToolContext, tool: str, file: EditableFile, text: str) -> str:
-    """Ask the user, write the file and return the diff."""
+async def save_edit(context: ToolContext, tool: str, file: EditableFile, text: str) -> SavedEdit:
+    """Ask the user and write the file."""
+    note = await _check_syntax(context, file, text)
     try:
         data = file.form.encode(text)
     except UnicodeEncodeError as why:
@@ -74,7 +85,19 @@ async def save_edit(context: ToolContext, tool: str, file: EditableFile, text: s
         raise BadArguments(f"{file.name} has changed just now. Read it again, then edit.")
     seen_files.write_atomically(file.path, data)
     context.files.saw(file.path, data)
-    return diff
+    return SavedEdit(diff, note)
+
+
+async def _check_syntax(context: ToolContext, file: EditableFile, text: str) -> str:
+    """Return a note for the model if the file would not parse; for a small model `BadArguments` if it did before."""
+    before = file.text if file.data is not None else None
+    broken = await asyncio.to_thread(find_breakage, before, text, file.path.name)
+    if broken is None:
+        return ""
+    told = broken.describe(file.name, text)
+    if context.careful and broken.new and broken.was_there:
+        raise BadArguments(f"Refused, nothing was changed. With this edit {told} Correct it and try again.")
+    return f"\nWarning: {told} Correct it."
 
 
 def replace_text(file: EditableFile, text: str, old: str, new: str, everywhere: bool = False) -> str:

@@ -1,13 +1,16 @@
 """Text of a web page: headings, paragraphs, lists, code and link targets.
 
+The article of a page is found by trafilatura where it is installed (extra `web`): menus, banners and related links are
+left out. A short page is given whole, and so is one in which no article is found.
 Law: time is linear in the page, which anybody may have written; the parser of the standard library is not.
 """
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Iterator
-from html import unescape
+from html import escape, unescape
 from urllib.parse import urljoin
 
 SKIPPED_TAGS = frozenset("script style noscript template svg iframe object textarea".split())
@@ -17,7 +20,15 @@ BLOCK_TAGS = frozenset(
     "p div section article main header ul ol table blockquote dl dt dd figure figcaption aside hr details".split()
 )
 FENCE = "```"
+SHORT_PAGE = 2_000
+"""Characters of a text that is not worth a search for the article in it."""
+MIN_ARTICLE = 250
+"""Characters; less is a notice or a caption that was taken for the article."""
+MIN_ARTICLE_SHARE = 0.05
+MAX_SEARCHED_HTML = 500_000
+"""Characters of HTML; a page written to be slow takes seconds at this size."""
 _TAG = re.compile(r"<(?:!--|(/?)([a-zA-Z][a-zA-Z0-9:-]{0,40})([^<>]*)>|[!?][^<>]*>)")
+_LINK = re.compile(r"<a\b[^<>]*>", re.IGNORECASE)
 _HREF = re.compile(r"\bhref\s{0,9}=\s{0,9}(?:\"([^\"]{0,2000})\"|'([^']{0,2000})'|([^\s\"'>]{1,2000}))", re.IGNORECASE)
 
 
@@ -77,6 +88,50 @@ class _TextWriter:
 
 
 def html_to_text(html: str, base: str) -> str:
+    text = _whole_text(html, base)
+    if len(text) <= SHORT_PAGE or len(html) > MAX_SEARCHED_HTML:
+        return text
+    article = _find_article(html, base)
+    if len(article) < max(MIN_ARTICLE, MIN_ARTICLE_SHARE * len(text)) or _lists_links(article, text):
+        return text
+    title = text.partition("\n")[0] if text.startswith("# ") else ""
+    return f"{title}\n\n{article}" if title and not article.startswith("# ") else article
+
+
+def _find_article(html: str, base: str) -> str:
+    """Return the article as Markdown; nothing without trafilatura, or where it finds none or fails."""
+    try:
+        import trafilatura
+    except ImportError:
+        return ""
+    logging.getLogger("trafilatura").setLevel(logging.CRITICAL)
+    # Its own joining of links keeps the host of the base only.
+    joined = _LINK.sub(lambda link: _HREF.sub(lambda href: _join_href(href, base), link[0], count=1), html)
+    try:
+        found = trafilatura.extract(joined, output_format="markdown", include_links=True, favor_recall=True)
+    except Exception:  # a page that breaks a foreign parser is still a page
+        return ""
+    return (found or "").strip()
+
+
+def _lists_links(article: str, text: str) -> bool:
+    """Tell a page of links, whose targets are what it is read for, from an article."""
+    labels = set(re.findall(r"^(?:- )?(\S.*) \(\w+:\S+\)$", text, re.MULTILINE))
+    lines = [line.removeprefix("- ").strip() for line in article.splitlines() if line.strip()]
+    return sum(line in labels for line in lines) > len(lines) / 2
+
+
+def _join_href(href: re.Match[str], base: str) -> str:
+    target = unescape("".join(filter(None, href.groups())))
+    if target.startswith(("#", "javascript:", "mailto:", "data:")):
+        return ""
+    try:
+        return f'href="{escape(urljoin(base, target))}"'
+    except ValueError:
+        return ""
+
+
+def _whole_text(html: str, base: str) -> str:
     writer = _TextWriter(base)
     for kind, what, attributes in _tokenize(html):
         if kind == "text":

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from yohaku.agent.toolkit.danger import find_danger
+from yohaku.agent.toolkit.harmless_commands import is_harmless
 from yohaku.agent.toolkit.ordinary_files import show_name
 from yohaku.agent.toolkit.permission_patterns import permission_keys
 from yohaku.agent.toolkit.secrets import holds_secrets, redact
@@ -19,12 +20,11 @@ from yohaku.agent.toolkit.stored_permissions import StoredPermission, StoredPerm
 from yohaku.agent.toolkit.tool import PermissionRequest, ToolContext
 from yohaku.messages import say
 
-Mode: TypeAlias = Literal["ask", "yolo", "read-only"]
+Mode: TypeAlias = Literal["ask", "plan", "yolo", "read-only"]
 Answer: TypeAlias = Literal["once", "always", "no"]
 AskUser: TypeAlias = Callable[[PermissionRequest], Awaitable[Answer]]
 
 EDITS_KEY = "edits in the project"
-REFUSED = "The user did not allow this. Do not try it in another way: go on without it, or say what you would do."
 
 
 class PermissionRefused(Exception):
@@ -40,18 +40,29 @@ class Permissions:
     ) -> None:
         """`on_remember` is called with what was allowed for good, and whether it is stored for the next run."""
         self.mode: Mode = mode
-        self._kept = kept if mode == "ask" else None
+        self._stored = kept
         self._on_remember = on_remember
         self._always: set[StoredPermission] = set()
         """Allowed for this run only, because it could not be stored."""
         self._asking = asyncio.Lock()
+        self.refused: list[str] = []
+        """Titles of what was not allowed since the list was emptied, and not later on either."""
+
+    @property
+    def changes_nothing(self) -> bool:
+        """True in the modes in which nothing may be changed."""
+        return self.mode in ("plan", "read-only")
+
+    @property
+    def _kept(self) -> StoredPermissions | None:
+        return self._stored if self.mode in ("ask", "plan") else None
 
     def verdict(self, request: PermissionRequest) -> bool | None:
         """Decide without asking; None where the user must be asked."""
         if request.kind == "inner":
             return True
-        if self.mode == "read-only" and request.kind in ("write", "run"):
-            return False
+        if self.changes_nothing and request.kind in ("write", "run"):
+            return self.mode == "plan" and request.kind == "run" and request.harmless
         if self.mode == "yolo":
             return None if request.grave else True
         if request.danger or request.grave or not request.keys:
@@ -60,6 +71,15 @@ class Permissions:
         return True if allowed.issuperset(_permissions_of(request)) else None
 
     async def decide(self, request: PermissionRequest, ask_user: AskUser | None = None) -> bool:
+        """Decide, and remember what was refused."""
+        allowed = await self._decide(request, ask_user)
+        if request.title in self.refused:
+            self.refused.remove(request.title)
+        if not allowed:
+            self.refused.append(request.title)
+        return allowed
+
+    async def _decide(self, request: PermissionRequest, ask_user: AskUser | None) -> bool:
         """Ask one question at a time: an "always" may decide the next one too. No user: no."""
         verdict = self.verdict(request)
         if verdict is not None:
@@ -136,10 +156,9 @@ def write_request(context: ToolContext, tool: str, path: Path, diff: str) -> Per
     elif holds_secrets(str(path)):
         why = "tools_secret"
     if why:
-        return PermissionRequest("write", tool, title, diff, danger=say(why, context.lang), grave=grave)
-    return PermissionRequest(
-        "write", tool, title, diff, remember=say("tools_always_edits", context.lang), keys=(EDITS_KEY,)
-    )
+        return PermissionRequest("write", tool, title, diff, danger=say(why, context.lang), grave=grave, paths=(path,))
+    always = say("tools_always_edits", context.lang)
+    return PermissionRequest("write", tool, title, diff, remember=always, keys=(EDITS_KEY,), paths=(path,))
 
 
 SYSTEM_FOLDERS = tuple(
@@ -154,9 +173,10 @@ def run_request(context: ToolContext, command: str) -> PermissionRequest:
     if found:
         return PermissionRequest("run", "bash", title, command, danger=say(found.why, context.lang), grave=found.grave)
     known = permission_keys(command, context.root.resolve())
+    harmless = is_harmless(command, context.root)
     always = ""
     if len(known) == 1:
         exactly = known[0].startswith("=")
         name = "tools_always_exactly" if exactly else "tools_always_command"
         always = say(name, context.lang, words=known[0].removeprefix("="))
-    return PermissionRequest("run", "bash", title, command, remember=always, keys=known)
+    return PermissionRequest("run", "bash", title, command, remember=always, keys=known, harmless=harmless)

@@ -6,7 +6,7 @@ Law: the walk never leaves its folder, neither through a link nor through a name
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -35,10 +35,18 @@ class _Folder(NamedTuple):
     """Rules of each .gitignore, the nearest first, with its depth below the start of the walk; negative above it."""
 
 
-def walk_files(top: Path, root: Path, *, skipped: frozenset[str] = SKIPPED_NAMES) -> Iterator[ProjectFile]:
+def walk_files(
+    top: Path,
+    root: Path,
+    *,
+    skipped: frozenset[str] = SKIPPED_NAMES,
+    every_kind: bool = False,
+    on_left_out: Callable[[ProjectFile], None] = lambda file: None,
+) -> Iterator[ProjectFile]:
     """Yield files below `top`, folder by folder, sorted. Links to files are included, links to folders not entered.
 
     `skipped`: names left out beside those that git ignores; with others than usual, virtual environments are not.
+    `every_kind`: folders and links to anything are yielded too. `on_left_out` is called with what is left out.
     """
     above, base = _read_rules_above(top, root)
     waiting = [_Folder(top, (), above)]
@@ -52,6 +60,8 @@ def walk_files(top: Path, root: Path, *, skipped: frozenset[str] = SKIPPED_NAMES
             continue
         names = {entry.name for entry in entries}
         if "pyvenv.cfg" in names and folder.parts and skipped is SKIPPED_NAMES:
+            for entry in entries:
+                on_left_out(ProjectFile((*folder.parts, entry.name), entry))
             continue
         if ".gitignore" in names and base is not None:
             ruled = ((len(folder.parts), _read_rules(folder.path)), *ruled)
@@ -60,12 +70,23 @@ def walk_files(top: Path, root: Path, *, skipped: frozenset[str] = SKIPPED_NAMES
             parts = (*folder.parts, entry.name)
             into = entry.is_dir(follow_symlinks=False)
             if entry.name in skipped or _is_ignored((*(base or ()), *parts), into, ruled, len(base or ())):
+                on_left_out(ProjectFile(parts, entry))
                 continue
             if into:
                 below.append(_Folder(folder.path / entry.name, parts, ruled))
-            elif not entry.is_symlink() or _links_to_file(entry):
+            if every_kind or (not into and (not entry.is_symlink() or _links_to_file(entry))):
                 yield ProjectFile(parts, entry)
         waiting += reversed(below)
+
+
+def is_left_out(path: Path, root: Path) -> bool:
+    """Return whether a walk through the project leaves this path out; it need not be there."""
+    rules, base = _read_rules_above(path.parent, root)
+    if base is None:
+        return True
+    if (path.parent / ".gitignore").is_file():
+        rules = ((0, _read_rules(path.parent)), *rules)
+    return path.name in SKIPPED_NAMES or _is_ignored((*base, path.name), path.is_dir(), rules, len(base))
 
 
 def _links_to_file(link: os.DirEntry[str]) -> bool:

@@ -4,7 +4,7 @@ Law: no text can stall or end the program. Grammars take time by the square of a
 after PARSE_SECONDS the process is ended, and the text has no declarations.
 
 As a program it answers on standard output: for each line with a suffix and a number of bytes, and that many bytes of
-text, one line of JSON.
+text, one line of JSON. With "?" before the suffix the answer is the first syntax error instead, or null.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ from collections.abc import Iterator
 from functools import cache, lru_cache
 from importlib import import_module
 from typing import IO, Any, NamedTuple
+
+from yohaku.agent.toolkit.syntax_errors import DATA_SUFFIXES, SyntaxFault, locate_error
 
 PARSE_SECONDS = 2.0
 """A second is enough for two megabytes that are well-formed."""
@@ -75,6 +77,18 @@ def find_declarations(text: str, suffix: str) -> tuple[Declaration, ...]:
         return tuple(Declaration(*row) for row in json.loads(answer))
     except (ValueError, TypeError):  # the parser was ended, or could not be started
         return ()
+
+
+@lru_cache(8)
+def find_syntax_error(text: str, suffix: str) -> SyntaxFault | None:
+    """Return the first error of a text in a file with this suffix; None if its language is not known."""
+    if suffix not in GRAMMARS and suffix not in DATA_SUFFIXES:
+        return None
+    answer = _PARSER.ask(f"?{suffix}", text.encode("utf-8", "replace"))
+    try:
+        return SyntaxFault(*found) if (found := json.loads(answer)) else None
+    except (ValueError, TypeError):  # the parser was ended, or could not be started
+        return None
 
 
 class _ParserProcess:
@@ -144,9 +158,16 @@ def serve(requests: IO[bytes], answers: IO[bytes]) -> None:
     while header := requests.readline().decode():
         suffix, size = header.split()
         data = requests.read(int(size))
-        found = _parse_with_grammar(data, suffix) or _parse_python(data, suffix)
-        answers.write(json.dumps(found).encode() + b"\n")
+        answers.write(json.dumps(_answer(suffix, data)).encode() + b"\n")
         answers.flush()
+
+
+def _answer(suffix: str, data: bytes) -> list[Declaration] | SyntaxFault | None:
+    if not suffix.startswith("?"):
+        return _parse_with_grammar(data, suffix) or _parse_python(data, suffix)
+    suffix = suffix.removeprefix("?")
+    needed = suffix in GRAMMARS and suffix not in PYTHON_SUFFIXES
+    return locate_error(data, suffix, _parser(*GRAMMARS[suffix]) if needed else None)
 
 
 @cache

@@ -53,6 +53,14 @@ class PermissionRequest:
     """Keys of stored permissions; if all are stored, the user is not asked."""
     grave: bool = False
     """Ask even in the mode that asks nothing."""
+    harmless: bool = False
+    """A command that certainly changes nothing."""
+    paths: tuple[Path, ...] = ()
+    """The only files that change; empty where that is not known, as for a command."""
+    lost: str = ""
+    """Sentence about what could not be brought back by an undo."""
+    call: str = ""
+    """The id of the call that asks, for user interfaces that show one beside the other."""
 
 
 class ToolContext(Protocol):
@@ -65,6 +73,9 @@ class ToolContext(Protocol):
     lang: str
     todo: list[tuple[str, str]]
     """Plan as (status, text): one list for the agent, changed in place."""
+
+    careful: bool
+    """True for a small model: an edit that breaks a file, or throws most of it away, is refused."""
 
     def show(self, text: str) -> None:
         """Show a piece of output on the user's screen at once."""

@@ -15,9 +15,10 @@ from importlib import import_module
 from typing import Any, Literal
 
 from yohaku import plugins
+from yohaku.agent.model_texts import REFUSED
 from yohaku.agent.toolkit import output_budget
 from yohaku.agent.toolkit.arguments import BadArguments, repair_arguments
-from yohaku.agent.toolkit.permissions import REFUSED, PermissionRefused
+from yohaku.agent.toolkit.permissions import PermissionRefused
 from yohaku.agent.toolkit.secrets import UnknownSecret, redact
 from yohaku.agent.toolkit.seen_files import StaleFile
 from yohaku.agent.toolkit.tool import AgentTool, Arguments, ToolContext, ToolResult

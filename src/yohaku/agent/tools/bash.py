@@ -13,11 +13,12 @@ import threading
 import time
 from asyncio.subprocess import DEVNULL, Process
 
+from yohaku.agent.model_texts import REFUSED, TIMED_OUT
 from yohaku.agent.toolkit import output_budget, text_files
 from yohaku.agent.toolkit.arguments import BadArguments, integer, object_schema, string
 from yohaku.agent.toolkit.output_budget import format_size, ref_note, save_output
 from yohaku.agent.toolkit.output_buffer import MAX_SPILLED_BYTES, OutputBuffer
-from yohaku.agent.toolkit.permissions import REFUSED, run_request
+from yohaku.agent.toolkit.permissions import run_request
 from yohaku.agent.toolkit.secrets import StreamRedactor
 from yohaku.agent.toolkit.tool import AgentTool, Arguments, ToolContext, ToolResult
 
@@ -194,9 +195,9 @@ async def _make_result(context: ToolContext, buffer: OutputBuffer, code: int, ti
     notes = [_describe_exit(code, timed_out)] if code or timed_out else []
     notes += ["[something still runs in the background; its later output is not read]"] if held else []
     head, tail = (
-        map(_clean, map(text_files.decode_output, buffer.ends()))
+        map(clean_output, map(text_files.decode_output, buffer.ends()))
         if buffer.full
-        else (_clean(text_files.decode_output(buffer.whole())), "")
+        else (clean_output(text_files.decode_output(buffer.whole())), "")
     )
     text = "\n".join(filter(None, [head.rstrip("\n"), *notes]))
     if not buffer.full and output_budget.fits(text):
@@ -215,16 +216,13 @@ async def _make_result(context: ToolContext, buffer: OutputBuffer, code: int, ti
 
 def _describe_exit(code: int, timed_out: int) -> str:
     if timed_out:
-        return (
-            f"[stopped after {timed_out} seconds; give a longer timeout, or run it in the background with & and send "
-            "its output to a file]"
-        )
+        return TIMED_OUT.format(seconds=timed_out)
     if code < 0:
         return f"[exit {128 - code}] (killed by {signal.Signals(-code).name})"
     return f"[exit {code}]"
 
 
-def _clean(text: str) -> str:
+def clean_output(text: str) -> str:
     """Remove colours, and keep the last state of lines that were overwritten, as by progress bars."""
     text = _ESCAPES.sub("", text) if "\x1b" in text else text
     if "\r" in text:

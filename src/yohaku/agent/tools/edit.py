@@ -12,10 +12,11 @@ async def run(context: ToolContext, arguments: Arguments) -> ToolResult:
     old, new = arguments["old_string"], arguments["new_string"]
     file = open_for_edit(context, arguments["path"], new=not old)
     text = replace_text(file, file.text, old, new, arguments.get("replace_all", False))
-    diff = await save_edit(context, "edit", file, text)
+    saved = await save_edit(context, "edit", file, text)
     put, taken = count_changed_lines(file.text, text)
     return ToolResult(
-        f"{'Edited' if file.data is not None else 'Created'} {file.name} (+{put} -{taken} lines).", diff=diff
+        f"{'Edited' if file.data is not None else 'Created'} {file.name} (+{put} -{taken} lines).{saved.note}",
+        diff=saved.diff,
     )
 
 

@@ -11,11 +11,12 @@ from pathlib import Path
 from tempfile import SpooledTemporaryFile
 from typing import IO, cast
 
+from yohaku.agent.model_texts import REFUSED
 from yohaku.agent.toolkit import output_budget
 from yohaku.agent.toolkit.arguments import BadArguments, object_schema, string
 from yohaku.agent.toolkit.globs import compile_glob
 from yohaku.agent.toolkit.output_budget import ref_note, save_in_thread
-from yohaku.agent.toolkit.permissions import REFUSED, read_request, resolve_path
+from yohaku.agent.toolkit.permissions import read_request, resolve_path
 from yohaku.agent.toolkit.project_files import ProjectFile, walk_files
 from yohaku.agent.toolkit.tool import AgentTool, Arguments, ToolContext, ToolResult
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from yohaku.agent.model_texts import REFUSED
 from yohaku.agent.toolkit import output_budget
 from yohaku.agent.toolkit.arguments import BadArguments, object_schema, string
 from yohaku.agent.toolkit.edits import describe_missing
 from yohaku.agent.toolkit.ordinary_files import show_name
 from yohaku.agent.toolkit.output_budget import format_size, ref_note, save_in_thread
-from yohaku.agent.toolkit.permissions import REFUSED, read_request, resolve_path
+from yohaku.agent.toolkit.permissions import read_request, resolve_path
 from yohaku.agent.toolkit.tool import AgentTool, Arguments, ToolContext, ToolResult
 
 MAX_ENTRIES = 500

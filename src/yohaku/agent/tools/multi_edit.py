@@ -22,9 +22,9 @@ async def run(context: ToolContext, arguments: Arguments) -> ToolResult:
             text = replace_text(file, text, old, new, bool(one.get("replace_all")))
         except BadArguments as why:
             raise BadArguments(f"Edit {number} of {len(edits)}: {why} Nothing was changed.") from None
-    diff = await save_edit(context, "multi_edit", file, text)
+    saved = await save_edit(context, "multi_edit", file, text)
     put, taken = count_changed_lines(file.text, text)
-    return ToolResult(f"Edited {file.name}: {len(edits)} edits (+{put} -{taken} lines).", diff=diff)
+    return ToolResult(f"Edited {file.name}: {len(edits)} edits (+{put} -{taken} lines).{saved.note}", diff=saved.diff)
 
 
 TOOL = AgentTool(

@@ -36,8 +36,8 @@ async def run(context: ToolContext, arguments: Arguments) -> ToolResult:
         _replace_cell(cells[at], arguments)
     indent = re.match(r"\{\n([ \t]+)", file.text)
     text = json.dumps(book, ensure_ascii=False, indent=indent[1] if indent else None)
-    diff = await save_edit(context, "notebook_edit", file, text + "\n" * file.text.endswith("\n"))
-    return ToolResult(f"Edited {file.name}: {mode} cell {at}, {len(cells)} cells now.", diff=diff)
+    saved = await save_edit(context, "notebook_edit", file, text + "\n" * file.text.endswith("\n"))
+    return ToolResult(f"Edited {file.name}: {mode} cell {at}, {len(cells)} cells now.{saved.note}", diff=saved.diff)
 
 
 def _replace_cell(cell: dict[str, Any], arguments: Arguments) -> None:

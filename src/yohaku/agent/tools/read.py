@@ -12,13 +12,14 @@ from base64 import b64encode
 from dataclasses import replace
 from pathlib import Path
 
+from yohaku.agent.model_texts import REFUSED
 from yohaku.agent.toolkit import output_budget
 from yohaku.agent.toolkit.arguments import BadArguments, integer, object_schema, string
 from yohaku.agent.toolkit.edits import describe_missing
 from yohaku.agent.toolkit.file_lines import FileLines, clip_line, read_lines, split_lines
 from yohaku.agent.toolkit.ordinary_files import open_ordinary, read_ordinary
 from yohaku.agent.toolkit.output_budget import format_size, ref_note, save_in_thread
-from yohaku.agent.toolkit.permissions import REFUSED, read_request, resolve_path
+from yohaku.agent.toolkit.permissions import read_request, resolve_path
 from yohaku.agent.toolkit.source_outline import outline_source, render_sketch
 from yohaku.agent.toolkit.tool import AgentTool, Arguments, ToolContext, ToolResult
 from yohaku.agent.tools.list_dir import list_folder
