@@ -9,7 +9,6 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
-import uvicorn
 from aiohttp import web
 
 from tests import checkers
@@ -20,7 +19,10 @@ from yohaku.core.weigh import weigh
 from yohaku.meters import for_model
 from yohaku.proxy.app import Proxy
 from yohaku.proxy.fitting import Fitter
+from yohaku.proxy.model_routes import build_routes
+from yohaku.proxy.server import build_server
 from yohaku.proxy.upstream import Upstream
+from yohaku.proxy.windows import UpstreamWindows
 
 STREAM = (*(f'data: {{"n": {n}, "text": "余白"}}\n\n'.encode() for n in range(20)), b"data: [DONE]\n\n")
 
@@ -72,8 +74,15 @@ async def running(upstream: StrictUpstream, **options: Any) -> AsyncIterator[str
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()
     upstream.url = f"http://127.0.0.1:{runner.addresses[0][1]}"
+    access = {
+        name: options.pop(name) for name in ("hosts", "token", "tenants", "recall_tool", "believed") if name in options
+    }
+    if folder := options.pop("remembers", None):
+        access["windows"] = UpstreamWindows(upstream.url, folder, options.get("window"))
+    tables = options.pop("routes", {})
     fitter = Fitter(options.pop("store", None) or stores.open("memory:"), Settings(), **options)
-    proxy = Proxy(fitter, Upstream(upstream.url, {}))
+    routes = build_routes(tables, fitter, upstream.url, None)
+    proxy = Proxy(fitter, Upstream(upstream.url, {}), routes=routes, **access)
     async with served(proxy) as url:
         yield url
     await runner.cleanup()
@@ -82,8 +91,7 @@ async def running(upstream: StrictUpstream, **options: Any) -> AsyncIterator[str
 @asynccontextmanager
 async def served(proxy: Proxy) -> AsyncIterator[str]:
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        config = uvicorn.Config(proxy.app(), log_level="error", lifespan="on")
-        server = uvicorn.Server(config)
+        server = build_server(proxy.app(), "127.0.0.1", 0)
         server.install_signal_handlers = lambda: None  # type: ignore[attr-defined]
         task = asyncio.create_task(server.serve(sockets=[listener]))
         while not server.started:

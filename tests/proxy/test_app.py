@@ -17,6 +17,8 @@ from yohaku.proxy.app import log
 from yohaku.proxy.fitting import Fitter
 from yohaku.stores.memory import MemoryStore
 
+SIZED = {"ollama": {"options": {"num_ctx": 8192}, "truncate": False}}
+"""What a body must hold so that the upstream really uses a window of 8,192 tokens."""
 PATHS = {
     "openai_chat": "/v1/chat/completions",
     "openai_responses": "/v1/responses",
@@ -49,7 +51,7 @@ def test_a_request_that_would_overflow_is_answered(dialect: str) -> None:
 def test_what_fits_goes_out_as_the_bytes_that_came(dialect: str) -> None:
     async def run() -> None:
         upstream = StrictUpstream(dialect, 8192)
-        raw = json.dumps(conversation(2, dialect=dialect), indent=3).encode()
+        raw = json.dumps({**conversation(2, dialect=dialect), **SIZED.get(dialect, {})}, indent=3).encode()
         async with running(upstream, window=8192) as url:
             await post(url + PATHS[dialect], raw, Authorization="Bearer k", **{"anthropic-beta": "x"})
         _, headers, sent = upstream.sent[0]
@@ -124,7 +126,7 @@ def test_an_upstream_with_a_smaller_window_is_learned_and_asked_once_more() -> N
 def test_an_upstream_that_wants_roles_in_turn_is_found_out_once_and_gets_them(dialect: str) -> None:
     field = "input" if dialect == "openai_responses" else "messages"
     words = [{"role": "user", "content": text} for text in ("Hello.", "Are you there?")]
-    body = {"model": "gpt-4o", field: words, "max_tokens": 100, "unknown": [1, {"a": None}]}
+    body = {"model": "gpt-4o", field: words, "max_tokens": 100, "unknown": [1, {"a": None}], **SIZED.get(dialect, {})}
     plain = json.dumps({**body, field: words[:1]}, indent=1).encode()
 
     async def run() -> None:

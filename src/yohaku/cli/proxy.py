@@ -10,38 +10,58 @@ import argparse
 import sys
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from yohaku import messages
 from yohaku.config.settings import Settings
 from yohaku.core.errors import BadSetting
 
+if TYPE_CHECKING:
+    from yohaku.proxy.tenants import Tenants
+
 LOOPBACK = frozenset(("127.0.0.1", "localhost", "::1"))
+TOKEN_VARIABLE, TENANT_VARIABLE, TENANT_KEY_VARIABLE = "YOHAKU_PROXY_TOKEN", "YOHAKU_TENANT", "YOHAKU_TENANT_KEY"
 
 
 def proxy(arguments: argparse.Namespace, settings: Settings) -> int:
-    if arguments.host not in LOOPBACK:
-        raise BadSetting(f"--host {arguments.host}: use a loopback address", code="proxy_host", host=arguments.host)
+    token = token_of(arguments, settings)
+    if arguments.host not in LOOPBACK and not token:
+        why = f"--host {arguments.host}: an address that others can reach needs a token (--token, or {TOKEN_VARIABLE})"
+        raise BadSetting(why, code="proxy_host", host=arguments.host, variable=TOKEN_VARIABLE)
     opened = open_proxy(arguments, settings)
     if opened is None:
         return 2
     import logging
 
-    import uvicorn
-
     from yohaku.proxy.app import hide_secrets
+    from yohaku.proxy.server import build_server
 
     logging.basicConfig(level=logging.INFO, format="yohaku: %(message)s", stream=sys.stderr)
     for handler in logging.getLogger().handlers:
         handler.addFilter(hide_secrets)
-    for name in ("uvicorn.error", "uvicorn.access"):
-        logging.getLogger(name).setLevel(logging.WARNING)
     host = f"[{arguments.host}]" if ":" in arguments.host else arguments.host
     url = f"http://{host}:{arguments.port}"
     with opened as app:
         print(messages.say("proxy_started", settings.lang, url=url), file=sys.stderr, flush=True)
-        uvicorn.run(app, host=arguments.host, port=arguments.port, access_log=False, log_level="warning")
+        build_server(app, arguments.host, arguments.port).run()
     return 0
+
+
+def token_of(arguments: argparse.Namespace, settings: Settings) -> str:
+    return getattr(arguments, "token", None) or settings.variable(TOKEN_VARIABLE) or ""
+
+
+def tenants_of(arguments: argparse.Namespace, settings: Settings) -> Tenants:
+    """Return how tenants are told apart: as the user set it, else by credential where others can reach the proxy."""
+    from yohaku.proxy.tenants import BY_CREDENTIAL, Tenants
+
+    shared = getattr(arguments, "host", "127.0.0.1") not in LOOPBACK
+    setting = getattr(arguments, "tenant", None) or settings.variable(TENANT_VARIABLE) or (BY_CREDENTIAL * shared)
+    key = settings.variable(TENANT_KEY_VARIABLE) or token_of(arguments, settings)
+    if setting == BY_CREDENTIAL and not key:
+        why = f"--tenant {BY_CREDENTIAL} needs a key for the hash: set {TENANT_KEY_VARIABLE}, the same in every proxy"
+        raise BadSetting(why, code="tenant_key", variable=TENANT_KEY_VARIABLE)
+    return Tenants(setting, key)
 
 
 def open_proxy(arguments: argparse.Namespace, settings: Settings) -> AbstractContextManager[Any] | None:
@@ -49,7 +69,9 @@ def open_proxy(arguments: argparse.Namespace, settings: Settings) -> AbstractCon
     try:
         from yohaku.proxy.app import Proxy
         from yohaku.proxy.fitting import Fitter
+        from yohaku.proxy.model_routes import build_routes
         from yohaku.proxy.upstream import Upstream
+        from yohaku.proxy.windows import UpstreamWindows
     except ImportError:
         print(f"yohaku: {messages.say('proxy_missing', settings.lang)}", file=sys.stderr)
         return None
@@ -60,8 +82,11 @@ def open_proxy(arguments: argparse.Namespace, settings: Settings) -> AbstractCon
     from yohaku.config.resolve import recipe_for
     from yohaku.stores.fallback import FallbackStore
 
+    tenants, token = tenants_of(arguments, settings), token_of(arguments, settings)
+    hosts = LOOPBACK if getattr(arguments, "host", "127.0.0.1") in LOOPBACK else frozenset[str]()
     recipe = arguments.recipe or settings.recipe
-    recipe_for(recipe, settings)  # an unknown name is refused before anything starts
+    for name in (recipe, *(table["recipe"] for table in settings.routes.values() if "recipe" in table)):
+        recipe_for(name, settings)  # an unknown name is refused before anything starts
     url = url_of(arguments.store, settings)
 
     @contextmanager
@@ -71,10 +96,26 @@ def open_proxy(arguments: argparse.Namespace, settings: Settings) -> AbstractCon
             said = messages.say("check_store_evicts", settings.lang, name=stores.redact(url), why=policy)
             print(f"yohaku: {said}", file=sys.stderr)
         reserve = arguments.reserve or settings.reserve
-        fitter = Fitter(store, settings, window=arguments.window, reserve=reserve, recipe=recipe)
+        fitter = Fitter(
+            store, settings, window=arguments.window, reserve=reserve, recipe=recipe, squeeze=arguments.squeeze
+        )
         try:
-            yield Proxy(fitter, Upstream(arguments.upstream, provider_urls()), hosts=LOOPBACK).app()
+            upstream = Upstream(arguments.upstream, provider_urls())
+            windows = UpstreamWindows(arguments.upstream, settings.data, arguments.window)
+            proxy = Proxy(
+                fitter,
+                upstream,
+                hosts=hosts,
+                token=token,
+                tenants=tenants,
+                windows=windows,
+                recall_tool=arguments.recall_tool,
+                believed=arguments.believe or 0,
+                routes=build_routes(settings.routes, fitter, arguments.upstream, settings.data),
+            )
+            yield proxy.app()
         finally:
+            fitter.stores.settle()
             store.close()
 
     return opened()

@@ -12,10 +12,12 @@ import shutil
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from yohaku import messages
@@ -35,11 +37,18 @@ class Client(NamedTuple):
     """Variables for a proxy at `url` and a model, which may be empty."""
     options: Callable[[str, str], list[str]] = lambda url, model: []
     """Options that come before the user's own."""
+    settings_variable: str = ""
+    """Names a file of settings, where variables and options do not say everything; a temporary one is written."""
+    settings: Any = None
+
+
+CLAUDE_MODELS = ("ANTHROPIC_MODEL", "ANTHROPIC_SMALL_FAST_MODEL", "ANTHROPIC_DEFAULT_HAIKU_MODEL")
 
 
 def _claude(url: str, model: str) -> dict[str, str]:
-    chosen = {"ANTHROPIC_MODEL": model, "ANTHROPIC_SMALL_FAST_MODEL": model} if model else {}
-    return {"ANTHROPIC_BASE_URL": url, "ANTHROPIC_API_KEY": MISSING_KEY, **chosen}
+    chosen = dict.fromkeys(CLAUDE_MODELS, model) if model else {}
+    listed = {"CLAUDE_CODE_ENABLE_GATEWAY_MODEL_DISCOVERY": "1"}
+    return {"ANTHROPIC_BASE_URL": url, "ANTHROPIC_API_KEY": MISSING_KEY, **listed, **chosen}
 
 
 def _codex_options(url: str, model: str) -> list[str]:
@@ -75,6 +84,8 @@ CLIENTS = {
         "gemini",
         lambda url, model: {"GOOGLE_GEMINI_BASE_URL": url, "GEMINI_API_KEY": MISSING_KEY},
         lambda url, model: ["-m", model] if model else [],
+        "GEMINI_CLI_SYSTEM_SETTINGS_PATH",  # by its variables alone it takes a way to log in that it then refuses
+        {"security": {"auth": {"selectedType": "gemini-api-key"}}},
     ),
     "qwen": Client("qwen", _openai),
     "opencode": Client("opencode", _opencode),
@@ -86,16 +97,19 @@ CLIENTS = {
 }
 
 
-OWN_OPTIONS = frozenset(("--upstream", "--model", "--window", "--reserve", "--recipe", "--store")) | {
+OWN_OPTIONS = frozenset(("--upstream", "--model", "--window", "--reserve", "--recipe", "--store", "--believe")) | {
     flag_of(name) for key in KEYS.values() if key.is_option for name in (key.name, *key.aliases)
 }
+
+
+OWN_SWITCHES = frozenset(("--recall-tool", "--squeeze"))
 
 
 def _take_own_options(arguments: argparse.Namespace) -> argparse.Namespace:
     """Parse our options directly after the client's name too; from the first other word on all is the client's."""
     words, at = arguments.arguments, 0
-    while at < len(words) and words[at].partition("=")[0] in OWN_OPTIONS:
-        at += 1 if "=" in words[at] else 2
+    while at < len(words) and words[at].partition("=")[0] in OWN_OPTIONS | OWN_SWITCHES:
+        at += 1 if "=" in words[at] or words[at] in OWN_SWITCHES else 2
     if not at:
         return arguments
     more: argparse.Namespace = arguments.parse_more([*words[:at], arguments.client, *words[at:]])
@@ -118,16 +132,30 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     proxy = open_proxy(arguments, settings)
     if proxy is None:
         return 2
-    with proxy as app, _serve(app) as url:
+    with proxy as app, _serve(app) as url, _private_folder(settings) as folder:
         model = arguments.model or ""
         ours = client.environment(url, model)
+        if not arguments.upstream:  # the client's own login goes to its own provider
+            ours = {name: value for name, value in ours.items() if value != MISSING_KEY}
         kept = {name: value for name, value in os.environ.items() if value and ours.get(name) == MISSING_KEY}
+        if client.settings_variable:
+            path = folder / "settings.json"
+            path.write_text(json.dumps(client.settings), encoding="utf-8")
+            ours[client.settings_variable] = str(path)
         environment = {**os.environ, **ours, **kept}
         command = [program, *client.options(url, model), *arguments.arguments]
         try:
             return subprocess.run(command, env=environment, check=False).returncode
         except KeyboardInterrupt:
             return 130
+
+
+@contextmanager
+def _private_folder(settings: Settings) -> Iterator[Path]:
+    """Make a folder for a while. It is not in /tmp: clients refuse settings from where others may write."""
+    settings.data.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="run-", dir=settings.data) as folder:
+        yield Path(folder)
 
 
 @contextmanager

@@ -49,6 +49,18 @@ LAWFUL_ID = re.compile(r"[a-zA-Z0-9_-]+")
 CONTINUE_PREFILL = re.compile(r"claude-(?:[23]|instant)|claude-[a-z]+-4(?:[-.@](?:[0-5]|20\d{6})\b|$)")
 """Models that continue a reply begun for them; later ones refuse a request that ends in one."""
 
+ERROR_TYPES = {
+    400: "invalid_request_error",
+    401: "authentication_error",
+    403: "permission_error",
+    404: "not_found_error",
+    413: "request_too_large",
+    429: "rate_limit_error",
+    503: "overloaded_error",
+    529: "overloaded_error",
+}
+"""Types of errors by status, which clients decide by whether to log in, to wait or to give up."""
+
 CACHE_MARK = {"cache_control": {"type": "ephemeral"}}
 MARKABLE = ("text", "image", "document", "tool_use", "tool_result")
 MARKED_ENTRIES = 2
@@ -150,7 +162,7 @@ class Anthropic(Dialect):
         return super().url(base.rstrip("/").removesuffix("/v1"), model)
 
     def error_body(self, message: str, status: int) -> Json:
-        return {"type": "error", "error": {"type": "api_error", "message": message}}
+        return {"type": "error", "error": {"type": ERROR_TYPES.get(status, "api_error"), "message": message}}
 
     def too_long_body(self, message: str, needs: int, limit: int) -> Json:
         text = f"prompt is too long: {needs} tokens > {limit} maximum ({message})"

@@ -106,6 +106,10 @@ class Dialect(ServerApi, ABC):
         """Return the error that an event of a stream reports, or None."""
         return error_in(event)
 
+    def read_progress(self, event: Json) -> tuple[int, int, int, float] | None:
+        """Return how far a server has read, where an event tells: tokens, of how many, cached ones, seconds."""
+        return None
+
     def was_cut_off(self, answer: Answer) -> bool:
         """Tell whether the reply reached its token limit: its last call, if there is one, may be torn."""
         return answer.stop in self.cut_off_stops

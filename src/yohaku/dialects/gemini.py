@@ -164,6 +164,13 @@ class Gemini(Dialect):
         declared = super().tool_definitions(tools)
         return [{"functionDeclarations": declared}] if declared else []
 
+    def lets_model_choose(self, body: Json) -> bool:
+        for name in ("toolConfig", "tool_config"):
+            match body.get(name):
+                case {"functionCallingConfig": {"mode": mode}} | {"function_calling_config": {"mode": mode}}:
+                    return str(mode).upper() == "AUTO"
+        return True
+
     def without_tool_calls(self, body: dict[str, Json]) -> dict[str, Json]:
         return {**body, "toolConfig": {"functionCallingConfig": {"mode": "NONE"}}}
 

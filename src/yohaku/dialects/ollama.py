@@ -1,5 +1,6 @@
-"""Ollama's own API, /api/chat.
+"""Ollama's own API, /api/chat and /api/generate.
 
+A body of /api/generate, with a `prompt` in place of messages, is a conversation of one message.
 Ids are optional: a result without one answers the first open call of its name. Images stand beside the text, in a
 list that takes nothing else, so the stub of a folded image stands in the text.
 """
@@ -48,7 +49,8 @@ class Ollama(Dialect):
     entries = "messages"
     event_end = "\n"
     path = "/api/chat"
-    proxied_paths = ("/api/chat",)
+    proxied_paths = ("/api/chat", "/api/generate")
+    state_fields = ("context",)
     reply_limit_paths = (("options", "num_predict"),)
     loaded_models_path = "/api/ps"
     stream_fields: ClassVar = {"stream": True, "truncate": False, "shift": False, "keep_alive": "30m"}
@@ -58,6 +60,36 @@ class Ollama(Dialect):
     takes_schema = True
     reports_cached_tokens = False
     drops_silently = True
+
+    def entries_of(self, body: Json) -> list[Json]:
+        return _write_prompt_entries(body) if _is_prompt(body) else super().entries_of(body)
+
+    def with_entries(self, body: Json, entries: list[Json]) -> Json:
+        if not _is_prompt(body):
+            return super().with_entries(body, entries)
+        said = {by: [entry for entry in entries if (entry["role"] == "system") == (by == "system")] for by in _SPOKEN}
+        texts = {field: "\n\n".join(entry["content"] for entry in said[field]) for field in _SPOKEN}
+        images = [image for entry in entries for image in entry.get("images", ())]
+        rest = {name: value for name, value in body.items() if name not in (*_SPOKEN, "images")}
+        return {
+            **rest,
+            **{name: text for name, text in texts.items() if text},
+            **({"images": images} if images else {}),
+        }
+
+    def lets_model_choose(self, body: Json) -> bool:
+        return not _is_prompt(body)
+
+    def asked_window(self, body: Json) -> int | None:
+        asked = object_or_empty(object_or_empty(body).get("options")).get("num_ctx")
+        return asked if type(asked) is int and asked > 0 else None
+
+    def with_window(self, body: Json, window: int) -> Json:
+        """Set `num_ctx`, without which a server takes its own default, and have it refuse what is too long."""
+        options = body.get("options") or {}
+        if not isinstance(options, dict) or (options.get("num_ctx") == window and "truncate" in body):
+            return body
+        return {"truncate": False, "shift": False, **body, "options": {**options, "num_ctx": window}}
 
     def read_beside(self, builder: HistoryBuilder, body: dict[str, Json]) -> None:
         for index, tool in enumerate(objects(body.get("tools"), "tools", "this")):
@@ -178,6 +210,21 @@ class _Stream(StreamReader):
 
     def finish(self) -> Answer:
         return self._dialect.read_reply({**self._whole, "message": self._message})
+
+
+_SPOKEN = ("system", "prompt")
+"""Fields of /api/generate that hold text."""
+
+
+def _is_prompt(body: Json) -> bool:
+    """Tell whether a body is one of /api/generate that asks for an answer; without a prompt it loads the model."""
+    return isinstance(body, dict) and "messages" not in body and bool(body.get("prompt")) and not body.get("raw")
+
+
+def _write_prompt_entries(body: dict[str, Json]) -> list[Json]:
+    system = [{"role": "system", "content": body["system"]}] if body.get("system") else []
+    images = {"images": body["images"]} if body.get("images") else {}
+    return [*system, {"role": "user", "content": body["prompt"], **images}]
 
 
 def usage_of(body: dict[str, Json]) -> Usage | None:

@@ -50,6 +50,7 @@ class OpenAIChat(Dialect):
     reply_limit_paths = (("max_tokens",), ("max_completion_tokens",))
     count_path = "/chat/completions/input_tokens"
     stream_fields: ClassVar = {"stream": True, "stream_options": {"include_usage": True}}
+    progress_fields: ClassVar = {"return_progress": True}
     cut_off_stops = ("length", "max_tokens", "model_length", "model_context_window_exceeded")
 
     def read_beside(self, builder: HistoryBuilder, body: dict[str, Json]) -> None:
@@ -153,6 +154,17 @@ class OpenAIChat(Dialect):
         choice = (objects(body.get("choices"), "choices", "this") or [{}])[0]
         message = object_or_empty(choice.get("message"))
         return Answer(_read_message(message), usage_of(body), str(choice.get("finish_reason") or ""))
+
+    def read_progress(self, event: Json) -> tuple[int, int, int, float] | None:
+        told = event.get("prompt_progress") if isinstance(event, dict) else None
+        if not isinstance(told, dict):
+            return None
+        values = [told.get(name) for name in ("processed", "total", "cache", "time_ms")]
+        numbers = [float(value) for value in values if isinstance(value, int | float) and value >= 0]
+        if len(numbers) < len(values):
+            return None
+        done, total, cached, milliseconds = numbers
+        return int(done), int(total), int(cached), milliseconds / 1000
 
     def stream_reader(self) -> StreamReader:
         return _Stream()

@@ -56,6 +56,8 @@ class ServerApi:
 
     names_model: ClassVar[bool] = True
     """Whether a body names its model."""
+    progress_fields: ClassVar[Mapping[str, Json]] = {}
+    """Fields that make a llama.cpp server tell how far it has read."""
     stream_fields: ClassVar[Mapping[str, Json]] = {"stream": True}
     whole_fields: ClassVar[Mapping[str, Json]] = {}
     """Fields by which a server answers in one piece, where that is not its default."""
@@ -99,6 +101,14 @@ class ServerApi:
         """Fields by which a server loads the model with a context window of `window` tokens."""
         return {}
 
+    def asked_window(self, body: Json) -> int | None:
+        """Return the context window that a body asks the server for, where it can."""
+        return None
+
+    def with_window(self, body: Json, window: int) -> Json:
+        """Return a body by which the server really uses this window; the same object where it does so anyway."""
+        return body
+
     def temperature_fields(self, temperature: float) -> dict[str, Json]:
         return {}
 
@@ -125,6 +135,11 @@ class ServerApi:
     def without_tool_calls(self, body: dict[str, Json]) -> dict[str, Json]:
         """Make the model answer in words; the tools stay where the format allows, for the sake of the prompt cache."""
         return {name: value for name, value in body.items() if name != self.tools_field}
+
+    def lets_model_choose(self, body: Json) -> bool:
+        """Tell whether the model may decide which tool it calls, if any."""
+        choice = body.get("tool_choice")
+        return (choice.get("type") if isinstance(choice, dict) else choice) in (None, "auto")
 
     def mark_cache(self, body: dict[str, Json]) -> dict[str, Json]:
         """Return a copy of `body` with the marks that tell the server what to keep in its prompt cache."""

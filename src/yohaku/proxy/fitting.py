@@ -1,12 +1,13 @@
 """Fit the conversation in a request body.
 
-Laws: a body in which nothing is folded leaves as the bytes that came, unless the upstream is known to refuse its roles;
-a body that cannot be read leaves untouched. No session id is needed: folds are found by content in the store, so every
-replica on one store gives the same view.
+Laws: a body in which nothing is folded leaves as the bytes that came, unless the upstream is known to refuse its roles,
+or would not use the window that the body was fitted to (Ollama); a body that cannot be read leaves untouched. No
+session id is needed: folds are found by content in the store, so every replica on one store gives the same view.
 """
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import logging
 from collections import OrderedDict
@@ -19,9 +20,14 @@ import msgspec
 from yohaku import dialects
 from yohaku.config.settings import Settings
 from yohaku.core.errors import DoesNotFit, Malformed, Unreadable, YohakuError
+from yohaku.core.model import Reply
 from yohaku.dialects import role_rules
 from yohaku.dialects.dialect import Dialect
 from yohaku.dialects.role_rules import NO_RULES, RoleRules, RuleName
+from yohaku.proxy import recall_tool
+from yohaku.proxy.recall_tool import Exchanges, Recalled
+from yohaku.proxy.squeeze import squeeze
+from yohaku.proxy.tenants import TenantStores
 from yohaku.session.receipt import Receipt
 from yohaku.session.session import Session
 from yohaku.stores import Store
@@ -32,6 +38,7 @@ MAX_SESSIONS = 256
 """Conversations whose reading is kept, so that their next request costs only what it adds."""
 IDENTIFYING_ENTRIES = 3
 MIN_REPLY_TOKENS = 16
+NOTHING_RECALLED = Recalled()
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +51,11 @@ class Fitted:
     decoded: Any = None
     """The body before rules about roles changed it."""
     rules: RoleRules = NO_RULES
+    offers_recall: bool = False
+    """The recall tools were added: the reply may call them."""
+    recalled: Recalled = NOTHING_RECALLED
+    window: int = 0
+    """The window that the body was fitted to."""
 
 
 class Fitter:
@@ -55,20 +67,48 @@ class Fitter:
         window: int | None = None,
         recipe: str = "auto",
         reserve: int | None = None,
+        squeeze: bool = False,
     ) -> None:
+        """`squeeze`: shorten system text and tool descriptions where they leave too little of the window."""
+        self.squeeze = squeeze
         self.store, self.settings = store, settings
+        self.tenant, self.stores = "", TenantStores(store)
         self.window, self.recipe, self.reserve = window, recipe, reserve
         self.learned: dict[str, int] = {}
         """Windows that upstreams named when they refused a request, by model."""
+        self.found: dict[str, int] = {}
+        """Windows that upstreams tell, by model."""
         self.roles: dict[tuple[str, str], RoleRules] = {}
         """Rules about roles that upstreams were found to have, by dialect and model."""
+        self.exchanges = Exchanges()
+        self.refuses_tools: set[str] = set()
+        """Models that take no tools; the recall tools are not offered to them."""
         self._noticed: set[tuple[str, str]] = set()
         """Codes of notices that were logged, each with its model."""
         self._sessions: OrderedDict[bytes, tuple[Session, Lock]] = OrderedDict()
         self._lock = Lock()
 
-    def fit(self, dialect_name: str, raw: bytes, model: str | None = None) -> Fitted:
-        """Raise `DoesNotFit` where no folding helps; otherwise return the bytes to send."""
+    def of(self, tenant: str) -> Fitter:
+        """Return a fitter that shares with this one what was learned of upstreams, and nothing of the store."""
+        if tenant == self.tenant:
+            return self
+        ours = copy.copy(self)
+        ours.tenant, ours.store = tenant, self.stores.of(tenant)
+        return ours
+
+    def fit(
+        self,
+        dialect_name: str,
+        raw: bytes,
+        model: str | None = None,
+        *,
+        offer: bool = False,
+        recalled: Recalled = NOTHING_RECALLED,
+    ) -> Fitted:
+        """Return the bytes to send; raise `DoesNotFit` where no folding helps.
+
+        `offer`: add the recall tools if anything is folded. `recalled`: what the model asked them for in this turn.
+        """
         dialect = dialects.dialect_named(dialect_name)
         try:
             body: Any = msgspec.json.decode(raw)
@@ -78,21 +118,62 @@ class Fitter:
         if field := dialect.state_in(body):
             return Fitted(raw, unread=f"the provider holds earlier turns of this conversation ({field})")
         model = model or str(body.get("model") or "")
-        session, lock = self._session(dialect_name, model, body, entries)
+        asked = None if self.window else dialect.asked_window(body)
+        session, lock = self._session(dialect_name, model, body, entries, asked)
+        came = body
+        if self.squeeze:
+            body = squeeze(dialect, body, session.meter_for(dialect_name), session.budget.limit, self.store)
+        if offer or recalled.entries:
+            body = self._with_recalled(session, dialect, body, raw, recalled)
+        offered = recall_tool.offer(dialect, body) if offer and model not in self.refuses_tools else body
         with lock:
             try:
-                out = session.fit(body)
+                out = session.fit(offered)
             except DoesNotFit:
-                raise
+                if not (offer or recalled.entries):
+                    raise
+                out = None
             except (Malformed, Unreadable, RecursionError) as wrong:
                 return Fitted(raw, unread=str(wrong))
             self._log_notices(session, model)
             receipt = session.receipt
-            left = session.budget.window - (receipt.after if receipt else 0)
-        clamped = clamp_reply(dialect, out, max(MIN_REPLY_TOKENS, left))
+            window = session.budget.window
+        if out is None:  # what was recalled, or the tools for it, are too much
+            return self.fit(dialect_name, raw, model)
+        if out is offered and body is came:
+            out = offered = came  # nothing is folded: there is nothing to recall
+        clamped = clamp_reply(dialect, out, max(MIN_REPLY_TOKENS, window - (receipt.after if receipt else 0)))
         rules = self.roles.get((dialect_name, model), NO_RULES)
-        sent = dialect.follow_role_rules(clamped, rules)
-        return Fitted(raw if sent is body else msgspec.json.encode(sent), receipt, decoded=clamped, rules=rules)
+        sent = dialect.with_window(dialect.follow_role_rules(clamped, rules), window)
+        data = raw if sent is came else msgspec.json.encode(sent)
+        return Fitted(data, receipt, "", clamped, rules, offered is not body, recalled, window)
+
+    def window_of(self, dialect_name: str, model: str) -> int:
+        return self._open(dialect_name, model).budget.window
+
+    def _with_recalled(
+        self, session: Session, dialect: Dialect, body: dict[str, Any], raw: bytes, recalled: Recalled
+    ) -> dict[str, Any]:
+        """Put into a body what its model recalled: in this turn, in earlier ones, and by calls that the client saw."""
+        if any(name.encode() in raw for name in recall_tool.NAMES):
+            meter = session.meter_for(dialect.name)
+            body = recall_tool.answer_late(dialect, body, self.store, meter, session.budget.limit)
+        body = self.exchanges.weave(self.tenant, dialect, body)
+        if recalled.entries:
+            body = dialect.with_entries(body, [*dialect.entries_of(body), *recalled.entries])
+        return body
+
+    def recall(self, dialect_name: str, raw: bytes, model: str | None, reply: Reply, before: Recalled) -> Recalled:
+        """Answer the calls of a reply to a body."""
+        dialect, body = dialects.dialect_named(dialect_name), msgspec.json.decode(raw)
+        session = self._open(dialect_name, model or str(body.get("model") or ""), dialect.asked_window(body))
+        meter = session.meter_for(dialect_name)
+        return recall_tool.recall(dialect, body, reply, before, self.store, meter, session.budget.limit)
+
+    def keep_recalled(self, recalled: Recalled) -> None:
+        """Show the model what it recalled in later requests of this conversation too."""
+        if recalled.entries:
+            self.exchanges.keep(self.tenant, recalled)
 
     def count(self, dialect_name: str, raw: bytes, model: str | None = None) -> int | None:
         """Tokens of a body as it is; None where it is not understood."""
@@ -113,6 +194,23 @@ class Fitter:
             self.learned[model] = min(window, self.learned.get(model, window))
             self._sessions.clear()
 
+    def compact(self, dialect_name: str, model: str, entries: list[Any]) -> tuple[list[Any], int, int]:
+        """Fold entries into half of the window; return them, and their tokens before and after."""
+        dialect, half = dialects.dialect_named(dialect_name), copy.copy(self)
+        half.window = self._open(dialect_name, model).budget.window // 2
+        half.learned, half.found = {}, {}
+        session = half._open(dialect_name, model)
+        folded = dialect.entries_of(session.fit(dialect.with_entries({}, entries), fold=True))
+        receipt = session.receipt
+        return folded, receipt.unfolded if receipt else 0, receipt.after if receipt else 0
+
+    def use_window(self, model: str, window: int | None) -> None:
+        """Use what the upstream tells of its window, where it is less than is known so far."""
+        if window and window < self.found.get(model, window + 1):
+            with self._lock:
+                self.found[model] = window
+                self._sessions.clear()
+
     def learn_roles(self, dialect_name: str, model: str, fitted: Fitted, meant: tuple[RuleName, ...]) -> bool:
         """Follow one more of these rules from now on; False if the body keeps to all of them already."""
         if self.roles.get((dialect_name, model), NO_RULES) != fitted.rules:
@@ -129,21 +227,24 @@ class Fitter:
                 self._noticed.add((notice.code, model))
                 log.warning("%s", notice.text)
 
-    def _open(self, dialect: str, model: str) -> Session:
-        window = self.window
-        if model in self.learned:
-            window = min(self.learned[model], window or self.learned[model])
+    def _open(self, dialect: str, model: str, asked: int | None = None) -> Session:
+        """`asked`: the window that the client asks the server for."""
+        limits = [self.window, asked, self.learned.get(model), None if asked else self.found.get(model)]
+        window = min(filter(None, limits), default=None)
         return Session(
             window, self.reserve, self.recipe, model or None, dialect=dialect, store=self.store, settings=self.settings
         )
 
-    def _session(self, dialect: str, model: str, body: dict[str, Any], entries: list[Any]) -> tuple[Session, Lock]:
+    def _session(
+        self, dialect: str, model: str, body: dict[str, Any], entries: list[Any], asked: int | None
+    ) -> tuple[Session, Lock]:
         """The session that read this conversation last, by how it begins; another one costs time, not correctness."""
         begins = msgspec.json.encode(entries[:IDENTIFYING_ENTRIES])
-        key = hashlib.blake2b(f"{dialect}\n{model}\n".encode() + begins, digest_size=16).digest()
+        whose = f"{self.tenant}\n{dialect}\n{model}\n{asked}\n".encode()
+        key = hashlib.blake2b(whose + begins, digest_size=16).digest()
         with self._lock:
             if key not in self._sessions:
-                self._sessions[key] = self._open(dialect, model), Lock()
+                self._sessions[key] = self._open(dialect, model, asked), Lock()
             self._sessions.move_to_end(key)
             while len(self._sessions) > MAX_SESSIONS:
                 self._sessions.popitem(last=False)

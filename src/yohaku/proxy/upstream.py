@@ -1,18 +1,22 @@
 """Relay requests to the upstream and its replies back, as bytes.
 
 Law: headers and bodies pass unchanged but for hop-by-hop headers, the host, and the length of a body that was folded.
-Credentials are forwarded and never stored or logged.
+Credentials are forwarded and never stored or logged; none is added from ~/.netrc. HTTPS_PROXY, HTTP_PROXY and NO_PROXY
+are honoured, and SSL_CERT_FILE and SSL_CERT_DIR by the TLS library.
 """
 
 from __future__ import annotations
 
 import io
+import ssl
 from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
 from urllib.parse import urlsplit
 
 import aiohttp
 from multidict import CIMultiDict
+
+from yohaku.client.address import proxy_for
 
 HOP_BY_HOP = frozenset(
     "connection keep-alive proxy-authenticate proxy-authorization te trailer transfer-encoding upgrade".split()
@@ -46,11 +50,17 @@ class Upstream:
     ) -> AsyncIterator[aiohttp.ClientResponse]:
         """Send once; a reused connection that turns out dead before any byte came is tried once more."""
         forwarded = CIMultiDict((name, value) for name, value in headers if name.lower() not in HOP_BY_HOP | REPLACED)
-        client, data = self._open(), io.BytesIO(body) if body else None
+        client = self._open()
         for last in (False, True):
             try:
                 response = await client.request(
-                    method, url, headers=forwarded, data=data, allow_redirects=False, skip_auto_headers=SKIPPED
+                    method,
+                    url,
+                    headers=forwarded,
+                    data=io.BytesIO(body) if body else None,
+                    allow_redirects=False,
+                    skip_auto_headers=SKIPPED,
+                    proxy=proxy_for(url),
                 )
             except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError):
                 if last:
@@ -65,10 +75,8 @@ class Upstream:
     def _open(self) -> aiohttp.ClientSession:
         if self._client is None:
             timeout = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_TIMEOUT)
-            connector = aiohttp.TCPConnector(limit=0)
-            self._client = aiohttp.ClientSession(
-                timeout=timeout, connector=connector, auto_decompress=False, trust_env=True
-            )
+            connector = aiohttp.TCPConnector(limit=0, ssl=ssl.create_default_context())
+            self._client = aiohttp.ClientSession(timeout=timeout, connector=connector, auto_decompress=False)
         return self._client
 
     async def close(self) -> None:

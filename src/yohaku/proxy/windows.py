@@ -1,0 +1,109 @@
+"""The window of an upstream's model: discovered, learned from refusals, remembered for the next start.
+
+A window that the user declares is never asked for, and only a refusal lowers it. Otherwise the server is asked once for
+each model: llama.cpp (`/props`), Ollama (`/api/ps`, `/api/show`), any other by its list of models.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+from yohaku.client.endpoint import Endpoint
+from yohaku.client.http_json import fetch_json
+from yohaku.client.window_cache import WindowCache
+
+WINDOW_FIELDS = ("max_model_len", "context_length", "context_window", "max_context_length", "inputTokenLimit")
+DISCOVERY_TIMEOUT = 2.0
+"""Seconds, once for each model."""
+
+MAX_TRAINED_WINDOW = 32_768
+"""Tokens taken of the window that a model was trained for: it is no promise that the machine has the memory for it."""
+
+
+class UpstreamWindows:
+    def __init__(self, url: str | None, folder: Path | None = None, declared: int | None = None) -> None:
+        """`url`: the one upstream; without it each provider has its own, whose models the catalogue knows."""
+        self.url, self.declared = (url or "").rstrip("/"), declared
+        self._cache = WindowCache(folder) if folder and url else None
+        self._found: dict[str, int | None] = {}
+        self._asking: dict[str, asyncio.Lock] = {}
+
+    async def find(self, model: str, key: str = "") -> int | None:
+        """Return the window to use for a model; None where the server tells nothing and nothing was learned."""
+        if not self.url or self.declared:
+            return self._remembered(model, None) if self.declared else None
+        async with self._asking.setdefault(model, asyncio.Lock()):
+            if model not in self._found:
+                self._found[model] = await discover(self.url, model, key)
+        found = self._found[model]
+        return self._remembered(model, found) or found
+
+    def learn(self, model: str, tokens: int) -> None:
+        """Remember a window that a refusal taught, also for the next start."""
+        if self._cache:
+            self._cache.learn(self._endpoint(model, self.declared or self._found.get(model)), tokens, "overflow")
+
+    def _remembered(self, model: str, found: int | None) -> int | None:
+        return self._cache.window(self._endpoint(model, self.declared or found)) if self._cache else None
+
+    def _endpoint(self, model: str, window: int | None) -> Endpoint:
+        return Endpoint("", "", "openai_chat", self.url, model, window=window)
+
+
+async def discover(url: str, model: str, key: str = "") -> int | None:
+    """Ask a server for the window of a model, in every way a server may have."""
+    root = url.removesuffix("/v1")
+    asked = (
+        fetch_json(f"{root}/props", key, timeout=DISCOVERY_TIMEOUT),
+        fetch_json(f"{root}/api/ps", key, timeout=DISCOVERY_TIMEOUT),
+        fetch_json(f"{root}/api/show", key, {"model": model}, timeout=DISCOVERY_TIMEOUT),
+        fetch_json(f"{root}/v1/models", key, timeout=DISCOVERY_TIMEOUT),
+    )
+    props, loaded, shown, listed = await asyncio.gather(*asked)
+    return (
+        _count(_dig(props, "default_generation_settings", "n_ctx"))
+        or _loaded(loaded, model)
+        or _shown(shown)
+        or _listed(listed, model)
+    )
+
+
+def _dig(value: Any, *names: str) -> Any:
+    for name in names:
+        value = value.get(name) if isinstance(value, dict) else None
+    return value
+
+
+def _count(value: Any) -> int | None:
+    return value if type(value) is int and value > 0 else None
+
+
+def _loaded(reply: Any, model: str) -> int | None:
+    from yohaku.dialects import dialect_named
+
+    return dialect_named("ollama").read_loaded_window(reply, model)
+
+
+def _shown(reply: Any) -> int | None:
+    """Return the `num_ctx` of an Ollama model's own parameters, else what it was trained for, within reason."""
+    for line in str(_dig(reply, "parameters") or "").splitlines():
+        name, _, number = line.strip().partition(" ")
+        if name == "num_ctx" and number.strip().isdigit():
+            return int(number)
+    info = _dig(reply, "model_info")
+    lengths = (value for name, value in info.items() if name.endswith(".context_length")) if info else ()
+    trained = next(filter(None, map(_count, lengths)), None)
+    return min(trained, MAX_TRAINED_WINDOW) if trained else None
+
+
+def _listed(reply: Any, model: str) -> int | None:
+    rows = _dig(reply, "data")
+    rows = [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
+    named = [row for row in rows if row.get("id") == model] or (rows if len(rows) == 1 else [])
+    for row in named:
+        values = (_dig(row, "meta", "n_ctx"), *(row.get(name) for name in WINDOW_FIELDS))
+        if found := next(filter(None, map(_count, values)), None):
+            return found
+    return None

@@ -1,0 +1,158 @@
+"""Windows of upstreams: declared, discovered, learned from a refusal or from an empty stream, remembered."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from tests.proxy.fakes import STREAM, StrictUpstream, conversation, running
+from tests.proxy.test_app import PATHS, post
+
+TELLING = {
+    "llama.cpp": {"/props": {"default_generation_settings": {"n_ctx": 2048}}},
+    "vllm": {"/v1/models": {"data": [{"id": "gpt-4o", "max_model_len": 2048}, {"id": "other", "max_model_len": 1}]}},
+    "llama.cpp list": {"/v1/models": {"data": [{"id": "a-file.gguf", "meta": {"n_ctx": 2048}}]}},
+    "ollama": {"/api/show": {"parameters": "stop x\nnum_ctx   2048", "model_info": {"llama.context_length": 131072}}},
+    "ollama trained": {"/api/show": {"model_info": {"llama.context_length": 2048}}},
+    "ollama loaded": {"/api/ps": {"models": [{"name": "gpt-4o", "context_length": 2048}]}},
+}
+
+
+class Telling(StrictUpstream):
+    """Tells its window at some paths, as a kind of server does; nothing is found at any other."""
+
+    def __init__(self, told: dict[str, Any], window: int = 2048) -> None:
+        super().__init__("openai_chat", window)
+        self.told, self.asked = told, 0
+
+    async def handle(self, request: web.Request) -> web.StreamResponse:
+        if request.path == PATHS[self.dialect]:
+            return await super().handle(request)
+        self.asked += 1
+        if request.path in self.told:
+            return web.json_response(self.told[request.path])
+        return web.Response(status=404)
+
+
+class Silent(StrictUpstream):
+    """Answers what is too long with 200 and a stream that tells nothing, or only an error."""
+
+    def __init__(self, dialect: str, *pieces: bytes) -> None:
+        super().__init__(dialect, 2048)
+        self.said = pieces
+
+    async def handle(self, request: web.Request) -> web.StreamResponse:
+        before = self.refused
+        response = await super().handle(request)
+        if self.refused == before:
+            return response
+        streamed = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
+        await streamed.prepare(request)
+        for piece in self.said:
+            await streamed.write(piece)
+        return streamed
+
+
+async def ask(url: str, steps: int = 60, dialect: str = "openai_chat") -> tuple[int, bytes]:
+    return (await post(url + PATHS[dialect], conversation(steps, dialect=dialect)))[:2]
+
+
+@pytest.mark.parametrize("kind", TELLING)
+def test_a_server_that_tells_its_window_is_asked_once_and_never_refuses(kind: str, tmp_path: Path) -> None:
+    async def run() -> None:
+        upstream = Telling(TELLING[kind])
+        async with running(upstream, remembers=tmp_path) as url:
+            for steps in (60, 61):
+                assert await ask(url, steps) == (200, b"".join(STREAM))
+        assert (upstream.refused, upstream.asked) == (0, 4)
+
+    asyncio.run(run())
+
+
+def test_a_declared_window_is_not_asked_for(tmp_path: Path) -> None:
+    async def run() -> None:
+        upstream = Telling({}, window=8192)
+        async with running(upstream, window=8192, remembers=tmp_path) as url:
+            assert (await ask(url))[0] == 200
+        assert (upstream.refused, upstream.asked) == (0, 0)
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("declared", [None, 8192])
+def test_a_window_learned_from_a_refusal_is_remembered_after_a_restart(declared: int | None, tmp_path: Path) -> None:
+    from yohaku.proxy.windows import UpstreamWindows
+
+    async def run() -> None:
+        upstream = Telling({})
+        async with running(upstream, window=declared, remembers=tmp_path) as url:
+            assert (await ask(url))[0] == 200
+        assert upstream.refused == 1
+        after = UpstreamWindows(upstream.url, tmp_path, declared)
+        assert await after.find("gpt-4o") == 2048
+        assert await after.find("another") is None
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize(
+    ("dialect", "said"),
+    [
+        ("openai_chat", ()),
+        ("openai_chat", (b"data: [DO", b"NE]\n\n")),
+        ("openai_chat", (b": waiting\n\n",)),
+        ("openai_chat", (b'data: {"error": {"code": "context_length_exceeded", "message": "too long"}}\n\n',)),
+        (
+            "openai_responses",
+            (
+                b'event: response.created\ndata: {"type":"response.created","response":{}}\n\n',
+                b'data: {"type":"response.failed","response":{"error":{"code":"context_length_exceeded"}}}\n\n',
+            ),
+        ),
+    ],
+)
+def test_a_good_status_without_a_reply_counts_as_too_long(dialect: str, said: tuple[bytes, ...]) -> None:
+    async def run() -> None:
+        upstream = Silent(dialect, *said)
+        async with running(upstream, window=8192) as url:
+            assert await ask(url, dialect=dialect) == (200, b"".join(STREAM))
+        assert 1 <= upstream.refused <= 4
+
+    asyncio.run(run())
+
+
+def test_a_stream_that_is_empty_at_every_size_reaches_the_client_as_it_came() -> None:
+    async def run() -> None:
+        upstream = Silent("openai_chat", b"data: [DONE]\n\n")
+        upstream.window = 0
+        async with running(upstream, window=4096) as url:
+            assert await ask(url, 2) == (200, b"data: [DONE]\n\n")
+
+    asyncio.run(run())
+
+
+def test_a_reused_connection_that_died_is_tried_once_more() -> None:
+    async def run() -> None:
+        upstream = StrictUpstream("openai_chat", 8192)
+        answer, died = upstream.answer, []
+
+        async def die_once(request: web.Request) -> web.StreamResponse:
+            if len(upstream.sent) == 2:
+                died.append(1)
+                assert request.transport
+                request.transport.close()
+            return await answer(request)
+
+        upstream.answer = die_once  # type: ignore[method-assign]
+        async with running(upstream, window=8192) as url:
+            for _ in range(2):
+                assert await ask(url, 2) == (200, b"".join(STREAM))
+        assert died == [1] and len(upstream.sent) == 3
+        assert json.loads(upstream.sent[1][2]) == json.loads(upstream.sent[2][2])
+
+    asyncio.run(run())
