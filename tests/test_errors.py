@@ -35,6 +35,7 @@ from yohaku.core.model import Reply, Text
 from yohaku.core.verdict import TooBig
 from yohaku.dialects.answer import Answer
 from yohaku.dialects.overflow import Overflow
+from yohaku.proxy.bodies import BodyRefused
 
 ANSWER = Answer(Reply((Text("half a"),)), stop="length")
 
@@ -61,6 +62,7 @@ SAMPLES: dict[type[BaseException], tuple[BaseException, ...]] = {
     DownloadFailed: (DownloadFailed("no_file", model="a.gguf"),),
     NotJson: (NotJson(7),),
     StaleFile: (StaleFile("a.py", "- one\n+ two"), StaleFile("a.py", "")),
+    BodyRefused: (BodyRefused(413, "too large"),),
     connection._Failed: (connection._Failed(Fault(Busy(2.5, "host"), again=True)),),
 }
 """Those with a constructor of their own; the others are made from a sentence."""

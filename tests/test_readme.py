@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from yohaku.cli import parser as cli_parser
+from yohaku.cli.task_words import split_task
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text("utf-8")
@@ -67,7 +68,8 @@ def test_the_readme_shows_code_soon() -> None:
 
 @pytest.mark.parametrize("words", commands_shown(README), ids=" ".join)
 def test_a_command_shown_in_the_readme_is_understood(words: list[str]) -> None:
-    cli_parser.parser().parse_args(words)
+    parser = cli_parser.parser()
+    parser.parse_args(split_task(parser, words, "en").rest)
 
 
 def test_every_command_of_dev_that_is_shown_exists_and_is_told_by_it() -> None:
@@ -96,7 +98,7 @@ def test_the_help_of_every_command_has_examples_that_are_understood(name: str) -
 def test_the_help_of_yohaku_itself_has_examples_too() -> None:
     parser = cli_parser.parser()
     for words in examples(parser):
-        parser.parse_args(words)
+        parser.parse_args(split_task(parser, words, "en").rest)
     assert [name for name in subcommands() if name not in parser.format_help()] == []
 
 

@@ -22,6 +22,7 @@ class ABench:
         self.todo: list[tuple[str, str]] = []
         self.permissions = Permissions(mode)
         self.answer = answer
+        self.careful = False
         self.asked: list[PermissionRequest] = []
         self.shown: list[str] = []
         self.answers: list[str] = []

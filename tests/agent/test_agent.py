@@ -22,8 +22,8 @@ from yohaku.agent.events import (
     ToolStarted,
     TurnEnded,
 )
+from yohaku.agent.model_texts import STOPPED
 from yohaku.agent.small_models.assistance import JAPANESE, REPETITION_NUDGES, SPEAK
-from yohaku.agent.tool_calls import STOPPED
 from yohaku.agent.toolkit.tool import Arguments, ToolContext, ToolResult
 from yohaku.client.errors import Busy, CutOff, TooLong, Truncated, Unreachable
 from yohaku.core.errors import BadSetting, DoesNotFit

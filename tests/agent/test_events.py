@@ -11,6 +11,7 @@ from yohaku.agent.events import (
     GAUGE_FIELDS,
     ConversationFolded,
     Event,
+    ReadingProgress,
     ReplyDiscarded,
     ReplyFinished,
     TextDelta,
@@ -22,15 +23,16 @@ from yohaku.agent.events import (
 )
 
 FIELDS: list[tuple[Event, str, str]] = [
+    (ReadingProgress(1, 2, 3.0), "reading", "type done total speed estimated"),
     (TextDelta("x"), "said", "type text"),
     (ThoughtDelta("x"), "thought", "type text"),
     (calling("bash", "$ ls"), "calling", "type id tool arguments title"),
     (ToolOutput("1", "x"), "output", "type id text"),
     (called("bash", "x", "$ ls"), "called", "type id tool title error text diff output_ref"),
     (UserNotice("x", "error"), "told", "type kind text"),
-    (ReplyFinished(None), "replied", "type stop usage"),
+    (ReplyFinished(None), "replied", "type stop usage reading writing"),
     (ReplyDiscarded(), "discarded", "type"),
-    (TurnEnded("done", "x"), "ended", "type why text"),
+    (TurnEnded("done", "x"), "ended", "type why text problems"),
     (
         CALM,
         "gauge",

@@ -166,3 +166,19 @@ def test_compact_says_that_the_tokens_cannot_be_counted(
     monkeypatch.setattr(plugins, "_registered", {("meters", "m"): FailingMeter})
     done = typed([fail], ["hi", "/compact"], tmp_path, served=32_768, lang=lang)
     assert said in done.err.splitlines()[-1]
+
+
+def test_compress_makes_a_snapshot_with_the_users_words(tmp_path: Path) -> None:  # S1
+    script = iter([*reads(tmp_path, 3, lines=60), SAID, SAID])
+    snapshot = "<state_snapshot><overall_goal>All files are to be read.</overall_goal></state_snapshot>"
+
+    def answer(asked: Asked) -> Played:
+        return spoken("openai_chat", snapshot) if "tools" not in asked.body else next(script)
+
+    lines = ["read them all", "what is in them?", "/compress Keep the port 8443.", "and now?"]
+    done = typed(answer, lines, tmp_path, served=32_768, recipe="snapshot")
+    (question,) = (body for body in done.bodies if "tools" not in body)
+    assert "state_snapshot" in json.dumps(question) and "Keep the port 8443." in json.dumps(question)
+    *_, before, after = (body for body in done.bodies if "tools" in body)
+    assert len(json.dumps(after)) < len(json.dumps(before)) and "All files are to be read." in json.dumps(after)
+    assert after["messages"][-1]["content"] == "and now?"

@@ -15,6 +15,7 @@ from tests.tui.fake import CALM, FakeAgent, begins, called, calling, folded
 from yohaku.agent.events import (
     ConversationFolded,
     Event,
+    ReadingProgress,
     ReplyFinished,
     TextDelta,
     ThoughtDelta,
@@ -60,6 +61,34 @@ def written(stream: object) -> str:
     return stream.getvalue()
 
 
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+READING: list[Event] = [
+    ReadingProgress(1_200, 3_700, 20.0),
+    TextDelta("Yes."),
+    ReplyFinished(None, "stop", 20.0, 8.0),
+    TurnEnded("done", "Yes."),
+]
+
+
+def test_a_terminal_shows_how_far_the_model_has_read_and_its_speed(tmp_path: Path) -> None:
+    surface = plain(tmp_path, READING)
+    surface.err = Terminal()
+    assert asyncio.run(run_once(surface.begin, "go", plain=surface)) == 0
+    told = surface.err.getvalue()
+    assert "reading 1,200 of 3,700 tokens, 20/s, about 2 min\r\x1b[K" in told
+    assert "reads 20, writes 8 tokens/s\n" in told
+
+
+def test_a_log_does_not(tmp_path: Path) -> None:
+    surface = plain(tmp_path, READING)
+    assert asyncio.run(run_once(surface.begin, "go", plain=surface)) == 0
+    assert written(surface.err) == "" and written(surface.out) == "Yes.\n"
+
+
 def test_the_models_words_go_to_the_pipe_and_everything_else_beside_it(tmp_path: Path) -> None:
     surface = plain(tmp_path, WORK)
     assert asyncio.run(run_once(surface.begin, "list", plain=surface)) == 0
@@ -77,9 +106,11 @@ def test_json_is_one_object_a_line_and_every_event_has_a_type(tmp_path: Path) ->
     types = "thought said calling output called called called told said replied folded gauge ended"
     assert [row["type"] for row in rows] == types.split()
     assert rows[1] == {"type": "said", "text": "I look. "}
-    assert rows[9] == {"type": "replied", "stop": "stop", "usage": {"prompt": 10, "total": 15}}
+    assert rows[9] == {
+        "type": "replied", "stop": "stop", "usage": {"prompt": 10, "total": 15}, "reading": 0.0, "writing": 0.0,
+    }  # fmt: skip
     assert rows[11]["used"] == 3280 and rows[11]["level"] == "calm" and rows[10]["before"] == 16_896
-    assert rows[12] == {"type": "ended", "why": "done", "text": "Two files."}
+    assert rows[12] == {"type": "ended", "why": "done", "text": "Two files.", "problems": []}
     assert written(surface.err) == ""
 
 
@@ -140,6 +171,14 @@ def test_lines_are_worked_on_until_the_end_of_input(tmp_path: Path) -> None:
     assert written(surface.out) == "one\nok\n"
 
 
+def test_a_command_of_the_users_is_run_in_lines_too_and_told_with_the_next(tmp_path: Path) -> None:
+    lines = plain(tmp_path, typed=["!echo one; exit 2", "why?", "and now?"])
+    agent = lines.begin.agents[0]  # type: ignore[attr-defined]
+    asyncio.run(run_interactive(lines.begin, plain=lines))
+    assert "one\n[exit 2]" in written(lines.err)
+    assert agent.prompts == ["I ran this myself:\n$ echo one; exit 2\none\n[exit 2]\n\nwhy?", "and now?"]
+
+
 def test_quit_ends_the_lines_and_what_was_queued_is_worked_on(tmp_path: Path) -> None:
     agent = FakeAgent()
 
@@ -174,3 +213,10 @@ def test_ctrl_c_where_a_permission_is_asked_for_is_a_no_and_stops_the_step(tmp_p
 
     asyncio.run(work())
     assert answers == ["no"] and agent._stopped.is_set()
+
+
+def test_what_is_said_at_the_end_comes_after_the_reply_also_where_a_pipe_reads(tmp_path: Path) -> None:
+    surface = plain(tmp_path, [TextDelta("Fixed."), UserNotice("No file was changed.", "warning"), TurnEnded("done")])
+    surface.err = surface.out
+    assert asyncio.run(run_once(surface.begin, "go", plain=surface)) == 0
+    assert written(surface.out) == "Fixed.\nNo file was changed.\n"

@@ -11,7 +11,8 @@ import pytest
 from tests.agent.fakes import Answering, Asked, Played, spoken
 from tests.agent.lines import once, typed
 from tests.agent.test_foldings_told import newest_transcript, reads
-from yohaku.agent.reminders import CHANGED, PLAN, TITLE, Reminders
+from yohaku.agent.model_texts import CHANGED
+from yohaku.agent.reminders import PLAN, TITLE, Reminders
 from yohaku.agent.toolkit.seen_files import SeenFiles
 from yohaku.recipes.auto import RECIPES
 

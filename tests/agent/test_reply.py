@@ -12,11 +12,11 @@ from tests import checkers
 from tests.agent.scripted import READ, ScriptedClient, agent, calls, ended, play, says, sent, tool
 from yohaku.agent.agent import Agent
 from yohaku.agent.events import Event, TextDelta, ToolStarted, TurnEnded
-from yohaku.agent.host.window_cache import WindowCache
-from yohaku.agent.tool_calls import STOPPED
+from yohaku.agent.model_texts import STOPPED
 from yohaku.agent.toolkit.tool import Arguments, ToolContext, ToolResult
 from yohaku.client.endpoint import Endpoint
 from yohaku.client.errors import TooLong
+from yohaku.client.window_cache import WindowCache
 from yohaku.config.settings import Settings
 from yohaku.core.model import Call
 from yohaku.dialects import DIALECTS

@@ -11,6 +11,7 @@ import pytest
 
 from tests.agent.fakes import FakeServer, spoken
 from yohaku.agent.agent import Agent
+from yohaku.agent.commands.context import context_text
 from yohaku.agent.events import TurnEnded, UserNotice
 from yohaku.agent.plain import PlainInterface
 from yohaku.agent.protocols import Allowed, Surface, WorkingAgent
@@ -19,6 +20,7 @@ from yohaku.agent.toolkit.tool import PermissionRequest
 from yohaku.config.settings import Settings, read
 from yohaku.core.errors import Unreadable
 
+MODELS_32K = {"object": "list", "data": [{"id": "m", "object": "model", "max_model_len": 32_768}]}
 MODELS = {"object": "list", "data": [{"id": "m", "object": "model", "max_model_len": 8192}]}
 
 
@@ -73,6 +75,50 @@ def test_a_named_server_gives_an_agent_with_its_window(tmp_path: Path) -> None:
 
     asyncio.run(go())
     assert someone.told == []
+
+
+@pytest.mark.parametrize(
+    ("model", "extra", "tools", "why"),
+    [
+        ("qwen2.5-coder-1.5b", {}, 6, "the model is small (1.5 billion parameters)"),
+        ("qwen2.5-coder-32b", {}, 15, "window and model can bear them"),
+        ("qwen2.5-coder-1.5b", {"tier": "full"}, 15, "you set it"),
+    ],
+)
+def test_prompt_and_tools_follow_the_size_of_the_model(
+    tmp_path: Path, model: str, extra: dict[str, str], tools: int, why: str
+) -> None:  # L18
+    models = {"object": "list", "data": [{"id": model, "object": "model", "max_model_len": 32_768}]}
+
+    async def go() -> None:
+        async with FakeServer([spoken("openai_chat", "Hi.")], {"/v1/models": models}) as server:
+            agent = await Starter(settings(tmp_path, model=f"{server.url}/v1#{model}", **extra), tmp_path)(Someone())
+            assert isinstance(agent, Agent) and agent.window == 32_768
+            events = [event async for event in agent.work("hello")]
+            assert events[-1] == TurnEnded("done", "Hi.")
+            assert len(server.asked[-1].body["tools"]) == tools
+            assert why in context_text(agent, "en")
+            await agent.close()
+
+    asyncio.run(go())
+
+
+def test_prompt_and_tools_follow_the_speed_that_was_measured_before(tmp_path: Path) -> None:  # L18
+    async def go() -> list[str]:
+        async with FakeServer([spoken("openai_chat", "Hi.")] * 2, {"/v1/models": MODELS_32K}) as server:
+            told = []
+            for _ in range(2):
+                agent = await Starter(settings(tmp_path, model=f"{server.url}/v1#m"), tmp_path)(Someone())
+                assert isinstance(agent, Agent)
+                told.append(context_text(agent, "en"))
+                agent.context.client.speed.reading = 20.0
+                agent.context.remember_speed()
+                await agent.close()
+            return told
+
+    first, second = asyncio.run(go())
+    assert "prompt and tools are the full ones" in first
+    assert "prompt and tools are the small ones: the model reads slowly here (20 tokens a second)" in second
 
 
 def test_a_wish_beyond_the_servers_window_is_shrunk_and_said(tmp_path: Path) -> None:

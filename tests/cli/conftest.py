@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.agent.fakes import Answering, FakeServer
@@ -38,8 +39,8 @@ def serve() -> Iterator[Callable[..., FakeServer]]:
     thread.start()
     servers: list[FakeServer] = []
 
-    def start(*script: Answering) -> FakeServer:
-        server = FakeServer(script, {"/v1/models": MODELS})
+    def start(*script: Answering, gets: Mapping[str, Any] | None = None) -> FakeServer:
+        server = FakeServer(script, gets or {"/v1/models": MODELS})
         servers.append(server)
         return asyncio.run_coroutine_threadsafe(server.__aenter__(), loop).result(10)
 

@@ -44,7 +44,7 @@ def test_without_yolo_nothing_is_written_and_it_is_said(
     serve: Callable[..., FakeServer], project: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     server = serve(spoken("openai_chat", calls=[WRITE]), spoken("openai_chat", "I could not."))
-    assert run(server, "-p", "write it") == 0
+    assert run(server, "-p", "write it") == 1
     said = capfd.readouterr()
     assert said.out == "I could not.\n" and "--yolo" in said.err
     assert list(project.iterdir()) == []
@@ -60,7 +60,7 @@ def test_with_yolo_it_is_done_and_every_event_is_a_line_of_json(
     assert [row["type"] for row in rows if row["type"] in ("calling", "called", "ended")] == [
         "calling", "called", "ended",
     ]  # fmt: skip
-    assert rows[-1] == {"type": "ended", "why": "done", "text": "Written."}
+    assert rows[-1] == {"type": "ended", "why": "done", "text": "Written.", "problems": []}
     assert "+hello" in next(row["diff"] for row in rows if row["type"] == "called")
 
 
@@ -96,7 +96,7 @@ def test_nothing_to_do_is_misuse_in_one_line(capfd: pytest.CaptureFixture[str]) 
     assert main.main(["-p", "x", "--preset", "slow"]) == 2
     assert "speed, balanced or quality" in capfd.readouterr().err
     assert main.main(["-p", "x", "--resume", "nowhere"]) == 2
-    assert capfd.readouterr().err == "yohaku: nowhere: There is no earlier session here.\n"
+    assert capfd.readouterr().err == "yohaku: nowhere: there is no such session, nor a file of that name\n"
 
 
 def test_a_server_that_is_not_there_is_exit_4_with_a_sentence(capfd: pytest.CaptureFixture[str]) -> None:
@@ -148,6 +148,7 @@ ONE_OF = {
     "permissions": "yolo",
     "chat.method": "hybrid",
     "secrets": "show",
+    "tier": "small",
 }
 SWITCHES = {"force", "chat", "debug", "plain"}
 

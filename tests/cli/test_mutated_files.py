@@ -162,7 +162,7 @@ IN_ANY_LANGUAGE = (
     "show missing", "count missing", "recall", "recall aaaaaaaaaaaa", "recall --search x", "receipts",
     "why aaaaaaaaaaaa", "undo", "redo", "pin aaaaaaaaaaaa", "unpin aaaaaaaaaaaa", "pins", "collect", "doctor missing",
     "export missing --to anthropic", "config", "config nonsense", "lab run missing", "-p hi --model missing.gguf",
-    "demo --window 1",
+    "demo --window 1", "acp --model missing.gguf",
 )  # fmt: skip
 """Each ends at once, most with an error, which is where sentences are looked up."""
 

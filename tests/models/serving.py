@@ -41,6 +41,10 @@ class Served:
         self.window = window
         self._server = xllamacpp.Server(how)
 
+    @property
+    def url(self) -> str:
+        return str(self._server.listening_address)
+
     def ask(self, dialect: str, body: dict[str, Any]) -> dict[str, Any]:
         """The reply to a body, always the same; raises `Refusal` with the server's words."""
         return self.post(PATHS[dialect], {"temperature": 0, **body})

@@ -6,8 +6,9 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
+from yohaku.agent.equipment import TierChoice
 from yohaku.agent.events import (
     ConversationFolded,
     Event,
@@ -18,7 +19,9 @@ from yohaku.agent.events import (
     ToolStarted,
     TurnEnded,
 )
+from yohaku.agent.file_history.file_history import FileHistory
 from yohaku.agent.protocols import Surface, WorkingAgent
+from yohaku.agent.toolkit.permissions import Mode
 from yohaku.client.endpoint import Endpoint
 from yohaku.config.settings import Settings
 from yohaku.core.history_builder import history_of
@@ -79,7 +82,7 @@ class FakeAgent:
         self.root = root
         self.endpoint = SERVED
         self.window = gauge.window
-        self.tier: Literal["small", "full"] = "small"
+        self.tier_choice = TierChoice("small", "window")
         self.session = Session(window=8192, model="gpt-4o")
         self.conversation = Held()
         self.prompts: list[str] = []
@@ -90,6 +93,11 @@ class FakeAgent:
         self._queue: list[str] = []
         self._stopped = asyncio.Event()
         self.busy = False
+        self.file_history = FileHistory(Path(), root)
+        self.mode: Mode = "ask"
+
+    def set_mode(self, mode: Mode) -> None:
+        self.mode = mode
 
     @property
     def queued(self) -> tuple[str, ...]:

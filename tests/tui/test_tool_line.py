@@ -7,6 +7,7 @@ from textual.pilot import Pilot
 from tests.tui.fake import FakeAgent, begins, called, calling
 from tests.tui.seen import run, seen
 from yohaku.agent.events import ToolOutput
+from yohaku.agent.model_texts import REFUSED
 from yohaku.tui.app import YohakuApp
 from yohaku.tui.conversation import ConversationView
 from yohaku.tui.tool_line import MAX_OUTPUT_CHARS, ToolLine
@@ -52,3 +53,30 @@ def test_what_is_kept_of_an_output_is_bounded(tmp_path: Path) -> None:
     for _ in range(50):
         line.hear("y\n" * 10_000)
     assert len(line.output) == MAX_OUTPUT_CHARS
+
+
+def test_what_a_failed_edit_told_the_model_is_shown_only_when_it_is_opened(tmp_path: Path) -> None:
+    app = YohakuApp(begins(tmp_path, FakeAgent()))
+
+    async def script(pilot: Pilot[int]) -> None:
+        flow = app.query_one(ConversationView)
+        await flow.called(called("edit", "old_string is not in a.py. Read it again.", "Edit a.py", error=True))
+        await pilot.pause()
+        assert "✗ Edit a.py  ▸ failed" in seen(app) and "old_string" not in seen(app)
+        await pilot.press("ctrl+o")
+        await pilot.pause()
+        assert "old_string is not in a.py." in seen(app)
+
+    run(app, script)
+
+
+def test_what_was_refused_is_told_in_the_users_words(tmp_path: Path) -> None:
+    app = YohakuApp(begins(tmp_path, FakeAgent()))
+
+    async def script(pilot: Pilot[int]) -> None:
+        await app.query_one(ConversationView).called(called("bash", REFUSED, "$ rm x", error=True))
+        await pilot.press("ctrl+o")
+        await pilot.pause()
+        assert "Not allowed." in seen(app) and "Do not try it" not in seen(app)
+
+    run(app, script)

@@ -9,15 +9,19 @@ from __future__ import annotations
 import sys
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from yohaku.agent.context import Context, Mark
 from yohaku.agent.conversation import Conversation
-from yohaku.agent.equipment import Tier
+from yohaku.agent.equipment import Tier, TierChoice
 from yohaku.agent.event_queue import EndlessReply, EventQueue, Stopped
 from yohaku.agent.events import ConversationFolded, Event, FoldsReused, Gauge, ReplyDiscarded, TurnEnded, UserNotice
+from yohaku.agent.file_history.file_history import FileHistory
+from yohaku.agent.file_keeper import FileKeeper
 from yohaku.agent.hooks import Hooks
+from yohaku.agent.model_texts import PLAN_NOTE, PLAN_OVER_NOTE, STOPPED
 from yohaku.agent.reminders import Reminders
 from yohaku.agent.reply import (
     Nudge,
@@ -31,7 +35,6 @@ from yohaku.agent.reply import (
 from yohaku.agent.small_models.assistance import Assistance, Finish, GiveUp, Retry, RunCalls, assist, follow_tier
 from yohaku.agent.small_models.repetition import cut_repetition
 from yohaku.agent.tool_calls import (
-    STOPPED,
     AgentToolContext,
     Allow,
     Question,
@@ -39,9 +42,10 @@ from yohaku.agent.tool_calls import (
     add_note,
     run_tool_calls,
 )
-from yohaku.agent.toolkit.permissions import Permissions
+from yohaku.agent.toolkit.permissions import Mode, Permissions
 from yohaku.agent.toolkit.seen_files import SeenFiles
 from yohaku.agent.toolkit.tool import AgentTool, PermissionRequest
+from yohaku.agent.turn_report import TurnReport
 from yohaku.client.endpoint import Endpoint
 from yohaku.client.errors import CutOff, RequestFailed, TooLong, Truncated
 from yohaku.config import settings as setting
@@ -87,8 +91,10 @@ class Agent:
         hooks: Hooks | None = None,
         max_steps: int = MAX_STEPS,
         settings: Settings | None = None,
+        file_history: FileHistory | None = None,
     ) -> None:
-        """`tools`: None for those that suit the window. `session`: None for one that is kept in the data folder."""
+        """`tools`: None for those that suit the window. `session`: None for one that is kept in the data folder.
+        `file_history`: that of the agent it works for; None for one of its own."""
         self.root, self.lang = root.resolve(), lang
         self.allow, self.question = allow, question
         self.permissions = permissions or Permissions()
@@ -101,7 +107,14 @@ class Agent:
         self._prompts: list[str] = []
         """Typed while a turn runs, and not yet added."""
         self._assistance: Assistance | None = None
+        self._report: TurnReport | None = None
+        """None for a sub-agent: the agent it works for tells the user."""
+        self._told_mode: Mode = "ask"
         self._events = EventQueue(lang)
+        settings = settings or (Settings() if session else setting.read())
+        self._own_history = file_history is None
+        self.file_history = file_history or FileHistory(settings.data, self.root)
+        self.keeper = FileKeeper(self.file_history, lang)
         self.context = Context(
             endpoint,
             window,
@@ -110,7 +123,7 @@ class Agent:
             tools=tools,
             lang=lang,
             hooks=hooks or Hooks(root=self.root),
-            settings=settings or (Settings() if session else setting.read()),
+            settings=settings,
             client=client,
             session=session,
             reminders=Reminders(self.todo, self.files),
@@ -204,14 +217,18 @@ class Agent:
             meter=context.meter,
             ledger=context.ledger,
             images=self.conversation.dialect.images_in_results,
+            keeper=self.keeper,
         )
         run = await run_tool_calls(reply.calls, runtime)
         context.cuts += run.cuts
         self._settle(reply, add_note(run.results, self.context.reminders.note_changes()))
+        uses = tuple(ToolUse(call, run.results[call.id]) for call in reply.calls)
+        if self._report:
+            await self._report.add(uses)
         if run.stopped:
             raise Stopped
         self._events.emit(self.gauge)  # it says whether the next request will fold
-        return tuple(ToolUse(call, run.results[call.id]) for call in reply.calls)
+        return uses
 
     # -- For user interfaces
 
@@ -232,8 +249,20 @@ class Agent:
         return self.context.budget.window
 
     @property
+    def tier_choice(self) -> TierChoice:
+        return self.context.equipment.choice
+
+    @property
     def gauge(self) -> Gauge:
         return self.context.gauge
+
+    @property
+    def mode(self) -> Mode:
+        return self.permissions.mode
+
+    def set_mode(self, mode: Mode) -> None:
+        """Ask before changes, allow none, or allow all; it counts from the next call on."""
+        self.permissions.mode = mode
 
     @property
     def queued(self) -> tuple[str, ...]:
@@ -296,6 +325,8 @@ class Agent:
         """End what runs, and close what was opened here."""
         self._events.stop()
         await self.context.close()
+        if self._own_history:
+            self.file_history.close()
         if bash := sys.modules.get("yohaku.agent.tools.bash"):
             bash.stop_background()
 
@@ -324,6 +355,8 @@ class Agent:
 
     async def _work(self, prompt: str) -> None:
         mark = self.context.mark()
+        if self._own_history:
+            self._report = await TurnReport.begin(self, prompt)
         try:
             ended = await self._run_turn(prompt)
         except Stopped:
@@ -343,6 +376,11 @@ class Agent:
             self._events.emit(UserNotice(explain(error, self.lang), "error"))
             ended = TurnEnded("failed")
         await self._save(ended)
+        if self._report:
+            notice, problems = await self._report.finish(ended)
+            ended = replace(ended, problems=problems)
+            if notice:
+                self._events.emit(notice)
         self._events.emit(self.gauge)
         self._events.emit(ended)
 
@@ -379,6 +417,7 @@ class Agent:
 
         After a stop nothing that takes time is started. What does not fit is reported when it is to be sent.
         """
+        self.context.remember_speed()
         if self.conversation.began and (ended.why == "done" or not self.context.will_fold):
             with suppress(YohakuError, Stopped):
                 await (self.context.fit_to_send() if ended.why == "done" else self.context.fit())
@@ -389,7 +428,13 @@ class Agent:
         """Add a prompt; return whether it, or the big file it is about, was read part by part."""
         from yohaku.agent.big_input import take_in  # loads the outlines of source files
 
-        return await take_in(self, prompt, self.context.reminders.note_changes(), self._events)
+        notes = (self._note_mode(), self.context.reminders.note_changes())
+        return await take_in(self, prompt, "\n\n".join(filter(None, notes)), self._events)
+
+    def _note_mode(self) -> str:
+        """Return a note for the model in plan mode, and once when it is over."""
+        before, self._told_mode = self._told_mode, self.mode
+        return PLAN_NOTE if self.mode == "plan" else PLAN_OVER_NOTE if before == "plan" else ""
 
     async def _take_in_queued(self) -> None:
         while (text := self.unqueue()) is not None:
@@ -418,6 +463,8 @@ class Agent:
             ask_user=self.question,
             run_sub_agent=self._delegate,
             events=self._events,
+            keeper=self.keeper,
+            careful=self.tier == "small",
         )
 
     async def _delegate(self, task: str, show: Callable[[str], None]) -> str:

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from yohaku.agent import factory
 from yohaku.agent.conversation import Conversation, load_history, load_outputs
-from yohaku.agent.equipment import Equipment, choose_equipment
+from yohaku.agent.equipment import Equipment, ModelStrength, choose_equipment
 from yohaku.agent.event_queue import EventQueue
 from yohaku.agent.events import ConversationFolded, FoldsReused, Gauge, UserNotice
 from yohaku.agent.gauge import make_gauge
 from yohaku.agent.hooks import Hooks
+from yohaku.agent.host.model_size import billions_of
 from yohaku.agent.overflow import enlarge_reserve, shrink_budget
 from yohaku.agent.reminders import Reminders
 from yohaku.agent.summary_writer import SummaryWriter
@@ -158,6 +159,7 @@ class Context:
             self.settings,
             self.session,
             self.meter,
+            beside=True,
         )
 
     def reason_not_to_ask(self, manual: bool) -> str:
@@ -198,7 +200,14 @@ class Context:
         self.meter = self.session.meter_for(endpoint.dialect)
         self.weigher = Weigher(self.meter)
         self.equipment = choose_equipment(
-            endpoint.dialect, self.budget.window, self._root, self.meter, self._lang, self._tools
+            endpoint.dialect,
+            self.budget.window,
+            self._root,
+            self.meter,
+            self._lang,
+            self._tools,
+            ModelStrength(billions_of(endpoint), self._reading_speed()),
+            self.settings.tier,
         )
         prompt = self.equipment.prompt
         self.conversation.switch(endpoint.dialect, endpoint.model, prompt.text, self.equipment.definitions)
@@ -207,6 +216,16 @@ class Context:
         if prompt.refused:
             self._events.notify("loop_instructions_refused", "warning", name=prompt.refused)
         self._weigh()
+
+    def remember_speed(self) -> None:
+        """Keep what was measured of a model on this machine for the next start."""
+        factory.remember_speed(self.endpoint, self.client.speed.reading, self.settings)
+
+    def _reading_speed(self) -> float:
+        """Return the tokens that a model on this machine reads in a second; 0: never measured."""
+        if not self.endpoint.local:
+            return 0.0
+        return self.client.speed.reading or factory.known_speed(self.endpoint, self.settings)
 
     # -- The conversation and its size
 
@@ -277,6 +296,7 @@ class Context:
     def resume(self, path: Path | str) -> History:
         """Go on from a transcript of ours, or from the session of another tool."""
         history = load_history(path)
+        self.session.note_in_transcript(continues=Path(path).stem)
         self.conversation.resume(history)
         self.reminders.resume(history.steps)
         self._weigh()

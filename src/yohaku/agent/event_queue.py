@@ -6,10 +6,11 @@ Law: a stopped task has ended before anything else begins. A reply that repeats 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable, Iterator
 from typing import Any, Literal, TypeVar
 
 from yohaku.agent.events import Event, TextDelta, UserNotice
+from yohaku.agent.small_models.held_text import HeldText
 from yohaku.agent.small_models.repetition import MAX_TAIL_CHARS, is_endless
 from yohaku.agent.small_models.text_calls import CALL_END
 from yohaku.messages import say
@@ -40,9 +41,16 @@ class EventQueue:
         self._stopping = False
         self.start_reply()
 
-    def start_reply(self, is_complete: Callable[[str], bool] | None = None) -> None:
-        """Forget the text of the last reply. `is_complete` is tried on the text of the new one as it grows."""
+    def start_reply(
+        self, is_complete: Callable[[str], bool] | None = None, holding_calls_of: Iterable[str] = ()
+    ) -> None:
+        """Forget the text of the last reply. `is_complete` is tried on the text of the new one as it grows.
+
+        `holding_calls_of`: names of tools; what may be a call of one, written as text, is shown by `show_held` only.
+        """
         self._is_complete = is_complete
+        tools = tuple(holding_calls_of)
+        self._held = HeldText(tools) if tools else None
         self._pieces: list[str] = []
         self._tail = ""
         self._unchecked = 0
@@ -53,13 +61,22 @@ class EventQueue:
         """The text of the current reply so far."""
         return "".join(self._pieces)
 
+    def show_held(self, is_call: Callable[[str], bool]) -> None:
+        """Show what was held back of the reply, unless it is a call."""
+        held = self._held.take() if self._held else ""
+        if held and not is_call(held):
+            self._events.put_nowait(TextDelta(held))
+
     @property
     def backlog(self) -> int:
         """Events that the user interface has not taken yet."""
         return self._events.qsize()
 
     def emit(self, event: Event) -> None:
-        self._events.put_nowait(event)
+        if not isinstance(event, TextDelta):
+            self._events.put_nowait(event)
+        elif shown := self._held.feed(event.text) if self._held else event.text:
+            self._events.put_nowait(TextDelta(shown))
         if isinstance(event, TextDelta):
             self._pieces.append(event.text)
             self._check_reply(event.text)

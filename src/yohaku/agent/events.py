@@ -10,6 +10,7 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from yohaku.client.events import ReadingProgress as ReadingProgress
 from yohaku.client.events import TextDelta as TextDelta
 from yohaku.client.events import ThoughtDelta as ThoughtDelta
 from yohaku.client.events import UserNotice as UserNotice
@@ -108,11 +109,18 @@ class ReplyFinished:
 
     usage: Usage | None
     stop: str = ""
+    reading: float = 0.0
+    """Tokens in a second that the model read; 0: not measured."""
+    writing: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class ReplyDiscarded:
     """The reply just received was cut off, is no part of the conversation, and is asked for again."""
+
+
+TurnProblem: TypeAlias = Literal["refused", "nothing_changed", "command_fails", "does_not_parse"]
+"""Something that a turn left undone or broken, whatever the reply says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,10 +131,13 @@ class TurnEnded:
     """"steps": the turn reached its maximum."""
     text: str = field(default="")
     """The final reply."""
+    problems: tuple[TurnProblem, ...] = ()
+    """The user was told of each in a notice just before."""
 
 
 Event: TypeAlias = (
-    TextDelta
+    ReadingProgress
+    | TextDelta
     | ThoughtDelta
     | ToolStarted
     | ToolOutput
@@ -153,6 +164,8 @@ def to_json(event: Event) -> str:
 
 def to_fields(event: Event) -> dict[str, Any]:
     match event:
+        case ReadingProgress(done, total, speed, estimated):
+            return {"type": "reading", "done": done, "total": total, "speed": round(speed, 1), "estimated": estimated}
         case TextDelta(text):
             return {"type": "said", "text": text}
         case ThoughtDelta(text):
@@ -174,10 +187,11 @@ def to_fields(event: Event) -> dict[str, Any]:
             return {"type": "gauge", **{name: getattr(event, name) for name in GAUGE_FIELDS}}
         case UserNotice(text, kind):
             return {"type": "told", "kind": kind, "text": text}
-        case ReplyFinished(usage, stop):
+        case ReplyFinished(usage, stop, reading, writing):
             used = {"prompt": usage.prompt, "total": usage.total} if usage else None
-            return {"type": "replied", "stop": stop, "usage": used}
+            speeds = {"reading": round(reading, 1), "writing": round(writing, 1)}
+            return {"type": "replied", "stop": stop, "usage": used, **speeds}
         case ReplyDiscarded():
             return {"type": "discarded"}
-        case TurnEnded(why, text):
-            return {"type": "ended", "why": why, "text": text}
+        case TurnEnded(why, text, problems):
+            return {"type": "ended", "why": why, "text": text, "problems": list(problems)}

@@ -14,15 +14,18 @@ from yohaku.agent.events import Event
 from yohaku.agent.gauge import meter_for
 from yohaku.agent.hooks import Hooks
 from yohaku.agent.host.role_rules_cache import RoleRulesCache
-from yohaku.agent.host.window_cache import WindowCache
+from yohaku.agent.host.speed_cache import SpeedCache
+from yohaku.agent.sessions import FOLDER
 from yohaku.agent.summary_writer import SummaryWriter
 from yohaku.agent.toolkit.ordinary_files import read_ordinary
 from yohaku.agent.toolkit.secrets import holds_secrets, redact
 from yohaku.client.endpoint import Endpoint
+from yohaku.client.window_cache import WindowCache
 from yohaku.config.settings import Settings
 from yohaku.core.budget import Budget
 from yohaku.core.meter import Meter
 from yohaku.session.count_gaps import CountGaps
+from yohaku.session.recorder import TranscriptFolder
 from yohaku.session.session import Session
 from yohaku.stores import default_url
 
@@ -61,11 +64,16 @@ def open_session(
     settings: Settings,
     old: Session | None = None,
     meter: Meter | None = None,
+    *,
+    beside: bool = False,
 ) -> Session:
-    """Open a session for an endpoint; with `old` it shares that one's store and knows what was folded there."""
+    """Open a session for an endpoint; with `old` it shares that one's store and knows what was folded there.
+
+    `beside`: it is not the same conversation, but one that helps it.
+    """
     options: dict[str, Any] = {"store": old.store if old else settings.store or _store(settings)}
     if settings.data != Path():
-        options["transcript"] = True
+        options["transcript"] = TranscriptFolder(settings.data / FOLDER, _describe_transcript(root, old, beside))
     options |= {"summarise": writer.ask, "background": writer.works_beside, "summary_model": writer.chosen}
     if old is None and settings.tokenizer:  # given for the model of the start; another one has another tokenizer
         meter = meters.from_file(settings.tokenizer, endpoint.model)
@@ -99,10 +107,31 @@ def read_project_file(root: Path, path: str) -> str | None:
         return None
 
 
+def _describe_transcript(root: Path, old: Session | None, beside: bool) -> dict[str, object]:
+    """Return what the transcript tells of its place: the project, and the file that it goes on from."""
+    about: dict[str, object] = {"root": str(root)}
+    if beside:
+        about["beside"] = True
+    elif old and old.transcript_path:
+        about["continues"] = old.transcript_path.stem
+    return about
+
+
 def remember(endpoint: Endpoint, window: int, settings: Settings) -> None:
     """Keep the window that a provider named for the next start."""
     if settings.data != Path():
         WindowCache(settings.data).learn(endpoint, window, "overflow")
+
+
+def known_speed(endpoint: Endpoint, settings: Settings) -> float:
+    """Return the tokens a second that a model read when it was measured last; 0: never."""
+    return SpeedCache(settings.data).reading(endpoint) if settings.data != Path() else 0.0
+
+
+def remember_speed(endpoint: Endpoint, reading: float, settings: Settings) -> None:
+    """Keep the speed of a model on this machine for the next start."""
+    if endpoint.local and reading and settings.data != Path():
+        SpeedCache(settings.data).learn(endpoint, reading)
 
 
 def _store(settings: Settings) -> str | None:

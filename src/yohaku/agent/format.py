@@ -10,7 +10,7 @@ import re
 import unicodedata
 from typing import TYPE_CHECKING, NamedTuple
 
-from yohaku.agent.events import ConversationFolded, FoldsReused, Gauge
+from yohaku.agent.events import ConversationFolded, FoldsReused, Gauge, ReadingProgress
 from yohaku.agent.toolkit.output_budget import format_size
 from yohaku.core.model import Call
 from yohaku.messages import say
@@ -72,6 +72,21 @@ def draw_progress(what: str, done: int, total: int) -> str:
         return what
     share = done / total if total else 0.0
     return f"{what}  {draw_bar(share, 20)} {done / 2**20:,.0f} / {total / 2**20:,.0f} MB ({100 * share:.0f}%)"
+
+
+def describe_reading(reading: ReadingProgress, seconds: float, lang: str) -> str:
+    """Say how far the model has read, `seconds` after that was told, and about how long the rest takes."""
+    if not reading.speed:
+        return say("reading_begun", lang, total=reading.total)
+    done = min(reading.total, reading.done + int(seconds * reading.speed))
+    left = (reading.total - done) / reading.speed
+    wait = (
+        say("about_seconds", lang, seconds=round(left))
+        if left < 90
+        else say("about_minutes", lang, minutes=round(left / 60))
+    )
+    name = "reading_estimated" if reading.estimated else "reading_told"
+    return say(name, lang, done=done, total=reading.total, speed=reading.speed, left=wait)
 
 
 def percent(part: int, whole: int) -> int:

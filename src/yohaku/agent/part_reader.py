@@ -14,6 +14,7 @@ from yohaku.agent.context import Context
 from yohaku.agent.conversation import Conversation
 from yohaku.agent.event_queue import EventQueue, Stopped
 from yohaku.agent.events import ToolFinished, ToolStarted
+from yohaku.agent.model_texts import STOPPED
 from yohaku.agent.parts import (
     MAX_PARTS,
     MIN_NOTE_TOKENS,
@@ -28,7 +29,6 @@ from yohaku.agent.parts import (
     split_parts,
 )
 from yohaku.agent.reply import build_request, text_of
-from yohaku.agent.tool_calls import STOPPED
 from yohaku.agent.toolkit.source_outline import Section
 from yohaku.analysis.shorten import shorten
 from yohaku.client.errors import CutOff, TooLong, Truncated

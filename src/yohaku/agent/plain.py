@@ -10,7 +10,8 @@ import asyncio
 import signal
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import TextIO
 
 from yohaku.agent.commands import slash_commands
@@ -19,6 +20,7 @@ from yohaku.agent.events import (
     Event,
     FoldsReused,
     Gauge,
+    ReadingProgress,
     ReplyDiscarded,
     ReplyFinished,
     TextDelta,
@@ -30,14 +32,25 @@ from yohaku.agent.events import (
     UserNotice,
     to_json,
 )
-from yohaku.agent.format import clip, describe_folding, draw_progress, format_gauge, strip_controls
+from yohaku.agent.format import (
+    clip,
+    describe_folding,
+    describe_reading,
+    draw_progress,
+    format_gauge,
+    strip_controls,
+)
+from yohaku.agent.model_texts import failure_for_people
 from yohaku.agent.protocols import AgentStarter, Allowed, WorkingAgent
 from yohaku.agent.toolkit.tool import PermissionRequest
 from yohaku.agent.typed_ahead import TypedAhead
+from yohaku.agent.user_shell import UserCommand, user_command_in
 from yohaku.messages import say
 
 EXIT_CODES = {"done": 0, "steps": 1, "too_big": 3, "failed": 4, "stopped": 130}
 """Exit codes by the end of the turn."""
+NOT_DONE = 1
+"""Exit code of a turn that went well, but left something undone or broken."""
 NO_MODEL = 4
 
 
@@ -61,9 +74,15 @@ class PlainInterface:
         self.json = json
         self.read_line = read_line
         self._at_line_start = True
+        self._reading = False
+        """True while a line about the model's reading stands."""
         self._ahead = TypedAhead()
+        self._outputs: list[str] = []
+        """Outputs of the user's own commands, for the next prompt."""
         self._held: list[str] = []
         """The current reply, where a pipe reads: it may have to be asked for again."""
+        self._held_notices: list[str] = []
+        """Notices that came after it."""
 
     @property
     def attended(self) -> bool:
@@ -78,6 +97,8 @@ class PlainInterface:
             self._write_aside(ask.detail)
         if ask.danger:
             self._write_aside(say("allow_danger", self.lang, why=ask.danger))
+        if ask.lost:
+            self._write_aside(ask.lost)
         surely = self._wait_for_quiet()
         asked = "_danger" if ask.danger or not surely else "_always" if ask.remember else ""
         kind = f"allow_plain{asked}"
@@ -107,6 +128,7 @@ class PlainInterface:
             return None
         new = await self.begin(self, endpoint=self.agent.endpoint, window=self.agent.window, resume=resume)
         if new is not None:
+            new.set_mode(self.agent.mode)
             await self.agent.close()
             self.agent = new
         return new
@@ -116,6 +138,10 @@ class PlainInterface:
             self.out.write(to_json(event) + "\n")
             self.out.flush()
             return
+        if isinstance(event, ReadingProgress):
+            self._show_reading(event)
+            return
+        self._clear_reading()
         if not isinstance(event, TextDelta | ThoughtDelta | ReplyFinished | ReplyDiscarded | Gauge | UserNotice):
             self._release()
         match event:
@@ -125,19 +151,24 @@ class PlainInterface:
                 self._write(strip_controls(text))
             case ReplyDiscarded():
                 self._held.clear()
+                self._release()
+            case ReplyFinished(_, _, reading, writing) if reading and writing and self.err.isatty():
+                self._write_aside(say("model_speed", self.lang, reading=reading, writing=writing))
             case ToolStarted(_, title):
                 self._write_aside(f"• {clip(title, 200)}")
             case ToolOutput(_, text) if self.read_line is not None:
                 self._write_aside(text.rstrip("\n"), "  ")
-            case ToolFinished(_, result, _, diff):
+            case ToolFinished(call, result, title, diff):
                 if diff:
                     self._write_aside(diff.rstrip("\n"), "  ")
                 if result.error:
-                    self._write_aside(f"✗ {clip(result.text, 300)}")
+                    self._write_aside(f"✗ {self._describe_failure(call.name, title, result.text)}")
             case ConversationFolded() | FoldsReused():
                 self._write_aside(describe_folding(event, self.lang))
             case Gauge() if self.begin.settings.debug:
                 self._write_aside(format_gauge(event, self.lang, 100))
+            case UserNotice(text) if self._held:
+                self._held_notices.append(text)
             case UserNotice(text):
                 self._write_aside(text)
             case TurnEnded(why):
@@ -145,23 +176,59 @@ class PlainInterface:
                 if why == "stopped":
                     self._write_aside(say("screen_stopped", self.lang))
 
+    def _describe_failure(self, tool: str, title: str, text: str) -> str:
+        why = failure_for_people(tool, text, self.lang)
+        return clip(why or say("tool_failed", self.lang, title=title), 300)
+
     async def work(self, prompt: str) -> int:
         """Work on a prompt, and then on those that were queued meanwhile; return the exit code."""
         assert self.agent is not None
-        code, text = 0, prompt
+        code, text = 0, "\n\n".join([*self._outputs, prompt])
+        self._outputs.clear()
         while text:
             with _interrupt_turn(self.agent.stop):
                 async for event in self.agent.work(text):
                     self.show(event)
                     if isinstance(event, TurnEnded):
-                        code = EXIT_CODES[event.why]
+                        code = EXIT_CODES[event.why] or (NOT_DONE if event.problems else 0)
             text = self.agent.unqueue() or "" if code == 0 else ""
         return code
 
+    async def run_user_command(self, typed: str) -> None:
+        """Run `!command`, and show its output; the model is given it with the next prompt."""
+        root, window = (self.agent.root, self.agent.window) if self.agent else (Path.cwd(), 0)
+        command = UserCommand(typed, root, self.lang, window)
+        running = asyncio.ensure_future(command.run())
+
+        def stop() -> None:
+            running.cancel()
+
+        with _interrupt_turn(stop), suppress(asyncio.CancelledError):
+            await running
+        self._write_aside(command.text)
+        self._outputs.append(command.for_model)
+
+    def _show_reading(self, reading: ReadingProgress) -> None:
+        """Show how far the model has read, in one line of a terminal that is written over."""
+        if self.err.isatty() and self._at_line_start:
+            self.err.write(f"\r\x1b[K{describe_reading(reading, 0, self.lang)}")
+            self.err.flush()
+            self._reading = True
+
+    def _clear_reading(self) -> None:
+        if self._reading:
+            self.err.write("\r\x1b[K")
+            self.err.flush()
+            self._reading = False
+
     def _release(self) -> None:
         text = "".join(self._held)
+        notices = self._held_notices[:]
         self._held.clear()
+        self._held_notices.clear()
         self._write(text)
+        for notice in notices:
+            self._write_aside(notice)
 
     def _write(self, text: str) -> None:
         if text:
@@ -232,9 +299,13 @@ async def run_interactive(
         except (EOFError, KeyboardInterrupt):
             break
         first = ""
-        if text.startswith("/"):
+        if command := user_command_in(text):
+            await plain.run_user_command(command)
+        elif text.startswith("/"):
             done = await slash_commands.run_command(plain, text)
-            if done.text:
+            if done.do == "prompt":
+                await plain.work(done.text)
+            elif done.text:
                 plain._write_aside(done.text)
             if done.do == "quit":
                 break

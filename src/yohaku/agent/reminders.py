@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
+from yohaku.agent.model_texts import CHANGED
 from yohaku.agent.toolkit.seen_files import SeenFiles
 from yohaku.analysis.shorten import shorten
 from yohaku.core.model import Step
@@ -15,7 +16,6 @@ from yohaku.core.originals import arguments_of
 
 TITLE = "[Reminder by the program, not by the user]"
 PLAN = "Your todo list, as you wrote it last:"
-CHANGED = "[changed on disk since you read it: {names}. Read again what you need of it.]"
 MAX_LIMIT_SHARE = 16
 """A reminder takes at most one part in so many of the limit."""
 

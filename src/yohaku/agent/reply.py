@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from yohaku.agent.event_queue import EventQueue, ReplyComplete
 from yohaku.agent.events import ReplyFinished, TextDelta
-from yohaku.agent.small_models.text_calls import CALL_END, find_calls
+from yohaku.agent.small_models.text_calls import CALL_END, drop_attempts, find_calls
 from yohaku.agent.toolkit.tool import AgentTool
 from yohaku.core.model import Call, Part, Reply, Text
 from yohaku.dialects.answer import Answer
@@ -59,7 +59,11 @@ async def request_reply(
     def holds_call(text: str) -> bool:
         return bool(find_text_calls(text, end_at_call_of)[1])
 
-    events.start_reply(holds_call if end_at_call_of else None)
+    def is_call(text: str) -> bool:
+        return holds_call(text) or drop_attempts(text, names) != text
+
+    names = tuple(tool.name for tool in end_at_call_of)
+    events.start_reply(holds_call if end_at_call_of else None, names)
     if begin:
         events.emit(TextDelta(begin))
     try:
@@ -68,7 +72,9 @@ async def request_reply(
         answer = Answer(Reply((Text(events.reply_text),)), stop="call")
     else:
         answer = _prepend(begin, answer)
-    events.emit(ReplyFinished(answer.usage, answer.stop))
+    finally:
+        events.show_held(is_call)
+    events.emit(ReplyFinished(answer.usage, answer.stop, client.speed.reading, client.speed.writing))
     return answer
 
 

@@ -115,10 +115,14 @@ class Starter:
 
     def _choose_window(self, endpoint: Endpoint, memory: MachineMemory) -> ChosenWindow:
         from yohaku.agent.host.choose_window import choose_window
-        from yohaku.agent.host.window_cache import WindowCache
+        from yohaku.agent.host.memory import usable_cores
+        from yohaku.agent.host.reading_time import readable_tokens
+        from yohaku.agent.host.speed_cache import SpeedCache
+        from yohaku.client.window_cache import WindowCache
 
         settings = self.settings
         learned = WindowCache(settings.data).window(endpoint)
+        cores, measured = max(1, usable_cores() - 1), SpeedCache(settings.data).reading(endpoint)
         return choose_window(
             endpoint,
             settings,
@@ -127,6 +131,7 @@ class Starter:
             preset=settings.preset,  # type: ignore[arg-type]  # one of the three: the settings see to it
             n=settings.window,
             force=settings.force,
+            readable=readable_tokens(endpoint, memory, cores, measured),
         )
 
     async def _measure_memory(self) -> MachineMemory:

@@ -54,6 +54,7 @@ async def delegate(parent: Agent, session: Session, task: str, show: Callable[[s
         client=parent.context.client,
         max_steps=MAX_STEPS,
         settings=parent.context.settings,
+        file_history=parent.file_history,
     )
     async with aclosing(agent.work(TASK.format(task=task))) as events:
         ended = await _show_progress(events, show)

@@ -15,6 +15,8 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from yohaku.agent.event_queue import EventQueue, Stopped
 from yohaku.agent.events import ToolFinished, ToolOutput, ToolStarted, UserNotice
+from yohaku.agent.file_keeper import FileKeeper
+from yohaku.agent.model_texts import NO_SUCH_TOOL, STOPPED
 from yohaku.agent.toolkit import output_budget
 from yohaku.agent.toolkit.permissions import Permissions
 from yohaku.agent.toolkit.secrets import redact
@@ -33,7 +35,6 @@ Allow: TypeAlias = Callable[[PermissionRequest], Awaitable[Literal["once", "alwa
 Question: TypeAlias = Callable[[str, tuple[str, ...]], Awaitable[str]]
 Delegate: TypeAlias = Callable[[str, Callable[[str], None]], Awaitable[str]]
 
-STOPPED = "[stopped by the user]"
 NO_OUTPUT = "(no output)"
 CUT = "[… cut here: {count:,} characters, more than there is room for{kept} …]"
 NO_IMAGE = "(an image, which this model cannot be shown)"
@@ -60,13 +61,21 @@ class AgentToolContext:
     ask_user: Question
     run_sub_agent: Delegate
     events: EventQueue
+    keeper: FileKeeper | None = None
+    careful: bool = False
 
     def show(self, text: str) -> None:
         if text and self.events.backlog < MAX_BACKLOG:
             self.events.emit(ToolOutput(self.call, redact(text)))
 
     async def allow(self, ask: PermissionRequest) -> bool:
-        return await self.permissions.decide(ask, self.ask_permission)
+        ask = replace(ask, call=self.call)
+        if self.keeper and self.permissions.verdict(ask) is None:
+            ask = await self.keeper.explain(ask)
+        allowed = await self.permissions.decide(ask, self.ask_permission)
+        if allowed and self.keeper:
+            await self.keeper.begin(self.call, ask)
+        return allowed
 
     async def question(self, text: str, choices: tuple[str, ...] = ()) -> str:
         return await self.ask_user(text, choices)
@@ -89,6 +98,7 @@ class ToolRuntime:
     """Of the request that was answered with these calls."""
     images: bool
     """Whether the model takes images in results: another would refuse the whole conversation."""
+    keeper: FileKeeper | None = None
 
     def tool(self, name: str) -> AgentTool | None:
         return next((tool for tool in self.tools if tool.name == name), None)
@@ -193,7 +203,7 @@ def _store_output(text: str, runtime: ToolRuntime) -> OutputRef | None:
 async def _use_tool(tool: AgentTool | None, call: Call, runtime: ToolRuntime) -> ToolResult:
     if tool is None:
         names = ", ".join(each.name for each in runtime.tools)
-        return ToolResult(f"There is no tool {call.name!r}. Take one of: {names}.", error=True)
+        return ToolResult(NO_SUCH_TOOL.format(name=call.name, names=names), error=True)
     from yohaku.agent.tools import run_tool  # the tools load when one is used
 
     try:
@@ -201,6 +211,9 @@ async def _use_tool(tool: AgentTool | None, call: Call, runtime: ToolRuntime) ->
         return await run_tool(tool, runtime.context(call.id), arguments)
     except Exception as error:  # a tool may be anybody's: the model is told of its bugs, and the agent goes on
         return ToolResult(f"{call.name} failed: {type(error).__name__}: {error}", error=True)
+    finally:
+        if runtime.keeper:
+            await runtime.keeper.end(call.id)
 
 
 def add_note(results: dict[str, Result], note: str) -> dict[str, Result]:

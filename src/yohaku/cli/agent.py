@@ -34,6 +34,10 @@ def agent(arguments: argparse.Namespace, settings: setting.Settings) -> int:
     resume = _session_to_resume(arguments.resume, settings)
     piped = not sys.stdin.isatty()
     asked = arguments.prompt
+    if arguments.task is not None:
+        if asked:
+            raise InputError(say("cli_two_tasks", settings.lang))
+        asked = arguments.task if asked is not None or arguments.json or piped else None
     if asked is not None or arguments.json or piped:
         prompt = _read_prompt(asked, piped)
         if not prompt.strip():
@@ -44,8 +48,8 @@ def agent(arguments: argparse.Namespace, settings: setting.Settings) -> int:
         from yohaku.agent.startup import Starter
 
         begin = Starter(settings)
-        return _run(run_interactive(begin, resume=resume), begin, settings)
-    return _run_screen(settings, resume)
+        return _run(run_interactive(begin, resume=resume, first=arguments.task or ""), begin, settings)
+    return _run_screen(settings, resume, arguments.task or "")
 
 
 def _read_prompt(asked: str | None, piped: bool) -> str:
@@ -79,10 +83,9 @@ def _session_to_resume(name: str | None, settings: setting.Settings) -> str:
 
     if name is None:
         return ""
-    path = find_session(settings.data, name)
+    path = find_session(settings.data, name, Path.cwd())
     if path is None:
-        none = say("resume_none", settings.lang)
-        raise InputError(f"{name}: {none}" if name else none)
+        raise InputError(say("cli_no_session" if name else "resume_none", settings.lang, name=name))
     return str(path)
 
 
@@ -94,7 +97,7 @@ def _run_once(settings: setting.Settings, prompt: str, resume: str, *, json: boo
     return _run(run_once(begin, prompt, json=json, resume=resume), begin, settings)
 
 
-def _run_screen(settings: setting.Settings, resume: str) -> int:
+def _run_screen(settings: setting.Settings, resume: str, first: str = "") -> int:
     from yohaku.agent.sessions import list_sessions
     from yohaku.agent.startup import Starter
 
@@ -103,12 +106,12 @@ def _run_screen(settings: setting.Settings, resume: str) -> int:
     except ModuleNotFoundError as missing:
         raise _missing_package(missing, settings) from None
     begin, begun = Starter(settings), time.time()
-    app = YohakuApp(begin, resume=resume)
+    app = YohakuApp(begin, resume=resume, first=first)
     try:
         code = app.run()
     finally:
         begin.close()
-    newest = next(iter(list_sessions(settings.data, 1)), None)
+    newest = next(iter(list_sessions(settings.data, 1, begin.root)), None)
     if newest and newest.at >= begun:
         print(say("cli_bye", settings.lang, name=newest.id), file=sys.stderr)
     return code if code is not None else app.return_code or 0

@@ -1,14 +1,37 @@
-"""Commands that start another program of the package: `demo`, `lab`, `mcp`."""
+"""Commands that start another program of the package: `acp`, `demo`, `lab`, `mcp`."""
 
 from __future__ import annotations
 
 import argparse
+import os
+import stat
 from contextlib import AbstractContextManager
 
 from yohaku import messages
 from yohaku.cli.files import InputError
 from yohaku.config.settings import Settings
 from yohaku.stores import Store
+
+
+def acp(arguments: argparse.Namespace, settings: Settings) -> int:
+    try:
+        from yohaku.acp import server
+    except ModuleNotFoundError as missing:  # the SDK is an extra
+        if (missing.name or "").startswith("yohaku"):
+            raise
+        raise InputError(messages.say("acp_missing", settings.lang)) from None
+    if not (_is_pipe(0) and _is_pipe(1)):
+        raise InputError(messages.say("acp_no_editor", settings.lang))
+    server.serve(settings)
+    return 0
+
+
+def _is_pipe(descriptor: int) -> bool:
+    try:
+        mode = os.fstat(descriptor).st_mode
+    except OSError:  # closed
+        return False
+    return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
 
 
 def demo(arguments: argparse.Namespace, settings: Settings) -> int:

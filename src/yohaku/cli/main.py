@@ -14,6 +14,7 @@ from importlib import import_module
 from yohaku import messages
 from yohaku.cli.files import InputError, print_notices
 from yohaku.cli.parser import parser, read_flags
+from yohaku.cli.task_words import split_task
 from yohaku.config import settings as setting
 from yohaku.core.errors import DoesNotFit, YohakuError
 
@@ -23,7 +24,7 @@ MODULES = {
     "session_files": ("doctor", "export"),
     "recall": ("recall", "receipts", "why", "collect"),
     "history": ("undo", "redo", "pin", "unpin", "pins"),
-    "launch": ("demo", "lab", "mcp"),
+    "launch": ("acp", "demo", "lab", "mcp"),
     "proxy": ("proxy",),
     "run": ("run",),
 }
@@ -37,7 +38,13 @@ def main(argv: list[str] | None = None) -> int:
         if isinstance(stream, io.TextIOWrapper):  # a terminal that cannot show a letter shows its number
             stream.reconfigure(errors="backslashreplace")
     print_notices(settings.warnings, lang)
-    arguments = parser(lang).parse_args(argv)
+    program = parser(lang)
+    try:
+        task, rest = split_task(program, sys.argv[1:] if argv is None else argv, lang)
+    except InputError as error:
+        program.error(str(error))
+    arguments = program.parse_args(rest)
+    arguments.task = task
     command = arguments.command or "agent"
     module = next(module for module, commands in MODULES.items() if command in commands)
     try:

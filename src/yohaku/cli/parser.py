@@ -61,6 +61,7 @@ def parser(lang: str = "en") -> HelpParser:
     _add_receipts(commands)
     _add_undo(commands)
     _add_mcp(commands)
+    _add_acp(commands)
     _add_proxy(commands)
     _add_run(commands)
     command = _add_command(commands, "config")
@@ -75,6 +76,7 @@ def _add_agent(program: HelpParser) -> None:
     group = program.add_argument_group("title_agent")
     group.add_argument("-p", "--prompt", nargs="?", const="", metavar="TEXT", help="agent_prompt")
     group.add_argument("--json", action="store_true", help="agent_json")
+    group.add_argument("-c", "--continue", dest="resume", action="store_const", const="", help="agent_continue")
     group.add_argument("--resume", nargs="?", const="", metavar="FILE|ID", help="agent_resume")
     group.add_argument("--model", dest="agent_model", metavar="NAME", help="agent_model")
     group.add_argument("--window", "--context-window", dest="agent_window", metavar="N", help="agent_window")
@@ -159,6 +161,7 @@ def _add_recall(commands: Any) -> None:
     which.add_argument("--grep", metavar="RE", help="recall_grep")
     which.add_argument("--raw", action="store_true", help="recall_raw")
     which.add_argument("--search", metavar="WORDS", help="recall_search")
+    command.add_argument("--all", action="store_true", help="recall_all")
     _add_store(command)
 
 
@@ -186,10 +189,21 @@ def _add_mcp(commands: Any) -> None:
     _add_store(command)
 
 
+def _add_acp(commands: Any) -> None:
+    command = _add_command(commands, "acp")
+    command.add_argument("--model", dest="agent_model", metavar="NAME", help="agent_model")
+    command.add_argument("--window", "--context-window", dest="agent_window", metavar="N", help="agent_window")
+    for mode, what in (("yolo", "agent_yolo"), ("read-only", "agent_read_only")):
+        command.add_argument(f"--{mode}", dest="agent_permissions", action="store_const", const=mode, help=what)
+    _add_settings(command)
+
+
 def _add_proxy(commands: Any) -> None:
     command = _add_command(commands, "proxy")
     command.add_argument("--port", type=_positive(command), default=8787, metavar="N", help="proxy_port")
     command.add_argument("--host", default="127.0.0.1", metavar="ADDRESS", help="proxy_host")
+    command.add_argument("--token", metavar="TEXT", help="proxy_token")
+    command.add_argument("--tenant", metavar="NAME", help="proxy_tenant")
     _add_upstream(command)
     _add_settings(command)
 
@@ -210,6 +224,9 @@ def _add_upstream(command: Any) -> None:
     command.add_argument("--window", type=_positive(command), metavar="N", help="upstream_window")
     command.add_argument("--reserve", type=_positive(command), metavar="N", help="upstream_reserve")
     command.add_argument("--recipe", metavar="NAME", help="upstream_recipe")
+    command.add_argument("--recall-tool", action="store_true", help="upstream_recall_tool")
+    command.add_argument("--squeeze", action="store_true", help="upstream_squeeze")
+    command.add_argument("--believe", type=_positive(command), metavar="N", help="upstream_believe")
     _add_store(command)
 
 
@@ -218,6 +235,9 @@ def _add_undo(commands: Any) -> None:
         command = _add_command(commands, name)
         number = _positive(command)
         command.add_argument("count", nargs="?", type=number, default=1, metavar="N", help="count_of_foldings")
+        if name == "undo":
+            for flag in ("files", "dry-run", "yes", "overwrite"):
+                command.add_argument(f"--{flag}", action="store_true", help=f"undo_{flag.replace('-', '_')}")
         _add_session(command)
     for name in ("pin", "unpin"):
         _add_pin_arguments(_add_command(commands, name))

@@ -1,8 +1,8 @@
 """Settings from flags, environment and config file, and where each came from. Nothing else reads the environment.
 
 Law: an unusable value is ignored as if it were not set, with one notice. Flags beat variables, variables beat the file,
-the file beats defaults. All settings are in `config/keys.py`; config.toml may also have `[max_context_length]` and
-`[recipes.NAME]`.
+the file beats defaults. All settings are in `config/keys.py`; config.toml may also have `[max_context_length]`,
+`[recipes.NAME]` and `[routes."PATTERN"]`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 
 from yohaku.config.keys import KEYS, find_key, flag_of, is_section, read_locale, variable_of
 from yohaku.core.errors import BadSetting
-from yohaku.recipes.option_values import TOKENS
+from yohaku.recipes.option_values import MODEL, RESERVE, TEXT, TOKENS, ValueKind
 from yohaku.recipes.options import DEFAULT_OPTIONS, RecipeOptions, normalize_name
 
 MAXIMUM_SUFFIX = "_MAX_CONTEXT_LENGTH"
@@ -24,6 +24,16 @@ MAX_SHOWN_CHARS = 60
 ITSELF = {"chat": "enabled", "model": "name"}
 """Settings that may also be tables of a file, and their own name there: Gemini CLI has `compressionThreshold` in
 `[model]`, and `[chat]` is the section of a recipe."""
+
+
+ROUTE_FIELDS: dict[str, ValueKind] = {
+    "upstream": TEXT,
+    "model": MODEL,
+    "window": TOKENS,
+    "reserve": RESERVE,
+    "recipe": TEXT,
+}
+"""What a table `[routes."PATTERN"]` may set."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +66,10 @@ class Settings:
     """Share of the memory for the window of a local model: speed, balanced or quality."""
     force: bool = False
     """Keep the wanted window, even where it does not fit the memory."""
+    tier: str = "auto"
+    """Prompt and tools: small, full, or auto (by window, size and speed of the model)."""
     permissions: str = "ask"
-    """Permissions of the agent: ask, yolo (everything) or read-only."""
+    """Permissions of the agent: ask, plan (read only, harmless commands too), yolo (everything) or read-only."""
     secrets: str = "hide"
     """Keys and passwords in what tools give: hide or show."""
     chat: bool = False
@@ -86,6 +98,8 @@ class Settings:
     """Tokens by the prefix of a `…_MAX_CONTEXT_LENGTH` variable, such as CLAUDE or DEFAULT."""
     recipes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """The user's own recipes as tables, by name; `recipe_for` builds them."""
+    routes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """Settings of the proxy for some models or paths, by pattern."""
     origin: Mapping[str, str] = field(default_factory=dict)
     """Source of each value: the variable, or the config file and its key. Defaults have none."""
     warnings: tuple[Notice, ...] = ()
@@ -95,6 +109,14 @@ class Settings:
     def variable(self, *names: str) -> str | None:
         """Return the first of these variables that is set; for keys and addresses of providers."""
         return next((value for name in names if (value := self.environ.get(name, "").strip())), None)
+
+
+def config_folder(environ: Mapping[str, str] | None = None) -> Path:
+    """Return the folder of the config file."""
+    environ = os.environ if environ is None else environ
+    if environ.get("YOHAKU_CONFIG"):
+        return Path(environ["YOHAKU_CONFIG"]).parent
+    return Path(environ.get("XDG_CONFIG_HOME") or Path(environ.get("HOME") or Path.home()) / ".config") / "yohaku"
 
 
 def read(environ: Mapping[str, str] | None = None, config: Path | None = None) -> Settings:
@@ -116,6 +138,7 @@ def read(environ: Mapping[str, str] | None = None, config: Path | None = None) -
         options=DEFAULT_OPTIONS.with_values({name: value for name, value in reader.values.items() if "." in name}),
         maxima=reader.maxima,
         recipes=reader.recipes,
+        routes=reader.routes,
         origin=reader.origin,
         warnings=tuple(reader.warnings),
         environ=environ,
@@ -201,6 +224,7 @@ class _SettingsReader:
         self.values: dict[str, Any] = {}
         self.maxima: dict[str, int] = {}
         self.recipes: dict[str, Mapping[str, Any]] = {}
+        self.routes: dict[str, Mapping[str, Any]] = {}
         self.origin: dict[str, str] = {}
         self.warnings: list[Notice] = []
 
@@ -212,6 +236,7 @@ class _SettingsReader:
         try:
             table = tomllib.loads(path.read_text(encoding="utf-8"))
             maxima, recipes = table.pop("max_context_length", {}), table.pop("recipes", {})
+            routes = table.pop("routes", {})
             flat = list(_flatten(table))
         except (OSError, ValueError, RecursionError) as error:  # also broken TOML and broken UTF-8
             why = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
@@ -226,6 +251,8 @@ class _SettingsReader:
             self._take_maximum(variable_prefix(name), value, f"{path}: max_context_length.{name}")
         for name, value in self._rows("recipes", recipes, path):
             self._take_recipe(name, value, f"{path}: recipes.{name}")
+        for name, value in self._rows("routes", routes, path):
+            self._take_route(name, value, f'{path}: routes."{name}"')
 
     def _rows(self, name: str, value: object, path: Path) -> Iterable[tuple[str, Any]]:
         if isinstance(value, dict):
@@ -242,6 +269,21 @@ class _SettingsReader:
             self._reject(where, value, f"a table [recipes.{name}]")
         else:
             self.recipes[name] = value
+
+    def _take_route(self, pattern: str, value: object, where: str) -> None:
+        if not isinstance(value, dict):
+            self._reject(where, value, f'a table [routes."{pattern}"]')
+            return
+        taken: dict[str, Any] = {}
+        for name, each in value.items():
+            if name not in ROUTE_FIELDS:
+                self._reject(where, name, f"one of {', '.join(ROUTE_FIELDS)}")
+                continue
+            try:
+                taken[name] = ROUTE_FIELDS[name].parse(each)
+            except (ValueError, TypeError):
+                self._reject(f"{where}.{name}", each, ROUTE_FIELDS[name].expected, ROUTE_FIELDS[name].code)
+        self.routes[pattern] = taken
 
     def read_variables(self) -> None:
         for key in KEYS.values():
@@ -315,5 +357,5 @@ def variable_prefix(provider: str) -> str:
     return re.sub(r"\W", "_", provider).upper()
 
 
-TABLES = "[max_context_length] and [recipes.NAME]"
+TABLES = '[max_context_length], [recipes.NAME] and [routes."PATTERN"]'
 """Tables that a config file may have beside the settings."""

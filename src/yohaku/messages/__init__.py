@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 LANGUAGES = ("en", "ja")
 AREAS = (
-    "commands", "errors", "folds", "doctor", "tools", "client", "host", "loop", "screen", "settings", "remedies",
-    "help",
+    "commands", "errors", "folds", "doctor", "tools", "client", "host", "loop", "screen", "files", "settings",
+    "remedies", "help",
 )  # fmt: skip
 """Files of the catalogue, in the order in which they are searched: a command reads as few as possible."""
 

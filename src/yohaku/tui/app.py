@@ -17,14 +17,16 @@ from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import Vertical
 from textual.driver import Driver
-from textual.widgets import Static, TextArea
+from textual.widgets import Static
 
 from yohaku.agent.commands import slash_commands
+from yohaku.agent.commands.own_commands import list_own_commands
 from yohaku.agent.events import (
     ConversationFolded,
     Event,
     FoldsReused,
     Gauge,
+    ReadingProgress,
     ReplyDiscarded,
     ReplyFinished,
     TextDelta,
@@ -35,16 +37,17 @@ from yohaku.agent.events import (
     TurnEnded,
     UserNotice,
 )
-from yohaku.agent.format import describe_folding, draw_progress
+from yohaku.agent.format import describe_folding, describe_reading, draw_progress
 from yohaku.agent.protocols import AgentStarter, WorkingAgent
+from yohaku.agent.user_shell import user_command_in
 from yohaku.messages import say
 from yohaku.tui.conversation import ConversationView
-from yohaku.tui.dialog_host import DialogHost
 from yohaku.tui.dialogs import QUIET_SECONDS
 from yohaku.tui.input_history import InputHistory
 from yohaku.tui.panel import GaugeLine, Panel
 from yohaku.tui.prompt import CompletionList, PromptInput, QueuedPrompts
 from yohaku.tui.tool_line import ToolLine
+from yohaku.tui.user_shell_host import UserShellHost
 
 DOUBLE_PRESS_SECONDS = 2.0
 """Seconds in which a second Ctrl-C quits."""
@@ -55,7 +58,7 @@ NARROW_COLUMNS = 90
 STYLE_SHEETS = "app panel conversation reply tool_line prompt dialogs".split()
 
 
-class YohakuApp(DialogHost):
+class YohakuApp(UserShellHost):
     CSS_PATH = [f"{part}.tcss" for part in STYLE_SHEETS]  # noqa: RUF012
     ENABLE_COMMAND_PALETTE = False
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (NARROW_COLUMNS, "-wide")]  # noqa: RUF012
@@ -76,12 +79,15 @@ class YohakuApp(DialogHost):
         self.agent: WorkingAgent | None = None
         self._resume = resume
         self._lines: list[str] = [first] if first else []
-        """Typed before there was an agent, and commands typed while it works."""
+        """Typed before there was an agent, and commands (`/`, `!`) typed while it works."""
         self._working = False
         self._commands = 0
         """Running commands: what is typed meanwhile waits, because a command may exchange the agent."""
+        self._shell_running = False
         self._halting = False
         self._began = 0.0
+        self._reading: tuple[ReadingProgress, float] | None = None
+        """How far the model has read, and when that was told."""
         self._seen: tuple[str, ...] = ()
         self._interrupted = -DOUBLE_PRESS_SECONDS
         if begin.settings.theme in self.available_themes:
@@ -118,34 +124,15 @@ class YohakuApp(DialogHost):
     async def on_prompt_input_sent(self, sent: PromptInput.Sent) -> None:
         await self._take(sent.text)
 
-    def on_text_area_changed(self, changed: TextArea.Changed) -> None:
-        prompt = self.query_one(PromptInput)
-        if changed.text_area is prompt:
-            found = slash_commands.complete(prompt.text, self.begin.settings.data)
-            found = [] if found == [prompt.text] else found
-            self.query_one(CompletionList).show(found)
-            prompt.choosing = bool(found)
-
     def on_prompt_input_lost(self, lost: PromptInput.Lost) -> None:
         self.notify(say("prompt_pasted_gone", self.lang, label=lost.label), severity="warning", markup=False)
 
-    def on_prompt_input_asked(self, asked: PromptInput.Asked) -> None:
-        prompt, choices = self.query_one(PromptInput), self.query_one(CompletionList)
-        match asked.key:
-            case "up":
-                choices.action_cursor_up()
-            case "down":
-                choices.action_cursor_down()
-            case "escape":
-                choices.show([])
-                prompt.choosing = False
-            case "enter" if prompt.text in choices.texts or not choices.texts:  # it has closed meanwhile
-                choices.show([])
-                prompt.choosing = False
-                prompt._send()
-            case _ if choices.texts:
-                command = slash_commands.COMMANDS.get(choices.chosen.removeprefix("/"))
-                prompt.take(choices.chosen + (" " if command and command.takes else ""))
+    async def on_prompt_input_mode_switched(self) -> None:
+        """Shift-Tab: from asking to planning and back. To yolo leads only /mode, which nobody types by accident."""
+        if self.agent:
+            self.agent.set_mode("plan" if self.agent.mode == "ask" else "ask")
+            await self.query_one(ConversationView).note(say(f"mode_now_{self.agent.mode}", self.lang))
+            self._named()
 
     async def action_interrupt(self) -> None:
         """Copy the selection; without one stop everything; twice, the program."""
@@ -180,6 +167,8 @@ class YohakuApp(DialogHost):
     def action_halt(self) -> None:
         if self._working:
             self._halt()
+        elif self._shell_running:
+            self.workers.cancel_group(self, "command")
 
     async def action_leave(self) -> None:
         self._status(say("screen_stopping", self.lang))
@@ -223,6 +212,7 @@ class YohakuApp(DialogHost):
             return None
         new = await self.begin(self, endpoint=old.endpoint, window=old.window, resume=resume)
         if new is not None:
+            new.set_mode(old.mode)
             self.agent = new
             await old.close()
         return new
@@ -257,15 +247,19 @@ class YohakuApp(DialogHost):
         return say(f"screen_hello_{kind}", self.lang, root=agent.root)
 
     async def _take(self, text: str) -> None:
-        name = text.split(maxsplit=1)[0].removeprefix("/")
-        command = slash_commands.COMMANDS.get(name) if text.startswith("/") else None
+        slash, shell = text.startswith("/"), user_command_in(text)
+        name = text.split(maxsplit=1)[0].removeprefix("/").lower()
+        command = slash_commands.COMMANDS.get(name) if slash else None
         alone = command is not None and (command.without_agent or (command.while_working and self.agent is not None))
-        if text.startswith("/") and (command is None or alone or (self.agent and not self._busy)):
+        unknown = command is None and name not in list_own_commands(self.project)
+        if slash and (unknown or alone or (self.agent and not self._busy)):
             self.run_worker(self._command(text), group="command", exit_on_error=False)
+        elif shell and not self._busy:
+            self.run_worker(self._shell(shell), group="command", exit_on_error=False)
         elif self.agent is None and not self.workers_busy("begin"):
             self._lines.append(text)
             self._look()  # nothing was found the last time: perhaps now
-        elif self.agent is None or text.startswith("/") or (self._commands and not self._working):
+        elif self.agent is None or slash or shell or (self._commands and not self._working):
             self._lines.append(text)
         elif self._working:
             self.agent.queue(text)
@@ -280,18 +274,34 @@ class YohakuApp(DialogHost):
     def workers_busy(self, group: str) -> bool:
         return any(worker.group == group and worker.is_running for worker in self.workers)
 
-    def _begin_work(self, text: str) -> None:
+    async def _shell(self, command: str) -> None:
+        self._commands += 1
+        self._shell_running, self._began = True, monotonic()
+        self._tick()
+        try:
+            await self.run_user_command(command)
+        except Exception as wrong:  # the edge, as above
+            await self._bug(wrong)
+        finally:
+            self._commands -= 1
+            self._shell_running = False
+            self._rest()
+        self._go_on()
+
+    def _begin_work(self, text: str, *, shown: bool = True) -> None:
+        """Let the agent work on a prompt; `shown`: it is to be shown, as no command stands for it."""
         self._working = True
         self._began = monotonic()
         self._tick()
-        self.run_worker(self._work(text), group="work", exit_on_error=False)
+        self.run_worker(self._work(text, shown), group="work", exit_on_error=False)
 
-    async def _work(self, text: str) -> None:
+    async def _work(self, text: str, shown: bool) -> None:
         agent, flow = self.agent, self.query_one(ConversationView)
         assert agent is not None
-        await flow.prompted(text)
+        if shown:
+            await flow.prompted(text)
         try:
-            async with aclosing(cast(Any, agent.work(text))) as events:
+            async with aclosing(cast(Any, agent.work(self.add_outputs(text)))) as events:
                 async for event in events:
                     await self._show(event)
                     await self._taken_in()
@@ -308,44 +318,55 @@ class YohakuApp(DialogHost):
         """Continue with what waits: queued prompts before other lines."""
         if self._busy or self.agent is None:
             return
-        text = self.agent.unqueue()
-        if text is None and self._lines:
-            text = self._lines.pop(0)
+        queued = self.agent.unqueue()
+        line = self._lines.pop(0) if queued is None and self._lines else ""
         self._waits()
-        if text is not None and text.startswith("/"):
-            self.run_worker(self._command(text), group="command", exit_on_error=False)
-        elif text is not None:
+        if shell := user_command_in(line):
+            self.run_worker(self._shell(shell), group="command", exit_on_error=False)
+        elif line.startswith("/"):
+            self.run_worker(self._command(line), group="command", exit_on_error=False)
+        elif text := queued or line:
             self._begin_work(text)
 
     async def _command(self, text: str) -> None:
         self._commands += 1
+        prompt = ""
         try:
-            await self._commanded(text)
+            prompt = await self._commanded(text)
         except Exception as wrong:  # the edge, as above
             await self._bug(wrong)
         finally:
             self._commands -= 1
-        self._go_on()
+        if prompt and self.agent and not self._working:
+            self._begin_work(prompt, shown=False)
+        else:
+            self._go_on()
 
-    async def _commanded(self, text: str) -> None:
+    async def _commanded(self, text: str) -> str:
+        """Run a slash command; return the prompt that it stands for, if it does."""
         flow = self.query_one(ConversationView)
         await flow.prompted(text)
         done = await slash_commands.run_command(self, text)
         if done.do == "quit":
             await self.action_leave()
-            return
+            return ""
+        if done.do == "prompt":
+            return done.text
         if done.do == "redraw" and self.agent:
+            self._outputs.clear()
             await flow.show(self.agent.conversation.history)
         if done.text:
             await flow.note(done.text, done.kind)
         if self.agent:
             self._named()
             self._gauge(self.agent.gauge)
+        return ""
 
     async def _show(self, event: Event) -> None:
         flow = self.query_one(ConversationView)
         match event:
             case TextDelta(text):
+                self._reading = None
                 await flow.said(text)
             case ThoughtDelta(text):
                 await flow.thought(text)
@@ -363,8 +384,11 @@ class YohakuApp(DialogHost):
                 await flow.note(told)
             case UserNotice(text, kind):
                 await flow.note(text, kind)
+            case ReadingProgress():
+                self._reading = (event, monotonic())
+                self._tick()
             case ReplyFinished():
-                pass
+                self._reading = None
             case ReplyDiscarded():
                 await flow.take_back()
             case TurnEnded(why):
@@ -405,8 +429,11 @@ class YohakuApp(DialogHost):
         self.query_one(Panel).name_model(f"{endpoint.model}\n{endpoint.name}")
 
     def _tick(self) -> None:
-        if self._working and not self._halting:
-            self._status(say("screen_working", self.lang, seconds=int(monotonic() - self._began)))
+        if (self._working and not self._halting) or self._shell_running:
+            working = say("screen_working", self.lang, seconds=int(monotonic() - self._began))
+            if self._reading:
+                working = f"{describe_reading(self._reading[0], monotonic() - self._reading[1], self.lang)} · {working}"
+            self._status(working)
 
     def _rest(self) -> None:
         if self.agent and not self._working:

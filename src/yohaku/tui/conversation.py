@@ -13,6 +13,7 @@ from textual.widgets import Static
 
 from yohaku.agent.events import ToolFinished, ToolOutput, ToolStarted
 from yohaku.agent.format import abridge, strip_controls
+from yohaku.agent.model_texts import prompt_for_people
 from yohaku.messages import say
 from yohaku.tui.tool_line import ToolLine
 
@@ -111,10 +112,12 @@ class ConversationView(VerticalScroll, can_focus=False):
         if line := self._calls.get(output.call):
             line.hear(output.text)
 
-    async def called(self, called: ToolFinished) -> None:
+    async def called(self, called: ToolFinished, *, opened: bool = False) -> None:
         if called.call.id not in self._calls:
             await self.calling(ToolStarted(called.call, called.title))
-        self._calls.pop(called.call.id).end(called)
+        line = self._calls.pop(called.call.id)
+        line.opened = opened
+        line.end(called)
 
     async def ended(self) -> None:
         """Close open entries at the end of a turn."""
@@ -131,7 +134,8 @@ class ConversationView(VerticalScroll, can_focus=False):
         if len(turns) > MAX_RESUMED_TURNS:
             await self.note(say("screen_earlier", self.lang, count=len(turns) - MAX_RESUMED_TURNS))
         for turn in turns[-MAX_RESUMED_TURNS:]:
-            await self.prompted("\n".join(part.text for part in turn.prompt if isinstance(part, Text)))
+            text = "\n".join(part.text for part in turn.prompt if isinstance(part, Text))
+            await self.prompted(prompt_for_people(text))
             items = [item for step in turn.steps for item in step.items]
             for item in items[-MAX_ENTRIES // MAX_RESUMED_TURNS :]:
                 if isinstance(item, ToolUse):

@@ -100,8 +100,8 @@ class Dialog(Vertical, Generic[Answer], can_focus=False):
         self.styles.max_height = room
         width = (self.container_size.width or self.app.size.width) - 4
         taken = len(self.query(".answers AnswerChoice")) + 3  # the hint and the frame
-        for part in self.query(".title, .danger"):
-            lines = 3 if room >= ROOMY_LINES else 2 if part.has_class("danger") else 1
+        for part in self.query(".title, .danger, .lost"):
+            lines = 3 if room >= ROOMY_LINES else 1 if part.has_class("title") else 2
             part.styles.max_height = lines
             taken += lines if cell_len(str(part.render())) > width else 1
         for part in self.query(".detail, .choices"):
@@ -214,6 +214,8 @@ class PermissionDialog(Dialog[Allowed]):
         yield Static(strip_controls(request.title), classes="title", markup=False)
         if request.danger:
             yield Static(say("allow_danger", lang, why=strip_controls(request.danger)), classes="danger", markup=False)
+        if request.lost:
+            yield Static(strip_controls(request.lost), classes="lost", markup=False)
         if request.detail.strip() and request.detail.strip() != request.title.strip():
             with VerticalScroll(classes="detail", can_focus=False):
                 yield Static(self._detail(), markup=False)

@@ -42,6 +42,15 @@ class PromptInput(TextArea):
 
         key: str
 
+    class SearchAsked(Message):
+        """Ctrl-R: search what was typed before."""
+
+    class KeysAsked(Message):
+        """A question mark in the empty prompt."""
+
+    class ModeSwitched(Message):
+        """Shift-Tab."""
+
     @dataclass
     class Lost(Message):
         """A big paste was removed from the text; undo brings it back."""
@@ -73,6 +82,12 @@ class PromptInput(TextArea):
             self.post_message(self.Asked(key))
         elif key == "enter":
             self._send()
+        elif key == "ctrl+r":
+            self.post_message(self.SearchAsked())
+        elif event.character in ("?", "？") and not self.text and not self.dialog:
+            self.post_message(self.KeysAsked())
+        elif key == "shift+tab":
+            self.post_message(self.ModeSwitched())
         elif key in NEW_LINE:
             self.insert("\n")
         elif key == "up" and self.cursor_location[0] == 0:
@@ -147,6 +162,19 @@ class PromptInput(TextArea):
             typed = self.pasted.whole(self.text)
             self.take("\n".join([*texts, *([typed] if typed else [])]))
 
+    @property
+    def text_before_cursor(self) -> str:
+        """The part of the cursor's line that stands before it."""
+        row, column = self.cursor_location
+        return self.document.get_line(row)[:column]
+
+    def complete_word(self, word: str, begun: str) -> None:
+        """Put a word in place of `@` and what was begun of it before the cursor."""
+        row, column = self.cursor_location
+        start = column - len(begun) - 1
+        self.replace(word, (row, start), (row, column), maintain_selection_offset=False)
+        self.move_cursor((row, start + len(word)))
+
     def take(self, text: str) -> None:
         shown = self.pasted.shown(text)
         self._standing = self.pasted.standing(shown)
@@ -191,7 +219,7 @@ class CompletionList(OptionList, can_focus=False):
 
     def _told(self, text: str) -> str:
         command = COMMANDS.get(text.removeprefix("/"))
-        return f"{command.usage:<24} {command.about(self.lang)}" if command else text
+        return f"{command.usage:<24} {command.about(self.lang)}" if command else clip(text, 300)
 
 
 class QueuedPrompts(Static):

@@ -13,6 +13,7 @@ from textual.widgets import Static
 
 from yohaku.agent.events import ToolFinished, ToolStarted
 from yohaku.agent.format import clip, strip_controls
+from yohaku.agent.model_texts import REFUSED, STOPPED, failure_for_people
 from yohaku.messages import say
 from yohaku.tui.diff import colour_diff, summarize_changes
 
@@ -32,6 +33,8 @@ class ToolLine(Vertical):
         self.lang = lang
         self.title = strip_controls(calling.title)
         self.output = ""
+        self._failure = ""
+        """Why it failed, for people."""
         self.called: ToolFinished | None = None
         self.opened = False
 
@@ -49,6 +52,9 @@ class ToolLine(Vertical):
         self.set_class(False, "-running")
         self.set_class(called.result.error, "-failed")
         text = strip_controls(called.result.text)
+        self._failure = failure_for_people(called.call.name, text, self.lang) if called.result.error else ""
+        if text.startswith((REFUSED, STOPPED)):
+            text = self._failure
         self.output = text if len(text) <= MAX_OUTPUT_CHARS else text[:MAX_OUTPUT_CHARS]
         self._draw()
 
@@ -97,4 +103,4 @@ class ToolLine(Vertical):
                 else []
             )
             return Content("\n".join([line[:2000] for line in lines[:MAX_OPEN_LINES]] + more))
-        return Content("\n".join(lines[-1:])[:500] if called.result.error else "")
+        return Content(self._failure[:500])

@@ -12,11 +12,14 @@ import pytest
 from tests.tui.fake import SERVED, Begins, FakeAgent, begins
 from yohaku.agent.commands import slash_commands
 from yohaku.agent.commands.slash_commands import COMMANDS, CommandResult, complete
+from yohaku.agent.events import UserNotice
 from yohaku.agent.protocols import WorkingAgent
 from yohaku.core.history_builder import history_of
 from yohaku.core.model import Call, Result, Step, Text, ToolUse, Turn
+from yohaku.core.originals import OutputRef
 from yohaku.dialects.load import load
 from yohaku.dialects.recordings import Recording
+from yohaku.session.transcript import Transcript
 
 OTHER = replace(SERVED, name="Ollama", model="qwen3:8b", provider="ollama")
 
@@ -28,10 +31,14 @@ class Desk:
     answers: list[str] = field(default_factory=list)
     lang: str = "en"
     asked: list[tuple[str, ...]] = field(default_factory=list)
+    shown: list[str] = field(default_factory=list)
 
     async def question(self, text: str, choices: tuple[str, ...] = (), *, own_words: bool = True) -> str:
         self.asked.append(choices)
         return self.answers.pop(0) if self.answers else ""
+
+    def show_notice(self, notice: UserNotice) -> None:
+        self.shown.append(notice.text)
 
     async def renew(self, *, resume: str = "") -> WorkingAgent | None:
         self.agent = FakeAgent()
@@ -113,7 +120,7 @@ def test_undo_and_redo_of_nothing_say_so(desk: Desk) -> None:
     assert desk.agent
     desk.agent.session.fit([{"role": "user", "content": "hello"}])
     assert run(desk, "/undo").text == "There is nothing to take back."
-    assert run(desk, "/redo").text == "There is nothing to fold again."
+    assert run(desk, "/redo").text == "There is nothing to do again."
 
 
 def test_pins_are_set_listed_and_taken_off(desk: Desk) -> None:
@@ -167,18 +174,21 @@ def test_a_conversation_is_written_as_the_name_says_and_never_over_a_file(desk: 
 
 
 def test_a_session_is_resumed_by_file_or_chosen_from_those_kept(desk: Desk, tmp_path: Path) -> None:
-    assert run(desk, "/resume").text == "There is no earlier session here."
+    assert run(desk, "/resume").text.startswith("There is no earlier session of this folder.")
     folder = desk.begin.settings.data / "transcripts"
     folder.mkdir(parents=True)
-    lines = [{"format": "x"}, {"entry": {"role": "user", "content": "Fix the parser\nplease"}}]
-    (folder / "20260101-1.jsonl").write_text("\n".join(map(json.dumps, lines)), "utf-8")
-    desk.answers = ["20260101-1  Fix the parser please"]
+    for name, root in (("20260101-1", tmp_path), ("20260102-2", tmp_path / "elsewhere")):
+        lines = [{"format": "x", "root": str(root)}, {"entry": {"role": "user", "content": "Fix the parser\nplease"}}]
+        (folder / f"{name}.jsonl").write_text("\n".join(json.dumps(each, separators=(",", ":")) for each in lines))
+    desk.answers = ["Fix the parser please · just now · 1 messages · 20260101-1"]
     done = run(desk, "/resume")
-    assert desk.asked[-1] == ("20260101-1  Fix the parser please",)
+    assert desk.asked[-1] == ("Fix the parser please · just now · 1 messages · 20260101-1",)
     assert done.do == "redraw" and desk.begin.asked == [str(folder / "20260101-1.jsonl")]
+    run(desk, "/resume --all")
+    assert len(desk.asked[-1]) == 2 and any(label.endswith(str(tmp_path / "elsewhere")) for label in desk.asked[-1])
     assert run(desk, "/resume 2026").do == "redraw"
     assert run(desk, "/resume nowhere.jsonl") == CommandResult("nowhere.jsonl: no such file", "error")
-    assert complete("/resume 20", desk.begin.settings.data) == ["/resume 20260101-1"]
+    assert complete("/resume 20", desk.begin.settings.data, tmp_path) == ["/resume 20260101-1"]
 
 
 def test_clear_begins_anew(desk: Desk) -> None:
@@ -200,6 +210,22 @@ def test_recall_opens_by_ref_and_searches_by_words(desk: Desk) -> None:
     assert "the port is 8443" in run(desk, f"/recall ref={ref}").text
     assert f"ref={ref}:2: the port is 8443" in run(desk, "/recall port 8443").text
     assert run(desk, "/recall ref=nowhere").kind == "error"
+
+
+def test_words_are_searched_in_the_sessions_of_this_folder_unless_all_is_asked_for(desk: Desk, tmp_path: Path) -> None:
+    assert desk.agent
+    refs = {"here": "abcdefgh2345", "elsewhere": "abcdefgh2346"}
+    desk.agent.session.store.put_all([(ref, f"the port {name} is 8443\n") for name, ref in refs.items()])
+    for name, ref in refs.items():
+        root = tmp_path if name == "here" else tmp_path / name
+        about = {"root": str(root.resolve())}
+        path = desk.begin.settings.data / "transcripts" / f"{name}.jsonl"
+        with Transcript(path, "openai_chat", "m", about=about) as written:
+            written.record({"messages": [{"role": "user", "content": "Which port?"}]})
+            written.record_outputs({"call": OutputRef(ref, 10, 1)})
+    assert refs["elsewhere"] not in (found := run(desk, "/recall port 8443").text)
+    assert refs["here"] in found and "--all" in found
+    assert all(ref in run(desk, "/recall --all port 8443").text for ref in refs.values())
 
 
 def test_what_a_line_could_become() -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
 from yohaku.agent.format import (
     call_title,
@@ -23,11 +24,13 @@ from yohaku.agent.gauge import describe_folding
 from yohaku.agent.protocols import WorkingAgent
 from yohaku.analysis.standing_rules import find_standing_rules
 from yohaku.analysis.window_profile import profile_for
-from yohaku.core.budget import Budget
 from yohaku.core.model import History, Text, ToolUse
-from yohaku.core.recipe import Recipe
 from yohaku.core.weigh import Weigher
 from yohaku.messages import find, say
+
+if TYPE_CHECKING:
+    from yohaku.agent.equipment import TierChoice
+    from yohaku.session.session import Session
 
 MAX_ITEMS = 8
 WIDTH = 60
@@ -57,7 +60,7 @@ def context_text(agent: WorkingAgent, lang: str) -> str:
         lines += ["", say("context_folds", lang, count=len(receipt.folds))]
     lines += _render_section(
         say("context_recipe", lang, recipe=session.recipe.name, window=agent.window),
-        (f"- {line}" for line in describe_recipe(session.recipe, session.budget, agent.tier, session.refuses, lang)),
+        (f"- {line}" for line in describe_recipe(session, agent.tier_choice, lang)),
     )
     if session.sums_up and session.unasked:
         lines += ["", say("context_unasked", lang, why=say(f"why.without_model.{session.unasked}", lang))]
@@ -69,8 +72,9 @@ def context_text(agent: WorkingAgent, lang: str) -> str:
     return "\n".join(lines)
 
 
-def describe_recipe(recipe: Recipe, budget: Budget, tier: str, refuses: bool, lang: str) -> Iterator[str]:
-    """Yield what a recipe does in a window of this size: at every step, when it folds, and with what is too big."""
+def describe_recipe(session: Session, choice: TierChoice, lang: str) -> Iterator[str]:
+    """Yield what a recipe does in its window: at every step, when it folds, and with what is too big."""
+    recipe, budget = session.recipe, session.budget
     at, cuts = recipe.starts_at(budget), recipe.cuts_at(budget)
     if at <= budget.limit:
         facts = {"percent": percent(at, budget.limit), "at": at}
@@ -84,8 +88,9 @@ def describe_recipe(recipe: Recipe, budget: Budget, tier: str, refuses: bool, la
     codes = [f"recipe_quiet.{name}" for name in quiet if name != "one_line_results" or folding in ("full", "on")]
     known = [code for code in dict.fromkeys(codes) if find(code)]
     yield from (say(code, lang) for code in known or ["recipe_quiet.none"])
-    yield say(f"recipe_tier_{tier}", lang)
-    yield say("recipe_refuses" if refuses else "recipe_parts", lang)
+    why = say(f"tier_because_{choice.why}", lang, billions=choice.model.billions or 0, reading=choice.model.reading)
+    yield say(f"recipe_tier_{choice.tier}", lang, why=why)
+    yield say("recipe_refuses" if session.refuses else "recipe_parts", lang)
 
 
 def _describe_counts(agent: WorkingAgent, lang: str) -> Iterator[str]:

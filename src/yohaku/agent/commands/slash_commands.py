@@ -16,21 +16,24 @@ from typing import Literal
 from yohaku import messages
 from yohaku.agent import sessions
 from yohaku.agent.commands import permissions
+from yohaku.agent.commands.own_commands import expand_own_command, list_own_commands
 from yohaku.agent.events import ConversationFolded
 from yohaku.agent.format import describe_author, describe_folding, pad
 from yohaku.agent.protocols import CommandContext, WorkingAgent
+from yohaku.agent.toolkit.permissions import Mode
 from yohaku.agent.toolkit.stored_permissions import StoredPermissions
 from yohaku.core.errors import YohakuError
 from yohaku.core.folds import Fold
 from yohaku.messages import describe, say
+from yohaku.session.fold_log import FoldingRecord, FoldLog
 
 
 @dataclass(frozen=True, slots=True)
 class CommandResult:
     text: str = ""
     kind: Literal["note", "warning", "error"] = "note"
-    do: Literal["", "quit", "redraw"] = ""
-    """Left to the user interface; "redraw": the conversation was exchanged."""
+    do: Literal["", "quit", "redraw", "prompt"] = ""
+    """Left to the user interface; "redraw": the conversation was exchanged; "prompt": the text is sent to the model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +60,8 @@ async def run_command(context: CommandContext, typed: str) -> CommandResult:
     name, _, rest = typed.strip().removeprefix("/").partition(" ")
     lang = context.lang
     command = COMMANDS.get(name.lower())
+    if command is None and context.agent and (prompt := expand_own_command(typed, context.agent.root)):
+        return CommandResult(prompt, do="prompt")
     if command is None:
         near = get_close_matches(name.lower(), COMMANDS, n=1)
         hint = say("cmd_near", lang, name=f"/{near[0]}") if near else ""
@@ -81,9 +86,13 @@ def complete(typed: str, data: Path | None = None, root: Path | None = None) -> 
     if not typed.startswith("/") or "\n" in typed:
         return []
     if not space:
-        return [f"/{each}" for each in COMMANDS if each.startswith(name[1:].lower())]
+        names = dict.fromkeys([*COMMANDS, *list_own_commands(root or Path.cwd())])
+        return [f"/{each}" for each in names if each.startswith(name[1:].lower())]
+    if name == "/mode":
+        return [f"/mode {each}" for each in MODES if each.startswith(rest)]
     if name == "/resume" and data is not None:
-        return [f"/resume {session.id}" for session in sessions.list_sessions(data) if session.id.startswith(rest)]
+        found = sessions.list_sessions(data, root=root or Path.cwd())
+        return [f"/resume {session.id}" for session in found if session.id.startswith(rest)]
     if name == "/permissions" and data is not None:
         return [f"/permissions {each}" for each in permissions.complete_permissions(rest, data, root or Path.cwd())]
     return []
@@ -120,8 +129,27 @@ async def _context(context: CommandContext, _: str) -> CommandResult:
     return CommandResult(context_text(_agent_of(context), context.lang))
 
 
-async def _undo(context: CommandContext, count: str) -> CommandResult:
-    done, folded = await _agent_of(context).undo(_parse_number(count, 1))
+async def _undo(context: CommandContext, asked: str) -> CommandResult:
+    from yohaku.agent.commands import files
+
+    agent, lang = _agent_of(context), context.lang
+    what, count = _parse_undo(asked)
+    folding = _last_folding(agent) if what != "files" else None
+    changes = agent.file_history.changes()[:1] if what != "folding" else []
+    if folding and changes:
+        labels = (describe_undo_folding(folding, lang), files.describe_change(changes[0], lang))
+        newest_first = labels if folding.row.get("at", 0) > changes[0].at else labels[::-1]
+        answer = await context.question(say("undo_which", lang), newest_first, own_words=False)
+        if answer not in labels:
+            return CommandResult(say("files_left", lang))
+        folding, changes = (folding, []) if answer == labels[0] else (None, changes)
+    if changes:
+        return CommandResult(await files.take_back(context, count) or say("undo_none", lang))
+    return await _undo_folding(context, count) if what != "files" else CommandResult(say("undo_none", lang))
+
+
+async def _undo_folding(context: CommandContext, count: int) -> CommandResult:
+    done, folded = await _agent_of(context).undo(count)
     if not done:
         return CommandResult(say("undo_none", context.lang))
     facts = {"after": done[0].row.get("after", 0), "before": done[-1].row.get("before", 0)}
@@ -129,9 +157,39 @@ async def _undo(context: CommandContext, count: str) -> CommandResult:
     return CommandResult(f"{text} {say('undo_part', context.lang, after=folded.receipt.after)}" if folded else text)
 
 
-async def _redo(context: CommandContext, count: str) -> CommandResult:
-    done = await _agent_of(context).redo(_parse_number(count, 1))
-    return CommandResult(say("redo_done", context.lang, count=len(done)) if done else say("redo_none", context.lang))
+def _last_folding(agent: WorkingAgent) -> FoldingRecord | None:
+    session = agent.session
+    log = FoldLog.of(session.store.recorded(session.key)) if session.key else FoldLog()
+    return max((done for done in log.done if done.standing and done.id), key=lambda done: done.order, default=None)
+
+
+def describe_undo_folding(folding: FoldingRecord, lang: str) -> str:
+    facts = {"before": folding.row.get("before", 0), "after": folding.row.get("after", 0)}
+    return say("undo_folding", lang, **facts)
+
+
+def _parse_undo(asked: str) -> tuple[str, int]:
+    """Parse what /undo and /redo take: `files`, `folding`, a number, or both."""
+    words = asked.split()
+    what = next((word for word in words if word in ("files", "folding")), "")
+    return what, max([_parse_number(word, 1) for word in words if word != what] or [1])
+
+
+async def _redo(context: CommandContext, asked: str) -> CommandResult:
+    from yohaku.agent.commands import files
+
+    what, count = _parse_undo(asked)
+    done = await _agent_of(context).redo(count) if what != "files" else ()
+    if done:
+        return CommandResult(say("redo_done", context.lang, count=len(done)))
+    told = await files.take_back(context, count, "redo") if what != "folding" else ""
+    return CommandResult(told or say("redo_none", context.lang))
+
+
+async def _diff(context: CommandContext, _: str) -> CommandResult:
+    from yohaku.agent.commands.files import session_diff
+
+    return CommandResult(session_diff(_agent_of(context).file_history, context.lang))
 
 
 async def _why(context: CommandContext, ref: str) -> CommandResult:
@@ -159,14 +217,22 @@ async def _recall(context: CommandContext, asked: str) -> CommandResult:
     from yohaku import recall
     from yohaku.recall.ref import parse_ref
 
-    store = _agent_of(context).session.store
+    agent, lang, data = _agent_of(context), context.lang, context.begin.settings.data
+    store = agent.session.store
     shown, _, offset = asked.partition(" ")
-    ref, line = parse_ref(shown)
-    if ref != shown or (ref.isalnum() and len(ref) == 12):
-        return CommandResult(str(recall.read(store, ref, _parse_number(offset, line or 1), 200)))
-    found = recall.search(store, asked, 20)
-    hits = [f"ref={hit.ref}:{hit.number}: {hit.text}" for hit in found.hits]
-    return CommandResult("\n".join(hits) or messages.say("search_none", context.lang, name=asked))
+    place = parse_ref(shown)
+    if place.ref != shown or (place.ref.isalnum() and len(place.ref) == 12):
+        first = _parse_number(offset, place.line or 1) if offset else None
+        return CommandResult(str(recall.open_ref(store, place, first)))
+    words, refs = asked, None
+    if shown == EVERYWHERE:
+        words = offset.strip()
+    elif data != Path():
+        refs = sessions.refs_of_project(data, agent.root)
+    found = recall.search(store, words, 20, refs=refs)
+    lines = [f"ref={hit.ref}:{hit.number}: {hit.text}" for hit in found.hits]
+    lines = lines or [messages.say("search_none", lang, name=words)]
+    return CommandResult("\n".join(lines if refs is None else [*lines, messages.say("search_folder", lang)]))
 
 
 async def _pin(context: CommandContext, what: str) -> CommandResult:
@@ -214,18 +280,31 @@ async def _permissions(context: CommandContext, asked: str) -> CommandResult:
     return CommandResult(gone) if gone else CommandResult(say("permissions_which", lang), "error")
 
 
+async def _init(context: CommandContext, _: str) -> CommandResult:
+    return CommandResult(say("init_prompt", context.lang), do="prompt")
+
+
+async def _mode(context: CommandContext, name: str) -> CommandResult:
+    agent, lang = _agent_of(context), context.lang
+    if name and name not in MODES:
+        return CommandResult(say("mode_bad", lang), "error")
+    if name:
+        agent.set_mode(MODES[name])
+    return CommandResult(say(f"mode_now_{agent.mode.replace('-', '_')}", lang))
+
+
 async def _resume(context: CommandContext, name: str) -> CommandResult:
     lang, data = context.lang, context.begin.settings.data
-    if not name:
-        found = sessions.list_sessions(data)
+    if name in ("", EVERYWHERE, EVERYWHERE.strip("-")):
+        found = sessions.list_sessions(data, root=None if name else _agent_of(context).root)
         if not found:
             return CommandResult(say("resume_none", lang), "warning")
-        labels = tuple(f"{session.id}  {session.title}" for session in found)
+        labels = tuple(session.describe(lang, with_folder=bool(name)) for session in found)
         answer = await context.question(say("resume_choose", lang), labels, own_words=False)
         if answer not in labels:
             return CommandResult(say("model_same", lang))
         name = found[labels.index(answer)].id
-    path = sessions.find_session(data, name)
+    path = sessions.find_session(data, name, _agent_of(context).root)
     if path is None:
         return CommandResult(messages.say("no_file", lang, name=name), "error")
     agent = await context.renew(resume=str(path))
@@ -308,6 +387,9 @@ def _parse_number(text: str, default: int) -> int:
 
 UNFOLDED = {"inflated": "compact_inflated", "refused": "compact_refused"}
 """Sentences on a folding that was not made, by verdict."""
+MODES: Mapping[str, Mode] = {"ask": "ask", "plan": "plan", "yolo": "yolo"}
+EVERYWHERE = "--all"
+"""Before or instead of a name: in every folder, not only in this project."""
 MAX_WHY_ROWS = 30
 """Folds listed by /why."""
 
@@ -317,8 +399,9 @@ COMMANDS: Mapping[str, Command] = {
         Command("compact", "[words]", _compact),
         Command("compress", "[words]", _compact),
         Command("context", "", _context, while_working=True),
-        Command("undo", "[count]", _undo),
-        Command("redo", "[count]", _redo),
+        Command("undo", "[files] [count]", _undo),
+        Command("redo", "[files] [count]", _redo),
+        Command("diff", "", _diff, while_working=True),
         Command("why", "[ref]", _why, while_working=True),
         Command("recall", "<ref or words>", _recall, while_working=True),
         Command("pin", "[ref or text]", _pin, while_working=True),
@@ -326,6 +409,8 @@ COMMANDS: Mapping[str, Command] = {
         Command("model", "[name]", _model),
         Command("window", "[tokens]", _window),
         Command("permissions", "[forget]", _permissions, while_working=True),
+        Command("init", "", _init),
+        Command("mode", "[ask, plan or yolo]", _mode, while_working=True),
         Command("resume", "[file or id]", _resume),
         Command("export", "[file]", _export, while_working=True),
         Command("clear", "", _clear),
