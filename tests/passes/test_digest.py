@@ -285,7 +285,7 @@ def test_a_japanese_conversation_is_told_in_japanese_with_the_lines_as_they_were
     h = history_of([first, *(Turn((Text("次をお願いします。"),), (step(n),)) for n in range(1, 15))])
     text = gist(folded(View(h), 1_500)).text
     assert text.startswith("[これまでの会話を折りたたみました: ")
-    assert "\n- 必ず日本語で答えること。\n" in text and "\n- 閲覧 設定.toml:\n  | " in text
+    assert "\n- 必ず日本語で答えること。\n" in text and "\n- 閲覧 設定.toml\n  | " in text
     assert "\n  | 認証サーバーの設定\n" in text
 
 

@@ -10,6 +10,7 @@ import math
 from collections.abc import Generator
 from dataclasses import dataclass, replace
 
+from yohaku.analysis.activity import find_solved
 from yohaku.analysis.entities import extract_names
 from yohaku.analysis.language import is_japanese
 from yohaku.analysis.standing_rules import choose_rules, read_standing_rules
@@ -53,6 +54,9 @@ ANEW_SHARE, NARROW_ANEW_SHARE = 0.7, 0.6
 """Share of the tokens for chapters that the first one takes, and one that takes the place of others."""
 CHAPTER_SHARE, NARROW_CHAPTER_SHARE = 0.35, 0.2
 """Share of the tokens of its stretch that a chapter behind others takes."""
+CRAMPED_SHARE = 0.5
+"""Chapters that have less than this of the tokens they would get now, since a long prompt stood beside them, are told
+anew."""
 MIN_CHAPTER_TOKENS = 40
 """A chapter behind others gets so many at least: with fewer it would be no more than a header."""
 NEAR_LIMIT_SHARE = 0.95
@@ -279,7 +283,8 @@ class _ChapterTeller:
         room, told = self._room, self._told
         tokens = max(MIN_CHAPTER_TOKENS, chapter_tokens(layout.removed - told, self._context))
         near = int(room.free * NEAR_LIMIT_SHARE) - layout.used
-        if told and told + tokens <= min(room.gists * FULL_SHARE, near):
+        cramped = told < CRAMPED_SHARE * min(room.anew, near, self._fair_tokens())
+        if told and not cramped and told + tokens <= min(room.gists * FULL_SHARE, near):
             return self._chapter(layout.cut, self._view.key_at(self._view.cut), layout.removed - told, tokens)
         tokens = min(room.anew, near)
         if self._context.options.model and not told:
@@ -287,6 +292,11 @@ class _ChapterTeller:
         if self._context.options.manual:
             tokens = min(tokens, max(room.goal - layout.used, 0))
         return self._chapter(layout.cut, "", layout.removed, max(0, tokens))
+
+    def _fair_tokens(self) -> int:
+        """Return the tokens that the chapters there are would get if there had been room."""
+        hidden = self._context.weigher.turns(self._view.hidden(self._view.cut))
+        return int(hidden * MODEL_FIRST_SHARE) if self._context.options.model else chapter_tokens(hidden, self._context)
 
     def _chapter(self, cut: Cut, start: str, removed: int, tokens: int) -> _Chapter:
         view = self._view
@@ -301,8 +311,22 @@ class _ChapterTeller:
         age = len(view.history.steps) - sum(len(turn.steps) for turn in (*earlier, *turns))
         names, topic, words = frozenset(visible), find_topic_words(view), self._context.options.words
         focus = find_focus(own_texts(view.history.turns))
-        beside = earlier, names, topic, words, focus, self._cache
-        stretch = Stretch(turns, ref, age, titles, rules, withdrawn, *beside)
+        solved = find_solved(view.history.steps[len(view.history.steps) - age :])
+        stretch = Stretch(
+            turns,
+            ref,
+            age,
+            titles,
+            rules,
+            withdrawn,
+            earlier=earlier,
+            visible=names,
+            topic=topic,
+            solved=solved,
+            words=words,
+            focus=focus,
+            cache=self._cache,
+        )
         return _Chapter(cut, start, removed, tokens, stretch)
 
     def _find_rules(self, begin: Cut, cut: Cut, ref: str, *, japanese: bool) -> tuple[tuple[str, ...], tuple[str, ...]]:
