@@ -366,6 +366,12 @@ def test_a_model_is_asked_for_what_is_new_behind_the_chapters_as_they_stand() ->
     assert added >= 3
 
 
+def test_a_model_that_tells_the_middle_of_a_turn_sees_the_prompt_that_stays() -> None:
+    _, _, asked = next(chronicle(160))
+    record = asked[0].text.partition("<transcript>\n")[2]
+    assert record.startswith("USER (still visible): Look at some.\nASSISTANT")
+
+
 def test_chapters_of_a_model_have_most_of_what_gists_may_take() -> None:
     wrote: list[int] = []
     sums: list[int] = []
