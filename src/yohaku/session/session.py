@@ -30,7 +30,7 @@ from yohaku.core.originals import OutputRef
 from yohaku.core.pins import Pin
 from yohaku.core.recipe import Effect, FoldStarting, PlanOptions, Recipe
 from yohaku.core.reuse import ALLOWED, Reusable, select_reusable, serves
-from yohaku.core.verdict import LeftAlone, TooBig, Verdict
+from yohaku.core.verdict import LeftAlone, TooBig
 from yohaku.core.view import View
 from yohaku.core.weigh import Weigher, weigh
 from yohaku.dialects.answer import Usage, prompt_tokens, total_tokens
@@ -82,7 +82,7 @@ class Session:
     """True while somebody asks the server for the tokens of each request: then an estimate carries no risk."""
     unasked = ""
     """Code of the reason not to ask the model for summaries now (`PlanOptions.unasked`); empty: it is asked."""
-    _estimate_told = _state_told = _tuned = False
+    _estimate_told = _tuned = False
 
     def __init__(
         self,
@@ -342,11 +342,12 @@ class Session:
     def _warn(self, notice: Notice) -> None:
         self.warnings = (*self.warnings, notice)
 
-    def _tell_of_state(self, verdict: Verdict) -> None:
-        """Add a notice, once, that a body was left alone."""
-        if isinstance(verdict, LeftAlone) and not self._state_told:
-            self._state_told = True
-            self._warn(notice_of_state(verdict.field))
+    def _tell_of_state(self, receipt: Receipt) -> None:
+        """Add a notice, once, that a body was left alone; and once that one was although it is over the limit."""
+        if isinstance(receipt.verdict, LeftAlone):
+            notice = notice_of_state(receipt.verdict, receipt.after, receipt.limit)
+            if all(each.code != notice.code for each in self.warnings):
+                self._warn(notice)
 
     def _call_before(self, starting: FoldStarting) -> Any:
         """Call the user's hook, with the tokens as the provider counts them."""
@@ -392,7 +393,9 @@ class Session:
             held = self._persistence.log.held(self._serves)
             options = replace(options, drafts=self._drafts.usable(view), held=held, made_for=stored.limit)
             planning = plan(view, self._calibrated_budget, self.recipe, meter, options)
-            outcome = leave_alone(drive(planning), state, Weigher(meter)) if state else (yield from planning)
+            outcome = drive(planning) if state else (yield from planning)
+            if state:
+                outcome = leave_alone(outcome, state, Weigher(meter), self._calibrated_budget.limit)
             if not (state or isinstance(outcome.verdict, TooBig)):
                 reused = self._shown_folds.add(outcome.view, outcome.folds)
         whole = weigh(history, meter).total if reused else 0
@@ -403,7 +406,7 @@ class Session:
         if self.keeps_outputs:
             self._outputs.keep(steps_since(history, mark))
         if state:
-            self._tell_of_state(outcome.verdict)
+            self._tell_of_state(self.receipt)
             return body
         if outcome.folds:
             self._persistence.keep(outcome, self.receipt, view, self._drafts.source_of)
