@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from threading import RLock
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 from yohaku import dialects, meters
 from yohaku.config import resolve
@@ -21,7 +21,7 @@ from yohaku.config.settings import Notice, Settings
 from yohaku.config.summary_models import SAME, SummaryModel, summary_model_for
 from yohaku.core.budget import Budget
 from yohaku.core.cache_break_even import CachePrices
-from yohaku.core.engine import plan
+from yohaku.core.engine import Outcome, plan
 from yohaku.core.errors import BadSetting, DoesNotFit, Malformed
 from yohaku.core.folds import UNKNOWN_MAKER, Cut, Fold, Gist, MadeFor
 from yohaku.core.meter import Meter
@@ -38,11 +38,11 @@ from yohaku.dialects.detect import detect
 from yohaku.dialects.dialect import Dialect
 from yohaku.dialects.reader import IncrementalReader
 from yohaku.meters.calibration import Calibration
-from yohaku.meters.guarded import GuardedMeter
 from yohaku.recipes.auto import RECIPES
 from yohaku.recipes.builtin import refuses, sums_up
 from yohaku.session.background import BackgroundGists, Planning
-from yohaku.session.count_gaps import CountedModel, CountGaps, notice_of_estimate
+from yohaku.session.count_gaps import CountedModel, CountGaps
+from yohaku.session.counting import Counting
 from yohaku.session.driver import EffectHandlers, Hook, Summarise, adrive, drive
 from yohaku.session.file_watch import FileWatch
 from yohaku.session.fold_log import FoldingRecord
@@ -54,6 +54,14 @@ from yohaku.session.recorder import TranscriptFolder
 from yohaku.session.server_state import leave_alone, notice_of_state
 from yohaku.session.stored_folds import ShownFolds, StoredFolds
 from yohaku.stores import Store
+
+
+class _Planned(NamedTuple):
+    outcome: Outcome
+    before: View
+    """The view with the folds made earlier."""
+    stored: StoredFolds
+    reused: tuple[Fold, ...] = ()
 
 
 class Session:
@@ -78,11 +86,8 @@ class Session:
     """Lines that stay in the stub of a text that has them (`PlanOptions.kept_lines`)."""
     notes: dict[str, str]
     """Texts to show in place of prompts that are too big, by their refs (`PlanOptions.notes`)."""
-    server_counts = False
-    """True while somebody asks the server for the tokens of each request: then an estimate carries no risk."""
     unasked = ""
     """Code of the reason not to ask the model for summaries now (`PlanOptions.unasked`); empty: it is asked."""
-    _estimate_told = _tuned = False
 
     def __init__(
         self,
@@ -120,12 +125,9 @@ class Session:
         if transcript:
             self._record(transcript, settings)
         self.receipt: Receipt | None = None
-        self.scale = Calibration()
-        self._dialect, self._provider = dialect, provider or ""
-        self._meters: dict[str, Meter] = {}
+        self._dialect = dialect
         meter = meter or (meters.from_file(settings.tokenizer, model) if settings.tokenizer else None)
-        self._meter = GuardedMeter(meter) if meter is not None else None
-        self.gaps = gaps
+        self._counting = Counting(model, provider, meter, gaps, self._warn)
         self._before = before
         self.remind = remind
         self._handlers = EffectHandlers(summarise, look, self._call_before if before else None, self._call_remind)
@@ -218,10 +220,7 @@ class Session:
         """
         if self.receipt is not None and not self.receipt.held_by:
             reported = usage.prompt if isinstance(usage, Usage) else prompt_tokens(usage)
-            before = self.scale
-            self.scale = before.learn(self.receipt.outcome.after.total, reported)
-            if self.gaps and billed:
-                self.gaps.record(self.counted_model(self.receipt.meter), before, self.scale)
+            self._counting.learn(self.receipt.outcome.after.total, reported, self.receipt.meter, billed=billed)
 
     @property
     def key(self) -> str:
@@ -266,24 +265,33 @@ class Session:
         if self._persistence.recorder:
             self._persistence.recorder.record_outputs({call: ref})
 
+    @property
+    def scale(self) -> Calibration:
+        """What the provider's reports have taught about our counts."""
+        return self._counting.scale
+
+    @property
+    def gaps(self) -> CountGaps | None:
+        return self._counting.gaps
+
+    @property
+    def server_counts(self) -> bool:
+        """True while somebody asks the server for the tokens of each request: then an estimate carries no risk."""
+        return self._counting.server_counts
+
+    @server_counts.setter
+    def server_counts(self, asked: bool) -> None:
+        self._counting.server_counts = asked
+
     def meter_for(self, dialect: str) -> Meter:
-        if self._meter is not None:
-            return self._meter
-        if dialect not in self._meters:
-            self._meters[dialect] = GuardedMeter(meters.for_model(self.model, dialect, self._provider))
-        return self._meters[dialect]
+        return self._counting.meter_for(dialect)
 
     def counted_model(self, meter: str) -> CountedModel:
-        return CountedModel(self.model or "", self._provider, meter)
+        return self._counting.counted_model(meter)
 
     def warn_if_estimated(self, dialect: str) -> None:
         """Add a notice, once for a model, where its counts are estimates that no server checks."""
-        meter = self.meter_for(dialect)
-        if meter.exact or self.server_counts or self._estimate_told:
-            return
-        self._estimate_told = True
-        if self.gaps is None or self.gaps.tell_once(self.counted_model(meter.name)):
-            self._warn(notice_of_estimate(self.model, meter.name, meters.way_to_exact(self.model, dialect)))
+        self._counting.warn_if_estimated(dialect)
 
     def read(self, body: Any) -> History:
         return self._dialect_of(body).read(body).history()
@@ -329,12 +337,6 @@ class Session:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.close()
 
-    def _tune(self, meter: Meter) -> None:
-        """Begin with what earlier conversations taught about the meter's counts for this model."""
-        if self.gaps and not self._tuned and self.scale.neutral:
-            self.scale = self.gaps.tuned(self.counted_model(meter.name))
-        self._tuned = True
-
     def _record(self, transcript: str | Path | bool | TranscriptFolder, settings: Settings) -> None:
         data = setting.read().data if transcript is True and settings.data == Path() else settings.data
         self._persistence.recorder = open_recorder(transcript, data, self.model, self._warn)
@@ -369,37 +371,15 @@ class Session:
     def _plan_fit(self, body: Any, options: PlanOptions) -> Generator[Effect, str, Any]:
         reader, last = self._read_on(body)
         history, state = reader.history(), reader.dialect.state_in(body)
-        if history.pending:
-            call = history.pending.calls[0]
-            raise Malformed(f"call {call.id!r} has no result; send its result with it", "the last reply")
-        if self._persistence.recorder:
-            self._persistence.recorder.record(reader.dialect.name, body, last.entry_count if last else 0)
-        meter = self.meter_for(reader.dialect.name)
-        self._tune(meter)
-        self.warn_if_estimated(reader.dialect.name)
-        version = self._persistence.switch_to(history)
-        if last and (last.store_version != version or last.fitted_for != (self.recipe, self.budget)):
-            last.stale = True
-        outcome, stored = None, last.stored if last else StoredFolds()
-        reused: tuple[Fold, ...] = ()
-        if last and not options.manual:
-            starts_at = self.recipe.starts_at(self._calibrated_budget, quiet=True)
-            outcome = last.extend_outcome(history, Weigher(meter), starts_at, self.store)
+        meter, version = self._begin(reader, last, history, body)
         mark = settled_mark(last.outcome.view.history) if last else Cut(0, 0)
         if self._watch:
             self._watch.observe(steps_since(history, mark))
-        if outcome is None:
-            view, stored = self._build_view(last, history, meter)
-            held = self._persistence.log.held(self._serves)
-            options = replace(options, drafts=self._drafts.usable(view), held=held, made_for=stored.limit)
-            planning = plan(view, self._calibrated_budget, self.recipe, meter, options)
-            outcome = drive(planning) if state else (yield from planning)
-            if state:
-                outcome = leave_alone(outcome, state, Weigher(meter), self._calibrated_budget.limit)
-            if not (state or isinstance(outcome.verdict, TooBig)):
-                reused = self._shown_folds.add(outcome.view, outcome.folds)
-        whole = weigh(history, meter).total if reused else 0
-        about = self.scale.total, reused, whole, state, self._summary_options(options)
+        planned = self._extend(last, history, meter) if last and not options.manual else None
+        planned = planned or (yield from self._plan_view(last, history, meter, options, state))
+        outcome = planned.outcome
+        whole = weigh(history, meter).total if planned.reused else 0
+        about = self.scale.total, planned.reused, whole, state, self._summary_options(options)
         self.receipt = Receipt(outcome, self.budget.limit, meter.exact, meter.name, *about)
         if isinstance(outcome.verdict, TooBig):
             raise DoesNotFit(outcome.verdict)
@@ -409,14 +389,50 @@ class Session:
             self._tell_of_state(self.receipt)
             return body
         if outcome.folds:
-            self._persistence.keep(outcome, self.receipt, view, self._drafts.source_of)
-            stored.note_made(outcome.folds)
+            self._persistence.keep(outcome, self.receipt, planned.before, self._drafts.source_of)
+            planned.stored.note_made(outcome.folds)
         version = self._persistence.version_after(version, bool(outcome.folds))
         fitted_for = self.recipe, self.budget
-        out, self._last = write_body(reader, outcome, last, version, stored, fitted_for)
+        out, self._last = write_body(reader, outcome, last, version, planned.stored, fitted_for)
         if outcome.announced and self._after:
             self._after(self.receipt)
         return out
+
+    def _begin(self, reader: IncrementalReader, last: LastFit | None, history: History, body: Any) -> tuple[Meter, int]:
+        """Record what was said and switch to its conversation; return the meter for it, and the store's version."""
+        if history.pending:
+            call = history.pending.calls[0]
+            raise Malformed(f"call {call.id!r} has no result; send its result with it", "the last reply")
+        if self._persistence.recorder:
+            self._persistence.recorder.record(reader.dialect.name, body, last.entry_count if last else 0)
+        meter = self.meter_for(reader.dialect.name)
+        self._counting.tune(meter)
+        self.warn_if_estimated(reader.dialect.name)
+        version = self._persistence.switch_to(history)
+        if last and (last.store_version != version or last.fitted_for != (self.recipe, self.budget)):
+            last.stale = True
+        return meter, version
+
+    def _extend(self, last: LastFit, history: History, meter: Meter) -> _Planned | None:
+        """Return the last outcome with what was added to it; None if something is to be folded."""
+        starts_at = self.recipe.starts_at(self._calibrated_budget, quiet=True)
+        outcome = last.extend_outcome(history, Weigher(meter), starts_at, self.store)
+        return _Planned(outcome, outcome.view, last.stored) if outcome else None
+
+    def _plan_view(
+        self, last: LastFit | None, history: History, meter: Meter, options: PlanOptions, state: str
+    ) -> Generator[Effect, str, _Planned]:
+        """Plan with the folds made earlier; `state`: the field by which the provider holds earlier turns."""
+        view, stored = self._build_view(last, history, meter)
+        held = self._persistence.log.held(self._serves)
+        options = replace(options, drafts=self._drafts.usable(view), held=held, made_for=stored.limit)
+        planning = plan(view, self._calibrated_budget, self.recipe, meter, options)
+        if state:
+            outcome = leave_alone(drive(planning), state, Weigher(meter), self._calibrated_budget.limit)
+            return _Planned(outcome, view, stored)
+        outcome = yield from planning
+        too_big = isinstance(outcome.verdict, TooBig)
+        return _Planned(outcome, view, stored, () if too_big else self._shown_folds.add(outcome.view, outcome.folds))
 
     def _read_on(self, body: Any) -> tuple[IncrementalReader, LastFit | None]:
         """Read a body: only what it adds if it extends the last one, and the whole of it otherwise."""
@@ -456,10 +472,7 @@ class Session:
     @property
     def _calibrated_budget(self) -> Budget:
         """The budget in tokens of our meter, corrected by the provider's reports."""
-        if self.scale.neutral:
-            return self.budget
-        limit = max(1, self.scale.weight(self.budget.limit))
-        return Budget(limit + self.budget.reserve, self.budget.reserve)
+        return self._counting.calibrate(self.budget)
 
     def _summary_options(self, options: PlanOptions) -> SummaryOptions:
         unasked = options.unasked if self.sums_up and not options.model else ""
