@@ -8,6 +8,7 @@ import subprocess
 from functools import lru_cache
 from pathlib import Path
 
+from yohaku.agent.toolkit.ordinary_files import read_ordinary
 from yohaku.agent.toolkit.secrets import holds_secrets
 
 MAX_INDEX_BYTES = 64 * 1024 * 1024
@@ -66,10 +67,10 @@ def _search_history(root: Path, state: tuple[int, ...]) -> tuple[str, ...] | Non
 def _find_index(git: Path) -> Path | None:
     try:
         if git.is_file():  # a worktree or a submodule
-            said = git.read_text("utf-8", "replace")[:4096].removeprefix("gitdir:").strip()
+            said = read_ordinary(git, 4096).decode("utf-8", "replace").removeprefix("gitdir:").strip()
             return git.parent / said / "index"
         return git / "index" if git.is_dir() else None
-    except OSError:
+    except (OSError, ValueError):
         return None
 
 
@@ -78,7 +79,7 @@ def _read_index(path: Path, modified: int, size: int) -> tuple[str, ...] | None:
     if size > MAX_INDEX_BYTES:
         return None
     try:
-        return tuple(_parse_index(path.read_bytes()))
+        return tuple(_parse_index(read_ordinary(path)))
     except (OSError, ValueError, IndexError):
         return None
 
