@@ -16,10 +16,14 @@ from tests.agent.benches import ABench
 from tests.agent.scripted import agent, says, sent, told
 from tests.agent.scripted import play as play_agent
 from yohaku import meters
+from yohaku.agent.commands.own_commands import expand_own_command, list_own_commands
 from yohaku.agent.factory import read_project_file
+from yohaku.agent.file_history.git_status import read_git_status
 from yohaku.agent.prompts import INSTRUCTIONS, prompt_for
 from yohaku.agent.small_models.preload import _named_files
+from yohaku.agent.toolkit.permission_patterns import permission_keys
 from yohaku.agent.toolkit.project_files import walk_files
+from yohaku.agent.toolkit.tracked_files import read_tracked_names
 
 COUNT = meters.for_model("gpt-4o").count
 SECRET = "-----BEGIN OPENSSH PRIVATE KEY-----"
@@ -289,3 +293,34 @@ def test_a_named_file_is_opened_by_itself_only_within_the_project(project: Path)
     assert within_seconds(lambda: _named_files(here, "look at @key.txt, @pipe.txt and @a.txt")) == str(
         [project / "a.txt"]
     )
+
+
+def test_a_command_of_the_project_is_no_link_out_of_it_or_to_secrets(project: Path) -> None:
+    commands = project / ".yohaku" / "commands"
+    commands.mkdir(parents=True)
+    (commands / "review.md").write_text("Review $ARGUMENTS.")
+    (commands / "key.md").symlink_to(project.parent / ".ssh" / "id_rsa")
+    (commands / "notes.md").symlink_to(project.parent / "notes.txt")
+    (project / ".env").write_text("A=" + SECRET)
+    (commands / "env.md").symlink_to(project / ".env")
+    (commands / "round.md").symlink_to(commands / "round.md")
+    os.mkfifo(commands / "pipe.md")
+    assert expand_own_command("/review a.py", project) == "Review a.py."
+    assert not {"key", "notes", "env", "round"} & list_own_commands(project).keys()
+    for name in ("key", "notes", "env", "round"):
+        assert expand_own_command(f"/{name}", project) is None
+    assert within_seconds(lambda: expand_own_command("/pipe", project)) == "None"
+
+
+@pytest.mark.parametrize("name", ["HEAD", "index"])
+def test_a_pipe_among_the_files_of_git_is_not_waited_for(project: Path, name: str) -> None:
+    (project / ".git").mkdir()
+    (project / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+    (project / ".git" / name).unlink(missing_ok=True)
+    os.mkfifo(project / ".git" / name)
+    assert within_seconds(lambda: (read_git_status(project), permission_keys("git diff", project)))
+
+
+def test_a_git_file_without_an_end_is_read_in_part(project: Path) -> None:
+    (project / ".git").symlink_to("/dev/zero")
+    assert within_seconds(lambda: (read_git_status(project), read_tracked_names(project))) == "(None, ())"

@@ -101,6 +101,39 @@ def test_one_that_is_too_small_is_not_asked_and_the_words_are_heeded_all_the_sam
     assert WORDS in receipt.outcome.view.gist.text and "port 8443" in receipt.outcome.view.gist.text
 
 
+def test_the_question_offers_no_tools_and_neither_it_nor_the_raw_answer_stays(tmp_path: Path) -> None:  # K5
+    directives = ["Name every port.", "Leave greetings out."]
+    given = {"compaction.summary_directives": directives, "compaction.retain_directives": ["Keep numbers."]}
+    server, _, receipt, _ = compacted(tmp_path, BIG, recipe="cache", **given)
+    (asked,) = summaries(server)
+    assert not asked.get("tools")
+    question = str(asked["messages"][-1]["content"])
+    for directive in (*directives, "Keep numbers."):
+        assert f"\n- {directive}\n" in question
+    shown = json.dumps([str(turn) for turn in receipt.outcome.view.shown.turns])
+    assert "<retain>" not in shown and "<summary>" not in shown and directives[0] not in shown
+
+
+def test_what_is_retained_and_the_summary_are_two_headed_parts_of_the_users_message(tmp_path: Path) -> None:  # K7
+    _, _, receipt, _ = compacted(tmp_path, BIG, recipe="cache")
+    (first, *_) = receipt.outcome.view.shown.turns
+    text = "".join(part.text for part in first.prompt)
+    kept, summed = text.index("Kept from it to the letter:\nport 8443"), text.index("the port is 8443.")
+    assert kept < summed and "\n\n" in text[kept:summed]
+
+
+def test_a_snapshot_is_asked_for_with_its_five_fields_and_shown_with_them(tmp_path: Path) -> None:  # S3
+    server, _, receipt, _ = compacted(tmp_path, BIG, recipe="snapshot")
+    (asked,) = summaries(server)
+    question = str(asked["messages"])
+    fields = ("overall_goal", "key_knowledge", "file_system_state", "recent_actions", "current_plan")
+    places = [question.index(f"<{name}>") for name in fields]
+    assert places == sorted(places) and question.index("<scratchpad>") < places[0]
+    assert all(mark in question for mark in ("[DONE]", "[IN PROGRESS]", "[TODO]"))
+    gist = receipt.outcome.view.gist.text
+    assert "The user counts words." in gist and "[TODO] Count on." in gist and "scratchpad" not in gist
+
+
 def test_words_for_which_there_is_no_room_are_not_said_to_be_heeded() -> None:
     session = Session(250, 10, "local", model="gpt-4o")
     turns = [{"role": role, "content": f"{role} word " * 12} for role in ("user", "assistant") * 3]

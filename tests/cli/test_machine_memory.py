@@ -77,3 +77,25 @@ def test_memory_and_model_choose_the_window_at_the_start(
         assert run_with(gigabytes, "--model", f"ollama/{MODEL}", "-p", "hello") == "Hello.\n"
         chosen[gigabytes] = server.asked[-1].body["options"]["num_ctx"]
     assert chosen == windows
+
+
+def test_the_presets_and_a_number_of_ones_own_follow_the_memory(
+    serve: Callable[..., FakeServer], run_with: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:  # L12
+    gets = {"/api/tags": {"models": [{"name": MODEL, "size": EIGHT}]}, "/api/ps": {"models": []}}
+    server = serve(play_ollama(LLAMA), gets=gets)
+    monkeypatch.setenv("OLLAMA_HOST", server.url)
+    quick = Endpoint("Ollama", "ollama", "ollama", server.url, MODEL, local=True)
+    SpeedCache(Path(os.environ["XDG_DATA_HOME"]) / "yohaku").learn(quick, 10_000.0)
+    chosen = {}
+    for flags in (
+        "",
+        "--speed",
+        "--balanced",
+        "--quality",
+        "--context-window 100000",
+        "--context-window 100000 --force",
+    ):
+        assert run_with(16, "--model", f"ollama/{MODEL}", *flags.split(), "-p", "hello") == "Hello.\n"
+        chosen[flags] = server.asked[-1].body["options"]["num_ctx"]
+    assert list(chosen.values()) == [32_768, 16_384, 32_768, 49_152, 49_152, 100_000]

@@ -75,7 +75,9 @@ def test_a_request_whose_earlier_turns_the_provider_holds_goes_out_as_it_came(
 
     with caplog.at_level("INFO", "yohaku.proxy"):
         asyncio.run(run())
-    assert f"left alone: the provider holds earlier turns of this conversation ({field})" in caplog.text
+    (told,) = [each for each in caplog.records if "left alone" in each.message]
+    assert f"left alone: the provider holds earlier turns of this conversation ({field})" in told.message
+    assert told.levelname == "WARNING" and "the limit is 7,168" in told.message and "may refuse" in told.message
 
 
 def test_what_is_not_understood_goes_through_untouched() -> None:

@@ -94,7 +94,7 @@ def test_a_body_whose_earlier_turns_a_provider_holds_is_left_alone_and_said() ->
             return await fit(url, body)
 
     status, reply = asyncio.run(run())
-    assert status == 200 and "previous_response_id" in reply["left_alone"]
+    assert status == 200 and "previous_response_id" in reply["left_alone"] and "may refuse" in reply["left_alone"]
     assert (reply["changed"], reply["receipt"]) == (False, None)
 
 

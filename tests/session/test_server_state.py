@@ -61,11 +61,31 @@ def test_it_is_not_folded_and_this_is_said(held: tuple[Any, str, object], recipe
     receipt = session.receipt
     assert receipt and receipt.folds == () and receipt.before == receipt.after > receipt.limit
     assert (receipt.verdict.name, receipt.report()["verdict"]) == ("refused", "refused")
-    assert receipt.report()["left_alone"] == {"why": "server_state", "field": field}
-    (notice,) = [each for each in session.warnings if each.code == "server_state"]
-    assert field in notice.text and field in messages.notice(notice.code, notice.text, notice.facts, "ja")
+    assert receipt.report()["left_alone"] == {"why": "server_state", "field": field, "over_limit": True}
+    (notice,) = [each for each in session.warnings if each.code.startswith("server_state")]
+    ja = messages.notice(notice.code, notice.text, notice.facts, "ja")
+    for number in (receipt.after, receipt.limit):
+        assert f"{number:,}" in notice.text and f"{number:,}" in ja
+    assert field in notice.text and field in ja and "may refuse" in notice.text
     session.fit(build(13, **{field: value}))
-    assert [each.code for each in session.warnings].count("server_state") == 1
+    assert [each.code for each in session.warnings].count("server_state_over") == 1
+
+
+def test_below_the_limit_nothing_is_said_of_a_refusal(held: tuple[Any, str, object]) -> None:
+    build, field, value = held
+    session = Session(1_000_000, model="gpt-4o")
+    session.fit(build(12, **{field: value}), fold=True)
+    (notice,) = [each for each in session.warnings if each.code.startswith("server_state")]
+    assert notice.code == "server_state" and "may refuse" not in notice.text
+    assert session.receipt and session.receipt.report()["left_alone"]["over_limit"] is False
+
+
+def test_each_kind_of_leaving_alone_is_told_once() -> None:
+    session = Session(WINDOW, model="gpt-4o")
+    for steps in (2, 12, 2, 12):
+        session.fit(responses(steps, previous_response_id="resp_1"), fold=True)
+    told = [each.code for each in session.warnings if each.code.startswith("server_state")]
+    assert told == ["server_state", "server_state_over"]
 
 
 def test_without_the_field_the_same_body_is_folded(held: tuple[Any, str, object]) -> None:
@@ -166,6 +186,7 @@ def test_fit_writes_the_bytes_that_came_and_says_so(given: Path, capfd: pytest.C
     assert main(arguments) == 0
     told = capfd.readouterr().err
     assert "previous_response_id" in told and "left as it is" in told and len(told.splitlines()) == 2
+    assert "may refuse" in told
     assert out.read_bytes() == given.read_bytes()
     assert json.loads(report.read_text())["left_alone"]["field"] == "previous_response_id"
 

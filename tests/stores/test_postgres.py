@@ -16,6 +16,7 @@ from tests.stores.damage import fill, spoil
 from tests.stores.loads import hammer
 from tests.stores.reading import wrong_in
 
+from yohaku.cli.main import main
 from yohaku.core.errors import StoreFailed
 from yohaku.core.originals import ref_of
 from yohaku.stores import DAY, Store
@@ -136,19 +137,35 @@ def test_a_stream_that_broke_off_leaves_no_rows_and_one_that_was_killed_is_swept
 
 
 def test_tables_of_the_first_version_are_gone_on_with(url: str, clock: Clock) -> None:
-    """They had no column for joined originals."""
+    """They had no column for joined originals, and no table for the number of the format."""
     first = PostgresStore(url, clock)
     put(first, "kept")
     first.keep([stub("a")])
     first.close()
     with psycopg.connect(url, autocommit=True) as db:
         db.execute("ALTER TABLE yohaku_originals DROP COLUMN joined")
+        db.execute("DROP TABLE yohaku_format")
     for _ in range(2):
         store = PostgresStore(url, clock)
         store.put_joined(ref_of("a\n\nb"), ["a", "b"])
         found = store.get(ref_of("kept")), store.folds(["a"]), store.get(ref_of("a\n\nb"))
         assert found == ("kept", [stub("a")], "a\n\nb")
         store.close()
+    with psycopg.connect(url, autocommit=True) as db:
+        assert db.execute("SELECT number FROM yohaku_format").fetchall() == [(4,)]
+
+
+def test_tables_of_a_later_version_are_refused_in_one_line(
+    url: str, again: Callable[[], Store], capfd: pytest.CaptureFixture[str]
+) -> None:
+    ref = put(again(), "text")
+    with psycopg.connect(url, autocommit=True) as db:
+        db.execute("UPDATE yohaku_format SET number = 99")
+    with pytest.raises(StoreFailed, match=r"a newer yohaku wrote it.*update yohaku"):
+        again().get(ref)
+    assert main(["recall", ref, "--store", url]) == 2
+    told = capfd.readouterr()
+    assert told.err.count("\n") == 1 and "newer yohaku" in told.err and not told.out
 
 
 TEXTS = (("folds", "fold"), ("folds", "slot"), ("folds", "key"), ("records", "written"), ("records", "conversation"))

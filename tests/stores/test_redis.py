@@ -177,6 +177,43 @@ def evicting(client: Any) -> Iterator[str]:
     client.config_set("maxmemory-policy", "noeviction")
 
 
+def test_what_a_later_version_keeps_there_is_refused_in_one_line(
+    client: Any, url: str, again: Callable[[], Store], capfd: pytest.CaptureFixture[str]
+) -> None:
+    ref = put(again(), "text")
+    assert client.get("yohaku:{}:format") == b"4"
+    client.set("yohaku:{}:format", 99)
+    for ask in (lambda: again().get(ref), lambda: put(again(), "more"), lambda: again().folds(["a"])):
+        with pytest.raises(StoreFailed, match=r"a newer yohaku wrote it.*update yohaku"):
+            ask()
+    assert main(["recall", ref, "--store", url]) == 2
+    told = capfd.readouterr()
+    assert told.err.count("\n") == 1 and "newer yohaku" in told.err and not told.out
+    assert client.get("yohaku:{}:format") == b"99"
+
+
+@pytest.mark.parametrize("number", [None, 3])
+def test_what_an_earlier_version_kept_there_is_gone_on_with(
+    number: int | None, client: Any, again: Callable[[], Store]
+) -> None:
+    first = again()
+    ref = put(first, "kept")
+    first.keep([stub("a")])
+    client.delete("yohaku:{}:format")
+    if number:
+        client.set("yohaku:{}:format", number)
+    store = again()
+    assert (store.get(ref), store.folds(["a"])) == ("kept", [stub("a")])
+    assert client.get("yohaku:{}:format") == b"4"
+
+
+def test_a_server_that_takes_no_writes_is_read_in_an_older_format(client: Any, again: Callable[[], Store]) -> None:
+    ref = put(again(), "kept")
+    client.delete("yohaku:{}:format")
+    client.config_set("maxmemory", "1")
+    assert again().get(ref) == "kept"
+
+
 def test_a_server_that_may_evict_what_is_kept_is_said_once(evicting: str, url: str) -> None:
     session = Session(4_000, model="gpt-4o", store=url)
     for turns in (40, 80, 120):

@@ -43,6 +43,8 @@ class LeftAlone:
 
     field: str
     """Field of the body that names them."""
+    over_limit: bool = False
+    """True if it is over the limit as it is, so that the provider may refuse it."""
     name = "refused"
 
 

@@ -13,6 +13,10 @@ NUMBERS_WITHIN_CHARS = 1_000
 """Characters within which the first numbered lines of a text must stand."""
 _NUMBERED = re.compile(r"^[ \t]*(\d{1,9})[→|:\t][^\n]*\n[ \t]*(\d{1,9})[→|:\t]", re.MULTILINE)
 
+_OWN_NUMBER = re.compile(r"\d{1,9}[→|:\t]")
+_LINE_ENDS = re.compile("[\r\v\f\x1c-\x1e\x85\u2028\u2029]")
+"""Characters other than a line feed that may be read as the end of a line."""
+
 
 class Span(NamedTuple):
     """A line, or a piece of a long one."""
@@ -59,19 +63,21 @@ def _split_line(text: str, line: Span) -> Iterator[Span]:
 def render_spans(text: str, spans: Sequence[Span], numbered: bool = True) -> list[str]:
     """Return the spans as lines, with numbers unless they have their own.
 
-    A line without a number is indented by a space, so that it does not look like a title.
+    A line without a number is indented by a space, and is one line whatever it holds, so that it looks neither like a
+    title nor like what somebody said.
     """
     own_numbers = has_line_numbers(text)
     lines: list[str] = []
     last = Span(0, 0, 0)
     for span in spans:
-        piece = text[span.start : span.end]
+        piece = _LINE_ENDS.sub(" ", text[span.start : span.end])
         if span.line == last.line:
             lines[-1] += piece if span.start == last.end else f" … {piece}"
         elif numbered and not own_numbers:
             lines.append(f"{span.line}: {piece}")
         else:
-            lines.append(piece if own_numbers or piece[0].isspace() else f" {piece}")
+            marked = piece[0].isspace() or (own_numbers and _OWN_NUMBER.match(piece))
+            lines.append(piece if marked else f" {piece}")
         last = span
     return lines
 

@@ -198,7 +198,8 @@ class Proxy:
             log.warning("not fitted: %s", error)
             fitted = Fitted(raw, unread=str(error))
         if fitted.unread:
-            log.info("%s left alone: %s", request.url.path, fitted.unread)
+            level = logging.WARNING if fitted.over_limit else logging.INFO
+            log.log(level, "%s left alone: %s", request.url.path, fitted.unread)
         elif fitted.receipt:
             _log_folding(request.url.path, fitted.receipt)
         return await self._relay(request, target, fitted.body, route if fitted.receipt else None, raw, fitted)

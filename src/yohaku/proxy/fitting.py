@@ -47,7 +47,7 @@ class Fitted:
     receipt: Receipt | None = None
     """None where the body was left alone: nothing to fit, or not understood."""
     unread: str = ""
-    """Why the body was not understood."""
+    """Why the body was left alone."""
     decoded: Any = None
     """The body before rules about roles changed it."""
     rules: RoleRules = NO_RULES
@@ -56,6 +56,8 @@ class Fitted:
     recalled: Recalled = NOTHING_RECALLED
     window: int = 0
     """The window that the body was fitted to."""
+    over_limit: bool = False
+    """True if it was left alone although it is over the limit."""
 
 
 class Fitter:
@@ -116,7 +118,7 @@ class Fitter:
         except (msgspec.DecodeError, Unreadable, RecursionError, UnicodeDecodeError) as wrong:
             return Fitted(raw, unread=str(wrong))
         if field := dialect.state_in(body):
-            return Fitted(raw, unread=f"the provider holds earlier turns of this conversation ({field})")
+            return self._leave_alone(dialect_name, raw, model, field)
         model = model or str(body.get("model") or "")
         asked = None if self.window else dialect.asked_window(body)
         session, lock = self._session(dialect_name, model, body, entries, asked)
@@ -147,6 +149,16 @@ class Fitter:
         sent = dialect.with_window(dialect.follow_role_rules(clamped, rules), window)
         data = raw if sent is came else msgspec.json.encode(sent)
         return Fitted(data, receipt, "", clamped, rules, offered is not body, recalled, window)
+
+    def _leave_alone(self, dialect_name: str, raw: bytes, model: str | None, field: str) -> Fitted:
+        """Return a body as it is, whose earlier turns the provider holds; say if it is too long even without them."""
+        why = f"the provider holds earlier turns of this conversation ({field})"
+        tokens = self.count(dialect_name, raw, model)
+        limit = self._open(dialect_name, model or dialects.dialect_named(dialect_name).model_of(raw)).budget.limit
+        if tokens is None or tokens <= limit:
+            return Fitted(raw, unread=why)
+        over = f"it has {tokens:,} tokens, the limit is {limit:,}, and the provider may refuse it"
+        return Fitted(raw, unread=f"{why}; {over}", over_limit=True)
 
     def window_of(self, dialect_name: str, model: str) -> int:
         return self._open(dialect_name, model).budget.window

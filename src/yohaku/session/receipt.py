@@ -160,7 +160,8 @@ class Receipt:
             steps = round(self.payback.steps, 1) if math.isfinite(self.payback.steps) else None
             report["payback"] = {"saved": self.payback.saved, "again": self.payback.again, "steps": steps}
         if isinstance(self.verdict, LeftAlone):
-            report["left_alone"] = {"why": "server_state", "field": self.verdict.field}
+            over = self.verdict.over_limit
+            report["left_alone"] = {"why": "server_state", "field": self.verdict.field, "over_limit": over}
         if isinstance(self.verdict, TooBig):
             report["too_big"] = {"what": self.verdict.what, "needs": self.verdict.needs}
         return report

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from yohaku.stores import OpenedOriginal, Original
-from yohaku.stores.chunks import damaged
+from yohaku.core.errors import UnknownRef
+from yohaku.stores import OpenedOriginal, Original, Store
+from yohaku.stores.chunks import damaged, decode
 from yohaku.stores.integrity import open_chunks, open_whole
 from yohaku.stores.joined import open_joined, read_shares
-
-if TYPE_CHECKING:
-    from yohaku.stores import Store
 
 
 class StoredRow(NamedTuple):
@@ -27,20 +25,40 @@ class StoredRow(NamedTuple):
     """Get some chunks: from the first number to before the second."""
 
 
-def open_row(store: Store, row: StoredRow, line: int, where: str) -> OpenedOriginal:
-    if row.chunk_index is not None and not row.joined:
-        return open_chunks(row.original, row.chunk_index, row.head, line, row.fetch, where)
-    if row.head is None:
-        raise damaged(where)
-    if row.joined:
-        return open_joined(store, row.original, row.head, line, where)
-    return open_whole(row.original.ref, row.original.binary, row.head, where)
+class RowStore(Store):
+    """Base of the stores in databases: opens originals from the rows that `_find` returns."""
 
+    _where: str
+    """The store as messages name it."""
 
-def parts_of(row: StoredRow | None, where: str) -> tuple[str, ...]:
-    """Return the refs of the parts; none for an original that is whole or unknown."""
-    if row is None or not row.joined:
-        return ()
-    if row.head is None:
-        raise damaged(where)
-    return tuple(share.ref for share in read_shares(row.head, row.original, where))
+    def _find(self, ref: str, line: int = 0) -> StoredRow | None:
+        """Find an original; without its first chunk if it has others and a later line is wanted."""
+        raise NotImplementedError
+
+    def get(self, ref: str) -> str | bytes:
+        original, pieces = self.open(ref)
+        return decode(b"".join(piece.data for piece in pieces), original.binary)
+
+    def about(self, ref: str) -> Original:
+        return self.open(ref, 1).original
+
+    def open(self, ref: str, line: int = 0) -> OpenedOriginal:
+        row, where = self._find(ref, line), self._where
+        if row is None:
+            raise UnknownRef(ref)
+        if row.chunk_index is not None and not row.joined:
+            return open_chunks(row.original, row.chunk_index, row.head, line, row.fetch, where)
+        if row.head is None:
+            raise damaged(where)
+        if row.joined:
+            return open_joined(self, row.original, row.head, line, where)
+        return open_whole(row.original.ref, row.original.binary, row.head, where)
+
+    def parts(self, ref: str) -> tuple[str, ...]:
+        """Return the refs of the parts; none for an original that is whole or unknown."""
+        row = self._find(ref)
+        if row is None or not row.joined:
+            return ()
+        if row.head is None:
+            raise damaged(self._where)
+        return tuple(share.ref for share in read_shares(row.head, row.original, self._where))

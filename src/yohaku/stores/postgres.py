@@ -11,17 +11,17 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
+from copy import copy
 from functools import partial
 from itertools import islice
 from types import NoneType
 from typing import Any, TypeAlias, TypeVar
 
-from yohaku.core.errors import BadSetting, StoreFailed, UnknownRef
+from yohaku.core.errors import BadSetting, StoreFailed
 from yohaku.core.folds import Fold
 from yohaku.stores import (
     DAY,
     HOUR,
-    OpenedOriginal,
     Original,
     Source,
     StoredOriginal,
@@ -35,12 +35,12 @@ from yohaku.stores.chunks import (
     Cutter,
     count_lines,
     damaged,
-    decode,
     encode,
     pack,
 )
+from yohaku.stores.format import FORMAT, is_older
 from yohaku.stores.integrity import check_types, seal
-from yohaku.stores.opening import StoredRow, open_row, parts_of
+from yohaku.stores.opening import RowStore, StoredRow
 from yohaku.stores.rows import (
     escape_name,
     read_fold,
@@ -119,9 +119,10 @@ JOIN yohaku_folds f ON f.tenant = %s AND f.key = wanted.key ORDER BY place, f.id
 CHUNKS = "SELECT data FROM yohaku_chunks WHERE original = %s AND number >= %s AND number < %s ORDER BY number"
 
 
-class PostgresStore:
+class PostgresStore(RowStore):
     def __init__(self, url: str, clock: Callable[[], float] = time.time) -> None:
         self._server = _Server(url)
+        self._where = self._server.where
         self._clock = clock
         self._tenant = ""
 
@@ -130,8 +131,8 @@ class PostgresStore:
         return cls(url)
 
     def of(self, tenant: str) -> PostgresStore:
-        other = PostgresStore.__new__(PostgresStore)
-        other._server, other._clock, other._tenant = self._server, self._clock, escape_name(tenant)
+        other = copy(self)
+        other._tenant = escape_name(tenant)
         return other
 
     def close(self) -> None:
@@ -181,9 +182,6 @@ class PostgresStore:
         row = (self._tenant, ref, int(self._clock()), found.size, found.lines, len(packed), packed)
         self._server.write(lambda db: db.execute(JOIN, row), alone=True)
 
-    def parts(self, ref: str) -> tuple[str, ...]:
-        return parts_of(self._find(ref), self._server.where)
-
     def put_stream(self, source: Source, *, binary: bool = False) -> Original:
         return self._put_chunks(Cutter(source, binary=binary))
 
@@ -220,26 +218,13 @@ class PostgresStore:
                 continue  # another process published it just now
         db.execute(REMOVE, (number,))
 
-    def get(self, ref: str) -> str | bytes:
-        original, pieces = self.open(ref)
-        return decode(b"".join(piece.data for piece in pieces), original.binary)
-
-    def about(self, ref: str) -> Original:
-        return self.open(ref, 1).original
-
-    def open(self, ref: str, line: int = 0) -> OpenedOriginal:
-        row = self._find(ref, line)
-        if row is None:
-            raise UnknownRef(ref)
-        return open_row(self, row, line, self._server.where)
-
     def _find(self, ref: str, line: int = 0) -> StoredRow | None:
         """Find an original; without its first chunk if it has others and a later line is wanted."""
         rows = self._server.rows(OPEN, (min(line, 1), self._tenant, check_ref(ref)))
         if not rows:
             return None
         types = (int, int, int, bool, (bytes, NoneType), (bytes, NoneType), bool)
-        number, size, lines, binary, index, head, joins = check_types(self._server.where, rows[0], *types)
+        number, size, lines, binary, index, head, joins = check_types(self._where, rows[0], *types)
         return StoredRow(Original(ref, size, lines, binary), joins, index, head, partial(self._fetch, number))
 
     def _fetch(self, number: int, start: int, stop: int) -> list[object]:
@@ -273,9 +258,9 @@ class PostgresStore:
         if stale := sorted({key for _, _, seen, key in rows if seen < now - DAY}):
             query = "UPDATE yohaku_folds SET seen = %s WHERE tenant = %s AND key = ANY(%s)"
             self._server.write(lambda db: db.execute(query, (now, self._tenant, stale)))
-        found = [read_fold(slot, fold, self._server.where) for slot, fold, *_ in rows]
+        found = [read_fold(slot, fold, self._where) for slot, fold, *_ in rows]
         if any(fold.key != key for fold, (*_, key) in zip(found, rows, strict=True)):
-            raise damaged(self._server.where)
+            raise damaged(self._where)
         return found
 
     def record(self, conversation: str, row: str) -> None:
@@ -286,12 +271,12 @@ class PostgresStore:
     def recorded(self, conversation: str) -> list[str]:
         query = "SELECT written FROM yohaku_records WHERE tenant = %s AND conversation = %s ORDER BY id"
         rows = self._server.rows(query, (self._tenant, escape_name(conversation)))
-        return [read_record(conversation, row, self._server.where) for (row,) in rows]
+        return [read_record(conversation, row, self._where) for (row,) in rows]
 
     def conversations(self) -> list[str]:
         query = "SELECT DISTINCT conversation FROM yohaku_records WHERE tenant = %s"
         rows = self._server.rows(query, (self._tenant,))
-        return sorted(unescape_name(name, self._server.where) for (name,) in rows)
+        return sorted(unescape_name(name, self._where) for (name,) in rows)
 
     def erase(self, conversation: str, rows: Iterable[str]) -> None:
         name = escape_name(conversation)
@@ -302,12 +287,12 @@ class PostgresStore:
         query = """SELECT ref, stored, at, joined FROM yohaku_originals WHERE tenant = %s AND ref IS NOT NULL
             ORDER BY at DESC"""
         rows = self._server.rows(query, (self._tenant,))
-        return (StoredOriginal(*check_types(self._server.where, row, str, int, int, bool)) for row in rows)
+        return (StoredOriginal(*check_types(self._where, row, str, int, int, bool)) for row in rows)
 
     def standing(self, since: int) -> Iterator[Fold]:
         query = "SELECT slot, fold FROM yohaku_folds WHERE tenant = %s AND seen >= %s ORDER BY id"
         rows = self._server.rows(query, (self._tenant, since))
-        return (read_fold(slot, fold, self._server.where) for slot, fold in rows)
+        return (read_fold(slot, fold, self._where) for slot, fold in rows)
 
     def expire(self, before: int) -> int:
         def work(db: Cursor) -> int:
@@ -328,6 +313,22 @@ class PostgresStore:
         query = "DELETE FROM yohaku_originals WHERE tenant = %s AND ref = ANY(%s) AND at < %s"
         wanted = (self._tenant, sorted(map(check_ref, refs)), before)
         return self._server.write(lambda db: db.execute(query, wanted).rowcount)
+
+
+def _prepare(db: psycopg.Connection[tuple[Any, ...]], where: str) -> None:
+    """Create the tables, or bring those of an older format up to this one."""
+    if db.execute("SELECT to_regclass('yohaku_records')").fetchall() == [(None,)]:
+        db.execute(SCHEMA)
+    elif not db.execute(COLUMN).fetchall():
+        db.execute("ALTER TABLE yohaku_originals ADD COLUMN joined boolean NOT NULL DEFAULT false")
+    number = 0
+    if db.execute("SELECT to_regclass('yohaku_format')").fetchall() != [(None,)]:
+        number = max((row[0] for row in db.execute("SELECT number FROM yohaku_format")), default=0)
+    if is_older(number, where):
+        with suppress(psycopg.Error), db.transaction():  # read-only: an older format can be used as it is
+            db.execute("CREATE TABLE IF NOT EXISTS yohaku_format (number integer NOT NULL)")
+            db.execute("DELETE FROM yohaku_format")
+            db.execute("INSERT INTO yohaku_format VALUES (%s)", (FORMAT,))
 
 
 def _copy(number: int, at: int, batch: list[bytes], db: Cursor) -> None:
@@ -387,11 +388,12 @@ class _Server:
     def _connection(self) -> psycopg.Connection[tuple[Any, ...]]:
         if self._db is None or self._db.closed or self._process != os.getpid():
             db = psycopg.connect(self._url, autocommit=True, connect_timeout=5)
-            with db.transaction():
-                db.execute("SELECT pg_advisory_xact_lock(hashtext('yohaku'))")  # against a second creator
-                if db.execute("SELECT to_regclass('yohaku_records')").fetchall() == [(None,)]:
-                    db.execute(SCHEMA)
-                elif not db.execute(COLUMN).fetchall():
-                    db.execute("ALTER TABLE yohaku_originals ADD COLUMN joined boolean NOT NULL DEFAULT false")
+            try:
+                with db.transaction():
+                    db.execute("SELECT pg_advisory_xact_lock(hashtext('yohaku'))")  # against a second creator
+                    _prepare(db, self.where)
+            except BaseException:
+                db.close()
+                raise
             self._db, self._process = db, os.getpid()
         return self._db

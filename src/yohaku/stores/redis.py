@@ -14,12 +14,11 @@ from functools import partial
 from secrets import token_hex
 from typing import Any
 
-from yohaku.core.errors import BadSetting, StoreFailed, UnknownRef
+from yohaku.core.errors import BadSetting, StoreFailed
 from yohaku.core.folds import Fold
 from yohaku.stores import (
     DAY,
     HOUR,
-    OpenedOriginal,
     Original,
     Source,
     StoredOriginal,
@@ -33,13 +32,13 @@ from yohaku.stores.chunks import (
     Cutter,
     count_lines,
     damaged,
-    decode,
     encode,
     pack,
 )
+from yohaku.stores.format import FORMAT, is_older
 from yohaku.stores.integrity import seal
 from yohaku.stores.joined import JOINED
-from yohaku.stores.opening import StoredRow, open_row, parts_of
+from yohaku.stores.opening import RowStore, StoredRow
 from yohaku.stores.rows import (
     escape_name,
     read_fold,
@@ -57,8 +56,14 @@ except ImportError:
     raise BadSetting("the client for Redis is not installed: pip install 'yohaku[redis]'", "no_client") from None
 
 # Keys, each after yohaku:{tenant}: — o:REF a hash of facts and chunks by number; refs, when each was put; f:KEY a hash
-# of folds by slot; folds, when each key was seen; version; r:CONVERSATION a list; conversations; t:… while it arrives.
+# of folds by slot; folds, when each key was seen; version; r:CONVERSATION a list; conversations; t:… while it arrives;
+# format, the number of the format.
 FACTS = ("size", "lines", "binary", "marks")
+FORMAT_NUMBER = """
+if tonumber(redis.call('GET', KEYS[1]) or 0) < tonumber(ARGV[1]) then
+    redis.call('SET', KEYS[1], ARGV[1])
+end
+"""
 PUBLISH = """
 if redis.call('EXISTS', KEYS[1]) == 0 then
     return redis.call('EXISTS', KEYS[2])
@@ -104,12 +109,13 @@ return 0
 """
 
 
-class RedisStore:
+class RedisStore(RowStore):
     def __init__(self, client: redis.Redis, where: str = "redis", clock: Callable[[], float] = time.time) -> None:
         self._client: Any = client
         self._where = where
         self._clock = clock
         self._tenant = ""
+        self._format_checked = False
 
     @classmethod
     def at(cls, url: str) -> RedisStore:
@@ -144,11 +150,22 @@ class RedisStore:
     @contextmanager
     def _client_errors(self) -> Iterator[Any]:
         try:
+            if not self._format_checked:
+                self._check_format()
+                self._format_checked = True
             yield self._client
         except redis.RedisError as why:
             remedy = "see that the server runs, and has memory and disk left, or choose another store"
             reason = (str(why).strip() or type(why).__name__).splitlines()[0]
             raise StoreFailed(self._where, reason, remedy) from why
+
+    def _check_format(self) -> None:
+        found = self._client.get(self._key("format"))
+        if found is not None and not _is_number(found):
+            raise damaged(self._where)
+        if is_older(int(found or 0), self._where):
+            with suppress(redis.RedisError):  # read-only or full: an older format can be used as it is
+                self._client.register_script(FORMAT_NUMBER)([self._key("format")], [FORMAT])
 
     @contextmanager
     def _transaction(self) -> Iterator[Any]:
@@ -202,9 +219,6 @@ class RedisStore:
             facts = ["size", found.size, "lines", found.lines, "binary", JOINED, "0", packed]
             client.register_script(JOIN)(keys, [ref, int(self._clock()), *facts])
 
-    def parts(self, ref: str) -> tuple[str, ...]:
-        return parts_of(self._find(ref), self._where)
-
     def put_stream(self, source: Source, *, binary: bool = False) -> Original:
         return self._put_chunks(Cutter(source, binary=binary))
 
@@ -231,19 +245,6 @@ class RedisStore:
             if not client.register_script(PUBLISH)(keys, given):
                 raise StoreFailed(self._where, "what was being put is gone", "put it again")
         return found
-
-    def get(self, ref: str) -> str | bytes:
-        original, pieces = self.open(ref)
-        return decode(b"".join(piece.data for piece in pieces), original.binary)
-
-    def about(self, ref: str) -> Original:
-        return self.open(ref, 1).original
-
-    def open(self, ref: str, line: int = 0) -> OpenedOriginal:
-        row = self._find(ref, line)
-        if row is None:
-            raise UnknownRef(ref)
-        return open_row(self, row, line, self._where)
 
     def _find(self, ref: str, line: int = 0) -> StoredRow | None:
         """Find an original; with its first chunk only for line 0, or if it has no other: later lines rarely need it."""

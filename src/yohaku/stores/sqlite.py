@@ -11,18 +11,18 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
+from copy import copy
 from functools import partial
 from itertools import count, islice
 from pathlib import Path
 from types import NoneType
 from typing import Any
 
-from yohaku.core.errors import StoreFailed, UnknownRef
+from yohaku.core.errors import StoreFailed
 from yohaku.core.folds import Fold
 from yohaku.stores import (
     DAY,
     HOUR,
-    OpenedOriginal,
     Original,
     Source,
     StoredOriginal,
@@ -36,13 +36,12 @@ from yohaku.stores.chunks import (
     Cutter,
     count_lines,
     damaged,
-    decode,
     encode,
     pack,
 )
 from yohaku.stores.integrity import check_types, seal
 from yohaku.stores.joined import JOINED
-from yohaku.stores.opening import StoredRow, open_row, parts_of
+from yohaku.stores.opening import RowStore, StoredRow
 from yohaku.stores.rows import (
     escape_name,
     read_fold,
@@ -89,10 +88,11 @@ ON folds.tenant = ? AND folds.key = wanted.value ORDER BY wanted.key, folds.id
 """
 
 
-class SQLiteStore:
+class SQLiteStore(RowStore):
     def __init__(self, path: Path | str, *, timeout: float = 30.0, clock: Callable[[], float] = time.time) -> None:
         """`timeout`: seconds to wait for another program that locks the file."""
         self._file = SQLiteFile(Path(path), timeout)
+        self._where = self._file.name
         self._clock = clock
         self._tenant = ""
 
@@ -101,8 +101,8 @@ class SQLiteStore:
         return cls(sqlite_path(url))
 
     def of(self, tenant: str) -> SQLiteStore:
-        other = SQLiteStore.__new__(SQLiteStore)
-        other._file, other._clock, other._tenant = self._file, self._clock, escape_name(tenant)
+        other = copy(self)
+        other._tenant = escape_name(tenant)
         return other
 
     def close(self) -> None:
@@ -112,7 +112,7 @@ class SQLiteStore:
     def version(self) -> int:
         with self._file.reading() as db:
             row = db.execute("SELECT number FROM versions WHERE tenant = ?", (self._tenant,)).fetchone()
-        return int(check_types(self._file.name, row, int)[0]) if row else 0
+        return int(check_types(self._where, row, int)[0]) if row else 0
 
     def put(self, ref: str, original: str | bytes) -> None:
         self.put_all([(ref, original)])
@@ -142,9 +142,6 @@ class SQLiteStore:
         with self._file.writing(alone=True) as db:
             db.execute(PUT, row)
 
-    def parts(self, ref: str) -> tuple[str, ...]:
-        return parts_of(self._find(ref), self._file.name)
-
     def put_stream(self, source: Source, *, binary: bool = False) -> Original:
         return self._put_chunks(Cutter(source, binary=binary))
 
@@ -152,7 +149,7 @@ class SQLiteStore:
         """Return True if it is there already, and note that it was put now, for garbage collection."""
         with self._file.reading() as db:
             row = db.execute(PUT_AT, (self._tenant, ref)).fetchone()
-        if row and check_types(self._file.name, row, int)[0] < now - HOUR:
+        if row and check_types(self._where, row, int)[0] < now - HOUR:
             with self._file.writing(alone=True) as db:
                 return bool(db.execute(PUT_AGAIN, (now, self._tenant, ref)).rowcount)
         return row is not None
@@ -191,26 +188,13 @@ class SQLiteStore:
             db.execute(PUBLISH, (found.ref, now, *facts, number))
         return found
 
-    def get(self, ref: str) -> str | bytes:
-        original, pieces = self.open(ref)
-        return decode(b"".join(piece.data for piece in pieces), original.binary)
-
-    def about(self, ref: str) -> Original:
-        return self.open(ref, 1).original
-
-    def open(self, ref: str, line: int = 0) -> OpenedOriginal:
-        row = self._find(ref, line)
-        if row is None:
-            raise UnknownRef(ref)
-        return open_row(self, row, line, self._file.name)
-
     def _find(self, ref: str, line: int = 0) -> StoredRow | None:
         """Find an original; without its first chunk if it has others and a later line is wanted."""
         rows = self._rows(OPEN, (min(line, 1), self._tenant, check_ref(ref)))
         if not rows:
             return None
         types = (int, int, int, int, (bytes, NoneType), (bytes, NoneType))
-        number, size, lines, kind, index, head = check_types(self._file.name, rows[0], *types)
+        number, size, lines, kind, index, head = check_types(self._where, rows[0], *types)
         original = Original(ref, size, lines, kind == 1)
         return StoredRow(original, kind == JOINED, index, head, partial(self._fetch, number))
 
@@ -238,7 +222,7 @@ class SQLiteStore:
             db.execute(NEWER, (self._tenant,))
 
     def folds(self, keys: Iterable[str]) -> list[Fold]:
-        where = self._file.name
+        where = self._where
         rows = [
             check_types(where, row, str, str, int, str)
             for row in self._rows(FIND, (json.dumps(list(keys)), self._tenant))
@@ -261,11 +245,11 @@ class SQLiteStore:
     def recorded(self, conversation: str) -> list[str]:
         query = "SELECT row FROM records WHERE tenant = ? AND conversation = ? ORDER BY id"
         rows = self._rows(query, (self._tenant, escape_name(conversation)))
-        return [read_record(conversation, row, self._file.name) for (row,) in rows]
+        return [read_record(conversation, row, self._where) for (row,) in rows]
 
     def conversations(self) -> list[str]:
         query = "SELECT DISTINCT conversation FROM records WHERE tenant = ?"
-        return sorted(unescape_name(name, self._file.name) for (name,) in self._rows(query, (self._tenant,)))
+        return sorted(unescape_name(name, self._where) for (name,) in self._rows(query, (self._tenant,)))
 
     def erase(self, conversation: str, rows: Iterable[str]) -> None:
         name = escape_name(conversation)
@@ -276,13 +260,13 @@ class SQLiteStore:
     def kept(self) -> Iterator[StoredOriginal]:
         query = "SELECT ref, stored, at, binary FROM originals WHERE tenant = ? AND ref IS NOT NULL ORDER BY at DESC"
         rows = self._rows(query, (self._tenant,))
-        typed = (check_types(self._file.name, row, str, int, int, int) for row in rows)
+        typed = (check_types(self._where, row, str, int, int, int) for row in rows)
         return (StoredOriginal(ref, stored, at, kind == JOINED) for ref, stored, at, kind in typed)
 
     def standing(self, since: int) -> Iterator[Fold]:
         query = "SELECT slot, fold FROM folds WHERE tenant = ? AND seen >= ? ORDER BY id"
         rows = self._rows(query, (self._tenant, since))
-        return (read_fold(slot, fold, self._file.name) for slot, fold in rows)
+        return (read_fold(slot, fold, self._where) for slot, fold in rows)
 
     def expire(self, before: int) -> int:
         with self._file.writing() as db:

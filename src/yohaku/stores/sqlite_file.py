@@ -15,6 +15,7 @@ from pathlib import Path
 
 from yohaku.core.errors import StoreFailed
 from yohaku.stores.chunks import damaged
+from yohaku.stores.format import FORMAT, is_older
 
 SCHEMA = """
 CREATE TABLE originals (
@@ -29,10 +30,6 @@ CREATE TABLE versions (tenant TEXT PRIMARY KEY, number INTEGER NOT NULL) WITHOUT
 CREATE TABLE records (id INTEGER PRIMARY KEY AUTOINCREMENT, tenant TEXT NOT NULL, conversation TEXT NOT NULL, row TEXT);
 CREATE INDEX records_of ON records (tenant, conversation);
 """
-VERSION = 4
-"""Version 1 had no joined originals (`binary` 2), 2 had one fold for a place whatever it was made for, and 3 checksums
-of chunks only. Rows of all of them are read as they are."""
-
 INHERITED_CONNECTIONS: list[sqlite3.Connection] = []
 """Connections of the parent process, kept open after a fork: closing them here would release its locks."""
 
@@ -133,8 +130,7 @@ def _is_at_rest(path: Path) -> bool:
 
 def _prepare(db: sqlite3.Connection, where: str) -> None:
     version = db.execute("PRAGMA user_version").fetchone()[0]
-    if version > VERSION:
-        raise StoreFailed(where, "a newer yohaku wrote it", "update yohaku, or choose another store", "newer_version")
+    older = is_older(version, where)
     if version == 0:
         db.execute("PRAGMA auto_vacuum = INCREMENTAL")
         db.execute("PRAGMA journal_mode = WAL")
@@ -143,15 +139,15 @@ def _prepare(db: sqlite3.Connection, where: str) -> None:
             if db.execute("PRAGMA user_version").fetchone()[0] == 0:
                 for statement in SCHEMA.split(";"):
                     db.execute(statement)
-                db.execute(f"PRAGMA user_version = {VERSION}")
+                db.execute(f"PRAGMA user_version = {FORMAT}")
             db.execute("COMMIT")
         except BaseException:
             if db.in_transaction:
                 db.execute("ROLLBACK")
             raise
-    if 0 < version < VERSION:
-        with suppress(sqlite3.OperationalError):  # read-only or locked: an older version can be used as it is
-            db.execute(f"PRAGMA user_version = {VERSION}")
+    elif older:
+        with suppress(sqlite3.OperationalError):  # read-only or locked: an older format can be used as it is
+            db.execute(f"PRAGMA user_version = {FORMAT}")
     db.execute("PRAGMA synchronous = FULL")
 
 

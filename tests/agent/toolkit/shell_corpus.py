@@ -438,6 +438,70 @@ cat <<< 'rm -rf ~' | sh
 base64 -d <<< x | sh; rm -rf ~
 tee x.sh <<< 'rm -rf ~' >/dev/null; bash x.sh
 echo 'rm -rf ~' >> x.sh; . ./x.sh
+for d in $(ls ~); do rm -rf ~/$d; done
+ls ~ | while read f; do rm -rf ~/"$f"; done
+python3 -c "import shutil,os; shutil.rmtree(os.path.expanduser('~'))"
+perl -e 'use File::Path; rmtree($ENV{HOME})'
+perl -MFile::Path -e 'rmtree("/home/me")'
+node -e "require('fs').rmSync(require('os').homedir(),{recursive:true})"
+node -e "require('fs').rmSync('/home/me',{recursive:true})"
+node -e "require('fs').rmSync(process.env.HOME,{recursive:true})"
+ruby -e 'require "fileutils"; FileUtils.rm_rf(Dir.home)'
+ruby -rfileutils -e 'FileUtils.rm_rf(ENV["HOME"])'
+php -r 'array_map("unlink", glob("/home/me/*"));'
+Rscript -e 'unlink("~", recursive=TRUE)'
+emacs --batch --eval '(delete-directory "~" t)'
+uv run python -c "import shutil; shutil.rmtree('/home/me')"
+python3 - <<< "import shutil; shutil.rmtree('/home/me')"
+python3 -c "__import__('shutil').rmtree(__import__('pathlib').Path.home())"
+python3 -c "import pathlib; [p.unlink() for p in pathlib.Path.home().rglob('*')]"
+python3 -c "import shutil; shutil.rmtree('.')"
+python3 -c "import shutil; shutil.rmtree('..')"
+python3 -c "import shutil; shutil.rmtree('/')"
+cd ~ && python3 -c "import shutil; shutil.rmtree('./')"
+parallel ::: 'rm -rf ~'
+sed '1e rm -rf ~' a
+sed -n '1!e rm -rf ~' a
+vim -c ':!rm -rf ~' -c q
+vim -es +'!rm -rf ~' +q
+ex -c '!rm -rf ~' x
+sqlite3 x.db '.shell rm -rf ~'
+psql -c '\! rm -rf ~'
+IFS=: read a b <<< "x:$HOME"; rm -rf $b
+. /dev/stdin <<< 'rm -rf ~'
+echo cm0gLXJmIH4= | base64 -d | sh
+bash -c "$(echo cm0gLXJmIH4= | base64 --decode)"
+eval "$(base64 -d <<< cm0gLXJmIH4=)"
+7z a -sdel x.7z ~
+btrfs subvolume delete ~
+zfs destroy -r rpool/home
+rclone purge ~
+find ~ -type f -exec truncate -s 0 {} +
+for f in ~/*; do : > "$f"; done
+for f in ~/*; do truncate -s 0 "$f"; done
+find ~ -maxdepth 1 | while read -r p; do rm -rf "$p"; done
+ls -A ~ | xargs -I{} rm -rf ~/{}
+ls -A1 ~ | sed 's|^|/home/me/|' | xargs rm -rf
+(cd ~ && tar cf - . --remove-files) > /dev/null
+x=$(printf '\x7e'); eval rm -rf $x
+rm -rf "$(printf '%s' /home/)me"
+rm -rf -- $'/ho\x6de/me'
+env HOME=/home/me bash -c 'rm -rf $HOME'
+HOME=/home/me; rm -rf $HOME
+nohup bash -c 'sleep 5; rm -rf ~' &
+(sleep 100; rm -rf ~) & disown
+git config core.hooksPath x; rm -rf ~
+a() { b ~; }; b() { rm -rf $1; }; a
+readarray -t A < <(printf '%s\n' ~); rm -rf "${A[@]}"
+while IFS= read -r -d '' f; do rm -rf "$f"; done < <(find ~ -print0)
+rm -rf ~ # clean
+npm exec -- rimraf ~
+pnpm dlx rimraf ~
+bunx rimraf ~
+yarn dlx rimraf ~
+deno eval 'Deno.removeSync(Deno.env.get("HOME"), {recursive: true})'
+IFS= read -r f <<< ~; rm -rf "$f"
+LC_ALL=C read f < x; rm -rf "$f"
 """.strip()
 
 GRAVE_BLOCKS = (
@@ -459,6 +523,13 @@ GRAVE_BLOCKS = (
     "(( x = 1 + 2 )) ; rm -rf ~",
     "rm -rf ~\\\n/",
     'echo "a\\"b"; rm -rf ~',
+    "python3 - <<'EOF'\nimport shutil, pathlib\nfor p in pathlib.Path.home().iterdir():\n    shutil.rmtree(p)\nEOF",
+    "cat > /tmp/x.py <<'EOF'\nimport shutil, pathlib\nshutil.rmtree(pathlib.Path.home())\nEOF\npython3 /tmp/x.py",
+    "cat <<'EOF' | sh\nrm -rf ~\nEOF",
+    "bash <<EOF\ncd ~\nrm -rf *\nEOF",
+    "rm -rf $(\n echo ~ )",
+    "# x\nrm -rf ~",
+    "rm \\\n-rf \\\n~",
 )
 """Commands of several lines."""
 
@@ -573,6 +644,30 @@ gh pr view 12 --json title
 code .
 open index.html
 terraform plan
+python3 -c "import shutil; shutil.rmtree('build')"
+python3 -c "import shutil, pathlib; shutil.rmtree(pathlib.Path.home() / '.cache' / 'x')"
+python3 -c "import shutil, os; shutil.rmtree(os.path.expanduser('~/.cache/pip'))"
+python3 -c "import os; os.unlink('/tmp/x')"
+node -e "const fs=require('fs'); fs.rmSync('dist',{recursive:true,force:true})"
+node -e "console.log(require('path').join('..','x'))"
+node -e "require('fs').renameSync('./a', './b')"
+perl -pi -e 's/a/b/' x
+perl -e 'unlink glob "*.o"'
+ruby -e 'File.delete("x")'
+for f in $(ls src); do mv src/$f lib/$f; done
+sed -i 's/a/b/' x
+sed -n '/start/,/end/p' a
+sed -e 's/x/e rm/' a
+vim -c ':wq' x
+for f in logs/*; do : > "$f"; done
+for f in *.txt; do sort "$f" > "$f.sorted"; done
+for f in *; do echo x > "$f.out"; done
+while IFS= read -r line; do echo "$line" >> out.txt; done < in.txt
+echo aGk= | base64 -d
+base64 -d x.b64 > x
+python manage.py migrate
+python3 -c "import shutil; shutil.copy('/usr/share/x', '.')"
+psql -c 'select 1'
 """.strip()
 
 DELETING = r"""
@@ -739,5 +834,23 @@ tmux new -d -s x 'npm start'
 while read -r f; do wc -l "$f"; done < files.txt
 while read -r f; do rm -f "$f"; done < files.txt
 cat files.txt | xargs rm -f
+ls build | xargs -I{} rm -rf build/{}
+for d in $(ls packages); do rm -rf packages/$d/node_modules; done
+ls *.log | xargs rm -f
+ls dist | while read f; do rm -rf "dist/$f"; done
+truncate -s 0 log.txt
+truncate -s 0 logs/*.log
+npx rimraf dist
 """.strip()
 """Commands that delete what can be made again, or look as if they did: not asked of who wants no questions."""
+
+ORDINARY_BLOCKS = (
+    "python3 - <<'EOF'\nimport pathlib\np = pathlib.Path('a.py'); p.write_text(p.read_text().replace('a', 'b'))\nEOF",
+    "python3 - <<'EOF'\nimport os\nos.rename('a.py', 'b.py')\nprint(os.path.join('.', 'x'), os.environ['HOME'])\nEOF",
+    "python3 - <<'EOF'\nimport sys; sys.path.insert(0, '..')\nitems.remove(x); text.replace('/', '.')\nEOF",
+    "python3 -c \"\nimport json, os\nfor n in os.listdir('.'):\n    if n.endswith('.tmp'): os.remove(n)\n\"",
+    "python3 -c \"\nimport shutil\nshutil.move('/tmp/a', './b')\n\"",
+    "python3 -c \"\nimport tempfile, shutil\nd = tempfile.mkdtemp(); shutil.rmtree(d)\nopen('/etc/hostname')\n\"",
+    "cat > gen.py <<'EOF'\nimport shutil\nshutil.rmtree(\"out\", ignore_errors=True)\nEOF\npython3 gen.py",
+)
+"""Commands of several lines that lose nothing."""

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.agent.toolkit.shell_corpus import DELETING, GRAVE, GRAVE_BLOCKS, ORDINARY
+from tests.agent.toolkit.shell_corpus import DELETING, GRAVE, GRAVE_BLOCKS, ORDINARY, ORDINARY_BLOCKS
 from yohaku.agent.toolkit.danger import Danger, find_danger
 
 ROOT, HOME = Path("/home/me/work/app"), Path("/home/me")
@@ -148,7 +148,7 @@ def test_what_developers_type_every_day_is_not_dangerous(command: str) -> None:
     assert judge(command) is None
 
 
-@pytest.mark.parametrize("command", lines_of(DELETING))
+@pytest.mark.parametrize("command", [*lines_of(DELETING), *ORDINARY_BLOCKS])
 def test_what_deletes_only_what_can_be_made_again_is_not_grave(command: str) -> None:
     found = judge(command)
     assert found is None or not found.grave

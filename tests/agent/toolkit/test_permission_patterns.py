@@ -238,9 +238,26 @@ def test_contents_shown_by_git_are_asked_about_where_it_tracks_secrets(tmp_path:
         run("add", "a.py", ".editorconfig", "tests")
         assert permission_keys("git diff", tmp_path.resolve()) == ("git diff",)
         run("add", "-f", ".env")
-        for command in ("git diff", "git show", "git log -p", "git stash show -p"):
+        for command in (
+            "git diff", "git show", "git log -p", "git stash show -p", "git stash list -p", "git stash list --patch",
+            "git stash push -p", "git log --binary", "git log --remerge-diff", "git log --diff-merges=first-parent",
+            "git log --color-words", "git status -v", "git status -sv", "git status --verb", "git commit -v --dry-run",
+            "git commit --verbose", "git commit -qv", "git commit -p", "git commit --inter", "git add -p", "git add -i",
+            "git add --patc", "git add --edit",
+        ):  # fmt: skip
             assert permission_keys(command, tmp_path.resolve()) == (), command
-        assert permission_keys("git log --oneline", tmp_path.resolve()) == ("git log",)
+        for command in ("git log --oneline", "git log --stat -5", "git log --pretty=oneline"):
+            assert permission_keys(command, tmp_path.resolve()) == ("git log",)
+        for command in ("git commit -m x --no-verify", "git commit -am x", "git commit --amend"):
+            assert permission_keys(command, tmp_path.resolve()) == ("git commit",)
+        assert permission_keys("git add -A --pathspec-file-nul", tmp_path.resolve()) == ("git add",)
+        assert permission_keys("git status -sb", tmp_path.resolve()) == ("git status",)
+        run("commit", "-qm", "one")
+        run("rm", "-q", "--cached", ".env")
+        run("commit", "-qm", "two")
+        for command in ("git show", "git log -p", "git diff HEAD~1", "git stash list -p"):
+            assert permission_keys(command, tmp_path.resolve()) == (), command  # the past still has it
+        assert permission_keys("git status -v", tmp_path.resolve()) == ("git status",)
         shutil.rmtree(tmp_path / ".git")
 
 

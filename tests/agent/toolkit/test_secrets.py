@@ -175,14 +175,26 @@ def test_a_prompt_without_a_line_feed_is_shown_when_nothing_follows() -> None:
 @pytest.mark.parametrize(
     "path",
     [".env", "a/.env.production", "id_rsa", "x/server.pem", "credentials", "credentials.json", ".netrc", "me/.ssh/x",
-     ".aws/credentials", "secrets.yaml", "SERVER.KEY", "service-account-x.json"],
+     ".aws/credentials", "secrets.yaml", "SERVER.KEY", "service-account-x.json", "deploy/prod.env",
+     "terraform.tfstate", "AuthKey_X.p8", "kubeconfig", ".docker/config.json", ".vault-token"],
 )  # fmt: skip
 def test_files_that_may_hold_secrets_are_known(path: str) -> None:
     assert secrets.holds_secrets(path)
 
 
 @pytest.mark.parametrize(
-    "path", [".env.example", "id_rsa.pub", "keyboard.py", "environment.md", "secrets.py", "a.txt", ""]
+    "path",
+    [
+        ".env.example",
+        "example.env",
+        "environment.ts",
+        "id_rsa.pub",
+        "keyboard.py",
+        "environment.md",
+        "secrets.py",
+        "a.txt",
+        "",
+    ],
 )
 def test_other_files_are_not(path: str) -> None:
     assert not secrets.holds_secrets(path)

@@ -1,7 +1,8 @@
 """Commands of the user's own: Markdown files in `.yohaku/commands` of the project and in the config folder.
 
 `/review src/a.py` sends the text of `review.md`, with what was typed after the name in place of `$ARGUMENTS`.
-Law: a file is read when its command is typed, and never takes the name of a command of ours.
+Law: a file is read when its command is typed, and never takes the name of a command of ours. One of the project that
+leads out of it, or to secrets, is no command.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import re
 from pathlib import Path
 
 from yohaku.agent.toolkit.ordinary_files import read_ordinary
+from yohaku.agent.toolkit.secrets import holds_secrets
 from yohaku.config.settings import config_folder
 
 FOLDER = Path(".yohaku") / "commands"
@@ -28,9 +30,17 @@ def list_own_commands(root: Path) -> dict[str, Path]:
         except OSError:
             continue
         for path in paths:
-            if _NAME.fullmatch(path.stem):
+            if _NAME.fullmatch(path.stem) and (folder.is_relative_to(config_folder()) or _stays_inside(path, root)):
                 found.setdefault(path.stem.lower(), path)
     return found
+
+
+def _stays_inside(path: Path, root: Path) -> bool:
+    try:
+        found = path.resolve()
+    except (OSError, RuntimeError):  # links in a circle
+        return False
+    return found.is_relative_to(root.resolve()) and not holds_secrets(str(found))
 
 
 def expand_own_command(typed: str, root: Path) -> str | None:

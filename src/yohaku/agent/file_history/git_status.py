@@ -11,7 +11,10 @@ import subprocess
 from pathlib import Path
 from typing import NamedTuple
 
+from yohaku.agent.toolkit.ordinary_files import read_ordinary
+
 TIMEOUT_SECONDS = 3
+MAX_FILE_BYTES = 4096
 
 
 class GitStatus(NamedTuple):
@@ -32,11 +35,16 @@ def read_git_status(root: Path) -> GitStatus | None:
 def _read_branch(git: Path) -> str:
     try:
         if git.is_file():  # a worktree or a submodule
-            git = git.parent / git.read_text("utf-8", "replace").removeprefix("gitdir:").strip()
-        head = (git / "HEAD").read_text("utf-8", "replace").strip()
-    except OSError:
+            git = git.parent / _read_text(git).removeprefix("gitdir:").strip()
+        head = _read_text(git / "HEAD").strip()
+    except (OSError, ValueError):
         return ""
     return head.removeprefix("ref: refs/heads/") if head.startswith("ref: ") else head[:8]
+
+
+def _read_text(path: Path) -> str:
+    """Return the beginning of a small file of git; `OSError` for a pipe or a device."""
+    return read_ordinary(path, MAX_FILE_BYTES).decode("utf-8", "replace")
 
 
 def _count_changed(root: Path) -> int | None:

@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
+from yohaku.agent.toolkit.code_deletion import worth_of_code
 from yohaku.agent.toolkit.dry_run.find_roots import ACTIONS, find_roots, has_filter
 from yohaku.agent.toolkit.dry_run.launchers import COMMAND_OPTION, MAX_EXAMINED_WORDS
 from yohaku.agent.toolkit.dry_run.program import LAUNCHERS, PRIVILEGE_COMMANDS, RUNNERS, StartedProgram
-from yohaku.agent.toolkit.dry_run.values import ANY, is_unknown
+from yohaku.agent.toolkit.dry_run.values import ANY, has_wildcard, is_unknown
 from yohaku.agent.toolkit.precious_paths import PathWorth, PreciousPaths
 from yohaku.agent.toolkit.secrets import holds_secrets
 from yohaku.analysis.shell import SHELLS
@@ -45,7 +46,7 @@ _REASONS = {
     PathWorth.PROJECT: "tools_project",
     PathWorth.HOME: "tools_root",
 }
-_DELETERS = frozenset("rm srm wipe rimraf rmtree shred".split())
+_DELETERS = frozenset("rm srm wipe rimraf rmtree shred truncate unlink".split())
 
 
 def judge_program(program: StartedProgram, precious: PreciousPaths) -> Iterator[Danger]:
@@ -55,6 +56,8 @@ def judge_program(program: StartedProgram, precious: PreciousPaths) -> Iterator[
             yield Danger("tools_disk", grave=True)
         if _is_login_file(path, precious):
             yield Danger("tools_home", grave=True)
+        if has_wildcard(path) and precious.worth(path, program.folders) is PathWorth.HOME:  # every file of a loop
+            yield Danger("tools_root", grave=True)
     shown = program.shown
     named = (*shown, *program.reads)
     if program.name == "git":
@@ -70,6 +73,9 @@ def judge_program(program: StartedProgram, precious: PreciousPaths) -> Iterator[
         yield from _judge_runner(program)
     if program.name in LAUNCHERS and len(shown) > MAX_EXAMINED_WORDS:
         yield Danger("tools_hidden")
+    worth = worth_of_code(program, precious)
+    if worth >= PathWorth.PROJECT:
+        yield Danger(_REASONS[worth], grave=True)
     yield from filter(None, (_judge_paths(program, precious), _judge_words(program, precious)))
 
 
@@ -138,6 +144,10 @@ def _judge_paths(program: StartedProgram, precious: PreciousPaths) -> Danger | N
         targets = operands
     elif name == "git" and "clean" in rest and _has_option(rest, "f", "--force"):
         targets, follow, least = _git_folders(rest), True, PathWorth.HOME
+    elif (name == "btrfs" and "delete" in rest[:2]) or (name == "rclone" and {"purge", "delete"} & {*rest}):
+        targets, least = operands, PathWorth.UNKNOWN
+    elif name in ("7z", "7za", "7zz") and "-sdel" in rest:
+        targets = operands
     elif name in ("userdel", "deluser") and _has_option(rest, "r", "--remove", "--remove-home", "--remove-all-files"):
         return Danger("tools_root", grave=True)
     worth = max((precious.worth(word, program.folders, follow=follow) for word in targets), default=PathWorth.ORDINARY)
@@ -172,6 +182,8 @@ def _judge_words(program: StartedProgram, precious: PreciousPaths) -> Danger | N
             return Danger("tools_rights")
         case "git":
             return _judge_git(rest)
+    if name == "zfs" and "destroy" in rest:
+        return Danger("tools_disk", grave=True)
     if name in _DISK or name.startswith("mkfs"):
         to_disk = any(DEVICES.search(word) for word in rest) or any(map(is_unknown, program.words[1:]))
         return Danger("tools_disk", grave=to_disk)

@@ -19,7 +19,7 @@ from yohaku.agent.toolkit.bash_wildcards import compile_wildcards, match_files
 from yohaku.agent.toolkit.dry_run.values import drop_marks, has_wildcard, mark_wildcards, unmark
 from yohaku.agent.toolkit.secret_search import FolderSearch
 from yohaku.agent.toolkit.secrets import holds_secrets
-from yohaku.agent.toolkit.tracked_files import read_tracked_names
+from yohaku.agent.toolkit.tracked_files import read_past_secrets, read_tracked_names
 from yohaku.analysis.bash_syntax import parse_bash
 from yohaku.analysis.bash_tree import Pipeline, Redirect, Script, SimpleCommand, Word, bare_text, plain_text
 
@@ -126,7 +126,7 @@ def _key(part: _PlainCommand, around: _Surroundings) -> str:
         return name if name == "cd" and len(words) == 2 and _stays_put(part.words[1], around) else ""
     if program_rules.reads_below(words) and _meets_secrets(part, around):
         return ""
-    if name == "git" and program_rules.shows_contents(words) and _tracks_secrets(around):
+    if name == "git" and program_rules.shows_contents(words) and _tracks_secrets(around, words[1]):
         return ""
     if program_rules.does_more(words):
         return _exact_key(part.words)
@@ -213,6 +213,10 @@ def _meets_secrets(part: _PlainCommand, around: _Surroundings) -> bool:
     return False
 
 
-def _tracks_secrets(around: _Surroundings) -> bool:
+def _tracks_secrets(around: _Surroundings, verb: str) -> bool:
+    """Return whether git has files of secrets; for verbs that look back also those of the past."""
     names = read_tracked_names(around.root)
-    return names is None or any(holds_secrets(name) and not _SAMPLES.search(name) for name in names)
+    past = read_past_secrets(around.root) if verb in ("log", "show", "diff", "stash") else ()
+    if names is None or past is None:
+        return True
+    return any(holds_secrets(name) and not _SAMPLES.search(name) for name in (*names, *past))

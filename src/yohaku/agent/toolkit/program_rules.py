@@ -128,12 +128,22 @@ def reads_hidden(words: Sequence[str]) -> bool:
     )
 
 
-_LOG_CONTENTS = re.compile(r"-[pucmSGLU]|--(?:patch|cc|full-diff|unified|word-diff|function-context)")
+_LOG_CONTENTS = (
+    r"-[pucmSGLUW]|--(?:p(?:a|$)|cc|dd|full-d|un|word-d|color-w|func|binary|remerge|diff-m|no-index|textconv|ext-diff)"
+)
+_SHOWING_OPTIONS = {
+    "log": re.compile(_LOG_CONTENTS),
+    "stash": re.compile(_LOG_CONTENTS),
+    "status": re.compile(r"-\w*v|--v"),
+    "commit": re.compile(r"-\w*[vp]|--(?:v(?!erify)|pa|int)"),
+    "add": re.compile(r"-\w*[pie]|--(?:p(?!athspec)|e|int)"),
+}
+"""Options with which a verb prints lines of files that are not named. Git takes the beginnings of many long ones."""
 
 
 def shows_contents(words: Sequence[str]) -> bool:
     """Return whether git prints contents of files that are not named."""
     verb = words[1] if len(words) > 1 else ""
-    if verb == "log":
-        return any(map(_LOG_CONTENTS.match, words[2:]))
-    return verb in ("diff", "show") or (verb == "stash" and "show" in words)
+    options = _SHOWING_OPTIONS.get(verb)
+    shown = options is not None and any(map(options.match, words[2:]))
+    return shown or verb in ("diff", "show") or (verb == "stash" and "show" in words)

@@ -180,14 +180,16 @@ def _partial_lengths(data: str, value: str) -> list[int]:
 
 _SECRET = re.compile(
     r"\.env(?!\.(?:example|sample|template|dist|defaults?)$)(?:\..+)?$|\.envrc$|id_(?:rsa|dsa|ecdsa|ed25519)(?:_\w+)?$"
-    r"|.*\.(?:pem|key|p12|pfx|jks|keystore|kdbx|ppk|asc|gpg)$|(?:aws_)?credentials(?:\.\w+)?$|\.git-credentials$"
+    r"|(?!(?:example|sample|template|dist|defaults?)\.)[\w-]+\.env$|.*\.tfstate(?:\.backup)?$|kubeconfig$"
+    r"|\.(?:vault-token|my\.cnf|s3cfg|boto|password-store)$"
+    r"|.*\.(?:pem|key|p8|p12|pfx|jks|keystore|kdbx|ppk|asc|gpg)$|(?:aws_)?credentials(?:\.\w+)?$|\.git-credentials$"
     r"|\.(?:netrc|pgpass|npmrc|pypirc|htpasswd|dockercfg)$|_netrc$|client_secrets?.*\.json$|secrets?\.(?:json|ya?ml|toml)$"
     r"|service[-_]?account.*\.json$|tokens?\.json$|shadow$",
     re.IGNORECASE,
 )
-_HINT = re.compile(r"\.|id_|cred|secret|token|shadow|netrc", re.IGNORECASE)
+_HINT = re.compile(r"\.|id_|cred|secret|token|shadow|netrc|kubeconfig", re.IGNORECASE)
 """Cheap test before the full one."""
-_FOLDERS = frozenset((".ssh", ".gnupg", ".aws", ".kube", ".azure", ".gcloud"))
+_FOLDERS = frozenset((".ssh", ".gnupg", ".aws", ".kube", ".azure", ".gcloud", ".docker"))
 
 
 def holds_secrets(path: str) -> bool:

@@ -1,11 +1,23 @@
-"""Names of the files git tracks, read from its index."""
+"""Names of the files git tracks, read from its index, and of those in its history."""
 
 from __future__ import annotations
 
+import os
+import shutil
+import subprocess
 from functools import lru_cache
 from pathlib import Path
 
+from yohaku.agent.toolkit.ordinary_files import read_ordinary
+from yohaku.agent.toolkit.secrets import holds_secrets
+
 MAX_INDEX_BYTES = 64 * 1024 * 1024
+HISTORY_SECONDS = 3
+_HISTORY = (
+    "--no-pager --no-optional-locks log --all --no-show-signature --format= --name-only --diff-filter=A --no-renames -z"
+)
+_MOVING_FILES = ("HEAD", "packed-refs", "FETCH_HEAD", "logs/HEAD", "logs/refs/stash", "refs/stash", "index")
+"""Files in the folder of git that change when commits are added."""
 _ENTRY_HEAD = 62
 """Bytes before the name of an entry."""
 
@@ -23,13 +35,42 @@ def read_tracked_names(folder: Path) -> tuple[str, ...] | None:
     return ()
 
 
+def read_past_secrets(folder: Path) -> tuple[str, ...] | None:
+    """Return the files with secrets that any commit ever added; None where that cannot be told in short time."""
+    for parent in (folder, *folder.parents):
+        if index := _find_index(parent / ".git"):
+            places = [index.parent / name for name in _MOVING_FILES]
+            return _search_history(parent, tuple(place.stat().st_mtime_ns if place.exists() else 0 for place in places))
+    return ()
+
+
+@lru_cache(8)
+def _search_history(root: Path, state: tuple[int, ...]) -> tuple[str, ...] | None:
+    """`state`: times that differ once there are other commits."""
+    git = shutil.which("git")
+    if git is None:
+        return None
+    nothing_else = {"GIT_OPTIONAL_LOCKS": "0", "GIT_NO_LAZY_FETCH": "1", "LC_ALL": "C"}
+    try:
+        done = subprocess.run(
+            [git, *_HISTORY.split()], cwd=root, capture_output=True, timeout=HISTORY_SECONDS, check=False,
+            stdin=subprocess.DEVNULL, env={**os.environ, **nothing_else},
+        )  # fmt: skip
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    if done.returncode:
+        return () if b"not a git repository" in done.stderr else None
+    names = {os.fsdecode(name).strip("\n") for name in done.stdout.split(b"\0")}
+    return tuple(sorted(name for name in names if name and holds_secrets(name)))
+
+
 def _find_index(git: Path) -> Path | None:
     try:
         if git.is_file():  # a worktree or a submodule
-            said = git.read_text("utf-8", "replace")[:4096].removeprefix("gitdir:").strip()
+            said = read_ordinary(git, 4096).decode("utf-8", "replace").removeprefix("gitdir:").strip()
             return git.parent / said / "index"
         return git / "index" if git.is_dir() else None
-    except OSError:
+    except (OSError, ValueError):
         return None
 
 
@@ -38,7 +79,7 @@ def _read_index(path: Path, modified: int, size: int) -> tuple[str, ...] | None:
     if size > MAX_INDEX_BYTES:
         return None
     try:
-        return tuple(_parse_index(path.read_bytes()))
+        return tuple(_parse_index(read_ordinary(path)))
     except (OSError, ValueError, IndexError):
         return None
 

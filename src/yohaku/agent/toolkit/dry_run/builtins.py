@@ -40,7 +40,7 @@ def apply_builtin(
     elif name == "printf" and rest[:1] == ["-v"] and len(rest) > 2:
         state.assign(rest[1], runner.run_words(["printf", *rest[2:]], state.fork()))
     elif name in ("source", "."):
-        return _source(runner, rest, state)
+        return _source(runner, rest, state, stdin)
     elif name == "eval":
         return runner.run_text(as_source(" ".join(rest)), state, stdin)
     elif name == "trap":
@@ -106,14 +106,18 @@ def _declare(rest: list[str], state: ShellState) -> None:
 
 def _read(rest: list[str], state: ShellState, stdin: list[str] | None) -> None:
     values = [ANY] if stdin is None else stdin
-    parts = limit([*values, *(part for value in values for part in value.split())])
+    marks = "".join(state.variables.get("IFS", []))
+    between = re.compile(rf"[{re.escape(marks)}]" if marks.strip() and not is_unknown(marks) else r"\s+")
+    parts = limit([*values, *(part for value in values for part in between.split(value.strip()))])
     names = [word for word in rest if _NAME.match(word)] or ["REPLY", "MAPFILE"]
     for name in names:
         state.assign(name, parts)
 
 
-def _source(runner: CommandRunner, rest: list[str], state: ShellState) -> list[str]:
+def _source(runner: CommandRunner, rest: list[str], state: ShellState, stdin: list[str] | None) -> list[str]:
     texts = [text for word in rest[:1] for path in state.resolve(word) for text in state.written.get(path, [])]
+    if rest[:1] in (["/dev/stdin"], ["/dev/fd/0"]):
+        texts = stdin or []
     if not texts or any(map(is_unknown, texts)):
         state.sourced = True
     return [value for text in texts for value in runner.run_text(as_source(text), state)]

@@ -31,7 +31,10 @@ _PACKAGER_VERBS = frozenset("add install i remove rm uninstall why info view lis
 """Verbs after which names of packages follow, not of programs."""
 _STDIN_SHELLS = frozenset("at batch ssh su sudo doas".split())
 """Launchers that run what they read."""
-_CODE_OPTION = re.compile(r"-[A-Za-z]*[ceEr]$|--eval$|--execute$|--print$")
+_ESCAPING_PROGRAMS = frozenset("sed gsed vi vim nvim ex ed sqlite3 psql mysql gdb ftp less man".split())
+_ESCAPE = re.compile(r"(?:^|[:;|+\s\d/])(?:\\?!|\.(?:shell|system)\b|shell\b|e)\s*([A-Za-z/$][^\n]{3,400})")
+"""Beginning of a command line in their words: `:!…`, `1e …`, `.shell …`."""
+_CODE_OPTION = re.compile(r"-[A-Za-z]*[ceEr]$|(?:--)?eval$|--execute$|--print$")
 
 
 def launch(runner: CommandRunner, words: list[str], state: ShellState, stdin: list[str] | None) -> list[str] | None:
@@ -55,8 +58,10 @@ def launch(runner: CommandRunner, words: list[str], state: ShellState, stdin: li
     elif name == "git":
         _run_git(runner, words, state)
     elif name in RUNNERS:
-        _run_code(runner, words, state)
+        _run_code(runner, words, state, stdin)
     else:
+        for text in _escapes(name, words):
+            runner.run_text(as_source(text), state.fork())
         for word in words[1:MAX_EXAMINED_WORDS]:
             _run_option(runner, word, state)
         if name not in KNOWN_PROGRAMS:  # it may be a launcher too
@@ -149,6 +154,8 @@ def _run_parallel(runner: CommandRunner, words: list[str], state: ShellState, st
     inner = words[1 : marks[0]] if marks else words[1:]
     while inner and inner[0].startswith("-"):
         inner = inner[1:]
+    if not inner:  # the values are commands
+        return [each for value in values for each in runner.run_text(as_source(value), state)]
     if any(" " in word for word in inner):
         text = " ".join(inner)
         return [
@@ -165,6 +172,12 @@ def _run_parallel(runner: CommandRunner, words: list[str], state: ShellState, st
     return runner.run_words(placed if "{}" in inner else [*placed, *values], state.fork())
 
 
+def _escapes(name: str, words: list[str]) -> list[str]:
+    """Return the command lines in what an editor or a database client is told to do."""
+    found = [_ESCAPE.search(word) for word in words[1:MAX_EXAMINED_WORDS]] if name in _ESCAPING_PROGRAMS else []
+    return [each[1] for each in found if each]
+
+
 def _run_git(runner: CommandRunner, words: list[str], state: ShellState) -> None:
     for at, word in enumerate(words[1:MAX_EXAMINED_WORDS], 1):
         before, _, value = word.partition("=")
@@ -178,10 +191,18 @@ def _run_git(runner: CommandRunner, words: list[str], state: ShellState) -> None
         _run_option(runner, word, state)
 
 
-def _run_code(runner: CommandRunner, words: list[str], state: ShellState) -> None:
+def codes_in(words: list[str]) -> list[str]:
+    """Return the code that an interpreter is given as words."""
+    return [word for at, word in enumerate(words) if at and (_CODE_OPTION.match(words[at - 1]) or "awk" in words[0])]
+
+
+def _run_code(runner: CommandRunner, words: list[str], state: ShellState, stdin: list[str] | None) -> None:
     """Run what stands in quotes in the code of another language and begins with a program that destroys."""
-    codes = [word for at, word in enumerate(words) if at and (_CODE_OPTION.match(words[at - 1]) or "awk" in words[0])]
-    for code in codes[:4]:
+    operands = [word for word in words[1:3] if not word.startswith("-")]
+    written = [text for word in operands for path in state.resolve(word) for text in state.written.get(path, [])]
+    if written:  # a script that this very command wrote
+        runner.run_words([words[0], "-"], state.fork(), limit(written))
+    for code in [*codes_in(words), *(stdin or ())][:4]:
         for text in _QUOTED.findall(code)[:20]:
             if program_name(text.split()[0] if text.split() else "") in KNOWN_PROGRAMS and " " in text:
                 runner.run_text(as_source(text), state.fork())

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import base64
 import posixpath
 import re
 
 from yohaku.agent.toolkit.dry_run.find_roots import find_roots, has_filter
 from yohaku.agent.toolkit.dry_run.program import program_name
 from yohaku.agent.toolkit.dry_run.shell_state import ShellState
-from yohaku.agent.toolkit.dry_run.values import ANY, SOME, STAR, limit
+from yohaku.agent.toolkit.dry_run.values import ANY, SOME, STAR, drop_marks, has_wildcard, is_unknown, limit
 
 _FILTERS = frozenset("cat sort uniq head tail grep egrep fgrep rg tee tac shuf tr".split())
 """Programs that print some of what they read."""
@@ -48,7 +49,10 @@ def printed(words: list[str], state: ShellState, stdin: list[str] | None) -> lis
             return [root + (f"/{SOME}" if has_filter(words) else "") for root in find_roots(words)]
         case "ls":
             listed = any(re.match(r"-\w*d", word) for word in rest)
-            return operands if listed else [STAR if not operands else SOME]
+            named = [word for word in operands if has_wildcard(word)]
+            return operands if listed else [*named, *([STAR] if len(named) < len(operands) or not operands else [])]
+        case "base64" if any(re.match(r"-[dD]|--d", word) for word in rest):
+            return [_decode_base64(text) for text in stdin or ()] or [ANY]
         case "git" if "--show-toplevel" in rest:
             return [state.root]
     if name in _FILTERS and (
@@ -58,6 +62,13 @@ def printed(words: list[str], state: ShellState, stdin: list[str] | None) -> lis
     if name in ("true", "false", "test", "[", "[[", "mkdir", "rm", "mv", "cp", "touch", "exit", "return"):
         return []
     return [SOME] if name in _NAMES and name not in ("python", "python3", "node") else [ANY]
+
+
+def _decode_base64(text: str) -> str:
+    try:
+        return ANY if is_unknown(text) else drop_marks(base64.b64decode(text.strip()).decode().strip())
+    except ValueError:
+        return ANY
 
 
 def _printed_by_printf(operands: list[str]) -> list[str]:

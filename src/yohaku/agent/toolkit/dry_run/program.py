@@ -59,7 +59,7 @@ DESTROYERS = frozenset(
     "rm srm wipe rimraf rmtree shred find fd fdfind rsync mv chmod chown chgrp setfacl chattr dd truncate tee "
     "cp ln install tar zip unlink git userdel deluser kill wipefs fdisk parted sfdisk gdisk sgdisk blkdiscard "
     "cryptsetup diskutil mkswap hdparm nvme zpool zfs lvremove vgremove pvremove mdadm badblocks mke2fs mkfs "
-    "newfs".split()
+    "newfs btrfs rclone 7z 7za 7zz".split()
 )
 LAUNCHERS = (
     frozenset(
@@ -79,7 +79,7 @@ TEXT_PROGRAMS = frozenset(
     "cut tr sed diff cmp man which type stat file du df basename dirname realpath readlink jq yq curl wget gh "
     "make cmake pytest mypy ruff go cargo rustc gcc clang javac java mvn gradle touch mkdir rmdir date sleep "
     "seq id whoami uname export pip pip3 apt apt-get brew dnf yum pacman systemctl service journalctl kubectx "
-    "vim nano emacs code open".split()
+    "vi vim nvim ex ed nano emacs Rscript julia sqlite3 psql mysql base64 code open".split()
 )
 """Programs whose words are no commands."""
 KNOWN_PROGRAMS = RUNNERS | DESTROYERS | LAUNCHERS | TEXT_PROGRAMS

@@ -117,7 +117,7 @@ class DryRun:
         rest = expander.expand_all(command.words[1:])
         files = _Files(stdin)
         files.open_all(command.redirects, state, expander)
-        variables = {**state.variables}
+        before = {each.name: state.variables.get(each.name) for each in command.assignments}
         for assignment in command.assignments:
             one = len(assignment.values) == 1
             values = expander.expand_value(assignment.values[0]) if one else expander.expand_all(assignment.values)
@@ -131,7 +131,9 @@ class DryRun:
             words = [*(names if not start else names[start : start + 1]), *rest]
             self._note(words, state, files)
             found += self._run(words, state, files.stdin)
-        state.variables = variables if command.assignments else state.variables
+        for name, old in before.items():  # they hold for this command; what it sets, as `read` does, stays
+            state.variables.pop(name, None)
+            state.variables |= {} if old is None else {name: old}
         state.written.update({path: limit(found) for write in files.writes for path in state.resolve(write)})
         return limit(found)
 
