@@ -33,7 +33,7 @@ class Telling(StrictUpstream):
     async def handle(self, request: web.Request) -> web.StreamResponse:
         if request.path == PATHS[self.dialect]:
             return await super().handle(request)
-        self.asked += 1
+        self.asked += request.path != "/"
         if request.path in self.told:
             return web.json_response(self.told[request.path])
         return web.Response(status=404)

@@ -29,6 +29,8 @@ from yohaku.dialects.json_values import (
     text_at,
     unknown_role,
 )
+from yohaku.dialects.replies import openai_responses as replies
+from yohaku.dialects.replies.writer import ReplyFacts, ReplyWriter, RequestOptions
 from yohaku.dialects.role_rules import Speaker
 from yohaku.dialects.server_api import signature
 
@@ -181,6 +183,12 @@ class OpenAIResponses(Dialect):
         details, error = object_or_empty(body.get("incomplete_details")), object_or_empty(body.get("error"))
         stop = details.get("reason") or error.get("code") or body.get("status")
         return Answer(Reply((*builder.system, *builder.open_reply().items)), usage_of(body), str(stop or ""))
+
+    def read_options(self, body: dict[str, Json]) -> RequestOptions:
+        return replies.read_options(body)
+
+    def reply_writer(self, facts: ReplyFacts) -> ReplyWriter:
+        return replies.ResponseReplyWriter(facts)
 
     def stream_reader(self) -> StreamReader:
         return _Stream(self)

@@ -11,7 +11,7 @@ import copy
 import json
 import logging
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from typing import Any
 
 import aiohttp
@@ -40,6 +40,7 @@ from yohaku.proxy.recall_tool import MAX_ROUNDS, Recalled, calls_us, hold_reply
 from yohaku.proxy.routes import Route, find_route
 from yohaku.proxy.sidecar import PREFIX, serve_own_path
 from yohaku.proxy.tenants import Tenants
+from yohaku.proxy.translation import Translation, send_translated, translate
 from yohaku.proxy.upstream import Upstream, reply_headers
 from yohaku.proxy.windows import UpstreamWindows
 from yohaku.session.receipt import Receipt
@@ -215,8 +216,7 @@ class Proxy:
     async def _find_window(self, request: Request, route: Route, raw: bytes) -> None:
         """Ask the upstream for its window before the first request for a model is fitted."""
         model = route.model or dialects.dialect_named(route.dialect).model_of(raw)
-        kind, _, key = request.headers.get("authorization", "").partition(" ")
-        self.fitter.use_window(model, await self.windows.find(model, key if kind.lower() == "bearer" else ""))
+        self.fitter.use_window(model, await self.windows.find(model, _bearer(request)))
 
     async def _relay(
         self,
@@ -235,9 +235,13 @@ class Proxy:
             factor = self._factor(fitted.window) if fitted else 1.0
             if fitted and (fitted.offers_recall or factor > 1):
                 headers = [(name, value) for name, value in headers if name.lower() != "accept-encoding"]
-            response = await stack.enter_async_context(
-                self.upstream.send(request.method, target, headers, body or None)
+            translation = await self._translate(request, route, body, fitted)
+            sending: AbstractAsyncContextManager[Any] = (
+                send_translated(self.upstream, translation, headers)
+                if translation
+                else self.upstream.send(request.method, target, headers, body or None)
             )
+            response = await stack.enter_async_context(sending)
             if route and fitted and attempt < MAX_ATTEMPTS and response.status in (400, 413, 422, 500):
                 data = await response.read()
                 again = await self._adapt(route, raw, fitted, response.status, data.decode("utf-8", "replace"))
@@ -265,6 +269,19 @@ class Proxy:
             await stack.aclose()
             return self._unreachable(route, failed)
         return _stream(response, stack)
+
+    async def _translate(
+        self, request: Request, route: Route | None, body: bytes, fitted: Fitted | None
+    ) -> Translation | None:
+        """Write a fitted request in the one dialect of an upstream that has to be spoken to in it; None elsewhere."""
+        if not (route and fitted and fitted.receipt):
+            return None
+        server = await self.windows.native_dialect(_bearer(request))
+        if server is None or server.name == route.dialect:
+            return None
+        client = dialects.dialect_named(route.dialect)
+        model = route.model or client.model_of(body)
+        return await asyncio.to_thread(translate, client, server, body, model, fitted.window, fitted.receipt.after)
 
     async def _recall(self, route: Route, raw: bytes, fitted: Fitted, answer: Answer) -> Fitted:
         """Answer what the model asks of our tools, and fit the request with it."""
@@ -322,6 +339,11 @@ class Proxy:
     def _unreachable(self, route: Route | None, failed: Exception) -> Response:
         message = f"yohaku could not reach the upstream: {type(failed).__name__}"
         return JSONResponse(_error_body(route, message, 502), 502)
+
+
+def _bearer(request: Request) -> str:
+    kind, _, key = request.headers.get("authorization", "").partition(" ")
+    return key if kind.lower() == "bearer" else ""
 
 
 def _error_body(route: Route | None, message: str, status: int) -> Any:

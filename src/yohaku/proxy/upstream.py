@@ -44,6 +44,10 @@ class Upstream:
         target = f"{parts.scheme}://{parts.netloc}{prefix}{path}"
         return f"{target}?{query}" if query else target
 
+    def url_at_root(self, path: str) -> str:
+        """Return the address of a path of the one upstream that stands beside its `/v1`."""
+        return (self.url or "").rstrip("/").removesuffix("/v1") + path
+
     @asynccontextmanager
     async def send(
         self, method: str, url: str, headers: Iterable[tuple[str, str]], body: bytes | None
