@@ -33,6 +33,7 @@ from yohaku.proxy.compaction import asks_for_compaction, compact, compacts_by_it
 from yohaku.proxy.context_edits import apply_edits, asks_for_edits, edits_by_itself
 from yohaku.proxy.first_events import read_beginning, whole_stream
 from yohaku.proxy.fitting import NOTHING_RECALLED, Fitted, Fitter
+from yohaku.proxy.metrics import Metrics
 from yohaku.proxy.model_list import PREFIX as PREFIX_OF_MODELS
 from yohaku.proxy.model_list import take_off_prefix, translate_list, wants_list
 from yohaku.proxy.model_routes import ModelRoute, find_model_route, rename_model
@@ -87,6 +88,11 @@ class Proxy:
         self.windows = windows or UpstreamWindows(None)
         self.fitter, self.upstream, self.hosts, self.token = fitter, upstream, hosts, token
         self.tenants, self.bodies = tenants or Tenants(), Bodies()
+        self.metrics = Metrics()
+        self.metrics.gauges |= {
+            "yohaku_held_bytes": lambda: self.bodies.held,
+            "yohaku_conversations": lambda: fitter.conversations,
+        }
 
     def app(self) -> ASGIApp:
         @asynccontextmanager
@@ -134,7 +140,7 @@ class Proxy:
 
     async def _serve(self, request: Request, raw: bytes) -> Response:
         if request.url.path.startswith(PREFIX):
-            return await serve_own_path(self.fitter, request, raw)
+            return await serve_own_path(self.fitter, request, raw, self.metrics)
         route = find_route(request.method, request.url.path)
         target = self.upstream.url_for(route.dialect if route else None, request.url.path, request.url.query)
         if target is None:
@@ -142,10 +148,12 @@ class Proxy:
             return JSONResponse(_error_body(route, missing, 404), 404)
         ours = not compacts_by_itself(target) and asks_for_compaction(request.method, request.url.path, raw)
         if ours and (answered := await self._compact(request, raw)):
+            self.metrics.count_request("openai_responses", "compacted")
             return answered
         if wants_list(request.method, request.url.path, request.headers):
             return await self._list_models(request, target)
         if route is None:
+            self.metrics.count_request("none", "passed")
             return await self._relay(request, target, raw)
         raw = restore(raw)
         if asks_for_edits(raw) and not edits_by_itself(target):
@@ -179,6 +187,7 @@ class Proxy:
         if tokens is None:
             return await self._relay(request, target, raw)
         dialect = dialects.dialect_named(route.dialect)
+        self.metrics.count_request(route.dialect, "counted")
         if self.believed:
             await self._find_window(request, route, raw)
             window = self.fitter.window_of(route.dialect, route.model or dialect.model_of(raw))
@@ -194,6 +203,7 @@ class Proxy:
         try:
             fitted = await self._fit(route, raw)
         except DoesNotFit as error:
+            self.metrics.count_request(route.dialect, "refused")
             return self._refuse(route, error)
         except BadSetting as error:
             log.warning("not fitted: %s", error)
@@ -202,7 +212,17 @@ class Proxy:
             log.info("%s left alone: %s", request.url.path, fitted.unread)
         elif fitted.receipt:
             _log_folding(request.url.path, fitted.receipt)
+        self._measure(route, fitted)
         return await self._relay(request, target, fitted.body, route if fitted.receipt else None, raw, fitted)
+
+    def _measure(self, route: Route, fitted: Fitted) -> None:
+        receipt = fitted.receipt
+        if receipt is None:
+            self.metrics.count_request(route.dialect, "left_alone")
+            return
+        folded = bool(receipt.outcome.folds or receipt.reused)
+        self.metrics.count_request(route.dialect, "folded" if folded else "fits")
+        self.metrics.count_tokens(receipt.unfolded, receipt.after)
 
     async def _compact(self, request: Request, raw: bytes) -> Response | None:
         """Answer a request for compaction ourselves; None where its body is not understood."""
@@ -263,12 +283,12 @@ class Proxy:
                         again = await self._recall(route, raw, fitted, reply.answer)
                         return await self._relay(request, target, again.body, route, raw, again)
                     self.fitter.keep_recalled(fitted.recalled)
-                    return _stream(response, stack, reply.data, factor)
-                return _stream(response, stack, begun.held, factor)
+                    return _stream(self.metrics, response, stack, reply.data, factor)
+                return _stream(self.metrics, response, stack, begun.held, factor)
         except (aiohttp.ClientError, TimeoutError, OSError) as failed:
             await stack.aclose()
             return self._unreachable(route, failed)
-        return _stream(response, stack)
+        return _stream(self.metrics, response, stack)
 
     async def _translate(
         self, request: Request, route: Route | None, body: bytes, fitted: Fitted | None
@@ -285,6 +305,7 @@ class Proxy:
 
     async def _recall(self, route: Route, raw: bytes, fitted: Fitted, answer: Answer) -> Fitted:
         """Answer what the model asks of our tools, and fit the request with it."""
+        self.metrics.count_attempt("recall")
         log.info("opened for the model: %s", ", ".join(call.arguments for call in answer.reply.calls))
         recalled = await asyncio.to_thread(
             self.fitter.recall, route.dialect, raw, route.model, answer.reply, fitted.recalled
@@ -305,10 +326,12 @@ class Proxy:
         if fitted.offers_recall and "tool" in text.lower() and model not in self.fitter.refuses_tools:
             log.warning("%s takes no tools: what was folded cannot be opened by it", model)
             self.fitter.refuses_tools.add(model)
+            self.metrics.count_attempt("tools")
             return await self._fit_again(route, raw, fitted)
         meant = dialect.read_role_refusal(status, text)
         if not (meant and self.fitter.learn_roles(route.dialect, model, fitted, meant)):
             return None
+        self.metrics.count_attempt("roles")
         log.warning("the upstream refused the roles of a request to %s; it gets a stricter form", model)
         return await self._fit_again(route, raw, fitted)
 
@@ -322,6 +345,7 @@ class Proxy:
         self.fitter.learn_window(model, limit)
         if overflow.limit:  # a guess is not worth remembering
             self.windows.learn(model, limit)
+        self.metrics.count_attempt("too_long")
         log.warning("the upstream refused %s as too long; its window is taken as %s tokens", model, limit)
         return await self._fit_again(route, raw, fitted)
 
@@ -337,6 +361,7 @@ class Proxy:
         return JSONResponse(body, 400)
 
     def _unreachable(self, route: Route | None, failed: Exception) -> Response:
+        self.metrics.count_failure()
         message = f"yohaku could not reach the upstream: {type(failed).__name__}"
         return JSONResponse(_error_body(route, message, 502), 502)
 
@@ -369,7 +394,7 @@ def _log_folding(path: str, receipt: Receipt) -> None:
 
 
 def _stream(
-    response: aiohttp.ClientResponse, stack: AsyncExitStack, held: bytes = b"", factor: float = 1.0
+    metrics: Metrics, response: aiohttp.ClientResponse, stack: AsyncExitStack, held: bytes = b"", factor: float = 1.0
 ) -> Response:
     """Relay a reply; with `factor` its token counts are multiplied."""
     source = whole_stream(held, response)
@@ -380,13 +405,16 @@ def _stream(
         source = scale_whole(source, factor) if whole else scale_stream(source, factor)
 
     async def pieces() -> AsyncIterator[bytes]:
-        async with stack:
-            try:
+        metrics.streams += 1
+        try:
+            async with stack:
                 async for piece in source:
                     yield piece
-            except (aiohttp.ClientError, ClientDisconnect) as broken:
-                log.warning("a stream broke off: %s", type(broken).__name__)
-                raise
+        except (aiohttp.ClientError, ClientDisconnect) as broken:
+            log.warning("a stream broke off: %s", type(broken).__name__)
+            raise
+        finally:
+            metrics.streams -= 1
 
     relayed = StreamingResponse(pieces(), response.status)
     relayed.raw_headers = [(name.lower().encode(), value.encode()) for name, value in headers]

@@ -88,6 +88,11 @@ class Fitter:
         self._sessions: OrderedDict[bytes, tuple[Session, Lock]] = OrderedDict()
         self._lock = Lock()
 
+    @property
+    def conversations(self) -> int:
+        """Number of conversations whose reading is kept."""
+        return len(self._sessions)
+
     def of(self, tenant: str) -> Fitter:
         """Return a fitter that shares with this one what was learned of upstreams, and nothing of the store."""
         if tenant == self.tenant:
