@@ -89,6 +89,10 @@ class ServerApi:
     def url(self, base: str, model: str) -> str:
         return base.rstrip("/") + self.path.format(model=quote(model.removeprefix("models/")))
 
+    def path_of_question(self, path: str) -> str:
+        """Return the path by which a question is asked where a client asks for its replies by `path`."""
+        return path
+
     def compose_question(self, history: History, model: str) -> dict[str, Json]:
         """Write a body that ends in a question; differs from `compose` where servers are stricter about those."""
         return self.compose(history, model)

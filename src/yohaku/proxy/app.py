@@ -24,6 +24,7 @@ from starlette.types import ASGIApp
 from yohaku import dialects
 from yohaku.analysis.secret_formats import hide_formats
 from yohaku.core.errors import BadSetting, DoesNotFit
+from yohaku.core.recipe import Question
 from yohaku.dialects.answer import Answer
 from yohaku.dialects.overflow import Overflow
 from yohaku.proxy.access import Access
@@ -40,6 +41,7 @@ from yohaku.proxy.model_routes import ModelRoute, find_model_route, rename_model
 from yohaku.proxy.recall_tool import MAX_ROUNDS, Recalled, calls_us, hold_reply
 from yohaku.proxy.routes import Route, find_route
 from yohaku.proxy.sidecar import PREFIX, serve_own_path
+from yohaku.proxy.summaries import Ask, Summaries, ask_upstream
 from yohaku.proxy.tenants import Tenants
 from yohaku.proxy.translation import Translation, send_translated, translate
 from yohaku.proxy.upstream import Upstream, reply_headers
@@ -77,13 +79,15 @@ class Proxy:
         recall_tool: bool = False,
         believed: int = 0,
         routes: tuple[ModelRoute, ...] = (),
+        summaries: Summaries | None = None,
     ) -> None:
         """`hosts`: names by which the proxy may be addressed; empty for any. `token`: needed of every client.
 
         `recall_tool`: add tools by which the model opens what was folded, and answer them here. `believed`: the window
         that clients take for the model's; token counts are told in its scale. `routes`: settings for some models.
+        `summaries`: chapters written by a model; without it all are made without one.
         """
-        self.routes = routes
+        self.routes, self.summaries = routes, summaries
         self.recall_tool, self.believed = recall_tool, believed
         self.windows = windows or UpstreamWindows(None)
         self.fitter, self.upstream, self.hosts, self.token = fitter, upstream, hosts, token
@@ -101,6 +105,9 @@ class Proxy:
             for upstream in (self.upstream, *(route.upstream for route in self.routes)):
                 if upstream:
                     await upstream.close()
+            for summaries in {self.summaries, *(route.summaries for route in self.routes)}:
+                if summaries:
+                    await summaries.close()
 
         app = Starlette(routes=[Path("/{path:path}", self.handle, methods=METHODS)], lifespan=lifespan)
         return Access(app, self.hosts, self.token)
@@ -135,6 +142,7 @@ class Proxy:
             return self, raw
         ours = copy.copy(self)
         ours.fitter, ours.routes = found.fitter, ()
+        ours.summaries = found.summaries or self.summaries
         ours.upstream, ours.windows = found.upstream or self.upstream, found.windows or self.windows
         return ours, rename_model(raw, found.model) if found.model else raw
 
@@ -200,6 +208,8 @@ class Proxy:
 
     async def _generate(self, request: Request, target: str, route: Route, raw: bytes) -> Response:
         await self._find_window(request, route, raw)
+        if self.summaries:
+            await self._wait_for_summary(self.summaries, route, raw)
         try:
             fitted = await self._fit(route, raw)
         except DoesNotFit as error:
@@ -213,7 +223,31 @@ class Proxy:
         elif fitted.receipt:
             _log_folding(request.url.path, fitted.receipt)
         self._measure(route, fitted)
+        if self.summaries and fitted.session:
+            ask = await self._asker(self.summaries, request, target, route, fitted)
+            await self.summaries.begin(fitted.session, len(raw), ask)
         return await self._relay(request, target, fitted.body, route if fitted.receipt else None, raw, fitted)
+
+    async def _wait_for_summary(self, summaries: Summaries, route: Route, raw: bytes) -> None:
+        if not summaries.is_running():
+            return
+        session = await asyncio.to_thread(self.fitter.find_session, route.dialect, raw, route.model)
+        if session:
+            await summaries.wait_for(session, len(raw))
+
+    async def _asker(self, summaries: Summaries, request: Request, target: str, route: Route, fitted: Fitted) -> Ask:
+        """Return a function that asks the model of the summaries, for this request alone."""
+        if summaries.spec.endpoint:
+            return summaries.ask_configured
+        client, headers, upstream = dialects.dialect_named(route.dialect), list(request.headers.items()), self.upstream
+        model = summaries.spec.name or route.model or client.model_of(fitted.body)
+        native = await self.windows.native_dialect(_bearer(request))
+        url = upstream.url_at_root(native.path) if native else client.path_of_question(target)
+
+        async def ask(question: Question) -> str:
+            return await ask_upstream(upstream, native or client, url, headers, question, model, fitted.window)
+
+        return ask
 
     def _measure(self, route: Route, fitted: Fitted) -> None:
         receipt = fitted.receipt

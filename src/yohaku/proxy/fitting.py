@@ -56,6 +56,8 @@ class Fitted:
     recalled: Recalled = NOTHING_RECALLED
     window: int = 0
     """The window that the body was fitted to."""
+    session: Session | None = None
+    """The one that read the conversation."""
 
 
 class Fitter:
@@ -151,7 +153,21 @@ class Fitter:
         rules = self.roles.get((dialect_name, model), NO_RULES)
         sent = dialect.with_window(dialect.follow_role_rules(clamped, rules), window)
         data = raw if sent is came else msgspec.json.encode(sent)
-        return Fitted(data, receipt, "", clamped, rules, offered is not body, recalled, window)
+        return Fitted(data, receipt, "", clamped, rules, offered is not body, recalled, window, session)
+
+    def find_session(self, dialect_name: str, raw: bytes, model: str | None) -> Session | None:
+        """Return the session that read this conversation last; None for a new one."""
+        dialect = dialects.dialect_named(dialect_name)
+        try:
+            body: Any = msgspec.json.decode(raw)
+            entries = dialect.entries_of(body if isinstance(body, dict) else None)
+        except (msgspec.DecodeError, Unreadable, RecursionError, UnicodeDecodeError):
+            return None
+        asked = None if self.window else dialect.asked_window(body)
+        key = self._key(dialect_name, model or str(body.get("model") or ""), entries, asked)
+        with self._lock:
+            found = self._sessions.get(key)
+        return found[0] if found else None
 
     def window_of(self, dialect_name: str, model: str) -> int:
         return self._open(dialect_name, model).budget.window
@@ -244,9 +260,7 @@ class Fitter:
         self, dialect: str, model: str, body: dict[str, Any], entries: list[Any], asked: int | None
     ) -> tuple[Session, Lock]:
         """The session that read this conversation last, by how it begins; another one costs time, not correctness."""
-        begins = msgspec.json.encode(entries[:IDENTIFYING_ENTRIES])
-        whose = f"{self.tenant}\n{dialect}\n{model}\n{asked}\n".encode()
-        key = hashlib.blake2b(whose + begins, digest_size=16).digest()
+        key = self._key(dialect, model, entries, asked)
         with self._lock:
             if key not in self._sessions:
                 self._sessions[key] = self._open(dialect, model, asked), Lock()
@@ -254,6 +268,11 @@ class Fitter:
             while len(self._sessions) > MAX_SESSIONS:
                 self._sessions.popitem(last=False)
             return self._sessions[key]
+
+    def _key(self, dialect: str, model: str, entries: list[Any], asked: int | None) -> bytes:
+        begins = msgspec.json.encode(entries[:IDENTIFYING_ENTRIES])
+        whose = f"{self.tenant}\n{dialect}\n{model}\n{asked}\n".encode()
+        return hashlib.blake2b(whose + begins, digest_size=16).digest()
 
 
 def clamp_reply(dialect: Dialect, body: dict[str, Any], tokens: int) -> dict[str, Any]:

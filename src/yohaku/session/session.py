@@ -171,6 +171,20 @@ class Session:
         planning = self._plan_draft_of(body)
         return await self._drafts.aprepare(planning) if planning else None
 
+    def draft_if_due(self, summarise: Summarise) -> Callable[[], Gist | None] | None:
+        """Return a function that prepares a gist with this summariser; None if none is due after the last fit.
+
+        It returns when the summariser has answered, and may run in a thread beside other calls of the session. Where a
+        session has no summariser of its own, only such drafts are written by a model.
+        """
+        with self._lock:
+            last, budget = self._last, self._calibrated_budget
+            if last is None or not self._drafts.is_due(last.outcome, budget, self.recipe.starts_at(budget)):
+                return None
+            view, meter = last.outcome.view, self.meter_for(last.reader.dialect.name)
+            planning = plan(view, budget, self.recipe, meter, replace(self._options(True, ""), model=True))
+        return lambda: self._drafts.prepare(planning, summarise)
+
     @property
     def drafting(self) -> bool:
         """True while a gist is being prepared in the background."""
