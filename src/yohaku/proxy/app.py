@@ -135,7 +135,7 @@ class Proxy:
         if request.url.path.startswith(PREFIX):
             return await serve_own_path(self.fitter, request, raw)
         route = find_route(request.method, request.url.path)
-        target = self.upstream.url_for(route.dialect if route else None, request.url.path, request.url.query)
+        target = self.upstream.url_for(route.dialect if route else None, *_as_written(request))
         if target is None:
             missing = "there is no upstream for this path; start yohaku proxy with --upstream"
             return JSONResponse(_error_body(route, missing, 404), 404)
@@ -324,6 +324,11 @@ class Proxy:
         return JSONResponse(_error_body(route, message, 502), 502)
 
 
+def _as_written(request: Request) -> tuple[str, str]:
+    """Return the path and query of a request with their escapes, which `request.url` rewrites."""
+    return request.scope["raw_path"].decode("latin-1"), request.scope["query_string"].decode("latin-1")
+
+
 def _error_body(route: Route | None, message: str, status: int) -> Any:
     """Write an error of ours as a client of this path expects it."""
     if route is None:
@@ -367,5 +372,5 @@ def _stream(
                 raise
 
     relayed = StreamingResponse(pieces(), response.status)
-    relayed.raw_headers = [(name.lower().encode(), value.encode()) for name, value in headers]
+    relayed.raw_headers = [(name.lower().encode(), value.encode("latin-1")) for name, value in headers]
     return relayed
