@@ -233,7 +233,7 @@ class Proxy:
         try:
             headers = request.headers.items()
             factor = self._factor(fitted.window) if fitted else 1.0
-            if fitted and (fitted.offers_recall or factor > 1):
+            if route:  # the beginning of the reply is read here
                 headers = [(name, value) for name, value in headers if name.lower() != "accept-encoding"]
             response = await stack.enter_async_context(
                 self.upstream.send(request.method, target, headers, body or None)
@@ -245,10 +245,10 @@ class Proxy:
                 if again is None:
                     return Response(data, response.status, dict(reply_headers(response)))
                 return await self._relay(request, target, again.body, route, raw, again, attempt + 1)
-            if route and fitted and response.status == 200:
+            if route and fitted and response.status == 200 and "Content-Encoding" not in response.headers:
                 begun = await read_beginning(dialects.dialect_named(route.dialect), response)
                 if begun.overflow and attempt < MAX_ATTEMPTS:
-                    smaller = await self._shrink(route, raw, fitted, begun.overflow)
+                    smaller = await self._shrink(route, raw, fitted, begun.overflow, silent=begun.silent)
                     if smaller:
                         await stack.aclose()
                         return await self._relay(request, target, smaller.body, route, raw, smaller, attempt + 1)
@@ -274,9 +274,13 @@ class Proxy:
         )
         return await self._fit(route, raw, recalled)
 
-    async def _fit(self, route: Route, raw: bytes, recalled: Recalled = NOTHING_RECALLED) -> Fitted:
+    async def _fit(
+        self, route: Route, raw: bytes, recalled: Recalled = NOTHING_RECALLED, at_most: int | None = None
+    ) -> Fitted:
         offer = self.recall_tool and recalled.rounds < MAX_ROUNDS
-        return await asyncio.to_thread(self.fitter.fit, route.dialect, raw, route.model, offer=offer, recalled=recalled)
+        return await asyncio.to_thread(
+            self.fitter.fit, route.dialect, raw, route.model, offer=offer, recalled=recalled, at_most=at_most
+        )
 
     async def _adapt(self, route: Route, raw: bytes, fitted: Fitted, status: int, text: str) -> Fitted | None:
         """Learn from a refusal, and fit again; None if it is about something else."""
@@ -295,22 +299,30 @@ class Proxy:
         log.warning("the upstream refused the roles of a request to %s; it gets a stricter form", model)
         return await self._fit_again(route, raw, fitted)
 
-    async def _shrink(self, route: Route, raw: bytes, fitted: Fitted, overflow: Overflow) -> Fitted | None:
-        """Learn a smaller window, and fit again; None if that is impossible."""
+    async def _shrink(
+        self, route: Route, raw: bytes, fitted: Fitted, overflow: Overflow, *, silent: bool = False
+    ) -> Fitted | None:
+        """Learn a smaller window, and fit again; None if that is impossible.
+
+        `silent`: an empty reply, which may have another reason: a smaller window is tried for this request alone.
+        """
         model = route.model or dialects.dialect_named(route.dialect).model_of(raw)
         used = fitted.receipt.limit if fitted.receipt else 0
         limit = overflow.limit or int(used * SHRINK)
         if not limit:
             return None
+        if silent:
+            log.warning("an empty reply of %s: asked again with at most %s tokens", model, limit)
+            return await self._fit_again(route, raw, fitted, limit)
         self.fitter.learn_window(model, limit)
         if overflow.limit:  # a guess is not worth remembering
             self.windows.learn(model, limit)
         log.warning("the upstream refused %s as too long; its window is taken as %s tokens", model, limit)
         return await self._fit_again(route, raw, fitted)
 
-    async def _fit_again(self, route: Route, raw: bytes, before: Fitted) -> Fitted | None:
+    async def _fit_again(self, route: Route, raw: bytes, before: Fitted, at_most: int | None = None) -> Fitted | None:
         try:
-            return await self._fit(route, raw, before.recalled)
+            return await self._fit(route, raw, before.recalled, at_most)
         except DoesNotFit:
             return None
 
