@@ -106,7 +106,7 @@ class Proxy:
                 return await ours._serve(request, raw)
         except BodyRefused as refused:
             headers = {"Connection": "close", "Retry-After": "1"}
-            route = find_route(request.method, request.url.path)
+            route = find_route(request.method, _as_written(request)[0])
             return JSONResponse(_error_body(route, str(refused), refused.status), refused.status, headers)
 
     def _for_tenant(self, tenant: str) -> Proxy:
@@ -118,7 +118,7 @@ class Proxy:
 
     def _for_model(self, request: Request, raw: bytes) -> tuple[Proxy, bytes]:
         """Return this proxy with the settings for the model of a request, and the body with the name it is sent by."""
-        route = find_route(request.method, request.url.path)
+        route = find_route(request.method, _as_written(request)[0])
         if PREFIX_OF_MODELS.encode() not in raw and not self.routes:
             return self, raw
         model = (route.model or dialects.dialect_named(route.dialect).model_of(raw)) if route else ""
@@ -134,7 +134,7 @@ class Proxy:
     async def _serve(self, request: Request, raw: bytes) -> Response:
         if request.url.path.startswith(PREFIX):
             return await serve_own_path(self.fitter, request, raw)
-        route = find_route(request.method, request.url.path)
+        route = find_route(request.method, _as_written(request)[0])
         target = self.upstream.url_for(route.dialect if route else None, *_as_written(request))
         if target is None:
             missing = "there is no upstream for this path; start yohaku proxy with --upstream"

@@ -159,7 +159,8 @@ def read_body(dialect: str, raw: bytes) -> tuple[dict[str, Any], History] | None
             return None
         reader = dialects.dialect_named(dialect)
         reader.entries_of(body)
-        return body, reader.read(body).history()
+        history = reader.read(body).history()
+        return None if history.pending else (body, history)  # a call without its result: to be sent as it is
     except (msgspec.DecodeError, YohakuError, RecursionError, UnicodeDecodeError):
         return None
 
