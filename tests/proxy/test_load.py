@@ -9,7 +9,7 @@ import pytest
 from tests.proxy.load import FAULTS, soak, streams
 
 MAX_GROWTH = 150
-"""Megabytes in a short run: readings of conversations are kept, so that it grows at first. The long run says if it ends."""
+"""Megabytes in a short run, in which readings of conversations are still being collected."""
 
 
 @pytest.mark.slow
