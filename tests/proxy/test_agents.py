@@ -34,6 +34,7 @@ CALLS = 6
 TASK = "Count with seq, several times. Never touch the database."
 NOTES, EARLY = "notes.txt", "quince-7391"
 """A file that the first call shows, and what is in it."""
+TIMEOUT = 90
 ROOM = int(os.environ.get("YOHAKU_ROOM", "8192"))
 """Tokens of the window beyond what the agent itself needs."""
 
@@ -182,7 +183,9 @@ EVENTS = {
 @contextmanager
 def home_folder() -> Iterator[Path]:
     """A home in a folder that only we can write: Gemini CLI takes no settings from below /tmp."""
-    with tempfile.TemporaryDirectory(dir=sys.prefix, ignore_cleanup_errors=True) as folder:
+    places = (Path(sys.prefix), Path.home())
+    ours = (place for place in places if not any(each.stat().st_mode & 0o022 for each in (place, *place.parents)))
+    with tempfile.TemporaryDirectory(dir=next(ours, places[0]), ignore_cleanup_errors=True) as folder:
         yield Path(folder)
 
 
@@ -228,9 +231,10 @@ def start(
                 *command, env=environment, cwd=home, stdin=asyncio.subprocess.DEVNULL, stdout=pipe, stderr=pipe
             )
             try:
-                out, err = await asyncio.wait_for(process.communicate(), 120)
+                out, err = await asyncio.wait_for(process.communicate(), TIMEOUT)
             except TimeoutError:
                 process.kill()
+                await process.communicate()
                 raise
             return process.returncode or 0, (out + err).decode("utf-8", "replace")
 
