@@ -120,7 +120,7 @@ class Proxy:
                 return await ours._serve(request, raw)
         except BodyRefused as refused:
             headers = {"Connection": "close", "Retry-After": "1"}
-            route = find_route(request.method, request.url.path)
+            route = find_route(request.method, _as_written(request)[0])
             return JSONResponse(_error_body(route, str(refused), refused.status), refused.status, headers)
 
     def _for_tenant(self, tenant: str) -> Proxy:
@@ -132,7 +132,7 @@ class Proxy:
 
     def _for_model(self, request: Request, raw: bytes) -> tuple[Proxy, bytes]:
         """Return this proxy with the settings for the model of a request, and the body with the name it is sent by."""
-        route = find_route(request.method, request.url.path)
+        route = find_route(request.method, _as_written(request)[0])
         if PREFIX_OF_MODELS.encode() not in raw and not self.routes:
             return self, raw
         model = (route.model or dialects.dialect_named(route.dialect).model_of(raw)) if route else ""
@@ -149,8 +149,8 @@ class Proxy:
     async def _serve(self, request: Request, raw: bytes) -> Response:
         if request.url.path.startswith(PREFIX):
             return await serve_own_path(self.fitter, request, raw, self.metrics)
-        route = find_route(request.method, request.url.path)
-        target = self.upstream.url_for(route.dialect if route else None, request.url.path, request.url.query)
+        route = find_route(request.method, _as_written(request)[0])
+        target = self.upstream.url_for(route.dialect if route else None, *_as_written(request))
         if target is None:
             missing = "there is no upstream for this path; start yohaku proxy with --upstream"
             return JSONResponse(_error_body(route, missing, 404), 404)
@@ -287,7 +287,7 @@ class Proxy:
         try:
             headers = request.headers.items()
             factor = self._factor(fitted.window) if fitted else 1.0
-            if fitted and (fitted.offers_recall or factor > 1):
+            if route:  # the beginning of the reply is read here
                 headers = [(name, value) for name, value in headers if name.lower() != "accept-encoding"]
             translation = await self._translate(request, route, body, fitted)
             sending: AbstractAsyncContextManager[Any] = (
@@ -303,10 +303,10 @@ class Proxy:
                 if again is None:
                     return Response(data, response.status, dict(reply_headers(response)))
                 return await self._relay(request, target, again.body, route, raw, again, attempt + 1)
-            if route and fitted and response.status == 200:
+            if route and fitted and response.status == 200 and "Content-Encoding" not in response.headers:
                 begun = await read_beginning(dialects.dialect_named(route.dialect), response)
                 if begun.overflow and attempt < MAX_ATTEMPTS:
-                    smaller = await self._shrink(route, raw, fitted, begun.overflow)
+                    smaller = await self._shrink(route, raw, fitted, begun.overflow, silent=begun.silent)
                     if smaller:
                         await stack.aclose()
                         return await self._relay(request, target, smaller.body, route, raw, smaller, attempt + 1)
@@ -346,9 +346,13 @@ class Proxy:
         )
         return await self._fit(route, raw, recalled)
 
-    async def _fit(self, route: Route, raw: bytes, recalled: Recalled = NOTHING_RECALLED) -> Fitted:
+    async def _fit(
+        self, route: Route, raw: bytes, recalled: Recalled = NOTHING_RECALLED, at_most: int | None = None
+    ) -> Fitted:
         offer = self.recall_tool and recalled.rounds < MAX_ROUNDS
-        return await asyncio.to_thread(self.fitter.fit, route.dialect, raw, route.model, offer=offer, recalled=recalled)
+        return await asyncio.to_thread(
+            self.fitter.fit, route.dialect, raw, route.model, offer=offer, recalled=recalled, at_most=at_most
+        )
 
     async def _adapt(self, route: Route, raw: bytes, fitted: Fitted, status: int, text: str) -> Fitted | None:
         """Learn from a refusal, and fit again; None if it is about something else."""
@@ -369,13 +373,21 @@ class Proxy:
         log.warning("the upstream refused the roles of a request to %s; it gets a stricter form", model)
         return await self._fit_again(route, raw, fitted)
 
-    async def _shrink(self, route: Route, raw: bytes, fitted: Fitted, overflow: Overflow) -> Fitted | None:
-        """Learn a smaller window, and fit again; None if that is impossible."""
+    async def _shrink(
+        self, route: Route, raw: bytes, fitted: Fitted, overflow: Overflow, *, silent: bool = False
+    ) -> Fitted | None:
+        """Learn a smaller window, and fit again; None if that is impossible.
+
+        `silent`: an empty reply, which may have another reason: a smaller window is tried for this request alone.
+        """
         model = route.model or dialects.dialect_named(route.dialect).model_of(raw)
         used = fitted.receipt.limit if fitted.receipt else 0
         limit = overflow.limit or int(used * SHRINK)
         if not limit:
             return None
+        if silent:
+            log.warning("an empty reply of %s: asked again with at most %s tokens", model, limit)
+            return await self._fit_again(route, raw, fitted, limit)
         self.fitter.learn_window(model, limit)
         if overflow.limit:  # a guess is not worth remembering
             self.windows.learn(model, limit)
@@ -383,9 +395,9 @@ class Proxy:
         log.warning("the upstream refused %s as too long; its window is taken as %s tokens", model, limit)
         return await self._fit_again(route, raw, fitted)
 
-    async def _fit_again(self, route: Route, raw: bytes, before: Fitted) -> Fitted | None:
+    async def _fit_again(self, route: Route, raw: bytes, before: Fitted, at_most: int | None = None) -> Fitted | None:
         try:
-            return await self._fit(route, raw, before.recalled)
+            return await self._fit(route, raw, before.recalled, at_most)
         except DoesNotFit:
             return None
 
@@ -403,6 +415,11 @@ class Proxy:
 def _bearer(request: Request) -> str:
     kind, _, key = request.headers.get("authorization", "").partition(" ")
     return key if kind.lower() == "bearer" else ""
+
+
+def _as_written(request: Request) -> tuple[str, str]:
+    """Return the path and query of a request with their escapes, which `request.url` rewrites."""
+    return request.scope["raw_path"].decode("latin-1"), request.scope["query_string"].decode("latin-1")
 
 
 def _error_body(route: Route | None, message: str, status: int) -> Any:
@@ -451,5 +468,5 @@ def _stream(
             metrics.streams -= 1
 
     relayed = StreamingResponse(pieces(), response.status)
-    relayed.raw_headers = [(name.lower().encode(), value.encode()) for name, value in headers]
+    relayed.raw_headers = [(name.lower().encode(), value.encode("latin-1")) for name, value in headers]
     return relayed

@@ -111,10 +111,12 @@ class Fitter:
         *,
         offer: bool = False,
         recalled: Recalled = NOTHING_RECALLED,
+        at_most: int | None = None,
     ) -> Fitted:
         """Return the bytes to send; raise `DoesNotFit` where no folding helps.
 
         `offer`: add the recall tools if anything is folded. `recalled`: what the model asked them for in this turn.
+        `at_most`: a smaller window for this request alone.
         """
         dialect = dialects.dialect_named(dialect_name)
         try:
@@ -125,7 +127,7 @@ class Fitter:
         if field := dialect.state_in(body):
             return Fitted(raw, unread=f"the provider holds earlier turns of this conversation ({field})")
         model = model or str(body.get("model") or "")
-        asked = None if self.window else dialect.asked_window(body)
+        asked = at_most or (None if self.window else dialect.asked_window(body))
         session, lock = self._session(dialect_name, model, body, entries, asked)
         came = body
         if self.squeeze:
@@ -146,7 +148,7 @@ class Fitter:
             receipt = session.receipt
             window = session.budget.window
         if out is None:  # what was recalled, or the tools for it, are too much
-            return self.fit(dialect_name, raw, model)
+            return self.fit(dialect_name, raw, model, at_most=at_most)
         if out is offered and body is came:
             out = offered = came  # nothing is folded: there is nothing to recall
         clamped = clamp_reply(dialect, out, max(MIN_REPLY_TOKENS, window - (receipt.after if receipt else 0)))
