@@ -24,7 +24,7 @@ from yohaku.proxy.server import build_server
 from yohaku.proxy.upstream import Upstream
 from yohaku.proxy.windows import UpstreamWindows
 
-OF_PROXY = ("hosts", "token", "tenants", "recall_tool", "believed", "summaries")
+OF_PROXY = ("hosts", "token", "tenants", "recall_tool", "believed", "summaries", "held_state")
 STREAM = (*(f'data: {{"n": {n}, "text": "余白"}}\n\n'.encode() for n in range(20)), b"data: [DONE]\n\n")
 
 

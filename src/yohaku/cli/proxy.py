@@ -69,6 +69,7 @@ def open_proxy(arguments: argparse.Namespace, settings: Settings) -> AbstractCon
     try:
         from yohaku.proxy.app import Proxy
         from yohaku.proxy.fitting import Fitter
+        from yohaku.proxy.held_state import HeldState
         from yohaku.proxy.model_routes import build_routes
         from yohaku.proxy.summaries import DEFAULT_WAIT, Summaries, read_summary_model
         from yohaku.proxy.upstream import Upstream
@@ -116,6 +117,7 @@ def open_proxy(arguments: argparse.Namespace, settings: Settings) -> AbstractCon
                 believed=arguments.believe or 0,
                 routes=build_routes(settings.routes, fitter, arguments.upstream, settings.data, wait),
                 summaries=Summaries(spec, wait) if spec else None,
+                held_state=HeldState() if arguments.hold_state else None,
             )
             yield proxy.app()
         finally:

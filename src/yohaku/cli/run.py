@@ -112,7 +112,7 @@ OWN_OPTIONS = frozenset(
 ) | {flag_of(name) for key in KEYS.values() if key.is_option for name in (key.name, *key.aliases)}
 
 
-OWN_SWITCHES = frozenset(("--recall-tool", "--squeeze"))
+OWN_SWITCHES = frozenset(("--recall-tool", "--squeeze", "--hold-state"))
 
 
 def _take_own_options(arguments: argparse.Namespace) -> argparse.Namespace:

@@ -77,6 +77,7 @@ class OpenAIResponses(Dialect):
     proxied_paths = ("/responses",)
     reply_limit_paths = (("max_output_tokens",),)
     state_fields = ("previous_response_id", "conversation")
+    link_field = "previous_response_id"
     cut_off_stops = ("max_output_tokens", "max_tokens")
     images_in_results = True
     takes_prefill = False
@@ -183,6 +184,14 @@ class OpenAIResponses(Dialect):
         details, error = object_or_empty(body.get("incomplete_details")), object_or_empty(body.get("error"))
         stop = details.get("reason") or error.get("code") or body.get("status")
         return Answer(Reply((*builder.system, *builder.open_reply().items)), usage_of(body), str(stop or ""))
+
+    def linkable(self, reply: Json) -> tuple[str, list[Json]] | None:
+        kind = reply.get("type") if isinstance(reply, dict) else None
+        response = reply.get("response") if kind in ("response.completed", "response.incomplete") else reply
+        match response:
+            case {"object": "response", "id": str(name), "status": "completed" | "incomplete", "output": list(output)}:
+                return name, output
+        return None
 
     def read_options(self, body: dict[str, Json]) -> RequestOptions:
         return replies.read_options(body)

@@ -58,6 +58,8 @@ class ServerApi:
     greeting: ClassVar[str] = ""
     """Text at the root of a server for which this dialect alone says everything: what comes to it in another one is
     translated."""
+    link_field: ClassVar[str] = ""
+    """The field by which a body goes on from an earlier reply."""
     names_model: ClassVar[bool] = True
     """Whether a body names its model."""
     progress_fields: ClassVar[Mapping[str, Json]] = {}
@@ -124,6 +126,10 @@ class ServerApi:
     def option_fields(self, options: RequestOptions) -> dict[str, Json]:
         """Write what a request in another dialect asks for beside its conversation."""
         return {}
+
+    def linkable(self, reply: Json) -> tuple[str, list[Json]] | None:
+        """Return the id and the entries of a whole reply, or of the event that ends one, that a body may go on from."""
+        return None
 
     def without_refused(self, body: dict[str, Json], refusal: str) -> dict[str, Json] | None:
         """Return a translated body without a field that a server refused; None where it refused something else."""
