@@ -49,6 +49,21 @@ def test_undo_shows_what_it_would_do_and_does_it_after_a_yes(desk: Desk) -> None
     assert run(desk, "/redo") == "Done again: 2 files." and (root / "new").exists()
 
 
+def test_undo_tells_what_is_of_another_session_or_was_broken_off(desk: Desk, tmp_path: Path) -> None:
+    assert desk.agent
+    root = desk.agent.root
+    other = FileHistory(tmp_path / "data", root)
+    change = other.begin("echo 1 > a.py")
+    (root / "a.py").write_text("1")
+    other._database().mark_broken(change)
+    other.end(change)
+    desk.answers = ["No, leave everything"]
+    run(desk, "/undo")
+    assert (
+        "echo 1 > a.py  (another session)  (broken off: what you changed before the next start counts" in desk.shown[0]
+    )
+
+
 def test_undo_without_a_yes_changes_nothing(desk: Desk) -> None:
     root = do(desk, "rm a.py")
     assert run(desk, "/undo") == "Nothing was changed." and not (root / "a.py").exists()
