@@ -323,6 +323,17 @@ def test_what_is_edited_after_a_broken_off_undo_is_left_alone(history: FileHisto
     assert (root / "a.py").read_text() == "theirs" and (root / "sub" / "b.txt").read_text() == "two"
 
 
+def test_an_undo_that_was_killed_between_a_folder_and_a_file_is_finished(
+    history: FileHistory, root: Path, tmp_path: Path
+) -> None:
+    run(history, "rm a.py; mkdir a.py")
+    history._database().set_status(history.changes()[0].id, "undoing")
+    history.close()
+    (root / "a.py").rmdir()
+    assert FileHistory(tmp_path / "data", root).changes() == []
+    assert (root / "a.py").read_bytes() == b"one\r\n\xff"
+
+
 def test_what_is_overwritten_of_an_older_change_comes_back_by_redo_too(history: FileHistory, root: Path) -> None:
     run(history, "echo ours > a.py")
     run(history, "echo ours > sub/b.txt")
