@@ -93,6 +93,35 @@ def test_a_line_that_is_to_become_another_does(project: Path) -> None:
         assert after(project, said, "Done.") == SOURCE.replace("value + 2", "value * 2")
 
 
+def test_a_line_that_is_wrong_becomes_the_one_it_should_be(project: Path) -> None:
+    for said in (
+        "The line `return value + 2` is wrong: `doubled` adds. The correct line should be `return value * 2`.",
+        "`return value + 2` は誤りです。正しくは `return value * 2` です。",
+    ):
+        (project / "till.py").write_text(SOURCE)
+        assert after(project, said, "Done.") == SOURCE.replace("value + 2", "value * 2")
+
+
+def test_a_value_that_is_shown_takes_the_place_of_the_old(project: Path) -> None:
+    prompt = "In till.py the rate shall be 5. Change it."
+    assert after(project, fenced("RATE = 5"), "Done.", prompt=prompt) == SOURCE.replace("RATE = 3", "RATE = 5")
+    (project / "till.py").write_text(SOURCE)
+    assert after(project, fenced("rate = 5"), "I cannot.", "No.", prompt=prompt) == SOURCE
+    assert after(project, fenced("RATE = 5\nprint(RATE)"), "I cannot.", "No.", prompt=prompt) == SOURCE
+
+
+def test_an_edit_that_failed_is_no_change_and_one_that_was_refused_needs_no_other(project: Path) -> None:
+    from tests.agent.scripted import calls
+
+    wrong = says("", calls("edit", path="till.py", old_string="nothing like it", new_string="x"))
+    one = agent(
+        project, wrong, says("I see. Let us fix it."), says(fenced(RIGHT)), says("Done."), tools=SMALL, allow=yes
+    )
+    play(one, ASKED)
+    assert (project / "till.py").read_text() == SOURCE.replace("value + 2", "value * 2")
+    assert WRITE_IT["en"] in str(sent(one)[2]["messages"][-1])
+
+
 @pytest.mark.parametrize(
     "said",
     [
@@ -105,6 +134,7 @@ def test_a_line_that_is_to_become_another_does(project: Path) -> None:
         "Change `a thing that is not there` to `another`.",
         "Change `total` to `sum`.",
         "The `return value + 2` is wrong, as `return value * 2` would double.",
+        "`value + 2` should not be confused with `value * 2`.",
     ],
 )
 def test_what_may_be_meant_otherwise_changes_nothing(project: Path, said: str) -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple, TypeAlias
 
+from yohaku.agent.model_texts import REFUSED
 from yohaku.agent.reply import Nudge, text_of
 from yohaku.agent.small_models import Workspace
 from yohaku.agent.small_models.implied_edit import MAX_EDITS, MAX_NUDGES, ImpliedEdit, find_implied_edit
@@ -71,7 +72,7 @@ class Assistance:
         self.nudge: Nudge | None = None
         """The nudge that the newest reply answers."""
         self.changed = False
-        """Whether a call of this turn was to change something."""
+        """Whether a call of this turn has changed something, or was refused by the user."""
 
     async def before_first_request(self, run_tools: RunTools) -> None:
         pass
@@ -86,8 +87,9 @@ class Assistance:
 
     async def after_tools(self, uses: tuple[ToolUse, ...], text: str, run_tools: RunTools) -> None:
         """`text`: what the model wrote beside its calls."""
-        changed = any(self._is_write(use) for use in uses)
-        self.changed |= changed
+        writes = [use.result for use in uses if self._is_write(use)]
+        changed = not all(result.error for result in writes)
+        self.changed |= changed or any(result.text.startswith(REFUSED) for result in writes)
         self.guard.add_step(uses, text, changed=changed)
 
     def _check_calls(self, reply: Reply) -> Decision:
