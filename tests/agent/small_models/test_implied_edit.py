@@ -110,6 +110,19 @@ def test_a_value_that_is_shown_takes_the_place_of_the_old(project: Path) -> None
     assert after(project, fenced("RATE = 5\nprint(RATE)"), "I cannot.", "No.", prompt=prompt) == SOURCE
 
 
+def test_a_model_that_shows_the_same_code_twice_is_asked_for_the_line(project: Path) -> None:
+    (project / "test_till.py").write_text("import till\n\nassert till.doubled(3) == 6, 'doubled(3) is not 6'\n")
+    same, line = (
+        fenced("def doubled(value):\n    return value + 2"),
+        "return value + 2` is wrong. It should be `return value * 2`.",
+    )
+    one = agent(project, says(same), says(same), says(f"The line `{line}"), says("Done."), tools=SMALL, allow=yes)
+    play(one, "`python3 -B test_till.py` fails. Find the bug in till.py and fix it.")
+    assert (project / "till.py").read_text() == SOURCE.replace("value + 2", "value * 2")
+    asked = str(sent(one)[2]["messages"][-1])
+    assert "AssertionError: doubled(3) is not 6" in asked
+
+
 def test_an_edit_that_failed_is_no_change_and_one_that_was_refused_needs_no_other(project: Path) -> None:
     from tests.agent.scripted import calls
 
@@ -134,6 +147,7 @@ def test_an_edit_that_failed_is_no_change_and_one_that_was_refused_needs_no_othe
         "Change `a thing that is not there` to `another`.",
         "Change `total` to `sum`.",
         "The `return value + 2` is wrong, as `return value * 2` would double.",
+        "The line `def doubled(value):` is wrong. It should be `def twice(value):`.",
         "`value + 2` should not be confused with `value * 2`.",
     ],
 )
@@ -161,9 +175,9 @@ def test_the_user_is_shown_the_difference_and_may_refuse(project: Path) -> None:
     assert "+    return value * 2" in ask.detail
 
 
-def test_a_model_that_shows_things_as_they_are_is_told_so_once(project: Path) -> None:
+def test_a_model_that_shows_things_as_they_are_is_told_so_and_then_asked_for_the_line(project: Path) -> None:
     same = fenced("def doubled(value):\n    return value + 2")
-    one = agent(project, says(same), says(same), tools=SMALL, allow=yes)
+    one = agent(project, says(same), says(same), says("It is right."), says("It is."), tools=SMALL, allow=yes)
     assert ended(play(one, ASKED)).why == "done"
     assert sent(one)[1]["messages"][-1]["content"] == UNCHANGED.format(name="doubled", path="till.py")
     assert (project / "till.py").read_text() == SOURCE

@@ -14,7 +14,14 @@ from typing import NamedTuple, TypeAlias
 from yohaku.agent.model_texts import REFUSED
 from yohaku.agent.reply import Nudge, text_of
 from yohaku.agent.small_models import Workspace
-from yohaku.agent.small_models.implied_edit import MAX_EDITS, MAX_NUDGES, ImpliedEdit, find_implied_edit
+from yohaku.agent.small_models.implied_edit import (
+    MAX_EDITS,
+    MAX_NUDGES,
+    WRONG_LINE,
+    WRONG_LINE_BEGIN,
+    ImpliedEdit,
+    find_implied_edit,
+)
 from yohaku.agent.small_models.preload import Preloaded, RunTools, preload, rerun
 from yohaku.agent.small_models.repetition import RepetitionGuard
 from yohaku.agent.small_models.text_calls import drop_attempts
@@ -161,7 +168,10 @@ class SmallModelAssistance(Assistance):
     def _find_edit(self, text: str) -> ImpliedEdit:
         if not self._hands_on or not self.edits_left:
             return ImpliedEdit()
-        return find_implied_edit(self.workspace, self.prompt, text, self.changed, self.preloaded.names)
+        found = find_implied_edit(self.workspace, self.prompt, text, self.changed, self.preloaded.names)
+        if found.same and found.nudge in self.edit_nudges[-1:]:  # it has not helped
+            return ImpliedEdit(nudge=WRONG_LINE.format(why=self.preloaded.failure), begin=WRONG_LINE_BEGIN)
+        return found
 
     @property
     def _hands_on(self) -> bool:

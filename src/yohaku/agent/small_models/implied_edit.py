@@ -28,6 +28,12 @@ UNCHANGED = (
     "[You showed {name} as it stands in {path}, so nothing would change. Say which line of it is wrong and why, then "
     "write all of it with that line changed.]"
 )
+WRONG_LINE = (
+    "[That is the code as it stands, nothing is changed yet. {why} Say which one line must be different, and what it "
+    "must be: The line `...` is wrong. It should be `...`.]"
+)
+"""For a model that shows the same code again; `why` is the last line of the failure."""
+WRONG_LINE_BEGIN = "The line `"
 WRITE_IT = {
     "en": "[Nothing has been changed yet. Write the function or the line that has to change, whole and corrected, in a "
     "code block. If nothing has to be changed, say why.]",
@@ -61,6 +67,7 @@ MIN_LIKENESS = 0.6
 """Share of letters that a line and the one in its place have in common."""
 _ASSIGNED = re.compile(r"^([A-Za-z_]\w*)(?:[ \t]*:[^=\n]{1,60})?[ \t]*=(?!=)[ \t]*\S.*$", re.MULTILINE)
 """A value that is given a name at the beginning of a line."""
+_DEFINED = re.compile(r"\b(?:def|class|function|func|fn)\s+(\w+)")
 _IMPORT = re.compile(r"(?:import|from) \w")
 _METHOD = re.compile(r"(?:@.*\n)*\s*(?:async )?def \w+\((?:self|cls)\b")
 _WORD = re.compile(r"[A-Za-z_]\w*", re.ASCII)
@@ -73,6 +80,8 @@ class ImpliedEdit(NamedTuple):
     """A message for a model that shows things as they are."""
     begin: str = ""
     """Start of its next reply, where the server can continue one: given the first line, models write the next."""
+    same: bool = False
+    """The reply shows code as it stands in the file."""
 
 
 def find_implied_edit(
@@ -84,7 +93,7 @@ def find_implied_edit(
     """
     if not workspace.tool("edit") or not asks_for_change(prompt):
         return ImpliedEdit()
-    found = [*_fenced_edits(workspace, prompt, reply), *_inline_edits(workspace, reply)]
+    found = [*_fenced_edits(workspace, prompt, reply), *_inline_edits(workspace, prompt, reply)]
     fallback = ImpliedEdit()
     if not done and _can_write(workspace, reply, names) and not _QUESTION.search(reply):
         language = "ja" if is_japanese([prompt]) else "en"
@@ -167,7 +176,7 @@ def _edit_in_file(workspace: Workspace, prompt: str, path: Path, code: str) -> I
         pairs.append(place)
     name = workspace.files.name(path)
     if not pairs:
-        return ImpliedEdit(nudge=UNCHANGED.format(name=written[0].name, path=name))
+        return ImpliedEdit(nudge=UNCHANGED.format(name=written[0].name, path=name), same=True)
     return ImpliedEdit(tuple(make_call("edit", path=name, old_string=was, new_string=now) for was, now in pairs))
 
 
@@ -183,7 +192,7 @@ def _edit_values(workspace: Workspace, path: Path, text: str, code: str) -> Impl
     name = workspace.files.name(path)
     pairs = [(found[0], each[0]) for found, each in zip(there, written, strict=True) if found[0] != each[0].rstrip()]
     if not pairs:
-        return ImpliedEdit(nudge=UNCHANGED.format(name=written[0][1], path=name))
+        return ImpliedEdit(nudge=UNCHANGED.format(name=written[0][1], path=name), same=True)
     return ImpliedEdit(tuple(make_call("edit", path=name, old_string=was, new_string=now) for was, now in pairs))
 
 
@@ -197,15 +206,21 @@ def _is_wanted(workspace: Workspace, prompt: str, path: Path, added: dict[str, s
     return path.name in prompt or list(workspace.files.seen) == [path]
 
 
-def _inline_edits(workspace: Workspace, reply: str) -> Iterator[ImpliedEdit]:
+def _inline_edits(workspace: Workspace, prompt: str, reply: str) -> Iterator[ImpliedEdit]:
     """Sentences like "change `this` to `that`", where `this` stands in one place of one file."""
     corrected = [(was.strip(), now.strip()) for was, _, now in _CORRECTED.findall(reply) if _are_alike(was, now)]
     lines = {line.strip() for path in workspace.files.seen[-MAX_FILES:] for line in _text(path).split("\n")}
     for was, now in [*_BECOMES.findall(reply), *(pair for pair in corrected if pair[0] in lines)]:
         places = [path for path in workspace.files.seen[-MAX_FILES:] if (text := _text(path)) and was in text]
-        if len(places) == 1 and _text(places[0]).count(was) == 1 and was != now:
+        if len(places) == 1 and _text(places[0]).count(was) == 1 and was != now and _keeps_names(prompt, was, now):
             name = workspace.files.name(places[0])
             yield ImpliedEdit((make_call("edit", path=name, old_string=was, new_string=now),))
+
+
+def _keeps_names(prompt: str, was: str, now: str) -> bool:
+    """Return whether no definition loses its name, except for one that the user has named."""
+    old, new = _DEFINED.search(was), _DEFINED.search(now)
+    return not old or bool(new and (new[1] == old[1] or re.search(rf"\b{re.escape(new[1])}\b", prompt)))
 
 
 def _are_alike(was: str, now: str) -> bool:

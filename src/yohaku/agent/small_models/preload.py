@@ -41,7 +41,7 @@ MAX_SEARCHED_WORDS = 6
 """Words of a prompt that the whole project is searched for."""
 MAX_PATHS, MAX_WORDS = 20, 40
 """Paths and words of a prompt that are tried."""
-MAX_PATH_CHARS = 300
+MAX_PATH_CHARS = MAX_FAILURE_CHARS = 300
 MAX_OUTLINED = 150
 """Definitions of a project up to which all of them are shown for a prompt without a word of the code."""
 
@@ -98,6 +98,8 @@ class BigFile(NamedTuple):
 class Preloaded(NamedTuple):
     failing: str = ""
     """The command that failed: it can be run again after a change."""
+    failure: str = ""
+    """The last line of its output."""
     names: tuple[str, ...] = ()
     """The definitions that were named, by the user or in the output of the command."""
 
@@ -107,9 +109,11 @@ async def preload(workspace: Workspace, prompt: str, run_tools: RunTools) -> Pre
 
     Where nothing is named, the project is searched for definitions by the words of the prompt.
     """
-    text = prompt[:MAX_TEXT_CHARS]
+    text, failure = prompt[:MAX_TEXT_CHARS], ""
     if command := _failing_command(workspace, text):
-        text += "\n" + (await rerun(command, run_tools)).text[-MAX_TEXT_CHARS:]
+        output = (await rerun(command, run_tools)).text[-MAX_TEXT_CHARS:]
+        text += f"\n{output}"
+        failure = next((line for line in reversed(output.split("\n")) if line.strip() and line[:1] != "["), "")
     calls: list[Call] = []
     names: list[str] = []
     beside = prompt[:MAX_TEXT_CHARS].replace(command, " ") if command else prompt[:MAX_TEXT_CHARS]
@@ -125,7 +129,7 @@ async def preload(workspace: Workspace, prompt: str, run_tools: RunTools) -> Pre
         calls += await asyncio.to_thread(_search, workspace, prompt[:MAX_TEXT_CHARS], names)
     if calls:
         await run_tools(Reply(tuple(calls)))
-    return Preloaded(command, tuple(names))
+    return Preloaded(command, failure.strip()[:MAX_FAILURE_CHARS], tuple(names))
 
 
 def find_big_file(workspace: Workspace, prompt: str, room: int) -> BigFile | None:
