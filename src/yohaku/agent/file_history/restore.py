@@ -56,7 +56,7 @@ def merge_plans(root: Path, parts: Iterable[ChangedPath]) -> list[PathPlan]:
             targets[part.path] = part.before, now[part.path] not in (part.after, part.before)
         else:
             target, touched = targets[part.path]
-            targets[part.path] = part.before, touched or target != part.after
+            targets[part.path] = part.before, touched or target not in (part.after, part.before)
     plans = [PathPlan(path, now[path], target, touched) for path, (target, touched) in sorted(targets.items())]
     return _pair_moves(plans)
 
