@@ -11,6 +11,7 @@ import pytest
 from tests.agent.commands.test_slash_commands import Desk
 from tests.tui.fake import FakeAgent, begins
 from yohaku.agent.commands.slash_commands import run_command
+from yohaku.agent.file_history import file_state
 from yohaku.agent.file_history.file_history import FileHistory
 from yohaku.session.session import Session
 
@@ -62,6 +63,16 @@ def test_undo_tells_what_is_of_another_session_or_was_broken_off(desk: Desk, tmp
     assert (
         "echo 1 > a.py  (another session)  (broken off: what you changed before the next start counts" in desk.shown[0]
     )
+
+
+def test_undo_tells_what_is_moved_back(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert desk.agent
+    (desk.agent.root / "big").write_bytes(b"x" * 200)
+    monkeypatch.setattr(file_state, "MAX_FILE_BYTES", 100)
+    root = do(desk, "mv big moved")
+    desk.answers = ["Yes"]
+    assert run(desk, "/undo").startswith("Taken back: ") and (root / "big").exists()
+    assert "moves back  moved to big" in desk.shown[0] and "is deleted" not in desk.shown[0]
 
 
 def test_undo_without_a_yes_changes_nothing(desk: Desk) -> None:

@@ -53,7 +53,7 @@ def describe_plan(
     """
     lines = [say(f"files_plan_{way}", lang)]
     lines += [f"  {describe_change(change, lang, run)}" for change in plan.changes[:MAX_LISTED_PATHS]]
-    rows = [_describe_path(history, path, lang) for path in plan.paths if path.needed]
+    rows = [_describe_path(history, path, lang) for path in plan.paths if path.needed and not path.stays]
     lines += [f"  {row}" for row in rows[:MAX_LISTED_PATHS]]
     if len(rows) > MAX_LISTED_PATHS:
         lines.append("  " + say("screen_more", lang, count=len(rows) - MAX_LISTED_PATHS))
@@ -95,6 +95,9 @@ def session_diff(history: FileHistory, lang: str) -> str:
 
 
 def _describe_path(history: FileHistory, plan: PathPlan, lang: str) -> str:
+    if plan.source is not None:
+        names = {"name": path_name(plan.source), "to": path_name(plan.path)}
+        return "  ".join([say("files_moved_back", lang, **names), *[say("files_touched", lang)] * plan.touched])
     row = _describe_part(history, ChangedPath(plan.path, plan.now, plan.target), lang, "files_")
     notes = [say("files_touched", lang)] if plan.touched else []
     notes += [] if plan.possible else [say("files_impossible", lang)]
