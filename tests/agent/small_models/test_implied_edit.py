@@ -10,6 +10,7 @@ import pytest
 from tests.agent.scripted import agent, ended, play, says, sent
 from tests.agent.small_models.test_preload import SMALL, called, yes
 from yohaku.agent.events import TextDelta
+from yohaku.agent.reply import LOW_TEMPERATURE
 from yohaku.agent.small_models.implied_edit import MAX_EDITS, UNCHANGED, WRITE_IT
 from yohaku.agent.toolkit.tool import PermissionRequest
 from yohaku.analysis.change_requests import asks_for_change
@@ -121,6 +122,8 @@ def test_a_model_that_shows_the_same_code_twice_is_asked_for_the_line(project: P
     assert (project / "till.py").read_text() == SOURCE.replace("value + 2", "value * 2")
     asked = str(sent(one)[2]["messages"][-1])
     assert "AssertionError: doubled(3) is not 6" in asked
+    temperatures = [body["temperature"] for body in sent(one)]
+    assert temperatures[1] == LOW_TEMPERATURE < temperatures[2], "it is to say something else"
 
 
 def test_an_edit_that_failed_is_no_change_and_one_that_was_refused_needs_no_other(project: Path) -> None:

@@ -18,7 +18,6 @@ from yohaku.agent.small_models.implied_edit import (
     MAX_EDITS,
     MAX_NUDGES,
     WRONG_LINE,
-    WRONG_LINE_BEGIN,
     ImpliedEdit,
     find_implied_edit,
 )
@@ -156,7 +155,8 @@ class SmallModelAssistance(Assistance):
         implied = self._find_edit(text)
         if implied.nudge and implied.nudge not in self.edit_nudges[-1:] and len(self.edit_nudges) < MAX_NUDGES:
             self.edit_nudges.append(implied.nudge)
-            return Retry(Nudge(implied.nudge, begin=implied.begin, previous=text))
+            again = len(self.edit_nudges) > 1
+            return Retry(Nudge(implied.nudge, begin=implied.begin, previous=text, vary=again))
         if implied.edits:
             self.edits_left -= 1
             return self._check_calls(Reply((*reply.items, *implied.edits)))
@@ -169,8 +169,8 @@ class SmallModelAssistance(Assistance):
         if not self._hands_on or not self.edits_left:
             return ImpliedEdit()
         found = find_implied_edit(self.workspace, self.prompt, text, self.changed, self.preloaded.names)
-        if found.same and found.nudge in self.edit_nudges[-1:]:  # it has not helped
-            return ImpliedEdit(nudge=WRONG_LINE.format(why=self.preloaded.failure), begin=WRONG_LINE_BEGIN)
+        if found.nudge in self.edit_nudges[: None if found.same else -1]:  # it has not helped
+            return ImpliedEdit(nudge=WRONG_LINE.format(why=self.preloaded.failure))
         return found
 
     @property

@@ -25,15 +25,14 @@ from yohaku.analysis.language import is_japanese
 from yohaku.core.model import Call
 
 UNCHANGED = (
-    "[You showed {name} as it stands in {path}, so nothing would change. Say which line of it is wrong and why, then "
-    "write all of it with that line changed.]"
+    "[You showed {name} as it stands in {path}, so nothing would change. Say which line of its body is wrong and why, "
+    "then write all of it with that line changed.]"
 )
 WRONG_LINE = (
-    "[That is the code as it stands, nothing is changed yet. {why} Say which one line must be different, and what it "
-    "must be: The line `...` is wrong. It should be `...`.]"
+    "[Nothing is changed yet, that is how it stands. {why} Follow the code with these numbers step by step, say which "
+    "line gives the wrong result, and what that line should be instead.]"
 )
-"""For a model that shows the same code again; `why` is the last line of the failure."""
-WRONG_LINE_BEGIN = "The line `"
+"""For a model that other nudges have not helped; `why` is the last line of the failure."""
 WRITE_IT = {
     "en": "[Nothing has been changed yet. Write the function or the line that has to change, whole and corrected, in a "
     "code block. If nothing has to be changed, say why.]",
