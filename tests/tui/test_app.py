@@ -129,7 +129,8 @@ def test_what_is_typed_while_a_command_runs_waits_for_the_agent_it_brings(tmp_pa
 
     class Slow:
         settings = begin.settings
-        models = begin.models
+        choose_model = begin.choose_model
+        forget_key = begin.forget_key
 
         async def __call__(self, surface: Surface, **how: Any) -> Any:
             await gate.wait()

@@ -247,7 +247,7 @@ class YohakuApp(UserShellHost):
         return say(f"screen_hello_{kind}", self.lang, root=agent.root)
 
     async def _take(self, text: str) -> None:
-        slash, shell = text.startswith("/"), user_command_in(text)
+        slash, shell = slash_commands.is_command(text), user_command_in(text)
         name = text.split(maxsplit=1)[0].removeprefix("/").lower()
         command = slash_commands.COMMANDS.get(name) if slash else None
         alone = command is not None and (command.without_agent or (command.while_working and self.agent is not None))
@@ -257,7 +257,7 @@ class YohakuApp(UserShellHost):
         elif shell and not self._busy:
             self.run_worker(self._shell(shell), group="command", exit_on_error=False)
         elif self.agent is None and not self.workers_busy("begin"):
-            self._lines.append(text)
+            self._lines += [] if text == "/model" else [text]
             self._look()  # nothing was found the last time: perhaps now
         elif self.agent is None or slash or shell or (self._commands and not self._working):
             self._lines.append(text)
@@ -323,7 +323,7 @@ class YohakuApp(UserShellHost):
         self._waits()
         if shell := user_command_in(line):
             self.run_worker(self._shell(shell), group="command", exit_on_error=False)
-        elif line.startswith("/"):
+        elif slash_commands.is_command(line):
             self.run_worker(self._command(line), group="command", exit_on_error=False)
         elif text := queued or line:
             self._begin_work(text)

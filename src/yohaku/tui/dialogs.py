@@ -20,6 +20,7 @@ from textual.message import Message
 from textual.timer import Timer
 from textual.widgets import Static
 
+from yohaku.agent.commands.slash_commands import is_command
 from yohaku.agent.format import clip, strip_controls
 from yohaku.agent.protocols import Allowed
 from yohaku.agent.toolkit.tool import PermissionRequest
@@ -153,6 +154,10 @@ class Dialog(Vertical, Generic[Answer], can_focus=False):
     def note_paste(self, typed: str) -> None:
         """Take notice of a paste, which goes to the prompt."""
         self.wait_for_quiet()
+
+    def take_paste(self, text: str) -> bool:
+        """Return whether a paste was meant for the dialog."""
+        return False
 
     def give_back(self) -> None:
         """Give the prompt what the dialog holds: it closes without having been answered."""
@@ -327,7 +332,8 @@ class QuestionDialog(Dialog[str]):
         if self.choices:
             with VerticalScroll(classes="choices", can_focus=False):
                 for index, choice in enumerate(self.choices):
-                    yield AnswerChoice(f"{index + 1}. {strip_controls(choice)}", index)
+                    number = f"{index + 1}. " if self.own_words else ""  # a number answers only where text does
+                    yield AnswerChoice(f"{number}{strip_controls(choice)}", index)
         yield Static(self.hint(), classes="hint", markup=False)
 
     def hint(self) -> str:
@@ -342,7 +348,7 @@ class QuestionDialog(Dialog[str]):
         self.answering = self.answering and bool(typed) and not self._over
         if not self.answering or choosing or event.key in ("tab", "escape"):
             return super().take_key(event, typed, choosing=choosing)
-        if event.key != "enter" or typed.startswith("/"):
+        if event.key != "enter" or is_command(typed):
             return False
         self.finish(self._read(self.take_typed()))
         return True
