@@ -95,6 +95,7 @@ class FakeAgent:
         self.busy = False
         self.file_history = FileHistory(Path(), root)
         self.mode: Mode = "ask"
+        self.todo: list[tuple[str, str]] = []
 
     def set_mode(self, mode: Mode) -> None:
         self.mode = mode

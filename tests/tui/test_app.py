@@ -90,7 +90,7 @@ def test_a_narrow_terminal_has_the_panel_in_a_line(tmp_path: Path) -> None:
 
     async def script(pilot: Pilot[int]) -> None:
         assert "コンテキスト" not in seen(app)
-        assert "3.3K / 8K (40%) ███████░░░░░░░░░░░" in seen(app)
+        assert "3.3K / 8K (40%) ██████░░░" in seen(app) and "· 確認" in seen(app)
         same_as_golden(app, "narrow")
         await pilot.resize_terminal(*WIDE)
         await until(pilot, lambda: "コンテキスト" in seen(app))
@@ -234,7 +234,8 @@ def test_a_folding_is_told_with_before_and_after(tmp_path: Path) -> None:
 
     async def script(pilot: Pilot[int]) -> None:
         await send(pilot, "go")
-        await until(pilot, lambda: seen(app).count(told) == 2)  # in the conversation, and on a toast
+        await until(pilot, lambda: told in seen(app) and "16.9K → 5.7K tokens" in seen(app))  # and in the panel
+        assert not app._notifications  # nothing lies over the prompt
         same_as_golden(app, "folded")
 
     run(app, script, toasts=True)

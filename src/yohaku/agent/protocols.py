@@ -5,7 +5,7 @@ Law: a surface knows the agent only by these, so that one that plays a list of e
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
@@ -54,6 +54,9 @@ class WorkingAgent(Protocol):
     def busy(self) -> bool: ...
     @property
     def mode(self) -> Mode: ...
+    @property
+    def todo(self) -> Sequence[tuple[str, str]]:
+        """The model's plan: status and text of each step."""
 
     def set_mode(self, mode: Mode) -> None: ...
 
