@@ -129,8 +129,9 @@ def test_percent_level_and_colour_are_shares_of_the_limit_as_in_the_core(tmp_pat
 PLAN = [("done", "Find the slow test"), ("doing", "Read its fixture"), ("pending", "Make it quick")]
 
 
-def repository(folder: Path) -> Path:
-    root = folder / "project"
+def repository() -> Path:
+    """Make a git repository with two new files; its path is relative, so that a picture is the same everywhere."""
+    root = Path("project")
     root.mkdir()
     for words in (("init", "-q", "-b", "slow-tests"), ("config", "user.email", "a@b"), ("config", "user.name", "a")):
         subprocess.run(["git", *words], cwd=root, check=True)
@@ -158,7 +159,7 @@ def facts_agent(root: Path) -> FakeAgent:
 
 @pytest.mark.parametrize("lang", ["en", "ja"])
 def test_the_panel_tells_mode_branch_changes_speed_plan_and_the_last_folding(tmp_path: Path, lang: str) -> None:
-    agent = facts_agent(repository(tmp_path))
+    agent = facts_agent(repository())
     app = YohakuApp(begins(tmp_path / "data", agent, lang=lang))
     told = {
         "en": ("Mode: asks", "Branch: slow-tests", "2 files changed", "Reads 312 tokens/s", "Plan 1/3"),
@@ -179,7 +180,7 @@ def test_the_panel_tells_mode_branch_changes_speed_plan_and_the_last_folding(tmp
 
 
 def test_in_a_narrow_terminal_mode_branch_and_plan_are_in_the_line(tmp_path: Path) -> None:
-    agent = facts_agent(repository(tmp_path))
+    agent = facts_agent(repository())
     app = YohakuApp(begins(tmp_path / "data", agent))
 
     async def script(pilot: Pilot[int]) -> None:
