@@ -24,7 +24,7 @@ from yohaku.tui.panel import Panel
 from yohaku.tui.panel_facts import FilesState, describe_files, read_files_state
 
 SHARES = {"calm": 0.4, "warm": 0.7, "hot": 0.85, "full": 0.95}
-COLOURS = {"calm": "$success", "warm": "$warning", "hot": "$error", "full": "$error"}
+COLOURS = {"calm": "$text-success", "warm": "$text-warning", "hot": "$text-error", "full": "$text-error"}
 
 
 @pytest.mark.parametrize("level", SHARES)

@@ -221,7 +221,7 @@ class PermissionDialog(Dialog[Allowed]):
 
     def compose(self) -> ComposeResult:
         request, lang = self.request, self.lang
-        self.border_title = Content(f"{say('allow_title', lang)} {say(f'allow_{request.kind}', lang)}")
+        self.border_title = say(f"allow_{request.kind}", lang)
         yield Static(strip_controls(request.title), classes="title", markup=False)
         if request.danger:
             yield Static(say("allow_danger", lang, why=strip_controls(request.danger)), classes="danger", markup=False)

@@ -123,7 +123,7 @@ class GaugeLine(Static):
         width = max(20, self.app.size.width - 2)
         mode, files = describe_mode(self.facts, self.lang), describe_files(self.facts.files, self.lang)
         plan = plan_lines(self.facts.plan, self.lang, width)[:1]
-        room = width - count_columns(format_headline(gauge, self.lang)) - 12
+        room = width - count_columns(format_headline(gauge, self.lang)) - 8
         beside: list[str] = []
         for text in filter(None, (mode, files, *plan)):
             room -= count_columns(text) + 3
