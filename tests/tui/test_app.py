@@ -320,3 +320,19 @@ def test_questions_of_two_askers_come_one_after_the_other(tmp_path: Path) -> Non
         assert answers == ["once", "no"]
 
     run(app, script)
+
+
+@pytest.mark.parametrize("size", [(34, 10), (30, 8), (20, 5), (10, 3), (2, 2)])
+@pytest.mark.parametrize("lang", ["en", "ja"])
+def test_a_tiny_terminal_is_no_fault(tmp_path: Path, size: tuple[int, int], lang: str) -> None:
+    agent = FakeAgent()
+    app = YohakuApp(begins(tmp_path, agent, lang=lang))
+
+    async def script(pilot: Pilot[int]) -> None:
+        await send(pilot, "hello")
+        assert agent.prompts == ["hello"]
+        await pilot.resize_terminal(*WIDE)
+        await until(pilot, lambda: "❯ hello" in seen(app))
+        await pilot.resize_terminal(*size)
+
+    run(app, script, size)

@@ -96,7 +96,7 @@ def test_a_server_that_is_started_while_the_list_is_shown_is_taken(tmp_path: Pat
     how.fit_params, how.verbosity = False, 0
 
     async def script(pilot: Pilot[int]) -> None:
-        await armed(pilot, "no model to talk to yet")
+        await armed(pilot, "No model yet: choose one")
         await pilot.press(*"hello", "enter")
         assert "waits: hello" in seen(app) and app.agent is None  # what is typed is a prompt, and no answer
         server = await asyncio.to_thread(xllamacpp.Server, how)
@@ -127,7 +127,7 @@ def test_a_pasted_key_is_masked_used_and_kept_where_the_user_says(tmp_path: Path
     app = screen(tmp_path)
 
     async def script(pilot: Pilot[int]) -> None:
-        await armed(pilot, "no model to talk to yet")
+        await armed(pilot, "No model yet: choose one")
         await choose(pilot, "Paste an API key")
         await until(pilot, lambda: isinstance(app.dialog, SecretDialog))
         if pasted:
@@ -171,11 +171,11 @@ def test_a_key_that_is_given_up_is_nowhere(tmp_path: Path) -> None:
     app = screen(tmp_path)
 
     async def script(pilot: Pilot[int]) -> None:
-        await armed(pilot, "no model to talk to yet")
+        await armed(pilot, "No model yet: choose one")
         await choose(pilot, "Paste an API key")
         await until(pilot, lambda: isinstance(app.dialog, SecretDialog))
         await pilot.press(*KEY, "escape")
-        await armed(pilot, "no model to talk to yet")
+        await armed(pilot, "No model yet: choose one")
         assert app.query_one(PromptInput).text == "" and KEY[:6] not in seen(app)
 
     play(app, script)
@@ -190,7 +190,7 @@ def test_a_file_is_served_by_its_path_and_a_wrong_one_leads_back(tmp_path: Path)
 
     async def script(pilot: Pilot[int]) -> None:
         for name in ("none.gguf", "tiny-instruct.gguf"):
-            await armed(pilot, "no model to talk to yet")
+            await armed(pilot, "No model yet: choose one")
             await choose(pilot, "A .gguf file")
             await armed(pilot, "Where is the .gguf file?")
             await pilot.press(*str(tmp_path / name), "enter")
@@ -209,11 +209,11 @@ def test_the_list_can_be_left_and_opened_again(tmp_path: Path) -> None:
     app = screen(tmp_path)
 
     async def script(pilot: Pilot[int]) -> None:
-        await armed(pilot, "no model to talk to yet")
+        await armed(pilot, "No model yet: choose one")
         await pilot.press("escape")
         await until(pilot, lambda: app.dialog is None and "ANTHROPIC_API_KEY" in seen(app))
         await pilot.press(*"/model", "escape", "enter")
-        await armed(pilot, "no model to talk to yet")
+        await armed(pilot, "No model yet: choose one")
         await pilot.press("ctrl+c")
         await until(pilot, lambda: app.dialog is None and not app.workers_busy("begin"))
 
