@@ -124,6 +124,10 @@ class AcpSession:
         await self.send(helpers.update_tool_call(call, status="completed"))
         return choices[int(answer)] if answer else ""
 
+    async def secret(self, text: str) -> str:
+        """Give no answer: the protocol has no field that hides what is typed."""
+        return ""
+
     def show_notice(self, notice: UserNotice) -> None:
         if not self._known:
             self._waiting.append(notice)
