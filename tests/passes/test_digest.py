@@ -359,7 +359,7 @@ def test_a_model_is_asked_for_what_is_new_behind_the_chapters_as_they_stand() ->
         stretch = new.stretch(gist(new))
         told = [f"I look at {one.items[0].text[10:]}" for turn in stretch for one in turn.steps]
         if gist(new).start or not old.chapters:
-            assert all(any(line in question.text for question in asked) for line in told), "the stretch is there in full"
+            assert all(any(line in question.text for question in asked) for line in told), "it is there in full"
         else:
             merged += 1
             assert [question.purpose for question in asked] == ["merge", "summary"], "once for those there are"
