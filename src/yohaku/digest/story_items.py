@@ -34,7 +34,7 @@ ItemKind: TypeAlias = Literal["asked", "answered", "concluded", "said", "changed
 WORTH: dict[ItemKind, float] = {
     "asked": 20.0,
     "answered": 6.0,
-    "concluded": 5.0,
+    "concluded": 10.0,
     "changed": 3.0,
     "failed": 3.0,
     "said": 2.0,
@@ -392,13 +392,14 @@ def output_of(text: str) -> str:
 def _last_line(output: str) -> str:
     """Return the last line that says something, if it is short: it tells how a command ended."""
     for line in reversed(output[-4 * MAX_SHORT_OUTPUT_CHARS :].splitlines()):
-        if len(_LETTERS.findall(line)) >= MIN_LAST_LINE_LETTERS:
+        if len(set(_LETTERS.findall(line))) >= MIN_LAST_LINE_LETTERS:
             line = " ".join(line.strip("=-* \t").split())
             return line if len(line) <= MAX_SHORT_OUTPUT_CHARS else ""
     return ""
 
 
 MIN_LAST_LINE_LETTERS = 4
+"""Different letters: `..x..xxx [ 20%]` says nothing."""
 _LETTERS = re.compile(r"[^\W\d_]")
 
 
