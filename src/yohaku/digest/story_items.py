@@ -25,6 +25,7 @@ from yohaku.analysis.tool_calls import (
 )
 from yohaku.core.model import Step, Text, ToolUse, Turn
 from yohaku.digest.gist_text import GistTitles
+from yohaku.digest.output_shape import count_log
 from yohaku.digest.short_paths import ShortPaths
 from yohaku.digest.written_changes import bound_text, find_changes
 
@@ -231,6 +232,8 @@ class _StoryReader:
             line = f"{self._titles.looked} {', '.join(looks)}"
             self._add(StoryItem("ran", line, [Detail(few, FEW_LINES_WORTH, "tool")]), event.use)
             return
+        if counted := count_log(bound_text(event.use.result.text)):
+            looks = [*looks[:-1], f"{looks[-1]} {counted}"]
         before = self.items[-1] if self.items else None
         if before is None or not before.looked_at:
             before = StoryItem("looked")
