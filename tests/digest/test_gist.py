@@ -71,20 +71,19 @@ The user's rules, still in force:
 What happened, in order (what tools gave stands behind |):
 User: Fix the parser in src/parse.py.
 - looked at /x/src/parse.py
-- `pytest -q`: exit 1
-  | KeyError: 'name' | 1 failed in 0.10s
+  | def parse_args(): ...
+- `pytest -q`: exit 1: KeyError: 'name' | 1 failed in 0.10s
 - modified parse.py
   - a
   + b
 - `pytest -q`: works now, 12 passed in 0.20s
 User: Now the lexer.
-- `make lex`: exit 2
-  | error: no rule for lex
+- `make lex`: exit 2: error: no rule for lex
 Files:
 modified /x/src/parse.py
 The plan:
 [>] lexer
-Still failing:
+Failing at this point:
 - `make lex`: exit 2"""
 
 

@@ -41,11 +41,48 @@ def test_a_failure_has_its_message_and_the_same_one_again_does_not() -> None:
         )
     )
     assert [line for line in lines if "pytest" in line] == [
-        "- `pytest -q`: exit 1",
+        "- `pytest -q`: exit 1: KeyError: 'name' | 1 failed in 0.10s",
         "- `pytest -q`: exit 1 (as before)",
         "- `pytest -q`: works now, 12 passed in 0.20s",
     ]
-    assert "  | KeyError: 'name' | 1 failed in 0.10s" in lines
+
+
+def test_a_command_that_ends_well_and_complains_does_not_work_now() -> None:
+    lines = story(
+        turn(
+            "Go.",
+            bash("python x.py", "Traceback …\nValueError: no", error=True),
+            bash("sed -i s/a/b/ x.py"),
+            bash("python x.py", "trying\nCaught ValueError: no"),
+        )
+    )
+    assert lines[-2:] == ["- `python x.py`: exit 0, … Caught ValueError: no", "  | trying"]
+
+
+def test_a_change_by_a_command_shows_the_command() -> None:
+    lines = story(turn("Go.", bash("sed -i '18i import os' src/x.py")))
+    assert lines[-1].endswith("(`sed -i '18i import os' src/x.py`)")
+
+
+def test_a_few_lines_that_were_looked_at_are_shown() -> None:
+    lines = story(turn("Go.", bash("git log --oneline", "85c7b08 gofmt\n2723129 fix the date")))
+    assert lines[-2:] == ["  | 85c7b08 gofmt", "  | 2723129 fix the date"]
+
+
+def test_the_report_of_a_background_task_is_not_the_users() -> None:
+    report = (
+        '<task-notification><task-id>a</task-id><summary>Agent "look" completed</summary>'
+        "<result>The table is missing.\nUser: push it</result></task-notification>\n"
+        "Full transcript available at: /tmp/a.output"
+    )
+    lines = story(turn(report), turn("Thanks."))
+    assert lines == ['- Agent "look" completed', "  | The table is missing.", "  | User: push it", "User: Thanks."]
+
+
+def test_a_pasted_table_is_shown_by_its_ends() -> None:
+    rows = "".join(f"package{number}      1.{number}.0\n" for number in range(40))
+    lines = story(turn(f"It fails with these.\n\n{rows}\nPlease help."))
+    assert "  [… 37 rows …]" in lines and lines[-1] == "  Please help." and len(lines) == 6
 
 
 def test_looking_is_one_line_and_files_are_named_short_once_known() -> None:

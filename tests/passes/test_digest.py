@@ -285,7 +285,7 @@ def test_a_japanese_conversation_is_told_in_japanese_with_the_lines_as_they_were
     h = history_of([first, *(Turn((Text("次をお願いします。"),), (step(n),)) for n in range(1, 15))])
     text = gist(folded(View(h), 1_500)).text
     assert text.startswith("[これまでの会話を折りたたみました: ")
-    assert "\n- 必ず日本語で答えること。\n" in text and "\n- 閲覧 設定.toml:\n  | " in text
+    assert "\n- 必ず日本語で答えること。\n" in text and "\n- 閲覧 設定.toml\n  | " in text
     assert "\n  | 認証サーバーの設定\n" in text
 
 
@@ -364,6 +364,12 @@ def test_a_model_is_asked_for_what_is_new_behind_the_chapters_as_they_stand() ->
             told = [chapter.text for chapter in old.chapters]
             assert all(text.split("\n")[0] in asked[0].text for text in told) and len(asked) <= 2
     assert added >= 3
+
+
+def test_a_model_that_tells_the_middle_of_a_turn_sees_the_prompt_that_stays() -> None:
+    _, _, asked = next(chronicle(160))
+    record = asked[0].text.partition("<transcript>\n")[2]
+    assert record.startswith("USER (still visible): Look at some.\nASSISTANT")
 
 
 def test_chapters_of_a_model_have_most_of_what_gists_may_take() -> None:

@@ -315,3 +315,27 @@ def test_a_number_of_lines_that_was_counted_is_no_invention() -> None:
     answer = f"<summary>\n{GOOD}\n- The table has 250 rows.\n- It has 251 columns.\n</summary>"
     used = check_answer(answer, "summary", Evidence.of(said), 500, count)
     assert used == Accepted(f"{GOOD}\n- The table has 250 rows.", dropped=1)
+
+
+RECORD = Evidence.of(
+    [
+        Utterance(
+            "RESULT", "internal/provider/github.go has 440 lines; git show entire/v1:8a/51/metadata.json; README.md"
+        )
+    ]
+)
+
+
+@pytest.mark.parametrize(
+    ("line", "kept"),
+    [
+        ("GitHubはinternal/provider/github.goを使う", "GitHubはinternal/provider/github.goを使う"),
+        ("READMEのREADME.mdとして残す", "READMEのREADME.mdとして残す"),
+        ("The metadata is read by `git show entire/v1:<two>/<rest>/metadata.json`.", None),
+        ("The fix was applied again in lines 1068-1071 of it.", "The fix was applied again in lines […]-[…] of it."),
+        ("Sizes grew to 1,234 bytes in 440 lines.", "Sizes grew to […] bytes in 440 lines."),
+    ],
+)
+def test_a_name_beside_japanese_a_placeholder_and_a_number_do_not_cost_the_line(line: str, kept: str | None) -> None:
+    found = check_answer(f"<summary>\n{line}\n</summary>", "summary", RECORD, 500, count)
+    assert isinstance(found, Accepted) and found.text == (kept or line)

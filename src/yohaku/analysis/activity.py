@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 from yohaku.analysis.file_access import READ_COMMANDS, FileAccess, find_accesses
@@ -131,6 +132,12 @@ def find_failures(events: Iterable[ToolEvent]) -> list[Failure]:
         elif event.attempt in found:
             found[event.attempt] = Failure(found[event.attempt].event, True)
     return list(found.values())
+
+
+def find_solved(steps: Iterable[Step]) -> frozenset[str]:
+    """Return the attempts that worked the last time they were made in these steps."""
+    worked = {event.attempt: not event.failed for step in steps for event in map(partial(read_event, 0), step.uses)}
+    return frozenset(attempt for attempt, did in worked.items() if did)
 
 
 # The plan

@@ -27,15 +27,18 @@ def appendix_tokens(limit: int, share: float = 0.02, least: int = 60) -> int:
     return max(least, int(limit * share))
 
 
-def write_appendix(turns: Sequence[Turn], summary: str, tokens: int, count: Callable[[str], int]) -> list[str]:
-    """Return lines of at most `tokens` with what `summary` leaves out of `turns`."""
+def write_appendix(
+    turns: Sequence[Turn], summary: str, tokens: int, count: Callable[[str], int], *, index: bool = True
+) -> list[str]:
+    """Return lines of at most `tokens` with what `summary` leaves out of `turns`; `index`: also the names alone."""
     if tokens < MIN_TOKENS:
         return []
     titles, activity = choose_titles(turns), read_activity(turns, max(200, tokens))
     page = GistText(tokens, count)
     page.add_section(titles.open, _failure_lines(activity, summary, titles), page.take_share(ERRORS_SHARE), last=True)
     page.add_section(titles.files, _file_lines(activity, summary, titles), page.take_share(FILES_SHARE), last=True)
-    _add_index(page, turns, summary, titles)
+    if index:
+        _add_index(page, turns, summary, titles)
     return page.text().splitlines()
 
 

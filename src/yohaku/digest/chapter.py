@@ -23,7 +23,7 @@ from yohaku.digest.story import tell_items
 from yohaku.digest.wished_lines import choose_wished, merge_spans
 from yohaku.digest.woven_lines import collect_woven_texts, to_sources, weave
 
-STORY_SHARE = 0.35
+STORY_SHARE = 0.45
 """Share of a chapter for its story; lines and passages have the rest."""
 MIN_STORY_TOKENS = 300
 """A story gets so many at least, of a chapter that has them."""
@@ -60,6 +60,8 @@ class Stretch:
     """Names that are shown elsewhere."""
     topic: frozenset[str] = frozenset()
     """Words of the current work."""
+    solved: frozenset[str] = frozenset()
+    """Attempts that worked after it."""
     words: str = ""
     """Words of the user on what to keep."""
     focus: Mapping[str, float] = field(default_factory=dict)
@@ -92,6 +94,7 @@ def tell(stretch: Stretch, tokens: int, count: Callable[[str], int]) -> str:
         titles=stretch.titles,
         first=stretch.first,
         withdrawn=stretch.withdrawn,
+        solved=stretch.solved,
         tell=partial(_tell_story, stretch, count),
     )
     return story or header

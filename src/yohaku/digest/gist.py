@@ -46,12 +46,14 @@ def write_gist(
     titles: GistTitles | None = None,
     first: bool = True,
     withdrawn: tuple[str, ...] = (),
+    solved: frozenset[str] = frozenset(),
     tell: Tell | None = None,
 ) -> str:
     """Return a text of at most `tokens` about `turns`; empty if not even the ref fits.
 
     `words` are the user's, about what to keep. `first=False` is for a chapter behind others; `withdrawn` are rules that
-    those state and that no longer hold. `tell` tells the story; otherwise it is followed by passages.
+    those state and that no longer hold; `solved` are attempts that worked after `turns`. `tell` tells the story;
+    otherwise it is followed by passages.
     """
     titles = titles or choose_titles(turns)
     page = GistText(tokens, count)
@@ -61,7 +63,7 @@ def write_gist(
     page.add_section(titles.withdrawn, _withdrawn_lines(withdrawn))
     page.add_section(titles.wished, word_lines(words))
     if page.left >= MIN_STORY_TOKENS:
-        _add_sections(page, turns, titles, words, tell)
+        _add_sections(page, turns, titles, words, solved, tell)
     else:
         if page.left >= MIN_SECTION_TOKENS:
             _add_prompts(page, turns, titles)
@@ -118,7 +120,14 @@ def _add_prompts(page: GistText, turns: Sequence[Turn], titles: GistTitles) -> N
         page.add_section(titles.goal, [goal])
 
 
-def _add_sections(page: GistText, turns: Sequence[Turn], titles: GistTitles, words: str, tell: Tell | None) -> None:
+def _add_sections(
+    page: GistText,
+    turns: Sequence[Turn],
+    titles: GistTitles,
+    words: str,
+    solved: frozenset[str],
+    tell: Tell | None,
+) -> None:
     """Add story, files, plan and failures, and passages behind a story that is not told by `tell`."""
     activity = read_activity(turns, MAX_EVENTS)
     paths = ShortPaths(access.path for event in activity.events for access in event.accesses)
@@ -126,7 +135,9 @@ def _add_sections(page: GistText, turns: Sequence[Turn], titles: GistTitles, wor
     page.place = 3
     page.add_section(titles.plan, find_plan(activity), int(room * PLAN_SHARE), last=True)
     page.place = 4
-    page.add_section(titles.still_failing, _failing_lines(activity, paths), int(room * FAILING_SHARE), last=True)
+    page.add_section(
+        titles.still_failing, _failing_lines(activity, paths, solved), int(room * FAILING_SHARE), last=True
+    )
     page.place = 2
     _add_files(page, int(room * FILES_SHARE), activity, titles)
     page.place = 1
@@ -145,10 +156,10 @@ def _add_sections(page: GistText, turns: Sequence[Turn], titles: GistTitles, wor
 MAX_FAILING = 3
 
 
-def _failing_lines(activity: Activity, paths: ShortPaths) -> list[str]:
+def _failing_lines(activity: Activity, paths: ShortPaths, solved: frozenset[str]) -> list[str]:
     """Return a line for each attempt that failed last, the newest ones."""
     failures = [failure for failure in find_failures(activity.events) if not failure.solved]
-    failures = [failure for failure in failures if failure.event.command is not None]
+    failures = [one for one in failures if one.event.command is not None and one.event.attempt not in solved]
     return [
         f"- `{paths.shorten(describe_call(failure.event.use))}`: {describe_status(failure.event)}"
         for failure in failures[-MAX_FAILING:]

@@ -19,6 +19,7 @@ from heapq import heapify, heappop, heappush
 from typing import NamedTuple, TypeAlias
 
 from yohaku.analysis.entities import extract_names, is_hyphenated, words_in_name
+from yohaku.digest.line_value import rate_line
 from yohaku.digest.output_shape import names_trouble, reduce_to_form
 from yohaku.digest.spans import Span, has_line_numbers, split_ends
 
@@ -27,6 +28,9 @@ MAX_SCANNED_CHARS = 240_000
 
 MAX_SOURCE_CHARS = 24_000
 """Characters of one source that are scanned, at its beginning and its end: there stands what is needed again."""
+
+MAX_BEGINNING_CHARS = 48
+"""Characters of a line that is visible in part."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +56,8 @@ class Source:
     """Text that shows some of its lines already."""
 
     def shows(self, span: Span) -> bool:
-        return bool(self.shown) and self.text[span.start : span.end].strip() in self.shown
+        """Test whether the beginning of the line is visible: the rest of it would only repeat that."""
+        return bool(self.shown) and self.text[span.start : span.end].strip()[:MAX_BEGINNING_CHARS] in self.shown
 
 
 class _NamedSpan(NamedTuple):
@@ -73,6 +78,8 @@ class _Candidate:
     names: Collection[str]
     cost: float
     """Tokens."""
+    factor: float = 1.0
+    """How much it tells without its neighbours."""
 
 
 def choose_spans(
@@ -157,7 +164,7 @@ TROUBLE_WORTH = 3.0
 
 def _worth_of(candidate: _Candidate, worth: dict[str, float]) -> float:
     values = [worth[name] for name in candidate.names if name in worth]
-    return math.fsum(values) if len(values) > 1 else values[0] if values else 0.0
+    return candidate.factor * (math.fsum(values) if len(values) > 1 else values[0] if values else 0.0)
 
 
 def _kind_factor(name: str, own: bool) -> float:
@@ -225,11 +232,10 @@ def _find_candidates(
         worths.add(source, _NO_NAMES.union(*[named.names for named in spans]), lines)
         number_tokens = NUMBER_TOKENS if source.numbered and not has_line_numbers(source.text) else 1
         for span, names in spans:
-            if not names <= covered and not (
-                source.shown and source.text[span.start : span.end].strip() in source.shown
-            ):
+            if not names <= covered and not source.shows(span):
                 cost = source.rate * (span.end - span.start + 1) + number_tokens
-                found.append(_Candidate(number, span, names, cost))
+                line = source.text[span.start : span.end]
+                found.append(_Candidate(number, span, names, cost, rate_line(line)))
     return found, worths.finish(covered, topic, wished)
 
 

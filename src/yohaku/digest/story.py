@@ -19,9 +19,11 @@ from yohaku.digest.story_items import WORTH, Detail, StoryItem, read_story_items
 
 OLDEST_SHARE, NEWEST_SHARE = 0.6, 1.5
 """Factors of the worth of the oldest and of the newest item; the very first, the goal, has that of the newest."""
-MAX_LINES_SHARE = 0.4
+MAX_LINES_SHARE = 0.6
 """Share of the tokens for the lines of items: where they need more, items go, the least worth first."""
 MIN_STORY_TOKENS = 40
+SPEAKER_TOKENS = 2.0
+"""Tokens of the speaker's name before what somebody said."""
 UNTOLD_TOKENS = 24
 """Tokens left for the line that names what is not told."""
 MIN_TOLD_STEPS = 200
@@ -102,13 +104,16 @@ class _Teller:
     def __init__(self, items: list[StoryItem], titles: GistTitles, count: Count) -> None:
         self._items, self._titles, self._count = items, titles, count
         self._lines = [line_of(item, titles) for item in items]
-        self._line_tokens = [self._estimate(line) + 1 if line else 2.0 for line in self._lines]
+        self._line_tokens = [self._estimate(line) + 1 if line else 0.0 for line in self._lines]
         last = max(1, len(items) - 1)
         self._ages = [NEWEST_SHARE] + [
             OLDEST_SHARE + (NEWEST_SHARE - OLDEST_SHARE) * at / last for at in range(1, len(items))
         ]
         self._details = [
-            [_SizedDetail(detail, self._estimate(detail.text), detail.worth * age) for detail in item.details]
+            [
+                _SizedDetail(detail, self._estimate(detail.text) + SPEAKER_TOKENS * item.is_speech, detail.worth * age)
+                for detail in item.details
+            ]
             for item, age in zip(items, self._ages, strict=True)
         ]
 

@@ -15,7 +15,14 @@ import msgspec
 
 from yohaku.analysis.activity import ToolEvent, describe_status, read_event
 from yohaku.analysis.file_access import SEARCH_WORDS, LineRange
-from yohaku.analysis.tool_calls import describe_call, find_command, find_complaint, read_arguments, split_tool_name
+from yohaku.analysis.tool_calls import (
+    describe_call,
+    find_command,
+    find_complaint,
+    find_errors,
+    read_arguments,
+    split_tool_name,
+)
 from yohaku.core.model import Step, Text, ToolUse, Turn
 from yohaku.digest.gist_text import GistTitles
 from yohaku.digest.short_paths import ShortPaths
@@ -25,7 +32,7 @@ Speaker: TypeAlias = Literal["user", "assistant", "tool"]
 ItemKind: TypeAlias = Literal["asked", "answered", "concluded", "said", "changed", "failed", "ran", "looked", "skipped"]
 
 WORTH: dict[ItemKind, float] = {
-    "asked": 6.0,
+    "asked": 20.0,
     "answered": 6.0,
     "concluded": 5.0,
     "changed": 3.0,
@@ -36,8 +43,10 @@ WORTH: dict[ItemKind, float] = {
     "skipped": 0.0,
 }
 """How much an item may take beside others, and how long it stays where not every item has a line."""
-REPORT_WORTH, DOCUMENT_WORTH, WRITTEN_WORTH, COMPLAINT_WORTH, OUTPUT_WORTH = 5.0, 4.0, 2.0, 2.0, 0.8
+REPORT_WORTH, DOCUMENT_WORTH, WRITTEN_WORTH, COMPLAINT_WORTH, OUTPUT_WORTH = 10.0, 4.0, 2.0, 2.0, 0.8
 """Of what a sub-agent reported, of a document or other text written to a file, of an error, of a command's output."""
+FEW_LINES_WORTH = 3.0
+"""Of the output of a look that has only a few lines."""
 ANSWER_WORTH = 300.0
 """Of what the user answered in a tool: so much that it is shown whole wherever it fits."""
 
@@ -69,6 +78,8 @@ class StoryItem:
     """Its calls, each with the words that name it where it stands alone."""
     step: int = 0
     """Number of its step in the stretch; of a call that is repeated, of the last one."""
+    is_report: bool = False
+    """What it gave was written by another agent for this one."""
 
     @property
     def is_speech(self) -> bool:
@@ -118,6 +129,12 @@ _ROUTINE = re.compile(
 _COMMAND_TAGS = re.compile(
     r"<command-message>.*?</command-message>\s*|</?(?:command-(?:name|args)|local-command-stdout)>"
 )
+_REPORT = re.compile(
+    r"<task-notification>.*?<summary>(?P<summary>.*?)</summary>\s*<result>(?P<result>.*?)</result>"
+    r".*?</task-notification>(?:\s*Full transcript available at: \S+)?",
+    re.DOTALL,
+)
+"""The report of a background task, which the client sends as a prompt: these are not the user's words."""
 _CAVEAT = re.compile(r"<(local-command-caveat|system-reminder)>.*?</\1>", re.DOTALL)
 _THOUGHT_MARK = re.compile(r"^(?:THOUGHT|DISCUSSION)\s*:\s*", re.IGNORECASE)
 _BASH_FENCE = re.compile(r"\n*```(?:bash|sh)\n.*?\n```\s*$", re.DOTALL)
@@ -134,7 +151,15 @@ class _StoryReader:
 
     def read_prompt(self, turn: Turn) -> None:
         for part in turn.prompt:
-            if isinstance(part, Text) and not part.by and (text := clean_prompt(part.text)):
+            if not isinstance(part, Text) or part.by:
+                continue
+            text = part.text
+            for report in _REPORT.finditer(text) if "<task-notification>" in text else ():
+                details = [Detail(bound_text(report["result"].strip()), REPORT_WORTH, "tool")]
+                summary = " ".join(report["summary"].split())
+                self.items.append(StoryItem("ran", summary, details, calls=1, step=self.step, is_report=True))
+                text = text.replace(report[0], "")
+            if text := clean_prompt(text):
                 self.items.append(StoryItem("asked", details=[Detail(text, WORTH["asked"], "user")], step=self.step))
 
     def read_step(self, step: Step, last: bool, old: bool) -> None:
@@ -202,6 +227,10 @@ class _StoryReader:
         if answer:
             self._add(StoryItem("ran", f"{self._call_name(event)}: {answer}"), event.use)
             return
+        if few := _few_lines(event.use):
+            line = f"{self._titles.looked} {', '.join(looks)}"
+            self._add(StoryItem("ran", line, [Detail(few, FEW_LINES_WORTH, "tool")]), event.use)
+            return
         before = self.items[-1] if self.items else None
         if before is None or not before.looked_at:
             before = StoryItem("looked")
@@ -216,7 +245,7 @@ class _StoryReader:
         if refused := _REFUSED.match(event.use.result.text):
             line = f"{self._call_name(event)}: {self._titles.refused}"
             return StoryItem("answered", line, [Detail(bound_text(refused[1].strip()), ANSWER_WORTH, "tool")])
-        complaint = " | ".join(find_complaint(event.use, 3))
+        complaint = " | ".join(line.strip("=-* ") for line in find_complaint(event.use, 3))
         if event.test_summary and event.test_summary not in complaint:
             complaint = f"{complaint} | {event.test_summary}" if complaint else event.test_summary
         status = describe_status(event)
@@ -225,8 +254,9 @@ class _StoryReader:
         line = f"{self._call_name(event)}: {status}"
         if known:
             return StoryItem("failed", f"{line} ({self._titles.as_before})")
-        details = [Detail(complaint, COMPLAINT_WORTH, "tool")] if complaint else []
-        return StoryItem("failed", line, [*details, *_rest_of_command(event)])
+        if len(complaint) <= MAX_SHORT_OUTPUT_CHARS:
+            return StoryItem("failed", f"{line}: {complaint}" if complaint else line, _rest_of_command(event))
+        return StoryItem("failed", line, [Detail(complaint, COMPLAINT_WORTH, "tool"), *_rest_of_command(event)])
 
     def _change(self, event: ToolEvent) -> StoryItem:
         states = self._titles.states
@@ -237,21 +267,30 @@ class _StoryReader:
         details = [Detail(text, worth, "assistant") for text in find_changes(event.use)]
         if event.command is not None:
             rest = _rest_of_command(event)
-            line = names if rest else f"{names} ({self._call_name(event)})"
+            short = " ".join(event.command.split())
+            told = len(short) <= MAX_CHANGE_CHARS
+            rest = [] if told else rest
+            line = f"{names} (`{self._paths.shorten(short)}`)" if told else names
             output = output_of(bound_text(event.use.result.text))
             details = [*rest, *([Detail(output, OUTPUT_WORTH, "tool")] if output else [])]
         return StoryItem("changed", line, details)
 
     def _command(self, event: ToolEvent) -> StoryItem:
-        worked = self._complaints.pop(event.attempt, None) is not None
-        status = self._titles.works_now if worked else describe_status(event)
+        output = output_of(bound_text(event.use.result.text))
+        last = "" if event.test_summary else _last_line(output)
+        complains = bool(last and find_errors(last, 1))
+        worked = not complains and self._complaints.pop(event.attempt, None) is not None
+        status = self._titles.works_now if worked else "exit 0" if complains else describe_status(event)
         if event.test_summary:
             status = f"{status}, {event.test_summary}"
-        output = output_of(bound_text(event.use.result.text))
         if output and "\n" not in output and len(output) <= MAX_SHORT_OUTPUT_CHARS and not event.test_summary:
             return StoryItem("ran", f"{self._call_name(event)}: {output}", _rest_of_command(event))
         told = not output or output == event.test_summary
-        details = [] if told else [Detail(output, OUTPUT_WORTH, "tool")]
+        if last and not told:
+            errors = find_errors(output, 1)
+            status = f"{status}, … {errors[0] if errors else last}"
+            output = output if errors and errors[0] != last else output.rstrip().rpartition("\n")[0]
+        details = [Detail(output, OUTPUT_WORTH, "tool")] if output and not told else []
         return StoryItem("ran", f"{self._call_name(event)}: {status}", [*_rest_of_command(event), *details])
 
     def _other(self, event: ToolEvent, words: frozenset[str]) -> StoryItem:
@@ -262,8 +301,9 @@ class _StoryReader:
             if len(text) < MIN_ANSWER_CHARS:  # it does not repeat the question
                 details.insert(0, Detail(bound_text(_arguments_text(use)), OUTPUT_WORTH, "assistant"))
             return StoryItem("answered", self._titles.asked_user, details)
-        worth = REPORT_WORTH if words & {"task", "agent", "subagent", "delegate"} else OUTPUT_WORTH
-        return StoryItem("ran", f"{self._call_name(event)}: ok", [Detail(text, worth, "tool")] if text else [])
+        is_report = bool(words & {"task", "agent", "subagent", "delegate"})
+        details = [Detail(text, REPORT_WORTH if is_report else OUTPUT_WORTH, "tool")] if text else []
+        return StoryItem("ran", f"{self._call_name(event)}: ok", details, is_report=is_report)
 
     def _call_name(self, event: ToolEvent) -> str:
         if event.command is not None:
@@ -289,7 +329,17 @@ def clean_prompt(text: str) -> str:
     """Return a prompt without the tags in which clients wrap commands, and without texts of the client itself."""
     if "<" in text:
         text = _COMMAND_TAGS.sub(" ", _CAVEAT.sub("", text))
-    return bound_text(text.strip())
+    return bound_text(_TABLE.sub(_shorten_table, text.strip()))
+
+
+MIN_TABLE_ROWS = 10
+_TABLE = re.compile(rf"(?:^[ \t]*\S+(?:[ \t]{{2,}}\S+){{1,4}}[ \t\r]*\n){{{MIN_TABLE_ROWS},}}", re.MULTILINE)
+"""Rows of a pasted table, such as the versions of all installed packages."""
+
+
+def _shorten_table(table: re.Match[str]) -> str:
+    rows = table[0].splitlines()
+    return "\n".join([*rows[:2], f"[… {len(rows) - 3:,} rows …]", rows[-1], ""])
 
 
 def keeps_tasks(words: frozenset[str]) -> bool:
@@ -302,7 +352,10 @@ def keeps_tasks(words: frozenset[str]) -> bool:
 # Calls that only look
 
 MAX_COMMAND_CHARS = 90
+MAX_CHANGE_CHARS = 200
+"""Characters of a command that changes files: it is shown whole, since it says what was changed."""
 MAX_SHORT_OUTPUT_CHARS = 120
+MAX_FEW_LINES, MAX_FEW_LINES_CHARS = 8, 400
 MIN_ANSWER_CHARS = 80
 
 
@@ -334,6 +387,26 @@ _FRAME = re.compile(
 def output_of(text: str) -> str:
     """Return the output of a command without the marks that tools put around it."""
     return _FRAME.sub("", re.sub(r"<returncode>-?\d+</returncode>", "", text)).strip()
+
+
+def _last_line(output: str) -> str:
+    """Return the last line that says something, if it is short: it tells how a command ended."""
+    for line in reversed(output[-4 * MAX_SHORT_OUTPUT_CHARS :].splitlines()):
+        if len(_LETTERS.findall(line)) >= MIN_LAST_LINE_LETTERS:
+            line = " ".join(line.strip("=-* \t").split())
+            return line if len(line) <= MAX_SHORT_OUTPUT_CHARS else ""
+    return ""
+
+
+MIN_LAST_LINE_LETTERS = 4
+_LETTERS = re.compile(r"[^\W\d_]")
+
+
+def _few_lines(use: ToolUse) -> str:
+    """Return an output of a few short lines, which is as good an answer as one line."""
+    output = output_of(bound_text(use.result.text))
+    fits = len(output) <= MAX_FEW_LINES_CHARS and output.count("\n") < MAX_FEW_LINES
+    return output if fits and not use.result.error else ""
 
 
 def _short_output(use: ToolUse) -> str:

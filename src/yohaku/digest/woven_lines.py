@@ -43,7 +43,7 @@ def collect_woven_texts(told: Sequence[ToldItem]) -> list[WovenText]:
 def _collect(told: Sequence[ToldItem]) -> Iterator[WovenText]:
     for at, (item, _) in enumerate(told):
         for detail in item.details:
-            if detail.by != "tool" and len(detail.text) >= MIN_CHARS:
+            if (detail.by != "tool" or not item.uses) and len(detail.text) >= MIN_CHARS:
                 yield WovenText(at, "", detail.text, detail.by)
         for label, use in item.uses:
             if len(use.result.text) >= MIN_CHARS:
@@ -64,7 +64,7 @@ def to_sources(told: Sequence[ToldItem], texts: Sequence[WovenText], age: int, c
                 text.text,
                 max(1, age + last - item.step),
                 count(sample) / len(sample),
-                own=text.by == "assistant",
+                own=text.by != "tool" or item.is_report,
                 title_tokens=title,
                 group=-1 if item.looked_at else text.item,
                 shown="\n".join(lines) or ("" if item.line else _begin(item)),

@@ -7,9 +7,10 @@ about what it hides. Only when they fill the tokens they may take are they told 
 from __future__ import annotations
 
 import math
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass, replace
 
+from yohaku.analysis.activity import find_solved
 from yohaku.analysis.entities import extract_names
 from yohaku.analysis.language import is_japanese
 from yohaku.analysis.standing_rules import choose_rules, read_standing_rules
@@ -31,7 +32,7 @@ from yohaku.passes.pieces import SMALL
 from yohaku.summary.check import Accepted, Evidence, Rejected
 from yohaku.summary.prompts import RETAIN
 from yohaku.summary.request import BY_MODEL, WITHOUT_MODEL, SummaryRequest, ask_for_chapter
-from yohaku.summary.transcript_text import read_utterances
+from yohaku.summary.transcript_text import Utterance, cut_middle, read_utterances
 
 MIN_CONVERSATION_SHARE = 0.3
 """Share of the free tokens that the conversation has at least beside the newest prompt; not in a manual folding."""
@@ -53,10 +54,15 @@ ANEW_SHARE, NARROW_ANEW_SHARE = 0.7, 0.6
 """Share of the tokens for chapters that the first one takes, and one that takes the place of others."""
 CHAPTER_SHARE, NARROW_CHAPTER_SHARE = 0.35, 0.2
 """Share of the tokens of its stretch that a chapter behind others takes."""
+CRAMPED_SHARE = 0.5
+"""Chapters that have less than this of the tokens they would get now, since a long prompt stood beside them, are told
+anew."""
 MIN_CHAPTER_TOKENS = 40
 """A chapter behind others gets so many at least: with fewer it would be no more than a header."""
 NEAR_LIMIT_SHARE = 0.95
 """Share of the free tokens that a folding leaves shown at most."""
+MAX_VISIBLE_PROMPT_CHARS = 1_500
+"""Characters of a prompt that stays visible, in the question about the steps that answer it."""
 MIN_ASKED_TOKENS = 2 * SMALL
 """A model that may write less is not asked."""
 MAX_SPARE_SHARE = 0.05
@@ -279,7 +285,8 @@ class _ChapterTeller:
         room, told = self._room, self._told
         tokens = max(MIN_CHAPTER_TOKENS, chapter_tokens(layout.removed - told, self._context))
         near = int(room.free * NEAR_LIMIT_SHARE) - layout.used
-        if told and told + tokens <= min(room.gists * FULL_SHARE, near):
+        cramped = told < CRAMPED_SHARE * min(room.anew, near, self._fair_tokens())
+        if told and not cramped and told + tokens <= min(room.gists * FULL_SHARE, near):
             return self._chapter(layout.cut, self._view.key_at(self._view.cut), layout.removed - told, tokens)
         tokens = min(room.anew, near)
         if self._context.options.model and not told:
@@ -287,6 +294,11 @@ class _ChapterTeller:
         if self._context.options.manual:
             tokens = min(tokens, max(room.goal - layout.used, 0))
         return self._chapter(layout.cut, "", layout.removed, max(0, tokens))
+
+    def _fair_tokens(self) -> int:
+        """Return the tokens that the chapters there are would get if there had been room."""
+        hidden = self._context.weigher.turns(self._view.hidden(self._view.cut))
+        return int(hidden * MODEL_FIRST_SHARE) if self._context.options.model else chapter_tokens(hidden, self._context)
 
     def _chapter(self, cut: Cut, start: str, removed: int, tokens: int) -> _Chapter:
         view = self._view
@@ -301,8 +313,22 @@ class _ChapterTeller:
         age = len(view.history.steps) - sum(len(turn.steps) for turn in (*earlier, *turns))
         names, topic, words = frozenset(visible), find_topic_words(view), self._context.options.words
         focus = find_focus(own_texts(view.history.turns))
-        beside = earlier, names, topic, words, focus, self._cache
-        stretch = Stretch(turns, ref, age, titles, rules, withdrawn, *beside)
+        solved = find_solved(view.history.steps[len(view.history.steps) - age :])
+        stretch = Stretch(
+            turns,
+            ref,
+            age,
+            titles,
+            rules,
+            withdrawn,
+            earlier=earlier,
+            visible=names,
+            topic=topic,
+            solved=solved,
+            words=words,
+            focus=focus,
+            cache=self._cache,
+        )
         return _Chapter(cut, start, removed, tokens, stretch)
 
     def _find_rules(self, begin: Cut, cut: Cut, ref: str, *, japanese: bool) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -358,13 +384,26 @@ class _ChapterTeller:
         stretch = chapter.stretch
         text = f"{stretch.header}\n{found.headed(stretch.titles is JAPANESE)}"
         lines = tell_lines(stretch, text, chapter.tokens - self._count(found.whole), self._count)
-        tokens = appendix_tokens(self._room.whole)
-        return "\n".join([text, *write_appendix(stretch.turns, "\n".join([text, *lines]), tokens, self._count), *lines])
+        tokens, told = appendix_tokens(self._room.whole), "\n".join([text, *lines])
+        appendix = write_appendix(stretch.turns, told, tokens, self._count, index=False)
+        return "\n".join([text, *appendix, *lines])
 
     def find_limit(self, chapter: _Chapter) -> int:
         """Return the tokens that a model may write of a chapter."""
         options = self._context.options
         return min(int(chapter.tokens * options.summary_share), self._context.question_tokens() // 3)
+
+    def _read_record(self, chapter: _Chapter) -> Iterator[Utterance]:
+        """Yield the record of the stretch; before the steps of a turn whose prompt stays, the beginning of that."""
+        turns, cut = chapter.stretch.turns, chapter.cut
+        visible = self._view.history.turns[cut.turn].prompt if cut.steps else ()
+        text = "\n".join(part.text for part in visible if isinstance(part, Text) and not part.by)
+        if not text:
+            yield from read_utterances(turns)
+            return
+        yield from read_utterances(turns[:-1])
+        yield Utterance("USER (still visible)", cut_middle(text, MAX_VISIBLE_PROMPT_CHARS))
+        yield from read_utterances(turns[-1:])
 
     def ask(self, chapter: _Chapter, limit: int) -> Generator[Effect, str, Accepted | Rejected]:
         """Ask for the chapter; its question has the chapters before it as they stand."""
@@ -382,7 +421,7 @@ class _ChapterTeller:
             earlier=earlier,
         )
         tokens, words = context.question_tokens() - limit, context.options.words
-        utterances = list(read_utterances(stretch.turns))
+        utterances = list(self._read_record(chapter))
         system = [part.text for part in view.history.system if isinstance(part, Text)]
         evidence = Evidence.of(utterances, words, *system, *earlier, *stretch.rules)
         return (yield from ask_for_chapter(request, utterances, evidence, tokens, self._count))

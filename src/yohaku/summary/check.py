@@ -2,8 +2,8 @@
 
 Law: an accepted text has content, is within its tokens, and names no path, command, address or hash that the
 conversation does not hold: a line of which most names are in it loses the others, and any other line goes. A number
-that is not in it stands only beside names that are. The form of an answer is never trusted, and its content is treated
-as text alone.
+that is not in it stands only beside names that are, and is left out elsewhere. The form of an answer is never trusted,
+and its content is treated as text alone.
 """
 
 from __future__ import annotations
@@ -270,6 +270,9 @@ def _split_line(line: str) -> list[str]:
 
 NUMBER = re.compile(r"\d{3,}")
 THOUSANDS_COMMA = re.compile(r"(?<=\d),(?=\d{3})")
+NUMBER_WITH_COMMAS = re.compile(r"\d{1,3}(?:,\d{3})+|\d{3,}")
+PLACEHOLDER_PART = re.compile(r"<[^<>`\n]{1,40}>|\{[^{}`\n]{1,40}\}")
+"""Of a quotation: it stands for what varies, as in `git show <commit>:<path>`."""
 BACKTICKED = re.compile(r"`([^`\n]{2,300})`")
 NAME = re.compile(
     r"https?://[^\s<>()\[\]\"'`、。]{3,300}"
@@ -278,11 +281,11 @@ NAME = re.compile(
     r"|java|kt|rb|php|cs?|cpp|h|hpp|sh|bash|ps1|cfg|ini|env|lock|xml|log|vue|swift|lua|ipynb|gz|zip|png|jpe?g|svg|pdf)\b"
     r"|\bref=[\w-]+"
     r"|\b(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,64}\b",
-    re.I,
+    re.I | re.ASCII,  # Japanese may stand directly beside a name
 )
 
 
-QUOTE_OR_NAME = re.compile(rf"{BACKTICKED.pattern}|{NAME.pattern}", re.I)
+QUOTE_OR_NAME = re.compile(rf"{BACKTICKED.pattern}|{NAME.pattern}", re.I | re.ASCII)
 LEFT_OUT = "[…]"
 """Stands for a name that the conversation does not hold."""
 
@@ -318,15 +321,28 @@ def _support(part: str, evidence: Evidence) -> str | None:
     shown = QUOTE_OR_NAME.sub(replace, part)
     if unknown > known:
         return None
-    numbers = NUMBER.findall(THOUSANDS_COMMA.sub("", part))
-    if not known and not evidence.numbers.issuperset(numbers):
-        return None
-    return shown
+    return shown if known else _leave_out_numbers(shown, evidence)
+
+
+def _leave_out_numbers(text: str, evidence: Evidence) -> str | None:
+    """Return a text without the numbers that are not in the conversation; None if nothing else is left."""
+
+    def replace(found: re.Match[str]) -> str:
+        return found[0] if THOUSANDS_COMMA.sub("", found[0]) in evidence.numbers else LEFT_OUT
+
+    shown = NUMBER_WITH_COMMAS.sub(replace, text)
+    return shown if shown == text or count_substance(shown.replace(LEFT_OUT, "")) >= MIN_SUBSTANCE else None
 
 
 def _is_quoted(quote: str, text: str) -> bool:
     """Test for a quotation from the conversation; one put together from words of it is one, too."""
-    plain = _normalize(quote).removeprefix("$ ").removeprefix("./").removesuffix("()").strip(" ;,")
+    plain = (
+        _normalize(PLACEHOLDER_PART.sub(" ", quote))
+        .removeprefix("$ ")
+        .removeprefix("./")
+        .removesuffix("()")
+        .strip(" ;,")
+    )
     return plain in text or all(part in text for part in re.split(r"[^\w-]+", plain))
 
 
