@@ -10,6 +10,8 @@
     python3 dev.py growth     how the time of a fit grows with its input, for twenty shapes
     python3 dev.py soak       the agent on a real server: 300 tool calls at each of three windows
     python3 dev.py adapters   adapters and proxy with the real frameworks and SDKs, in .venv-adapters
+    python3 dev.py fuzz N     N damaged requests and replies through the proxy (100,000; about an hour)
+    python3 dev.py load       1,000 streams at once through the proxy, with faults; its memory over 100,000 requests
     python3 dev.py servers    install Redis, PostgreSQL and tmux for the tests (Debian, as root)
     python3 dev.py freeze     what users can observe, compared with the recorded state; --write records it again
     python3 dev.py pages      write the reference pages in docs/ again: settings, commands, errors, windows
@@ -133,6 +135,12 @@ def main(name: str = "", *rest: str) -> None:
         case "growth":
             set_up("test")
             run("benchmarks/growth.py", *rest)
+        case "fuzz":
+            set_up("test")
+            run("-W", "ignore", "-m", "tests.proxy.fuzz.run", *rest)
+        case "load":
+            set_up("test")
+            run("-W", "ignore", "-m", "tests.proxy.load", *rest)
         case "freeze":
             set_up("test")
             run("scripts/freeze.py", *rest)

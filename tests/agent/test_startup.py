@@ -37,6 +37,9 @@ class Someone:
         self.asked.append(text)
         return self.answer
 
+    async def secret(self, text: str) -> str:
+        return ""
+
     def show_notice(self, told: UserNotice) -> None:
         self.told.append(told)
 
@@ -68,9 +71,8 @@ def test_a_named_server_gives_an_agent_with_its_window(tmp_path: Path) -> None:
             assert isinstance(agent, Agent) and agent.window == 8192 and agent.root == tmp_path.resolve()
             events = [event async for event in agent.work("hello")]
             assert events[-1] == TurnEnded("done", "Hi.")
-            assert [
-                (each.model, window) for each, window in await begin.models("http://" + server.url[7:] + "/v1#m")
-            ] == [("m", 8192)]
+            chosen = await begin.choose_model(someone, f"{server.url}/v1#m")
+            assert chosen and (chosen[0].model, chosen[1]) == ("m", 8192)
             await agent.close()
 
     asyncio.run(go())

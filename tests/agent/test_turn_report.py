@@ -88,11 +88,25 @@ def test_it_is_said_when_nothing_was_changed(tmp_path: Path, lang: str, prompt: 
 
 @pytest.mark.parametrize(
     ("prompt", "reply"),
-    [("What does a.py do?", "It adds."), ("What did you change?", "I have changed f."), ("hello", "Hello.")],
+    [
+        ("What does a.py do?", "It adds."),
+        ("What did you change?", "I have changed f."),
+        ("hello", "Hello."),
+        ("Read the CHANGELOG", "Support for Windows has been added in 2.0."),
+        ("Make a plan for the migration", "I have created a plan: first …"),
+        ("Write a commit message", "I have written it: Fix the cache."),
+        ("計画を作成してください", "計画を作成しました。"),
+    ],
 )
 def test_nothing_is_said_where_no_change_was_wanted(tmp_path: Path, prompt: str, reply: str) -> None:
     events = play(worker(tmp_path, says(reply)), prompt)
     assert told(events) == [] and ended(events).problems == ()
+
+
+def test_what_the_reply_says_of_an_earlier_change_is_no_claim(tmp_path: Path) -> None:
+    one = worker(tmp_path, says("", edit("x + 1", "x + 2")), says("Done."), says("I have fixed a.py, that is all."))
+    play(one, "Fix a.py")
+    assert ended(play(one, "go on")).problems == ()
 
 
 def test_an_act_outside_the_files_is_not_taken_for_nothing(tmp_path: Path) -> None:

@@ -254,3 +254,146 @@ Rate the quality of this module from 1 to 10
 ドキュメントを読んで要点を挙げて
 関数の一覧を出して
 この変更の影響範囲を教えてください""".split("\n")
+
+OTHER_NO_CHANGE = """\
+Write a commit message for these changes
+Write a summary of what this repo does
+Write me an explanation of the cache
+Create a plan for the migration
+Make a list of all TODOs
+Give me a code review of cart.py
+Can you add 2 and 3?
+Can you check if the tests pass?
+Could you look at why this fails
+Run the linter
+Run ruff check and show me the errors
+Build the project
+Start the server
+Commit this
+Push it to origin
+git status
+ls -la
+Install the dependencies
+Open a.py
+Go to line 30 of app.py
+Draft an email to the team about the release
+Convert 100 USD to EUR
+Turn this sentence into French: I like tea
+Calculate the sum of 1 to 100
+Use the grep tool to find TODO
+Use English please
+Let me see the diff
+Let's talk about the architecture
+Continue
+go on
+yes
+ok
+no, stop
+Thanks!
+Never touch the database.
+Remember that we use tabs.
+From now on answer in German
+Please be brief
+Set the scene: what does this module do?
+Make sure the tests pass and tell me the result
+Put this in simple words
+Change of topic: what is a monad?
+Add up the numbers in data.csv
+Sort these words: b, a, c
+Split "a,b,c" by commas for me
+Replace what with what? I do not understand your last answer
+Which files would change if I rename Foo?
+If I delete this file, will the tests fail?
+I fixed the bug myself, please check whether it works
+I have updated config.py. Is it right now?
+I removed the cache. Run the tests again.
+You removed the wrong line!
+The test was fixed yesterday, explain how
+Compare the old and the updated version
+Show how to fix it, but do not edit
+Only explain, no edits
+Without editing anything, tell me how to fix this
+I don't want you to change anything yet. What would you do?
+Before you fix anything, explain the cause.
+Read the file and write down what you notice
+Write pseudo code for the algorithm
+Generate a regex that matches dates
+Generate a random password
+Print hello world
+Debug the problem and report what you find
+Investigate the failing test
+Analyse the log file and find the error
+Profile the code
+Benchmark parse() against parse2()
+Test the login
+Verify that the fix works
+Download the page https://example.com and summarise it
+Fetch example.com
+Look up how to use asyncio.TaskGroup
+Search the web for the newest version of ruff
+Name three ways to speed this up
+Outline the changes needed
+What needs to be fixed?
+What must be changed in a.py?
+Is this correct?
+Correct me if I am wrong, but this is O(n)
+Update me on the progress
+Move on to the next question
+Complete this sentence: the sky is
+Finish your explanation
+Document how it works for me in two sentences
+Cover the basics of SQL for me
+Support for Windows: does it exist?
+コミットメッセージを書いてください
+コミットしてください
+テストを実行してください
+ビルドして
+サーバーを起動して
+一覧を作成してください
+計画を作って
+要約を書いてください
+レビューをお願いします
+確認をお願いします
+英語に翻訳してください: おはよう
+この文章を英語にして
+1 から 10 まで足して
+続けて
+はい
+ありがとう
+日本語で答えてください
+もっと簡潔に説明してください
+簡潔にしてください
+図にして説明して
+表にまとめてください
+修正しました。確認してください。
+設定を変更したので、テストを実行してください
+config.py を直しました。これで合っていますか。
+修正が必要な箇所を挙げて
+修正すべき点はどこですか
+変更が必要かどうか教えて
+変更履歴を見せて
+追加した関数を説明して
+削除されたファイルを調べて
+直す前に原因を説明して
+まだ変更しないでください。原因だけ調べて。
+編集はせずに方針だけ示して
+コードは触らないで
+調査をお願いします
+調べて報告して
+検討してください
+デバッグして原因を教えて
+ログを解析して
+どう実装するか考えて
+実装方針を書いてください
+更新日時を調べて
+最新版に更新されているか確認して
+依存関係をインストールして
+コードを読んで理解して
+メールの下書きを作成して
+git の状態を見せて
+差分を出して
+この関数をテストして
+対応状況を教えて
+改善案を出して
+改善点を挙げて""".split("\n")
+"""Tasks that change no file, or only the conversation, of which many had been taken for changes."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from tests.analysis.change_prompts import CHANGE, FRESH_CHANGE, FRESH_NO_CHANGE, NO_CHANGE
+from tests.analysis.change_prompts import CHANGE, FRESH_CHANGE, FRESH_NO_CHANGE, NO_CHANGE, OTHER_NO_CHANGE
 
-from yohaku.analysis.change_requests import asks_for_change, claims_change, is_question
+from yohaku.analysis.change_requests import asks_for_change, claims_change, is_continuation, is_question
 
 
 def test_prompts_that_want_a_change_are_nearly_all_recognised() -> None:
@@ -14,7 +14,7 @@ def test_prompts_that_want_a_change_are_nearly_all_recognised() -> None:
 
 
 def test_prompts_that_want_none_are_not_taken_for_one() -> None:
-    wrong = [prompt for prompt in NO_CHANGE if asks_for_change(prompt)]
+    wrong = [prompt for prompt in (*NO_CHANGE, *OTHER_NO_CHANGE) if asks_for_change(prompt)]
     assert not wrong
 
 
@@ -49,3 +49,8 @@ def test_other_replies_claim_nothing(reply: str) -> None:
 def test_a_question_is_told_from_a_polite_request() -> None:
     assert is_question("What did you change?") and is_question("何を変更しましたか")
     assert not is_question("Can you fix a.py?") and not is_question("a.py を直してもらえますか")
+
+
+def test_a_prompt_that_only_says_to_go_on_is_known() -> None:
+    assert all(map(is_continuation, ("go on", "Yes, please.", "ok do it", "はい、お願いします。", "続けてください")))
+    assert not any(map(is_continuation, ("yes, but in Rust", "fix it", "thanks", "", "hello", "やめて")))

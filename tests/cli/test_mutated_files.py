@@ -7,14 +7,13 @@ import io
 import json
 import os
 import random
-import re
 import traceback
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
-from typing import Any
 
 import pytest
 from tests.doctor.damage import files
+from tests.mutations import mutate_bytes, mutate_values
 
 from yohaku.cli.main import MODULES, main
 from yohaku.dialects import DIALECTS
@@ -38,16 +37,6 @@ COMMANDS = (
     "doctor FILE --out OUT",
     "export FILE --to openai_responses",
 )
-
-SPICE = (
-    b"null", b"[]", b"{}", b"-1", b"1e999", b"NaN", b'"\\ud800"', b"9" * 5000, b"[" * 20000, b'{"a":' * 20000, b"true",
-    b'""', b"\xff\xfe", b"\x00", b"0.5", b"[[[]]]", b"[null]", b"[1]", b'{"type":7}', b'"tool"', b'"system"',
-)  # fmt: skip
-VALUES: tuple[Any, ...] = (
-    None, [], {}, -1, 1e308, 10**30, "", "x", True, [None], [[]], {"type": None}, {"type": "text"}, "\ud800",
-)  # fmt: skip
-NAMES = ("role", "type", "content", "id", "name", "text", "parts", "tool_calls", "arguments", "input", "output")
-_VALUE = re.compile(rb'"(?:[^"\\]|\\.)*"|-?\d+|true|false|null|\[\]|\{\}')
 
 
 @pytest.fixture(autouse=True)
@@ -94,56 +83,6 @@ def test_no_mutated_file_ends_in_a_traceback(shared: Path, tmp_path: Path) -> No
             if code not in (0, 2, 3) or (code and not errors.startswith("yohaku: ")):
                 found.append(f"{seed} {command}: ended with {code}: {errors[:300]}")
     assert found == []
-
-
-def mutate_bytes(data: bytes, chance: random.Random) -> bytes:
-    """Flip, cut, delete or insert, or replace a JSON value."""
-    for _ in range(chance.choice((1, 1, 2, 4))):
-        at = chance.randrange(len(data) + 1)
-        match chance.randrange(8):
-            case 0 if at < len(data):
-                data = data[:at] + bytes([data[at] ^ 1 << chance.randrange(8)]) + data[at + 1 :]
-            case 1:
-                data = data[:at]
-            case 2:
-                data = data[:at] + data[at + chance.randrange(1, 50) :]
-            case 3:
-                data = data[:at] + chance.choice(SPICE) + data[at:]
-            case _ if value := _VALUE.search(data, at):
-                data = data[: value.start()] + chance.choice(SPICE) + data[value.end() :]
-    return data
-
-
-def mutate_values(data: bytes, chance: random.Random) -> bytes:
-    """Replace, remove or add values of a JSON file, so that it stays one."""
-    try:
-        value = json.loads(data)
-    except ValueError:
-        return mutate_bytes(data, chance)
-    for _ in range(chance.choice((1, 2, 3))):
-        holders = list(_containers(value))
-        holder = chance.choice(holders) if holders else None
-        if not holder:
-            break
-        key = chance.choice(list(holder) if isinstance(holder, dict) else range(len(holder)))
-        act = chance.random()
-        if act < 0.2:
-            del holder[key]
-        elif act < 0.3:
-            holder[key] = [holder[key]]
-        elif act < 0.5 and isinstance(holder, dict):
-            holder[chance.choice(NAMES)] = chance.choice(VALUES)
-        else:
-            holder[key] = chance.choice(VALUES)
-    return json.dumps(value).encode()
-
-
-def _containers(value: Any) -> Any:
-    if isinstance(value, dict | list):
-        if value:
-            yield value
-        for inner in value.values() if isinstance(value, dict) else value:
-            yield from _containers(inner)
 
 
 def run(arguments: list[str]) -> tuple[int, bytes, str]:

@@ -341,6 +341,15 @@ def test_collect_removes_what_is_old_and_a_dry_run_only_says_so(shell: Shell, da
     assert all(shell("recall", ref)[0] == 2 for ref in refs)
 
 
+def test_collect_removes_what_is_old_for_every_tenant(shell: Shell, data: Path) -> None:
+    store = SQLiteStore(data / "store.db")
+    for name in ("one", "two"):
+        store.of(name).put(ref_of(f"of {name}"), f"of {name}")
+    store.close()
+    aged(data, 31)
+    assert shell("collect")[1].startswith(b"removed 2 originals")
+
+
 def test_collect_keeps_to_a_size_by_removing_the_oldest(shell: Shell, data: Path) -> None:
     store = SQLiteStore(data / "store.db")
     texts = ["old " * 400, "new " * 400]

@@ -38,6 +38,21 @@ def test_a_misspelt_command_is_never_a_task_and_the_right_one_is_suggested() -> 
         split_task(parser(), ["shwo", "a.json"], "en")
 
 
+@pytest.mark.parametrize(
+    ("arguments", "rest"),
+    [(["help"], ["--help"]), (["help", "fit"], ["fit", "--help"]), (["version"], ["--version"])],
+)
+def test_help_and_version_are_what_people_type_first(arguments: list[str], rest: list[str]) -> None:
+    assert split_task(parser(), arguments, "en") == (None, rest)
+
+
+@pytest.mark.parametrize(("lang", "near"), [("en", "Did you mean --model?"), ("ja", "--model のことですか?")])
+def test_a_misspelt_option_is_told_and_its_value_is_no_command(lang: str, near: str) -> None:
+    with pytest.raises(InputError) as told:
+        split_task(parser(), ["--modl", "qwen3", "find it now"], lang)
+    assert "--modl" in str(told.value) and near in str(told.value)
+
+
 def test_a_word_that_is_no_command_is_an_error_of_one_line(capfd: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit, match="2"):
         main.main(["fix", "the", "test"])

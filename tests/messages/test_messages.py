@@ -125,6 +125,7 @@ SAMPLES: list[tuple[YohakuError, str]] = [
     (raised("bad_window"), "a window of 0 tokens: give a positive number"),
     (BadSetting("needs a token", code="proxy_host", host="0.0.0.0", variable="T"), "needs a token"),
     (BadSetting("needs a key", code="tenant_key", variable="K"), "needs a key"),
+    (BadSetting("openai needs its key", code="summaries_key", name="openai", variable="K"), "openai needs its key"),
     (raised("bad_reserve"), "a reserve of 200 tokens in a window of 100: give one from 0 to below the window"),
     (BadSetting("no such thing"), "no such thing"),
     (BadSetting("summarise is async here", code="async_summarise"), "summarise is async here"),

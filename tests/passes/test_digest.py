@@ -328,7 +328,8 @@ class Chronicler(ScriptedModel):
 
     def __call__(self, question: Question) -> str:
         self.asked.append(question)
-        record = question.text.partition("<transcript>\n")[2].partition("\n</transcript>")[0]
+        name = "notes" if question.purpose == "merge" else "transcript"
+        record = question.text.partition(f"<{name}>\n")[2].partition(f"\n</{name}>")[0]
         told: list[str] = []
         for line in dict.fromkeys(record.split("\n")):
             if FourMeter().count("\n".join([*told, line])) > question.limit - 10:
@@ -352,18 +353,23 @@ def chronicle(steps: int) -> Iterator[tuple[View, View, list[Question]]]:
 
 
 def test_a_model_is_asked_for_what_is_new_behind_the_chapters_as_they_stand() -> None:
-    added = 0
-    for old, new, asked in chronicle(160):
+    added = merged = 0
+    for old, new, asked in chronicle(250):
         assert gist(new).why == "by_model" and total(new) <= 7_168
         stretch = new.stretch(gist(new))
         told = [f"I look at {one.items[0].text[10:]}" for turn in stretch for one in turn.steps]
-        assert all(any(line in question.text for question in asked) for line in told), "the stretch is there in full"
+        if gist(new).start or not old.chapters:
+            assert all(any(line in question.text for question in asked) for line in told), "it is there in full"
+        else:
+            merged += 1
+            assert [question.purpose for question in asked] == ["merge", "summary"], "once for those there are"
+            assert all(chapter.text.split("\n")[0] in asked[0].text for chapter in old.chapters)
         if gist(new).start:
             added += 1
             assert new.chapters[:-1] == old.chapters
             told = [chapter.text for chapter in old.chapters]
             assert all(text.split("\n")[0] in asked[0].text for text in told) and len(asked) <= 2
-    assert added >= 3
+    assert added >= 3 and merged
 
 
 def test_a_model_that_tells_the_middle_of_a_turn_sees_the_prompt_that_stays() -> None:

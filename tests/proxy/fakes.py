@@ -24,6 +24,7 @@ from yohaku.proxy.server import build_server
 from yohaku.proxy.upstream import Upstream
 from yohaku.proxy.windows import UpstreamWindows
 
+OF_PROXY = ("hosts", "token", "tenants", "recall_tool", "believed", "summaries", "held_state")
 STREAM = (*(f'data: {{"n": {n}, "text": "余白"}}\n\n'.encode() for n in range(20)), b"data: [DONE]\n\n")
 
 
@@ -39,6 +40,8 @@ class StrictUpstream:
         self.url = ""
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
+        if request.path == "/" and request.method == "GET":
+            return web.Response(status=404)  # a server that says nothing of itself
         raw = await request.read()
         self.sent.append((request.path_qs, dict(request.headers), raw))
         if request.method != "POST":
@@ -74,9 +77,7 @@ async def running(upstream: StrictUpstream, **options: Any) -> AsyncIterator[str
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()
     upstream.url = f"http://127.0.0.1:{runner.addresses[0][1]}"
-    access = {
-        name: options.pop(name) for name in ("hosts", "token", "tenants", "recall_tool", "believed") if name in options
-    }
+    access = {name: options.pop(name) for name in OF_PROXY if name in options}
     if folder := options.pop("remembers", None):
         access["windows"] = UpstreamWindows(upstream.url, folder, options.get("window"))
     tables = options.pop("routes", {})

@@ -6,24 +6,35 @@ They are looked for in the folder YOHAKU_CLIENTS (`node_modules/.bin` of an npm 
 from __future__ import annotations
 
 import asyncio
+import functools
 import json
 import os
+import re
 import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 from aiohttp import web
 
+from tests import checkers
 from tests.proxy.fakes import StrictUpstream, running
-from yohaku import dialects
+from yohaku import dialects, stores
+from yohaku.cli.run import CLIENTS
+from yohaku.core.errors import YohakuError
+from yohaku.core.weigh import weigh
+from yohaku.meters import for_model
 from yohaku.recall.tools import READ
 
 CALLS = 6
 TASK = "Count with seq, several times. Never touch the database."
+NOTES, EARLY = "notes.txt", "quince-7391"
+"""A file that the first call shows, and what is in it."""
+TIMEOUT = 90
 ROOM = int(os.environ.get("YOHAKU_ROOM", "8192"))
 """Tokens of the window beyond what the agent itself needs."""
 
@@ -56,16 +67,14 @@ class ScriptedProvider(StrictUpstream):
         self.weights: list[int] = []
         self.overflows = 0
         self.broken: list[str] = []
+        self.first, self.paths = calls, set[str]()
         self.opens = READ.name
         """The recall tool that it calls once, in the end, if it is offered; "" from then on."""
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
         if request.method != "POST":
             return web.json_response({"data": [], "models": []})
-        from tests import checkers
-        from yohaku.core.weigh import weigh
-        from yohaku.meters import for_model
-
+        self.paths.add(request.path)
         raw = await request.read()
         self.sent.append((request.path_qs, dict(request.headers), raw))
         body, dialect = json.loads(raw), dialects.dialect_named(self.dialect)
@@ -84,16 +93,18 @@ class ScriptedProvider(StrictUpstream):
             return await self.write(request, READ.name, {"ref_id": ref})
         call = bool(shell) and self.calls > 0
         self.calls -= call
-        return await self.write(request, shell if call else "")
+        return await self.write(request, shell if call else "", tokens=tokens)
 
-    async def write(self, request: web.Request, shell: str, given: Any = None) -> web.StreamResponse:
+    async def write(self, request: web.Request, shell: str, given: Any = None, tokens: int = 10) -> web.StreamResponse:
         command = f"seq {100_000 + self.calls} 101500"  # never the same: some agents stop a model that repeats itself
+        if self.calls == self.first - 1:
+            command = f"cat {NOTES}; {command}"
         given = given or {"command": command, **EXTRA_ARGUMENTS.get(shell, {})}
         if shell == "exec_command":
             given = {"cmd": command}
         response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
         await response.prepare(request)
-        for event in EVENTS[self.dialect](shell, given):
+        for event in EVENTS[self.dialect](shell, given, tokens):
             kind = f"event: {event['type']}\n" if "type" in event else ""
             await response.write(f"{kind}data: {json.dumps(event)}\n\n".encode())
         if self.dialect == "openai_chat":
@@ -105,8 +116,8 @@ EXTRA_ARGUMENTS = {"Bash": {"description": "Count."}, "bash": {"description": "C
 NUMBERS = iter(range(10**9))
 
 
-def anthropic_events(shell: str, given: Any) -> list[Any]:
-    usage = {"input_tokens": 10, "output_tokens": 1}
+def anthropic_events(shell: str, given: Any, tokens: int) -> list[Any]:
+    usage = {"input_tokens": tokens, "output_tokens": 1}
     message = {"id": f"msg_{next(NUMBERS)}", "type": "message", "role": "assistant", "model": "m", "content": [],
                "stop_reason": None, "stop_sequence": None, "usage": usage}  # fmt: skip
     block: Any = {"type": "text", "text": ""}
@@ -125,14 +136,14 @@ def anthropic_events(shell: str, given: Any) -> list[Any]:
     ]
 
 
-def responses_events(shell: str, given: Any) -> list[Any]:
+def responses_events(shell: str, given: Any, tokens: int) -> list[Any]:
     number = next(NUMBERS)
     item: Any = {"type": "message", "id": "m", "role": "assistant"}
     item["content"] = [{"type": "output_text", "text": "All done."}]
     if shell:
         item = {"type": "function_call", "id": f"fc_{number}", "call_id": f"c{number}", "name": shell}
         item["arguments"] = json.dumps(given)
-    usage = {"input_tokens": 10, "output_tokens": 1, "total_tokens": 11}
+    usage = {"input_tokens": tokens, "output_tokens": 1, "total_tokens": tokens + 1}
     reply = {"id": f"r{number}", "object": "response", "status": "completed", "output": [item], "usage": usage}
     return [
         {"type": "response.created", "response": {"id": reply["id"]}},
@@ -141,12 +152,14 @@ def responses_events(shell: str, given: Any) -> list[Any]:
     ]
 
 
-def gemini_events(shell: str, given: Any) -> list[Any]:
+def gemini_events(shell: str, given: Any, tokens: int) -> list[Any]:
     part: Any = {"functionCall": {"name": shell, "args": given}} if shell else {"text": "All done."}
-    return [{"candidates": [{"content": {"role": "model", "parts": [part]}, "finishReason": "STOP", "index": 0}]}]
+    candidate = {"content": {"role": "model", "parts": [part]}, "finishReason": "STOP", "index": 0}
+    usage = {"promptTokenCount": tokens, "candidatesTokenCount": 1, "totalTokenCount": tokens + 1}
+    return [{"candidates": [candidate], "usageMetadata": usage}]
 
 
-def chat_events(shell: str, given: Any) -> list[Any]:
+def chat_events(shell: str, given: Any, tokens: int) -> list[Any]:
     number = next(NUMBERS)
     made = {"id": f"r{number}", "object": "chat.completion.chunk", "created": 1, "model": "gpt-4o"}
     function = {"name": shell, "arguments": json.dumps(given)}
@@ -155,7 +168,8 @@ def chat_events(shell: str, given: Any) -> list[Any]:
         call = {"index": 0, "id": f"c{number}", "type": "function", "function": function}
         delta = {"role": "assistant", "content": None, "tool_calls": [call]}
     end = {"index": 0, "delta": {}, "finish_reason": "tool_calls" if shell else "stop"}
-    return [{**made, "choices": [{"index": 0, "delta": delta}]}, {**made, "choices": [end]}]
+    usage = {"prompt_tokens": tokens, "completion_tokens": 1, "total_tokens": tokens + 1}
+    return [{**made, "choices": [{"index": 0, "delta": delta}]}, {**made, "choices": [end], "usage": usage}]
 
 
 EVENTS = {
@@ -166,31 +180,61 @@ EVENTS = {
 }
 
 
-@pytest.fixture
-def home() -> Iterator[Path]:
+@contextmanager
+def home_folder() -> Iterator[Path]:
     """A home in a folder that only we can write: Gemini CLI takes no settings from below /tmp."""
-    with tempfile.TemporaryDirectory(dir=sys.prefix) as folder:
+    places = (Path(sys.prefix), Path.home())
+    ours = (place for place in places if not any(each.stat().st_mode & 0o022 for each in (place, *place.parents)))
+    with tempfile.TemporaryDirectory(dir=next(ours, places[0]), ignore_cleanup_errors=True) as folder:
         yield Path(folder)
 
 
-def start(name: str, folder: str, home: Path, upstream: ScriptedProvider, *options: str) -> tuple[int, str]:
-    """Run an agent behind a proxy of its own; return its exit code and all it printed."""
+@pytest.fixture
+def home() -> Iterator[Path]:
+    with home_folder() as folder:
+        yield folder
+
+
+def find(name: str) -> str:
+    folder = os.environ.get("YOHAKU_CLIENTS", "")
+    if not shutil.which(name, path=f"{folder}{os.pathsep}{os.environ['PATH']}"):
+        pytest.skip(f"{name} is not installed: npm install it, and set YOHAKU_CLIENTS to its folder")
+    return name
+
+
+def start(
+    name: str, home: Path, upstream: ScriptedProvider, *options: str, more: tuple[str, ...] = ()
+) -> tuple[int, str]:
+    """Run an agent behind a proxy of its own, without `options` at the upstream itself.
+
+    Return its exit code and all it printed.
+    """
+    folder = os.environ.get("YOHAKU_CLIENTS", "")
+    (home / NOTES).write_text(f"The code of the door is {EARLY}.\n")
 
     async def started() -> tuple[int, str]:
         async with running(upstream, window=10**6):
             keep = {name: os.environ[name] for name in ("PATH", "LANG", "SSL_CERT_FILE") if name in os.environ}
             environment = {**keep, "HOME": str(home), "PATH": f"{folder}{os.pathsep}{keep['PATH']}", "CI": "1"}
             environment |= {"GEMINI_CLI_TRUST_WORKSPACE": "true", "IS_SANDBOX": "1", "DISABLE_AUTOUPDATER": "1"}
-            words = ["run", name, "--upstream", upstream.url, "--model", "gpt-4o", "--store", "memory:", *options]
-            command = [sys.executable, "-m", "yohaku", *words, *AGENTS[name].arguments]
+            words = ["run", name, "--upstream", upstream.url, "--model", "gpt-4o", *options]
+            command = [sys.executable, "-m", "yohaku", *words, *more, *AGENTS[name].arguments]
+            if not options:
+                client = CLIENTS[name]
+                environment |= client.environment(upstream.url, "gpt-4o")
+                if client.settings_variable:
+                    (home / "settings.json").write_text(json.dumps(client.settings))
+                    environment[client.settings_variable] = str(home / "settings.json")
+                command = [name, *client.options(upstream.url, "gpt-4o"), *AGENTS[name].arguments]
             pipe = asyncio.subprocess.PIPE
             process = await asyncio.create_subprocess_exec(
                 *command, env=environment, cwd=home, stdin=asyncio.subprocess.DEVNULL, stdout=pipe, stderr=pipe
             )
             try:
-                out, err = await asyncio.wait_for(process.communicate(), 120)
+                out, err = await asyncio.wait_for(process.communicate(), TIMEOUT)
             except TimeoutError:
                 process.kill()
+                await process.communicate()
                 raise
             return process.returncode or 0, (out + err).decode("utf-8", "replace")
 
@@ -199,26 +243,72 @@ def start(name: str, folder: str, home: Path, upstream: ScriptedProvider, *optio
 
 @pytest.fixture(params=AGENTS)
 def name(request: pytest.FixtureRequest) -> str:
-    folder = os.environ.get("YOHAKU_CLIENTS", "")
-    if not shutil.which(request.param, path=f"{folder}{os.pathsep}{os.environ['PATH']}"):
-        pytest.skip(f"{request.param} is not installed: npm install it, and set YOHAKU_CLIENTS to its folder")
-    return str(request.param)
+    return find(request.param)
+
+
+@functools.cache
+def own_cost(name: str) -> int:
+    """Return the tokens of an agent's first request."""
+    with home_folder() as home:
+        upstream = ScriptedProvider(AGENTS[name], 10**6, 0)
+        code, said = start(name, home, upstream)
+    assert (code, upstream.overflows) == (0, 0) and upstream.weights, said
+    return max(upstream.weights)
+
+
+def opened(body: str, store: str) -> str:
+    """Return a body with all that its refs open to, and theirs."""
+    with closing(stores.open(store)) as kept:
+        texts, seen = [body], set[str]()
+        for text in texts:
+            for ref in set(re.findall(r"ref=([a-z0-9]+)", text)) - seen:
+                seen.add(ref)
+                with suppress(YohakuError):
+                    texts.append(str(kept.get(ref)))
+    return "\n".join(texts)
 
 
 def test_an_agent_gets_through_a_task_that_is_larger_than_its_window(name: str, home: Path) -> None:
-    folder, agent = os.environ.get("YOHAKU_CLIENTS", ""), AGENTS[name]
-    first = ScriptedProvider(agent, 10**6, 0)
-    code, said = start(name, folder, home, first, "--window", "1000000")
-    assert (code, first.overflows) == (0, 0) and first.weights, said
-    window = max(first.weights) + ROOM
-    upstream = ScriptedProvider(agent, window, CALLS)
-    code, said = start(name, folder, home, upstream, "--window", str(window), "--reserve", "1024")
-    print(f"\n{name}: own cost {max(first.weights):,}, window {window:,}, requests {len(upstream.weights)}, "
-          f"largest {max(upstream.weights):,}")  # fmt: skip
+    window = own_cost(name) + ROOM
+    alone = ScriptedProvider(AGENTS[name], window, CALLS)
+    with suppress(TimeoutError):
+        start(name, home, alone)
+    assert alone.overflows, "the task fits without the proxy"
+    upstream, store = ScriptedProvider(AGENTS[name], window, CALLS), f"sqlite:///{home}/store.db"
+    code, said = start(name, home, upstream, "--window", str(window), "--reserve", "1024", "--store", store)
+    print(f"\n{name}: own cost {own_cost(name):,}, window {window:,}, requests {len(upstream.weights)}, "
+          f"largest {max(upstream.weights):,}; without the proxy {alone.overflows} overflows")  # fmt: skip
     assert code == 0 and "All done." in said, said
     assert (upstream.calls, upstream.overflows, upstream.broken) == (0, 0, [])
     last = upstream.sent[-1][2].decode()
     assert "Never touch the database." in last and "ref=" in "".join(raw.decode() for _, _, raw in upstream.sent)
+    assert EARLY in opened(last, store)
+
+
+def test_below_an_agents_own_cost_it_is_told_so(name: str, home: Path) -> None:
+    upstream = ScriptedProvider(AGENTS[name], 10**6, CALLS)
+    window = own_cost(name) * 3 // 4
+    with suppress(TimeoutError):  # some ask again for minutes
+        code, said = start(name, home, upstream, "--window", str(window), "--store", "memory:")
+        print(f"\n{name}: window {window:,} of {own_cost(name):,}, ended with {code}: {said[-300:]}")
+    assert upstream.calls == CALLS and all(tokens <= window for tokens in upstream.weights)
+
+
+@pytest.mark.parametrize("provider", ["yohaku", "OpenAI"])
+def test_codex_compacts_against_an_upstream_that_has_never_heard_of_it(provider: str, home: Path) -> None:
+    """By a prompt of its own, or by the request that it sends to whoever is called OpenAI."""
+    find("codex")
+    window = own_cost("codex") + ROOM
+    upstream = ScriptedProvider(AGENTS["codex"], window, CALLS)
+    limit = f"model_auto_compact_token_limit={own_cost('codex') + 3000}"
+    options = ("--window", str(window), "--reserve", "1024", "--store", f"sqlite:///{home}/store.db")
+    code, said = start(
+        "codex", home, upstream, *options, more=("-c", limit, "-c", f'model_providers.yohaku.name="{provider}"')
+    )
+    assert code == 0 and "All done." in said, said
+    assert (upstream.calls, upstream.overflows, upstream.broken) == (0, 0, [])
+    sent = "".join(raw.decode() for _, _, raw in upstream.sent)
+    assert "compaction_trigger" not in sent and not any(path.endswith("/compact") for path in upstream.paths)
 
 
 SMALL_WINDOWS = {"claude": 12_288, "codex": 6144, "gemini": 8192, "opencode": 6144}
@@ -231,10 +321,10 @@ def test_an_agent_runs_in_less_than_its_own_prompt_needs_and_its_model_opens_wha
     window = SMALL_WINDOWS[name]
     upstream = ScriptedProvider(AGENTS[name], window, CALLS)
     options = ("--window", str(window), "--reserve", "1024", "--squeeze", "--recall-tool", "--believe", "200000")
-    code, said = start(name, os.environ.get("YOHAKU_CLIENTS", ""), home, upstream, *options)
+    code, said = start(name, home, upstream, "--store", "memory:", *options)
     print(f"\n{name}: window {window:,}, requests {len(upstream.weights)}, largest {max(upstream.weights):,}")
     assert code == 0 and "All done." in said and READ.name not in said, said
     assert (upstream.calls, upstream.overflows, upstream.broken, upstream.opens) == (0, 0, [], "")
     history = dialects.dialect_named(upstream.dialect).read(json.loads(upstream.sent[-1][2])).history()
-    (opened,) = (use for step in history.steps for use in step.uses if use.call.name == READ.name)
-    assert opened.result.text.startswith("[ref=")
+    (recalled,) = (use for step in history.steps for use in step.uses if use.call.name == READ.name)
+    assert recalled.result.text.startswith("[ref=")

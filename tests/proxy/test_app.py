@@ -10,6 +10,7 @@ from typing import Any
 
 import aiohttp
 import pytest
+from yarl import URL
 
 from tests.proxy.fakes import STREAM, StrictUpstream, conversation, running
 from yohaku.config.settings import Settings
@@ -93,6 +94,21 @@ def test_what_is_not_understood_goes_through_untouched() -> None:
         async with running(upstream, window=8192) as url:
             for raw in (b"{", b"[]", b'{"messages": 3}', b"\xff\xfe", b'{"messages": [{"role": "wizard"}]}', b""):
                 assert (await post(url + PATHS["openai_chat"], raw))[:2] == (418, raw)
+
+    asyncio.run(run())
+
+
+def test_a_model_with_a_slash_in_its_name_is_found_in_a_path() -> None:
+    async def run() -> None:
+        upstream = StrictUpstream("gemini", 8192)
+        path = "/v1beta/models/tuned%2Fmine:streamGenerateContent?alt=sse"
+        async with (
+            running(upstream, window=8192) as url,
+            aiohttp.ClientSession() as client,
+            client.post(URL(url + path, encoded=True), json=conversation(60, dialect="gemini")) as response,
+        ):
+            assert response.status == 200
+        assert upstream.sent[0][0] == path and b"ref=" in upstream.sent[0][2] and upstream.refused == 0
 
     asyncio.run(run())
 

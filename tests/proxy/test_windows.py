@@ -33,7 +33,7 @@ class Telling(StrictUpstream):
     async def handle(self, request: web.Request) -> web.StreamResponse:
         if request.path == PATHS[self.dialect]:
             return await super().handle(request)
-        self.asked += 1
+        self.asked += request.path != "/"
         if request.path in self.told:
             return web.json_response(self.told[request.path])
         return web.Response(status=404)
@@ -132,6 +132,49 @@ def test_a_stream_that_is_empty_at_every_size_reaches_the_client_as_it_came() ->
         upstream.window = 0
         async with running(upstream, window=4096) as url:
             assert await ask(url, 2) == (200, b"data: [DONE]\n\n")
+
+    asyncio.run(run())
+
+
+def test_a_window_guessed_from_silence_is_used_for_that_request_alone() -> None:
+    """An upstream that fails for a while with empty replies must not leave every later request less room."""
+
+    async def run() -> None:
+        upstream = Silent("openai_chat", b"data: [DONE]\n\n")
+        async with running(upstream, window=8192) as url:
+            upstream.window = 0
+            for _ in range(4):
+                assert await ask(url, 10) == (200, b"data: [DONE]\n\n")
+            upstream.window = 8192
+            assert await ask(url, 10) == (200, b"".join(STREAM))
+        assert b"ref=" not in upstream.sent[-1][2]
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("steps", [2, 60])
+def test_a_compressed_reply_is_no_silence(steps: int) -> None:
+    class Compressing(StrictUpstream):
+        async def answer(self, request: web.Request) -> web.StreamResponse:
+            response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
+            response.enable_compression()
+            if self.insists:
+                response.enable_compression(web.ContentCoding.gzip)
+            await response.prepare(request)
+            await response.write(b"".join(STREAM))
+            return response
+
+        insists = False
+
+    async def run() -> None:
+        upstream = Compressing("openai_chat", 8192)
+        async with running(upstream, window=8192) as url:
+            for upstream.insists in (False, True):  # also one that compresses whatever it is asked
+                status, data, _ = await post(
+                    url + PATHS["openai_chat"], conversation(steps), **{"Accept-Encoding": "gzip"}
+                )
+                assert (status, data) == (200, b"".join(STREAM))
+        assert len(upstream.sent) == 2
 
     asyncio.run(run())
 

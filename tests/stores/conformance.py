@@ -268,6 +268,16 @@ class Conformance:
                         ask(ref_of(f"of {other!r}"))
         assert (store.folds(["k"]), store.conversations(), list(store.kept())) == ([], [], [])
 
+    def test_tenants_are_listed_by_what_is_kept_for_them(self, store: Store, again: Callable[[], Store]) -> None:
+        assert store.tenants() == []
+        put(store.of("a/b 日本"), "one")
+        store.of("two").keep([stub("k")])
+        store.of("three:refs").record("c", "{}")
+        store.of("empty")
+        assert again().tenants() == sorted(["a/b 日本", "two", "three:refs"])
+        put(store, "for nobody")
+        assert again().tenants() == sorted(["", "a/b 日本", "two", "three:refs"])
+
     def test_one_tenant_cannot_drop_or_expire_what_is_anothers(self, store: Store, clock: Clock) -> None:
         one, two = store.of("one"), store.of("two")
         for tenant in (one, two):

@@ -95,6 +95,7 @@ class FakeAgent:
         self.busy = False
         self.file_history = FileHistory(Path(), root)
         self.mode: Mode = "ask"
+        self.todo: list[tuple[str, str]] = []
 
     def set_mode(self, mode: Mode) -> None:
         self.mode = mode
@@ -182,8 +183,16 @@ class Begins:
             agent.surface = surface
         return agent
 
-    async def models(self, name: str = "") -> list[tuple[Endpoint, int]]:
-        return [pair for pair in self.found if name in pair[0].model]
+    async def choose_model(
+        self, surface: Surface, name: str = "", now: Endpoint | None = None
+    ) -> tuple[Endpoint, int] | None:
+        labels = {f"{model.model}  ({model.name}, {window:,})": (model, window) for model, window in self.found}
+        if name:
+            return next((pair for pair in self.found if name in pair[0].model), None)
+        return labels.get(await surface.question("Which model?", tuple(labels), own_words=False))
+
+    def forget_key(self, name: str) -> str:
+        return f"The key of {name} is removed." if name else ""
 
 
 def begins(folder: Path, *agents: FakeAgent | None, **values: Any) -> Begins:

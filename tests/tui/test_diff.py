@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from yohaku.tui.diff import colour_diff, summarize_changes
+from yohaku.tui.diff import colour_diff, first_change, summarize_changes, without_names
 
 DIFF = "--- a.py\n+++ a.py\n@@ -1,2 +1,2 @@\n-x = 1\n+x = 2\n same\n"
 
@@ -22,3 +22,13 @@ def test_markup_and_escapes_in_a_diff_are_only_letters() -> None:
 
 def test_how_much_a_diff_changes() -> None:
     assert summarize_changes(DIFF) == "+1 -1"
+
+
+def test_the_lines_that_name_the_file_are_left_out_where_there_is_one() -> None:
+    assert without_names(DIFF) == "@@ -1,2 +1,2 @@\n-x = 1\n+x = 2\n same\n"
+    assert without_names(DIFF + DIFF) == DIFF + DIFF
+
+
+def test_the_place_of_the_first_change() -> None:
+    assert first_change(without_names(DIFF).split("\n")) == (1, 3)
+    assert first_change(["@@ -1 +1 @@", " a", " b"]) == (0, 0)

@@ -70,3 +70,11 @@ def test_what_is_written_bit_by_bit_is_parted_as_the_whole() -> None:
         more, rest = split_markdown(rest + letter, 40)
         done += more
     assert (done, rest) == whole
+
+
+def test_code_in_a_sentence_has_no_black_box_on_a_light_background() -> None:
+    for dark in (True, False):
+        drawn = render_markdown("Call `percent` now.", 40, dark=dark)
+        assert drawn.plain == "Call percent now."
+        boxes = [style.background for span in drawn.spans if not isinstance(style := span.style, str)]
+        assert any(boxes) is dark

@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
+import subprocess
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from textual.pilot import Pilot
 
-from tests.tui.fake import CALM, FakeAgent, begins
-from tests.tui.seen import run, same_as_golden, seen
-from yohaku.agent.events import Gauge
+from tests.tui.fake import CALM, FakeAgent, begins, called, folded
+from tests.tui.seen import run, same_as_golden, seen, send, until
+from yohaku.agent.events import ConversationFolded, Gauge, ReplyFinished, TextDelta, TurnEnded
 from yohaku.agent.format import MARKS
 from yohaku.agent.gauge import make_gauge
 from yohaku.core.budget import Budget
 from yohaku.core.weigh import Ledger
+from yohaku.messages import say
 from yohaku.session.session import Session
 from yohaku.testing import ByteMeter
 from yohaku.tui.app import YohakuApp
 from yohaku.tui.panel import Panel
+from yohaku.tui.panel_facts import FilesState, describe_files, read_files_state
 
 SHARES = {"calm": 0.4, "warm": 0.7, "hot": 0.85, "full": 0.95}
-COLOURS = {"calm": "$success", "warm": "$warning", "hot": "$error", "full": "$error"}
+COLOURS = {"calm": "$text-success", "warm": "$text-warning", "hot": "$text-error", "full": "$text-error"}
 
 
 @pytest.mark.parametrize("level", SHARES)
@@ -121,3 +124,73 @@ def test_percent_level_and_colour_are_shares_of_the_limit_as_in_the_core(tmp_pat
         assert app.query_one(Panel).has_class("-over") and "7.3K / 7K (102%) !!!" in seen(app)
 
     run(app, script)
+
+
+PLAN = [("done", "Find the slow test"), ("doing", "Read its fixture"), ("pending", "Make it quick")]
+
+
+def repository() -> Path:
+    """Make a git repository with two new files; its path is relative, so that a picture is the same everywhere."""
+    root = Path("project")
+    root.mkdir()
+    for words in (("init", "-q", "-b", "slow-tests"), ("config", "user.email", "a@b"), ("config", "user.name", "a")):
+        subprocess.run(["git", *words], cwd=root, check=True)
+    for name in ("a.py", "b.py"):
+        (root / name).write_text("x = 1\n")
+    return root
+
+
+async def told_all(pilot: Pilot[int], app: YohakuApp, agent: FakeAgent) -> None:
+    agent.todo = PLAN
+    await send(pilot, "Make the slow test quick")
+    await until(pilot, lambda: "slow-tests" in seen(app))
+
+
+def facts_agent(root: Path) -> FakeAgent:
+    play = [
+        called("todo", "ok", "Plan (3 items)"),
+        ConversationFolded(folded()),
+        TextDelta("Done."),
+        ReplyFinished(None, "stop", 312.0, 24.4),
+        TurnEnded("done", "Done."),
+    ]
+    return FakeAgent(play, root=root)
+
+
+@pytest.mark.parametrize("lang", ["en", "ja"])
+def test_the_panel_tells_mode_branch_changes_speed_plan_and_the_last_folding(tmp_path: Path, lang: str) -> None:
+    agent = facts_agent(repository())
+    app = YohakuApp(begins(tmp_path / "data", agent, lang=lang))
+    told = {
+        "en": ("Mode: asks", "Branch: slow-tests", "2 files changed", "Reads 312 tokens/s", "Plan 1/3"),
+        "ja": ("モード: 確認", "ブランチ: slow-tests", "2 ファイル変更", "書き: 毎秒 24", "計画 1/3"),
+    }
+
+    async def script(pilot: Pilot[int]) -> None:
+        await told_all(pilot, app, agent)
+        page = seen(app)
+        wanted = (*told[lang], "▸ Read its fixture", "16.9K → 5.7K")
+        assert [text for text in wanted if text not in page] == []
+        assert not app._notifications  # nothing lies over the prompt
+        await pilot.press("shift+tab")
+        await until(pilot, lambda: say("mode_plan", lang) in seen(app))
+        same_as_golden(app, f"panel_facts_{lang}")
+
+    run(app, script, (120, 35))
+
+
+def test_in_a_narrow_terminal_mode_branch_and_plan_are_in_the_line(tmp_path: Path) -> None:
+    agent = facts_agent(repository())
+    app = YohakuApp(begins(tmp_path / "data", agent))
+
+    async def script(pilot: Pilot[int]) -> None:
+        await told_all(pilot, app, agent)
+        assert "· asks · slow-tests · 2 files changed · Plan 1/3" in seen(app)
+
+    run(app, script, (80, 24))
+
+
+def test_outside_of_a_repository_the_files_of_this_session_are_counted(tmp_path: Path) -> None:
+    assert read_files_state(FakeAgent(root=tmp_path)) == FilesState("", 0)
+    assert describe_files(FilesState("", 1), "en") == "1 file changed"
+    assert describe_files(FilesState("main", 0), "en") == "main"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -337,3 +338,41 @@ def test_the_answers_are_in_sight_however_small_the_terminal_and_long_the_comman
         await pilot.press("n")
 
     run(asked.app, script, size)
+
+
+def long_change(changed: int) -> str:
+    before = [f" context {number}" for number in range(3)]
+    old = [f"-old line {number} of what stood there before it was changed by an edit" for number in range(changed)]
+    new = [f"+new line {number} of what stands there now" for number in range(changed)]
+    return "\n".join(
+        ["--- a.py", "+++ a.py", "@@ -1,20 +1,20 @@", *before, *old, *new, *before, "@@ -40 +40 @@", "-x", "+y"]
+    )
+
+
+@pytest.mark.parametrize(("changed", "lost"), [(3, ""), (5, ""), (4, "Lost for good: a.db, too big to be kept.")])
+def test_a_diff_shows_its_first_change_whole_in_a_small_terminal(tmp_path: Path, changed: int, lost: str) -> None:
+    asked = Asked(tmp_path, replace(WRITE, detail=long_change(changed), lost=lost))
+
+    async def script(pilot: Pilot[int]) -> None:
+        await asked.open(pilot)
+        await pilot.pause()
+        page = seen(asked.app)
+        shown = [f"-old line {number} " in page and f"+new line {number} " in page for number in range(changed)]
+        assert all(shown), page
+        assert "Yes, once" in page and "No (n)" in page
+
+    run(asked.app, script, (80, 24))
+
+
+def test_a_change_too_long_for_the_screen_is_shown_from_its_first_line(tmp_path: Path) -> None:
+    asked = Asked(tmp_path, replace(WRITE, detail=long_change(40)))
+
+    async def script(pilot: Pilot[int]) -> None:
+        await asked.open(pilot)
+        await pilot.pause()
+        page = seen(asked.app)
+        assert "-old line 0 " in page and "-old line 7 " in page and "context 0" not in page
+        await pilot.press("pagedown")
+        await until(pilot, lambda: "-old line 16 " in seen(asked.app))
+
+    run(asked.app, script, (80, 24))

@@ -12,6 +12,7 @@ from textual.pilot import Pilot
 from tests.tui.fake import FakeAgent, begins
 from tests.tui.seen import run, seen, send, until
 from yohaku.tui.app import YohakuApp
+from yohaku.tui.conversation import NoteEntry
 from yohaku.tui.prompt import PromptInput
 
 
@@ -122,10 +123,10 @@ def test_a_label_that_vanishes_is_told_and_comes_back_by_undo(tmp_path: Path, ke
         await pilot.pause()
         label = prompt.text
         await pilot.press(*keys)
-        await until(pilot, lambda: app._notifications)
-        assert label not in prompt.text
-        (told,) = app._notifications
-        assert told.message.startswith(label) and "Ctrl-Z" in told.message
+        await until(pilot, lambda: app.query(NoteEntry).last().has_class("-warning"))
+        assert label not in prompt.text and not app._notifications
+        told = str(app.query(NoteEntry).last().render())
+        assert told.startswith(f"! {label}") and "Ctrl-Z" in told
         await pilot.press("ctrl+z")
         assert prompt.text == label
         await pilot.press("enter")

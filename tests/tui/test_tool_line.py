@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from textual.pilot import Pilot
@@ -8,6 +9,7 @@ from tests.tui.fake import FakeAgent, begins, called, calling
 from tests.tui.seen import run, seen
 from yohaku.agent.events import ToolOutput
 from yohaku.agent.model_texts import REFUSED
+from yohaku.core.originals import OutputRef
 from yohaku.tui.app import YohakuApp
 from yohaku.tui.conversation import ConversationView
 from yohaku.tui.tool_line import MAX_OUTPUT_CHARS, ToolLine
@@ -78,5 +80,20 @@ def test_what_was_refused_is_told_in_the_users_words(tmp_path: Path) -> None:
         await pilot.press("ctrl+o")
         await pilot.pause()
         assert "Not allowed." in seen(app) and "Do not try it" not in seen(app)
+
+    run(app, script)
+
+
+def test_a_part_of_a_long_output_says_how_much_there_is(tmp_path: Path) -> None:
+    app = YohakuApp(begins(tmp_path, FakeAgent()))
+
+    async def script(pilot: Pilot[int]) -> None:
+        flow = app.query_one(ConversationView)
+        part = "\n".join(f"line {number}" for number in range(363))
+        ref = OutputRef("abcdefgh2345", 1_000_000, 100_000)
+        await flow.called(replace(called("bash", part, "Run yes"), output=ref))
+        await flow.called(replace(called("bash", "one", "Run echo", call="2"), output=OutputRef("b", 4, 1)))
+        await pilot.pause()
+        assert "✓ Run yes  ▸ 363 of 100,000 lines" in seen(app) and "✓ Run echo  ▸ 1 line" in seen(app)
 
     run(app, script)

@@ -46,12 +46,15 @@ from yohaku.agent.commands.slash_commands import COMMANDS
 from yohaku.agent.events import UserNotice
 from yohaku.agent.sessions import find_session, list_sessions
 from yohaku.agent.startup import Starter
+from yohaku.agent.toolkit.permissions import Mode
 from yohaku.config.settings import Settings
 from yohaku.messages import say
 
-MODES = ("ask", "read-only", "yolo")
+MODES: tuple[Mode, ...] = ("ask", "plan", "yolo")
+"""As Shift-Tab switches them in the terminal."""
 LEFT_TO_EDITORS = ("clear", "resume", "quit")
 """Slash commands that an editor has of its own."""
+MAX_LISTED_SESSIONS = 200
 MAX_MESSAGE_BYTES = 50 * 1024 * 1024
 INTRODUCTION_DELAY = 0.1
 """Seconds from the answer to a request for a conversation to the first update of it."""
@@ -96,7 +99,8 @@ class AcpServer:
         self, cwd: str, session_id: str, mcp_servers: list[Any] | None = None, **_: Any
     ) -> LoadSessionResponse:
         found = self._index.find(session_id)
-        path = found.transcript if found else find_session(self.settings.data, session_id)
+        known = session_id == Path(session_id).name  # not the file of another tool
+        path = found.transcript if found else find_session(self.settings.data, session_id) if known else None
         if path is None or not session_id:
             raise RequestError(-32002, say("resume_none", self.settings.lang))
         await self.close_session(session_id)
@@ -106,25 +110,27 @@ class AcpServer:
         return LoadSessionResponse(modes=self._modes(session))
 
     async def list_sessions(self, cwd: str | None = None, **_: Any) -> ListSessionsResponse:
-        """List the conversations that editors began; those of the terminal do not say in which folder they were."""
-        titles = {session.path: session.title for session in list_sessions(self.settings.data, 1000)}
+        """List the conversations of a folder, those of the terminal too, by the ids that editors know them by."""
+        ids = {session.transcript: session.id for session in self._index.all()}
+        found = list_sessions(self.settings.data, MAX_LISTED_SESSIONS, Path(cwd) if cwd else None)
         rows = [
             SessionInfo(
-                session_id=session.id,
-                cwd=session.cwd,
-                title=titles[session.transcript],
+                session_id=ids.get(session.path, session.id),
+                cwd=session.root,
+                title=session.title,
                 updated_at=datetime.fromtimestamp(session.at, UTC).isoformat(),
             )
-            for session in self._index.all(cwd)
-            if session.transcript in titles
+            for session in found
+            if session.root
         ]
         return ListSessionsResponse(sessions=rows)
 
     async def set_session_mode(self, session_id: str, mode_id: str, **_: Any) -> SetSessionModeResponse:
         agent = self._session(session_id).agent
-        if mode_id not in MODES or agent is None:
+        mode = next((mode for mode in MODES if mode == mode_id), None)
+        if mode is None or agent is None:
             raise RequestError.invalid_params({"modeId": mode_id})
-        agent.permissions.mode = mode_id  # type: ignore[assignment]  # one of the three
+        agent.set_mode(mode)
         return SetSessionModeResponse()
 
     async def prompt(self, session_id: str, prompt: list[Any], **_: Any) -> PromptResponse:
@@ -132,8 +138,9 @@ class AcpServer:
         if not text:
             return PromptResponse(stop_reason="end_turn")
         async with session.turn:
-            name = text.removeprefix("/").partition(" ")[0]
-            if text.startswith("/") and any(command.name == name for command in self._commands):
+            name = text.removeprefix("/").partition(" ")[0].lower()
+            known = {*(command.name for command in self._commands), *session.own_commands}
+            if text.startswith("/") and name in known:
                 return await session.run_command(text)
             try:
                 return await session.work(text)
@@ -190,11 +197,11 @@ class AcpServer:
 
     def _modes(self, session: AcpSession) -> SessionModeState:
         lang = self.settings.lang
+        current: Mode = session.agent.mode if session.agent else "ask"
         rows = [
             SessionMode(id=mode, name=say(f"acp_mode.{mode}", lang), description=say(f"acp_mode_about.{mode}", lang))
-            for mode in MODES
+            for mode in dict.fromkeys((*MODES, current))  # `--read-only` is none of them
         ]
-        current = session.agent.permissions.mode if session.agent else "ask"
         return SessionModeState(current_mode_id=current, available_modes=rows)
 
     def _remember(self, session: AcpSession) -> None:

@@ -11,13 +11,15 @@ import sys
 import time
 from collections.abc import Iterable
 from contextlib import aclosing
-from typing import Any
+from pathlib import Path
+from typing import Any, Literal
 from urllib.parse import unquote, urlsplit
 
 from acp import RequestError, helpers
 from acp.interfaces import Client
 from acp.schema import (
     AllowedOutcome,
+    CurrentModeUpdate,
     PermissionOption,
     PromptResponse,
     StopReason,
@@ -30,6 +32,7 @@ from acp.schema import (
 from yohaku.acp import updates
 from yohaku.agent.agent import Agent
 from yohaku.agent.commands import slash_commands
+from yohaku.agent.commands.own_commands import list_own_commands
 from yohaku.agent.events import (
     ConversationFolded,
     Event,
@@ -121,6 +124,10 @@ class AcpSession:
         await self.send(helpers.update_tool_call(call, status="completed"))
         return choices[int(answer)] if answer else ""
 
+    async def secret(self, text: str) -> str:
+        """Give no answer: the protocol has no field that hides what is typed."""
+        return ""
+
     def show_notice(self, notice: UserNotice) -> None:
         if not self._known:
             self._waiting.append(notice)
@@ -138,6 +145,11 @@ class AcpSession:
 
     # -- For the server
 
+    @property
+    def own_commands(self) -> dict[str, Path]:
+        """Files of the user's own commands by their names."""
+        return list_own_commands(self.agent.root) if self.agent else {}
+
     async def introduce(self, commands: Iterable[slash_commands.Command]) -> None:
         """Send what the editor can use once it knows the conversation."""
         from acp.schema import AvailableCommand, AvailableCommandInput, UnstructuredCommandInput
@@ -150,6 +162,10 @@ class AcpSession:
                 input=AvailableCommandInput(UnstructuredCommandInput(hint=command.takes)) if command.takes else None,
             )
             for command in commands
+        ]
+        hint = AvailableCommandInput(UnstructuredCommandInput(hint="…"))
+        rows += [
+            AvailableCommand(name=name, description=path.name, input=hint) for name, path in self.own_commands.items()
         ]
         await self.send(helpers.update_available_commands(rows))
         if self.agent:
@@ -179,7 +195,8 @@ class AcpSession:
                     if isinstance(event, TurnEnded):
                         why = event.why
         finally:
-            await self._end_calls()
+            await self._end_calls("completed" if why == "done" else "failed")
+            await self._send_notices()
         if why not in STOP_REASONS:
             raise RequestError(FAILED, self._trouble or why)
         return PromptResponse(stop_reason=STOP_REASONS[why], usage=self._usage)
@@ -191,7 +208,13 @@ class AcpSession:
             self.agent.stop()
 
     async def run_command(self, line: str) -> PromptResponse:
+        mode = self.agent.mode if self.agent else ""
         done = await slash_commands.run_command(self, line)
+        await self._send_notices()
+        if self.agent and self.agent.mode != mode:
+            await self.send(CurrentModeUpdate(session_update="current_mode_update", current_mode_id=self.agent.mode))
+        if done.do == "prompt":
+            return await self.work(done.text)
         if done.text:
             block = updates.output_content(done.text).content
             await self.send(helpers.update_agent_message(block))
@@ -258,6 +281,7 @@ class AcpSession:
         self, call: str, title: str, kind: Any, content: list[updates.Content], options: list[PermissionOption]
     ) -> str:
         """Return the id of the option that was chosen; empty for none."""
+        await self._send_notices()
         if self._calls.get(call):  # a sub-agent numbers its calls by itself
             call = f"{call}-{len(self._calls)}"
         if call not in self._calls:
@@ -272,10 +296,15 @@ class AcpSession:
         chosen = answer.outcome.option_id if isinstance(answer.outcome, AllowedOutcome) else ""
         return chosen if chosen in {option.option_id for option in options} else ""
 
-    async def _end_calls(self) -> None:
+    async def _end_calls(self, status: Literal["completed", "failed"]) -> None:
         for call in [call for call, ended in self._calls.items() if not ended]:
             self._calls[call] = True
-            await self.send(helpers.update_tool_call(call, status="completed"))
+            await self.send(helpers.update_tool_call(call, status=status))
+
+    async def _send_notices(self) -> None:
+        """Wait until the notices are sent that were shown so far: what follows them may be about them."""
+        while self._tasks:
+            await asyncio.gather(*self._tasks)
 
 
 def prompt_text(blocks: Iterable[Any]) -> str:

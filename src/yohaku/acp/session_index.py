@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 FOLDER = "acp"
-_ID = re.compile(r"[a-z0-9-]{8,64}")
+_ID = re.compile(r"[A-Za-z0-9_-]{8,100}")
+"""It becomes the name of a file."""
 
 
 class IndexedSession(NamedTuple):
@@ -27,6 +28,8 @@ class SessionIndex:
         self._folder = data / FOLDER
 
     def add(self, session: str, cwd: Path, transcript: Path) -> None:
+        if not _ID.fullmatch(session):
+            return
         try:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             row = {"cwd": str(cwd), "transcript": str(transcript)}
@@ -35,7 +38,7 @@ class SessionIndex:
             pass
 
     def find(self, session: str) -> IndexedSession | None:
-        if not _ID.fullmatch(session):  # it becomes a file name
+        if not _ID.fullmatch(session):
             return None
         try:
             row = json.loads((self._folder / f"{session}.json").read_text(encoding="utf-8"))

@@ -17,21 +17,14 @@ from yohaku.agent.context import Context, Mark
 from yohaku.agent.conversation import Conversation
 from yohaku.agent.equipment import Tier, TierChoice
 from yohaku.agent.event_queue import EndlessReply, EventQueue, Stopped
-from yohaku.agent.events import ConversationFolded, Event, FoldsReused, Gauge, ReplyDiscarded, TurnEnded, UserNotice
+from yohaku.agent.events import ConversationFolded, Event, FoldsReused, Gauge, TurnEnded, UserNotice
 from yohaku.agent.file_history.file_history import FileHistory
 from yohaku.agent.file_keeper import FileKeeper
 from yohaku.agent.hooks import Hooks
+from yohaku.agent.model_requests import ModelRequests
 from yohaku.agent.model_texts import PLAN_NOTE, PLAN_OVER_NOTE, STOPPED
 from yohaku.agent.reminders import Reminders
-from yohaku.agent.reply import (
-    Nudge,
-    build_request,
-    drop_torn_calls,
-    normalize_reply,
-    number_calls,
-    request_reply,
-    text_of,
-)
+from yohaku.agent.reply import Nudge, text_of
 from yohaku.agent.small_models.assistance import Assistance, Finish, GiveUp, Retry, RunCalls, assist, follow_tier
 from yohaku.agent.small_models.repetition import cut_repetition
 from yohaku.agent.tool_calls import (
@@ -47,14 +40,12 @@ from yohaku.agent.toolkit.seen_files import SeenFiles
 from yohaku.agent.toolkit.tool import AgentTool, PermissionRequest
 from yohaku.agent.turn_report import TurnReport
 from yohaku.client.endpoint import Endpoint
-from yohaku.client.errors import CutOff, RequestFailed, TooLong, Truncated
+from yohaku.client.errors import RequestFailed, TooLong, Truncated
 from yohaku.config import settings as setting
 from yohaku.config.settings import Settings
 from yohaku.core.errors import BadSetting, DoesNotFit, YohakuError
 from yohaku.core.meter import Meter
 from yohaku.core.model import Reply, Result, Text, ToolUse
-from yohaku.dialects.answer import Answer
-from yohaku.dialects.json_values import Json
 from yohaku.messages import explain, say
 from yohaku.session.fold_log import FoldingRecord
 from yohaku.session.session import Session
@@ -102,8 +93,6 @@ class Agent:
         self.todo: list[tuple[str, str]] = []
         self.max_steps = max_steps
         self.busy = False
-        self._replies = 0
-        self._call_ids: set[str] = set()
         self._prompts: list[str] = []
         """Typed while a turn runs, and not yet added."""
         self._assistance: Assistance | None = None
@@ -128,6 +117,7 @@ class Agent:
             session=session,
             reminders=Reminders(self.todo, self.files),
         )
+        self._requests = ModelRequests(self.context, self._events, self._follow_tier)
 
     # -- The loop
 
@@ -140,7 +130,7 @@ class Agent:
         text = ""
         for _ in range(self.max_steps):
             foldings = self.context.foldings
-            reply = await self._request(nudge)
+            reply = await self._requests.request(nudge)
             nudge, text = None, text_of(reply)
             match self._assistance.after_reply(reply, folded=self.context.foldings > foldings):
                 case Finish(final):
@@ -158,57 +148,9 @@ class Agent:
         self._events.notify("loop_steps", "warning", steps=self.max_steps)
         return TurnEnded("steps", text)
 
-    async def _request(self, nudge: Nudge | None) -> Reply:
-        """Fit and send; once more when the request was too long or the reply was cut off."""
-        for last_try in (False, True):
-            body = await self.context.fit_to_send()
-            weight = self.gauge.used
-            try:
-                answer = await self._send(body, weight, nudge)
-            except (TooLong, Truncated) as error:
-                if last_try:
-                    raise
-                self.context.shrink(error, weight)
-                self._assistance = self._assistance and follow_tier(self._assistance)
-                continue
-            except CutOff as error:
-                answer, needs_room = error.answer, False
-            else:
-                needs_room = self.conversation.dialect.was_cut_off(answer)
-                if not needs_room:
-                    return self._accept(answer)
-            if not last_try:
-                self._events.emit(ReplyDiscarded())
-                if needs_room:
-                    await self.context.make_room()
-                self._events.notify("loop_cut_off" if needs_room else "loop_broken_off", "warning")
-        self.context.reset_reserve()
-        self._events.notify("loop_still_cut", "warning")
-        return self._accept(drop_torn_calls(answer))
-
-    async def _send(self, body: Json, weight: int, nudge: Nudge | None) -> Answer:
-        context, local = self.context, self.endpoint.local
-        if nudge:
-            fits = context.meter.count(nudge.previous) <= context.budget.reserve // 3  # it comes on top of the body
-            begin = nudge.begin if self.can_begin_replies else ""
-            nudge = nudge._replace(begin=begin, previous=nudge.previous if fits else "")
-        answer = await request_reply(
-            context.client,
-            build_request(body, self.conversation.dialect, nudge, local=local, small=self.tier == "small"),
-            self._events,
-            weight=weight,
-            begin=nudge.begin if nudge else "",
-            end_at_call_of=self.tools if local else (),
-        )
-        context.reset_reserve()
-        if not nudge:
-            context.calibrate(answer.usage, weight)
-        return answer
-
     async def _run_tools(self, reply: Reply) -> tuple[ToolUse, ...]:
         """Run the calls of a reply and add both to the conversation, also when the user stops them."""
-        context, reply = self.context, number_calls(reply, self._call_ids)
-        self._call_ids |= {call.id for call in reply.calls}
+        context, reply = self.context, self._requests.number(reply)
         runtime = ToolRuntime(
             tools=self.tools,
             context=self._tool_context,
@@ -317,7 +259,7 @@ class Agent:
     def resume(self, path: Path | str) -> None:
         """Go on from a transcript of ours, or from the session of another tool."""
         history = self.context.resume(path)
-        self._call_ids |= {use.call.id for step in history.steps for use in step.uses}
+        self._requests.add_call_ids(use.call.id for step in history.steps for use in step.uses)
         facts = {"turns": len(history.turns), "steps": len(history.steps)}
         self._events.notify("loop_gone_on", name=Path(path).name, **facts)
 
@@ -444,11 +386,8 @@ class Agent:
         self.context.settle(reply, results)
         self._events.start_reply()
 
-    def _accept(self, answer: Answer) -> Reply:
-        self._replies += 1
-        reply = normalize_reply(answer.reply, self.tools, self._replies, self._call_ids)
-        self._call_ids |= {call.id for call in reply.calls}
-        return reply
+    def _follow_tier(self) -> None:
+        self._assistance = self._assistance and follow_tier(self._assistance)
 
     def _tool_context(self, call: str) -> AgentToolContext:
         return AgentToolContext(

@@ -25,7 +25,7 @@ class FileKeeper:
         if not _may_change(request):
             return request
         trouble = await asyncio.to_thread(self.history.prepare) if request.kind == "run" else self.history.trouble
-        if trouble == "too_big" and request.paths:
+        if trouble in ("too_big", "inside") and request.paths:
             trouble = ""
         return replace(request, lost=describe_losses(request, self.history.root, trouble, self.lang))
 

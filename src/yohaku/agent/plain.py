@@ -115,6 +115,18 @@ class PlainInterface:
         answer = self._ask(say("plain_prompt", self.lang)).strip()
         return choices[int(answer) - 1] if answer.isdecimal() and 0 < int(answer) <= len(choices) else answer
 
+    async def secret(self, text: str) -> str:
+        if self.read_line is None or not sys.stdin.isatty():
+            return ""
+        from getpass import getpass
+
+        self._wait_for_quiet()
+        try:
+            with _interrupt_input():
+                return getpass(f"{text} ", self.err)
+        except (EOFError, KeyboardInterrupt):
+            return ""
+
     def show_notice(self, notice: UserNotice) -> None:
         self.show(notice)
 
@@ -301,7 +313,7 @@ async def run_interactive(
         first = ""
         if command := user_command_in(text):
             await plain.run_user_command(command)
-        elif text.startswith("/"):
+        elif slash_commands.is_command(text):
             done = await slash_commands.run_command(plain, text)
             if done.do == "prompt":
                 await plain.work(done.text)

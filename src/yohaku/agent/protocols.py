@@ -5,7 +5,7 @@ Law: a surface knows the agent only by these, so that one that plays a list of e
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
@@ -54,6 +54,9 @@ class WorkingAgent(Protocol):
     def busy(self) -> bool: ...
     @property
     def mode(self) -> Mode: ...
+    @property
+    def todo(self) -> Sequence[tuple[str, str]]:
+        """The model's plan: status and text of each step."""
 
     def set_mode(self, mode: Mode) -> None: ...
 
@@ -77,6 +80,9 @@ class Surface(Protocol):
     async def question(self, text: str, choices: tuple[str, ...] = (), *, own_words: bool = True) -> str:
         """Ask; `own_words`: the answer may also be something else than one of the choices."""
 
+    async def secret(self, text: str) -> str:
+        """Ask for a text that is not shown while it is typed, and is kept nowhere; empty if the user gives none."""
+
     def show_notice(self, notice: UserNotice) -> None: ...
 
     def progress(self, what: str, done: int, total: int) -> None:
@@ -95,14 +101,22 @@ class AgentStarter(Protocol):
         self, surface: Surface, *, endpoint: Endpoint | None = None, window: int | None = None, resume: str = ""
     ) -> WorkingAgent | None: ...
 
-    async def models(self, name: str = "") -> list[tuple[Endpoint, int]]:
-        """Return the models that can be used, each with its window; with a name only those it matches."""
+    async def choose_model(
+        self, surface: Surface, name: str = "", now: Endpoint | None = None
+    ) -> tuple[Endpoint, int] | None:
+        """Return the named model with its window, ready to be used, or let the user choose one; None: none was chosen.
+
+        `now`: the model in use. Raises `YohakuError` where the named one is not there.
+        """
+
+    def forget_key(self, name: str) -> str:
+        """Remove the key that is kept for a provider, and say so; empty if there is no such provider."""
 
     @property
     def settings(self) -> Settings: ...
 
 
-class CommandContext(Protocol):
+class CommandContext(Surface, Protocol):
     """The part of a surface that its commands use."""
 
     @property
@@ -111,10 +125,6 @@ class CommandContext(Protocol):
     def begin(self) -> AgentStarter: ...
     @property
     def lang(self) -> str: ...
-
-    async def question(self, text: str, choices: tuple[str, ...] = (), *, own_words: bool = True) -> str: ...
-
-    def show_notice(self, notice: UserNotice) -> None: ...
 
     async def renew(self, *, resume: str = "") -> WorkingAgent | None:
         """Replace the conversation by another, with the same model."""

@@ -21,7 +21,7 @@ from yohaku.dialects.json_values import RAW, Json, arguments_object, dump
 if TYPE_CHECKING:
     from yohaku.client.model_client import ModelClient
 
-LOW_TEMPERATURE = 0.2
+LOW_TEMPERATURE, VARYING_TEMPERATURE = 0.2, 0.6
 
 
 class Nudge(NamedTuple):
@@ -34,6 +34,8 @@ class Nudge(NamedTuple):
     """First words of the model's answer, where the server can continue them."""
     previous: str = ""
     """The reply that the message is about, which is not in the conversation either."""
+    vary: bool = False
+    """The model is to say something else than before."""
 
 
 def build_request(body: Json, dialect: Dialect, nudge: Nudge | None, *, local: bool, small: bool) -> Json:
@@ -41,7 +43,8 @@ def build_request(body: Json, dialect: Dialect, nudge: Nudge | None, *, local: b
     if nudge:
         body = _add_nudge(body, dialect, nudge)
     if local and small:  # at the usual temperature small models misspell calls
-        body = {**dialect.temperature_fields(LOW_TEMPERATURE), **body}
+        temperature = VARYING_TEMPERATURE if nudge and nudge.vary else LOW_TEMPERATURE
+        body = {**dialect.temperature_fields(temperature), **body}
     return body if local else dialect.mark_cache(body)
 
 

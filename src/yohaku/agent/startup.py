@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -27,10 +28,15 @@ if TYPE_CHECKING:
 class Starter:
     """Makes agents for one run of the program; closing it ends the built-in server that it started."""
 
+    look_seconds = 3.0
+    """Seconds between two searches for a server, while the user is asked for a model."""
+
     def __init__(self, settings: Settings, root: Path | None = None) -> None:
-        self.settings = settings
+        self._environ = dict(settings.environ)
+        self.settings = replace(settings, environ=self._environ)
         self.root = root or Path.cwd()
         self._serving: EmbeddedServer | None = None
+        self._keys_read = False
 
     async def __call__(
         self, surface: Surface, *, endpoint: Endpoint | None = None, window: int | None = None, resume: str = ""
@@ -38,6 +44,7 @@ class Starter:
         # In a thread, since the screen is drawn already: loading the agent takes half a second.
         await asyncio.to_thread(import_module, "yohaku.agent.agent")
         try:
+            await self._read_keys()
             if endpoint is None:
                 endpoint = await self._find_endpoint(surface)
             if endpoint is None:
@@ -56,46 +63,74 @@ class Starter:
             surface.show_notice(UserNotice(say("os_trouble", self.settings.lang, **facts), "error"))
         return None
 
-    async def models(self, name: str = "") -> list[tuple[Endpoint, int]]:
-        from yohaku.agent.host.find_model import find_models
+    async def choose_model(
+        self, surface: Surface, name: str = "", now: Endpoint | None = None
+    ) -> tuple[Endpoint, int] | None:
+        if name:
+            from yohaku.agent.host.find_model import find_models
 
-        found = await find_models(self.settings if name else _without_model(self.settings), model=name or None)
-        memory = await self._measure_memory()
-        return [(endpoint, self._choose_window(endpoint, memory).window) for endpoint in found]
+            endpoint: Endpoint | None = (await find_models(self.settings, model=name))[0]
+        else:
+            endpoint = await self._set_up(surface, now)
+        return await self._open_window(surface, endpoint) if endpoint else None
+
+    def forget_key(self, name: str) -> str:
+        from yohaku.agent.key_setup import forget_key
+
+        return forget_key(name, self.settings)
 
     def close(self) -> None:
         if self._serving:
             self._serving.close()
             self._serving = None
 
+    async def _read_keys(self) -> None:
+        """Take the keys that were kept, once; those of the environment beat them."""
+        if self._keys_read or not self._environ:
+            return
+        from yohaku.agent.key_setup import stored_keys
+
+        self._keys_read = True
+        for variable, key in (await asyncio.to_thread(stored_keys(self.settings).read)).items():
+            if not self._environ.get(variable, "").strip():
+                self._add_key(variable, key)
+
+    def _add_key(self, variable: str, key: str) -> None:
+        """Use a key from now on, for everything that holds these settings."""
+        from yohaku.agent.toolkit.secrets import register_secret
+
+        register_secret(variable, key)
+        self._environ[variable] = key
+
     async def _find_endpoint(self, surface: Surface) -> Endpoint | None:
         from yohaku.agent.host import embedded
         from yohaku.agent.host.find_model import find_models
+        from yohaku.agent.host.model_spec import ModelNotFound
 
         file = self.settings.gguf if not self.settings.model else None
-        found = await find_models(self.settings, model=str(file) if file else None)
+        try:
+            found = await find_models(self.settings, model=str(file) if file else None)
+        except (ModelNotFound, embedded.CannotServe) as error:
+            if not is_attended(surface):
+                raise
+            surface.show_notice(UserNotice(explain_error(error, self.settings.lang), "error"))
+            return await self._set_up(surface)
         if found:
             return found[0]
-        if path := await self._download(surface):
-            return embedded.endpoint_of_file(path)
+        if endpoint := await self._set_up(surface):
+            return endpoint
         missing = "host_nothing_runs" if embedded.is_installed() else "host_nothing_found"
         surface.show_notice(UserNotice(say(missing, self.settings.lang), "warning"))
         return None
 
-    async def _download(self, surface: Surface) -> Path | None:
-        """Download the built-in model if the user wants it."""
-        from yohaku.agent.host import download, embedded
+    async def _set_up(self, surface: Surface, now: Endpoint | None = None) -> Endpoint | None:
+        """Let the user choose a model; None where nobody can be asked."""
+        if not is_attended(surface):
+            return None
+        from yohaku.agent.model_setup import ModelSetup
 
-        offer = embedded.offer_download(self.settings, await self._measure_memory())
-        if offer is None:
-            return None
-        yes, no = say("begin_yes", self.settings.lang), say("begin_no", self.settings.lang)
-        if await surface.question(offer.said(self.settings.lang), (yes, no), own_words=False) != yes:
-            return None
-        try:
-            return await download.download(offer, lambda here, whole: surface.progress(offer.weights.name, here, whole))
-        finally:
-            surface.progress("", 0, 0)
+        memory = await self._measure_memory()
+        return await ModelSetup(surface, lambda: self.settings, self._add_key, memory, self.look_seconds).choose(now)
 
     async def _open_window(self, surface: Surface, endpoint: Endpoint) -> tuple[Endpoint, int]:
         from yohaku.agent.host.capacity import window_warning
@@ -107,10 +142,13 @@ class Starter:
             from yohaku.agent.host.embedded import start_server
 
             surface.progress(say("begin_loading", self.settings.lang, name=endpoint.model), 0, 1)
-            self.close()
-            self._serving = await asyncio.to_thread(start_server, endpoint, chosen.window)
-            surface.progress("", 0, 0)
-            endpoint = self._serving.endpoint
+            try:
+                serving = await asyncio.to_thread(start_server, endpoint, chosen.window)
+            finally:
+                surface.progress("", 0, 0)
+            self.close()  # only now: where the new file cannot be served, the old one still is
+            self._serving = serving
+            endpoint = serving.endpoint
         return endpoint, chosen.window
 
     def _choose_window(self, endpoint: Endpoint, memory: MachineMemory) -> ChosenWindow:
@@ -181,9 +219,3 @@ def explain_error(error: YohakuError, lang: str) -> str:
         if own is not None:
             return str(own(lang))
     return explain(error, lang)
-
-
-def _without_model(settings: Settings) -> Settings:
-    from dataclasses import replace
-
-    return replace(settings, model=None)

@@ -20,7 +20,7 @@ from yohaku.agent.model_texts import REFUSED
 from yohaku.agent.toolkit.permissions import Permissions
 from yohaku.agent.toolkit.secrets import redact
 from yohaku.agent.toolkit.tool import AgentTool
-from yohaku.analysis.change_requests import asks_for_change, claims_change, is_question, wants_command
+from yohaku.analysis.change_requests import asks_for_change, claims_change, is_continuation, wants_command
 from yohaku.core.model import ToolUse
 from yohaku.core.originals import arguments_of
 from yohaku.messages import say
@@ -118,10 +118,20 @@ class TurnReport:
         if self._agent.permissions.refused:
             names = [" ".join(title.split()) for title in self._agent.permissions.refused]
             yield "refused", say("end_refused", lang, names=_join(names, lang))
-        if not changed and ended.why != "stopped" and self._may_say_unchanged():
-            claimed = claims_change(ended.text) and not is_question(self._prompt)
-            if claimed or asks_for_change(self._prompt):
-                yield "nothing_changed", say("end_only_claimed" if claimed else "end_nothing_changed", lang)
+        if not changed and ended.why != "stopped" and self._wants_change(ended) and self._may_say_unchanged():
+            claimed = claims_change(ended.text)
+            yield "nothing_changed", say("end_only_claimed" if claimed else "end_nothing_changed", lang)
+
+    def _wants_change(self, ended: TurnEnded) -> bool:
+        """Return whether a change was asked for: now, or before where the user only said to go on.
+
+        Of an earlier wish it is only known that the model claims to have fulfilled it; it may mean a change of then.
+        """
+        if asks_for_change(self._prompt):
+            return True
+        return (
+            is_continuation(self._prompt) and claims_change(ended.text) and not self._agent.file_history.net_changes()
+        )
 
     def _broken(self, parts: list[ChangedPath]) -> Iterator[tuple[str, int, str]]:
         """Files of this turn that do not parse and did before, or are new."""

@@ -24,15 +24,18 @@ _LEAD = (
     r"|i(?:['’]d| would)? (?:want|need|like)(?: you)? to|(?:in|inside|for|at) \S+|for me)[\s,]+)*"
 )
 _STRONG = re.compile(
-    _LEAD + r"(?:fix|repair|refactor|rename|implement|correct|patch|reformat|simplify|undo|revert|inline|extract"
+    _LEAD
+    + r"(?:fix|repair|refactor|rename|implement|correct(?! me\b)|patch|reformat|simplify|undo|revert|inline|extract"
     r"|optimi[sz]e|modify|edit|modernize|vectori[sz]e|deduplicate|bump"
     r"|get rid of|speed up|tidy|clean up|resolve|sort (?:that|it|this) out)\b",
     re.IGNORECASE,
 )
 _WEAK = re.compile(
-    _LEAD + r"(?:add|append|insert|write|create|make|update|change|replace|remove|delete|drop|move|rewrite|put|set|turn"
-    r"|convert|generate|extend|split|merge|sort|port|migrate|use|document|cover|handle|increase|decrease|raise|lower"
-    r"|complete|finish|build|translate|wrap|swap|switch|save|store|annotate|clean|support|wire|hook|enable|disable|allow"
+    _LEAD
+    + r"(?:add(?! up\b)|append|insert|write|create|make|update|change|replace|remove|delete|drop|move|rewrite|put|set"
+    r"|turn|convert|generate|extend|split|merge|sort|port|migrate|use|document|cover|handle|increase|decrease|raise|lower"
+    r"|complete|finish|build(?= an?\b| me\b| out\b)|translate|wrap|swap|switch|save|store|annotate|clean|support|wire"
+    r"|hook|enable|disable|allow"
     r"|integrate|introduce|adjust|tweak|configure|reduce|apply|define|register|expose|hide|prevent|ensure|avoid|catch"
     r"|have (?!a look)|let (?!me|us|'s))\b(.*)",
     re.IGNORECASE | re.DOTALL,
@@ -48,8 +51,13 @@ _OBJECT = re.compile(
     re.IGNORECASE,
 )
 _TALK = re.compile(
-    r"\b(?:poem|haiku|joke|story|song|essay|email|e-mail|letter|list of|sure|ideas?|names|a look)\b", re.IGNORECASE
+    r"\b(?:poem|haiku|joke|story|song|essay|e-?mail|letter|list of|sure|ideas?|names|a look|commit message|summary"
+    r"|explanation|overview|report|plan|outline|regex|regular expression|pseudo[- ]?code|sentences?"
+    r"|(?:simple|other|own|plain|these|few) words|paragraph|password|diagram|answer)\b",
+    re.IGNORECASE,
 )
+"""Texts that are wanted in the reply, unless a file is named with them."""
+_FILE = re.compile(r"`|(?<![\w.])[\w./-]*\w\.[A-Za-z]\w{0,5}\b|\bREADME\b|\bCHANGELOG\b")
 _NEEDED = re.compile(
     r"^\W*i(?:['’]d like| need| want) an? (?:new |small )?"
     r"(?:script|function|test|class|file|module|program|page|component)\b"
@@ -80,7 +88,17 @@ _JA_BECOME = re.compile(
     r"(?:ください|下さい|ほしい|欲しい|くれ|もらえ|いただけ|$)"
     r"|(?:重複|共通)[^、。]{0,12}まとめて|(?:修正|解消|対応|解決)(?:さ|し)?(?:せて|て)(?:ください|ほしい)"
 )
-_JA_REPLY = re.compile(r"(?:回答|返答|返事|答え|説明|要約|出力)(?:は|を|も)")
+_JA_REPLY = re.compile(
+    r"(?:回答|返答|返事|答え|説明|要約|出力|文章|一覧|計画|下書き|メール|メッセージ案|レポート|報告書|表|図)(?:は|を|も)"
+    r"|まで足して|^\W*(?:もっと|もう少し)?簡潔に|翻訳して[^。]{0,9}[:：]|(?:英語|日本語)に翻訳"
+)
+"""Texts that are wanted in the reply, unless a file or a piece of code is named with them."""
+_CONTINUATION = re.compile(
+    r"(?:(?:yes|yep|yeah|ok|okay|sure|please|go on|go ahead|continue|do it|do that|proceed|next|carry on|try again"
+    r"|again|fine|good|はい|お願い(?:します)?|続けて(?:ください)?|進めて(?:ください)?|やって(?:ください)?"
+    r"|どうぞ|もう一度(?:お願いします)?)[\s,.!。、！]*){1,4}",
+    re.IGNORECASE,
+)
 _JA_WRITE = re.compile(r"(?:書いて|作って|入れて|付けて|つけて|用意して)(?!い(?:る|ま|た))")
 _JA_OBJECT = re.compile(
     r"`|[\w-]+\.[A-Za-z]\w{0,5}|ファイル|関数|メソッド|クラス|テスト|コード|コメント|スクリプト|モジュール|README|型|引数"
@@ -135,6 +153,11 @@ def claims_change(reply: str) -> bool:
     return bool(_CLAIM.search(reply))
 
 
+def is_continuation(prompt: str) -> bool:
+    """Return whether a prompt only says that the model is to go on with what was asked before."""
+    return bool(_CONTINUATION.fullmatch(prompt.strip()[:MAX_TEXT_CHARS]))
+
+
 def wants_command(prompt: str) -> bool:
     """Return whether the prompt wants a command to run or to succeed, beside wanting a change."""
     return bool(_WANTS_RUN.search(prompt[:MAX_TEXT_CHARS])) and not is_question(prompt)
@@ -146,10 +169,9 @@ def _asks_in_english(sentence: str) -> bool:
     for number, clause in enumerate(_CLAUSE.split(sentence)):
         if number == 0 and _QUESTION.search(clause) and not re.match(r"\W*(?:review|list|plan)\b", clause, re.I):
             return False
-        if _STRONG.search(clause) and not _TALK.search(clause):
-            return True
+        talk = _TALK.search(clause) and not _FILE.search(clause)
         weak = _WEAK.search(clause)
-        if weak and _OBJECT.search(weak[1]) and not _TALK.search(weak[1]):
+        if not talk and (_STRONG.search(clause) or (weak and _OBJECT.search(weak[1]))):
             return True
     return False
 
@@ -157,8 +179,10 @@ def _asks_in_english(sentence: str) -> bool:
 def _asks_in_japanese(sentence: str) -> bool:
     if _JA_QUESTION.search(sentence) and not _JA_POLITE.search(sentence):
         return False
+    if _JA_REPLY.search(sentence) and not _JA_OBJECT.search(sentence):
+        return False
     if _JA_NOUN.search(sentence) or _JA_VERB.search(sentence):
         return True
-    if _JA_BECOME.search(sentence) and not _JA_REPLY.search(sentence):
+    if _JA_BECOME.search(sentence) and not re.match(r"\W*(?:回答|返答|返事|答え)", sentence):
         return True
     return bool(_JA_WRITE.search(sentence) and _JA_OBJECT.search(sentence))

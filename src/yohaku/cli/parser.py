@@ -27,6 +27,13 @@ def _parse_positive(text: str) -> int:
     return number
 
 
+def _parse_seconds(text: str) -> float:
+    number = float(text)
+    if not 0 <= number < 10**6:
+        raise ValueError
+    return number
+
+
 def _parse_days(text: str) -> int:
     number = int(text)
     if not 0 <= number < 10**6:
@@ -227,6 +234,10 @@ def _add_upstream(command: Any) -> None:
     command.add_argument("--recall-tool", action="store_true", help="upstream_recall_tool")
     command.add_argument("--squeeze", action="store_true", help="upstream_squeeze")
     command.add_argument("--believe", type=_positive(command), metavar="N", help="upstream_believe")
+    command.add_argument("--summaries", metavar="MODEL", help="upstream_summaries")
+    command.add_argument("--hold-state", action="store_true", help="upstream_hold_state")
+    seconds = ArgumentType(_parse_seconds, "type_seconds", command.lang)
+    command.add_argument("--summary-wait", type=seconds, metavar="SECONDS", help="upstream_summary_wait")
     _add_store(command)
 
 

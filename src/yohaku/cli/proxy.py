@@ -69,7 +69,9 @@ def open_proxy(arguments: argparse.Namespace, settings: Settings) -> AbstractCon
     try:
         from yohaku.proxy.app import Proxy
         from yohaku.proxy.fitting import Fitter
+        from yohaku.proxy.held_state import HeldState
         from yohaku.proxy.model_routes import build_routes
+        from yohaku.proxy.summaries import DEFAULT_WAIT, Summaries, read_summary_model
         from yohaku.proxy.upstream import Upstream
         from yohaku.proxy.windows import UpstreamWindows
     except ImportError:
@@ -88,6 +90,8 @@ def open_proxy(arguments: argparse.Namespace, settings: Settings) -> AbstractCon
     for name in (recipe, *(table["recipe"] for table in settings.routes.values() if "recipe" in table)):
         recipe_for(name, settings)  # an unknown name is refused before anything starts
     url = url_of(arguments.store, settings)
+    wait = DEFAULT_WAIT if arguments.summary_wait is None else arguments.summary_wait
+    spec = read_summary_model(arguments.summaries, settings) if arguments.summaries else None
 
     @contextmanager
     def opened() -> Iterator[Any]:
@@ -111,7 +115,9 @@ def open_proxy(arguments: argparse.Namespace, settings: Settings) -> AbstractCon
                 windows=windows,
                 recall_tool=arguments.recall_tool,
                 believed=arguments.believe or 0,
-                routes=build_routes(settings.routes, fitter, arguments.upstream, settings.data),
+                routes=build_routes(settings.routes, fitter, arguments.upstream, settings.data, wait),
+                summaries=Summaries(spec, wait) if spec else None,
+                held_state=HeldState() if arguments.hold_state else None,
             )
             yield proxy.app()
         finally:

@@ -107,12 +107,13 @@ def why(arguments: argparse.Namespace, settings: Settings) -> int:
 
 
 def collect(arguments: argparse.Namespace, settings: Settings) -> int:
-    from yohaku.session.collect import collect
+    from yohaku.session.collect import collect, collect_all
 
     live = _folds_in_transcripts(settings.data / "transcripts")
     with open_store(arguments.store, settings) as store:
         age, size, dry_run = arguments.older_than * DAY, arguments.size, arguments.dry_run
-        done = collect(store, age=age, size=size, dry_run=dry_run, live=live)
+        of_all = not settings.variable("YOHAKU_TENANT")  # the store is that tenant's part of it
+        done = (collect_all if of_all else collect)(store, age=age, size=size, dry_run=dry_run, live=live)
     facts = {"count": len(done.refs), "size": done.freed, "folds": done.folds, "after": done.left, "rows": done.records}
     print(messages.say("collectable" if dry_run else "collected", settings.lang, **facts))
     if done.over:

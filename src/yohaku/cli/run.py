@@ -97,12 +97,22 @@ CLIENTS = {
 }
 
 
-OWN_OPTIONS = frozenset(("--upstream", "--model", "--window", "--reserve", "--recipe", "--store", "--believe")) | {
-    flag_of(name) for key in KEYS.values() if key.is_option for name in (key.name, *key.aliases)
-}
+OWN_OPTIONS = frozenset(
+    (
+        "--upstream",
+        "--model",
+        "--window",
+        "--reserve",
+        "--recipe",
+        "--store",
+        "--believe",
+        "--summaries",
+        "--summary-wait",
+    )
+) | {flag_of(name) for key in KEYS.values() if key.is_option for name in (key.name, *key.aliases)}
 
 
-OWN_SWITCHES = frozenset(("--recall-tool", "--squeeze"))
+OWN_SWITCHES = frozenset(("--recall-tool", "--squeeze", "--hold-state"))
 
 
 def _take_own_options(arguments: argparse.Namespace) -> argparse.Namespace:

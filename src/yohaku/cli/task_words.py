@@ -27,9 +27,25 @@ def split_task(program: argparse.ArgumentParser, arguments: Sequence[str], lang:
     if at is None or arguments[at] in commands:
         return SplitArguments(None, list(arguments))
     word = arguments[at]
+    if word == "help":
+        return SplitArguments(None, [*[each for each in arguments[at + 1 :] if each in commands][:1], "--help"])
+    if word == "version":
+        return SplitArguments(None, ["--version"])
+    _refuse_unknown_option(program, arguments[:at], lang)
     if len(word.split()) < 2 and word.isascii():
         raise InputError(_explain_unknown(word, arguments[at + 1 :], commands, lang))
     return SplitArguments(word, [*arguments[:at], *arguments[at + 1 :]])
+
+
+def _refuse_unknown_option(program: argparse.ArgumentParser, before: Sequence[str], lang: str) -> None:
+    """Raise `InputError` for a misspelt option, which would be taken for one without a value."""
+    known = [name for name in program._option_string_actions if name.startswith("--")]
+    for option in before:
+        name = option.partition("=")[0]
+        if name.startswith("--") and name != "--" and not any(each.startswith(name) for each in known):
+            near = get_close_matches(name, known, n=1)
+            hint = say("cli_near_option", lang, name=near[0]) if near else ""
+            raise InputError(say("cli_unknown_option", lang, name=name, near=hint).rstrip())
 
 
 def _first_word(program: argparse.ArgumentParser, arguments: Sequence[str]) -> int | None:

@@ -35,6 +35,20 @@ async def fetch_json(url: str, key: str = "", body: Json = None, timeout: float 
 
 
 def fetch_json_now(url: str, key: str = "", body: Json = None, timeout: float = DEFAULT_TIMEOUT) -> Json:
+    received = _fetch(url, key, body, timeout)
+    try:
+        return None if received is None else json.loads(received)
+    except (ValueError, RecursionError):
+        return None
+
+
+async def fetch_text(url: str, key: str = "", timeout: float = DEFAULT_TIMEOUT) -> str | None:
+    """Get a URL and return what it says; "" for an error, None where nobody answers."""
+    received = await asyncio.to_thread(_fetch, url, key, None, timeout)
+    return None if received is None else received.decode("utf-8", "replace")
+
+
+def _fetch(url: str, key: str, body: Json, timeout: float) -> bytes | None:
     from http.client import HTTPConnection, HTTPException, HTTPSConnection  # imported in the thread that needs it
 
     try:
@@ -52,13 +66,15 @@ def fetch_json_now(url: str, key: str = "", body: Json = None, timeout: float = 
         path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
         connection.request("GET" if sent is None else "POST", path, sent, headers)
         reply = connection.getresponse()
+        if reply.status != 200:
+            return b""
         received = bytearray()
-        while reply.status == 200 and len(received) <= MAX_BYTES and time.monotonic() < until:
+        while len(received) <= MAX_BYTES and time.monotonic() < until:
             piece = reply.read1(65_536)
             if not piece:
-                return json.loads(received)
+                return bytes(received)
             received += piece
-    except (OSError, HTTPException, ValueError, RecursionError):
+    except (OSError, HTTPException, ValueError):
         return None
     finally:
         connection.close()

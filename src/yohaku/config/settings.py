@@ -32,6 +32,7 @@ ROUTE_FIELDS: dict[str, ValueKind] = {
     "window": TOKENS,
     "reserve": RESERVE,
     "recipe": TEXT,
+    "summaries": TEXT,
 }
 """What a table `[routes."PATTERN"]` may set."""
 

@@ -27,6 +27,8 @@ from yohaku.dialects.json_values import (
     text_at,
     unknown_role,
 )
+from yohaku.dialects.replies import anthropic as replies
+from yohaku.dialects.replies.writer import ReplyFacts, ReplyWriter, RequestOptions
 from yohaku.dialects.role_rules import Speaker, content_text
 from yohaku.dialects.server_api import signature
 
@@ -197,6 +199,12 @@ class Anthropic(Dialect):
         builder.where = "reply"
         _read_assistant(builder, 0, body.get("content"))
         return Answer(builder.open_reply(), usage_of(body.get("usage")), str(body.get("stop_reason") or ""))
+
+    def read_options(self, body: dict[str, Json]) -> RequestOptions:
+        return replies.read_options(body)
+
+    def reply_writer(self, facts: ReplyFacts) -> ReplyWriter:
+        return replies.MessageReplyWriter(facts)
 
     def stream_reader(self) -> StreamReader:
         return _Stream(self)

@@ -106,6 +106,10 @@ class Dialect(ServerApi, ABC):
         """Return the error that an event of a stream reports, or None."""
         return error_in(event)
 
+    def closes(self, event: Json) -> bool:
+        """Tell whether an event is the last of its stream."""
+        return False
+
     def read_progress(self, event: Json) -> tuple[int, int, int, float] | None:
         """Return how far a server has read, where an event tells: tokens, of how many, cached ones, seconds."""
         return None

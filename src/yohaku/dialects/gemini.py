@@ -61,6 +61,9 @@ class Gemini(Dialect):
     cut_off_stops = ("MAX_TOKENS",)
     images_in_results = True
 
+    def path_of_question(self, path: str) -> str:
+        return re.sub(":streamGenerateContent.*", ":generateContent", path)
+
     def entries_of(self, body: Json) -> list[Json]:
         """Accept a single content in place of a list, as the API does."""
         if isinstance(body, dict) and isinstance(body.get("contents"), dict):

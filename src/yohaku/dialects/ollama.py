@@ -33,6 +33,8 @@ from yohaku.dialects.json_values import (
     unknown_role,
 )
 from yohaku.dialects.openai_chat import convert_definition, write_tools_as_text
+from yohaku.dialects.replies.writer import RequestOptions
+from yohaku.dialects.server_api import signature
 
 IMAGE_STARTS = {
     "iVBORw": "image/png",
@@ -49,6 +51,7 @@ class Ollama(Dialect):
     entries = "messages"
     event_end = "\n"
     path = "/api/chat"
+    greeting = "Ollama is running"
     proxied_paths = ("/api/chat", "/api/generate")
     state_fields = ("context",)
     reply_limit_paths = (("options", "num_predict"),)
@@ -125,8 +128,24 @@ class Ollama(Dialect):
         body: dict[str, Json] = {"model": model} if model else {}
         body["messages"] = messages
         if history.tools:
-            body["tools"] = [found for tool in history.tools if (found := convert_definition(tool))]
+            body["tools"] = [found for tool in history.tools if (found := _write_definition(tool))]
         return body
+
+    def option_fields(self, options: RequestOptions) -> dict[str, Json]:
+        given: dict[str, Json] = {"num_predict": options.limit, "temperature": options.temperature}
+        given |= {"top_p": options.top_p, "seed": options.seed, "stop": list(options.stop) or None}
+        fields: dict[str, Json] = {"stream": options.stream, "truncate": False, "shift": False}
+        fields["options"] = {name: value for name, value in given.items() if value is not None}
+        if options.schema is not None:
+            fields["format"] = options.schema or "json"
+        if options.effort:
+            fields["think"] = False if options.effort == "none" else options.effort
+        return fields
+
+    def without_refused(self, body: dict[str, Json], refusal: str) -> dict[str, Json] | None:
+        if "think" not in body or "does not support thinking" not in refusal:
+            return None
+        return {name: value for name, value in body.items() if name != "think"}
 
     def user_entry(self, text: str) -> dict[str, Json]:
         return {"role": "user", "content": text}
@@ -187,6 +206,9 @@ class Ollama(Dialect):
 
     def stream_reader(self) -> StreamReader:
         return _Stream(self)
+
+    def closes(self, event: Json) -> bool:
+        return bool(event.get("done"))
 
     def events(self, stream: str) -> Iterable[dict[str, Json]]:
         return line_events(stream)
@@ -338,6 +360,26 @@ def _is_foreign(thought: str) -> bool:
         return isinstance(json.loads(thought), dict | list)
     except (ValueError, RecursionError):
         return False
+
+
+def _write_definition(tool: Tool) -> Json:
+    """Write a tool's definition; one that takes a text gets it as its only argument."""
+    found = convert_definition(tool)
+    if not found or "custom" not in (found.get("type"), object_or_empty(_decode(tool.definition)).get("type")):
+        return found
+    said = signature(tool.definition)
+    described = {"description": said.description} if said.description else {}
+    return {"type": "function", "function": {"name": said.name, **described, "parameters": TEXT_ARGUMENT}}
+
+
+TEXT_ARGUMENT: Json = {"type": "object", "properties": {"input": {"type": "string"}}, "required": ["input"]}
+
+
+def _decode(text: str) -> Json:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
 
 
 def _write_call(call: Call) -> Json:

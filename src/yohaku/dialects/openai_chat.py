@@ -28,6 +28,8 @@ from yohaku.dialects.json_values import (
     text_at,
     unknown_role,
 )
+from yohaku.dialects.replies import openai_chat as replies
+from yohaku.dialects.replies.writer import ReplyFacts, ReplyWriter, RequestOptions
 from yohaku.dialects.server_api import signature
 
 EMPTY_FUNCTION = {"name": "", "arguments": ""}
@@ -165,6 +167,12 @@ class OpenAIChat(Dialect):
             return None
         done, total, cached, milliseconds = numbers
         return int(done), int(total), int(cached), milliseconds / 1000
+
+    def read_options(self, body: dict[str, Json]) -> RequestOptions:
+        return replies.read_options(body)
+
+    def reply_writer(self, facts: ReplyFacts) -> ReplyWriter:
+        return replies.ChatReplyWriter(facts)
 
     def stream_reader(self) -> StreamReader:
         return _Stream()

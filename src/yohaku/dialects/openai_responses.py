@@ -29,6 +29,8 @@ from yohaku.dialects.json_values import (
     text_at,
     unknown_role,
 )
+from yohaku.dialects.replies import openai_responses as replies
+from yohaku.dialects.replies.writer import ReplyFacts, ReplyWriter, RequestOptions
 from yohaku.dialects.role_rules import Speaker
 from yohaku.dialects.server_api import signature
 
@@ -75,6 +77,7 @@ class OpenAIResponses(Dialect):
     proxied_paths = ("/responses",)
     reply_limit_paths = (("max_output_tokens",),)
     state_fields = ("previous_response_id", "conversation")
+    link_field = "previous_response_id"
     cut_off_stops = ("max_output_tokens", "max_tokens")
     images_in_results = True
     takes_prefill = False
@@ -181,6 +184,20 @@ class OpenAIResponses(Dialect):
         details, error = object_or_empty(body.get("incomplete_details")), object_or_empty(body.get("error"))
         stop = details.get("reason") or error.get("code") or body.get("status")
         return Answer(Reply((*builder.system, *builder.open_reply().items)), usage_of(body), str(stop or ""))
+
+    def linkable(self, reply: Json) -> tuple[str, list[Json]] | None:
+        kind = reply.get("type") if isinstance(reply, dict) else None
+        response = reply.get("response") if kind in ("response.completed", "response.incomplete") else reply
+        match response:
+            case {"object": "response", "id": str(name), "status": "completed" | "incomplete", "output": list(output)}:
+                return name, output
+        return None
+
+    def read_options(self, body: dict[str, Json]) -> RequestOptions:
+        return replies.read_options(body)
+
+    def reply_writer(self, facts: ReplyFacts) -> ReplyWriter:
+        return replies.ResponseReplyWriter(facts)
 
     def stream_reader(self) -> StreamReader:
         return _Stream(self)

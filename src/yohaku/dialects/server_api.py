@@ -15,6 +15,7 @@ from yohaku.core.model import History
 from yohaku.dialects import overflow, role_rules
 from yohaku.dialects.json_values import Json
 from yohaku.dialects.overflow import Overflow
+from yohaku.dialects.replies.writer import ReplyFacts, ReplyWriter, RequestOptions
 from yohaku.dialects.role_rules import RuleName
 
 SCHEMA_FIELDS = ("input_schema", "parameters", "parametersJsonSchema", "parameters_json_schema", "inputSchema")
@@ -54,6 +55,11 @@ class ServerApi:
     state_fields: ClassVar[tuple[str, ...]] = ()
     """Fields that name a conversation the provider holds: a body with one has only the newest turns."""
 
+    greeting: ClassVar[str] = ""
+    """Text at the root of a server for which this dialect alone says everything: what comes to it in another one is
+    translated."""
+    link_field: ClassVar[str] = ""
+    """The field by which a body goes on from an earlier reply."""
     names_model: ClassVar[bool] = True
     """Whether a body names its model."""
     progress_fields: ClassVar[Mapping[str, Json]] = {}
@@ -85,6 +91,10 @@ class ServerApi:
     def url(self, base: str, model: str) -> str:
         return base.rstrip("/") + self.path.format(model=quote(model.removeprefix("models/")))
 
+    def path_of_question(self, path: str) -> str:
+        """Return the path by which a question is asked where a client asks for its replies by `path`."""
+        return path
+
     def compose_question(self, history: History, model: str) -> dict[str, Json]:
         """Write a body that ends in a question; differs from `compose` where servers are stricter about those."""
         return self.compose(history, model)
@@ -108,6 +118,26 @@ class ServerApi:
     def with_window(self, body: Json, window: int) -> Json:
         """Return a body by which the server really uses this window; the same object where it does so anyway."""
         return body
+
+    def read_options(self, body: dict[str, Json]) -> RequestOptions:
+        """Return what a request asks for beside its conversation."""
+        return RequestOptions()
+
+    def option_fields(self, options: RequestOptions) -> dict[str, Json]:
+        """Write what a request in another dialect asks for beside its conversation."""
+        return {}
+
+    def linkable(self, reply: Json) -> tuple[str, list[Json]] | None:
+        """Return the id and the entries of a whole reply, or of the event that ends one, that a body may go on from."""
+        return None
+
+    def without_refused(self, body: dict[str, Json], refusal: str) -> dict[str, Json] | None:
+        """Return a translated body without a field that a server refused; None where it refused something else."""
+        return None
+
+    def reply_writer(self, facts: ReplyFacts) -> ReplyWriter | None:
+        """Return a writer of one reply; None where replies in this dialect are only read."""
+        return None
 
     def temperature_fields(self, temperature: float) -> dict[str, Json]:
         return {}

@@ -16,7 +16,7 @@ from yohaku.analysis.language import is_japanese
 from yohaku.analysis.standing_rules import choose_rules, read_standing_rules
 from yohaku.core.budget import SHARES
 from yohaku.core.folds import Cut, Gist, Subject
-from yohaku.core.model import Text
+from yohaku.core.model import Text, Turn
 from yohaku.core.originals import ref_of_turns
 from yohaku.core.recipe import AskingPass, Effect, Pass, PassContext
 from yohaku.core.view import View
@@ -31,7 +31,14 @@ from yohaku.passes.drop_oldest import before, cuts, rules_tokens, weigh_chapters
 from yohaku.passes.pieces import SMALL
 from yohaku.summary.check import Accepted, Evidence, Rejected
 from yohaku.summary.prompts import RETAIN
-from yohaku.summary.request import BY_MODEL, WITHOUT_MODEL, SummaryRequest, ask_for_chapter
+from yohaku.summary.request import (
+    BY_MODEL,
+    WITHOUT_MODEL,
+    SummaryRequest,
+    ask_for_chapter,
+    ask_for_merge,
+    join_parts,
+)
 from yohaku.summary.transcript_text import Utterance, cut_middle, read_utterances
 
 MIN_CONVERSATION_SHARE = 0.3
@@ -46,7 +53,7 @@ MODEL_GISTS_TOKENS = 5_000
 """Tokens of all chapters that a model writes, with their lines, in a window of MODEL_WINDOW tokens; the fourfold window
 has twice as many."""
 MODEL_WINDOW = 8_192
-MODEL_FIRST_SHARE, MODEL_CHAPTER_SHARE = 0.3, 0.2
+MODEL_FIRST_SHARE, MODEL_CHAPTER_SHARE = 0.2, 0.14
 """Shares of the tokens of its stretch that a chapter by a model takes with its lines: the first one, and others."""
 FULL_SHARE = 0.9
 """Share of the tokens for chapters at which they are told anew."""
@@ -61,6 +68,8 @@ MIN_CHAPTER_TOKENS = 40
 """A chapter behind others gets so many at least: with fewer it would be no more than a header."""
 NEAR_LIMIT_SHARE = 0.95
 """Share of the free tokens that a folding leaves shown at most."""
+CAPABLE_SHARE, CAPABLE_RESULT_CHARS = 0.5, 8_000
+"""A model that may write this share of a chapter is given results with so many characters, in more questions."""
 MAX_VISIBLE_PROMPT_CHARS = 1_500
 """Characters of a prompt that stays visible, in the question about the steps that answer it."""
 MIN_ASKED_TOKENS = 2 * SMALL
@@ -393,9 +402,8 @@ class _ChapterTeller:
         options = self._context.options
         return min(int(chapter.tokens * options.summary_share), self._context.question_tokens() // 3)
 
-    def _read_record(self, chapter: _Chapter) -> Iterator[Utterance]:
-        """Yield the record of the stretch; before the steps of a turn whose prompt stays, the beginning of that."""
-        turns, cut = chapter.stretch.turns, chapter.cut
+    def _read_record(self, turns: tuple[Turn, ...], cut: Cut) -> Iterator[Utterance]:
+        """Yield the record of a stretch; before the steps of a turn whose prompt stays, the beginning of that."""
         visible = self._view.history.turns[cut.turn].prompt if cut.steps else ()
         text = "\n".join(part.text for part in visible if isinstance(part, Text) and not part.by)
         if not text:
@@ -406,10 +414,13 @@ class _ChapterTeller:
         yield from read_utterances(turns[-1:])
 
     def ask(self, chapter: _Chapter, limit: int) -> Generator[Effect, str, Accepted | Rejected]:
-        """Ask for the chapter; its question has the chapters before it as they stand."""
+        """Ask for the chapter; its question has the chapters before it as they stand.
+
+        Where it takes their place, they are merged first; if a model wrote them not, all is told from the originals.
+        """
         view, context, stretch = self._view, self._context, chapter.stretch
         prompts = [part.text for turn in view.history.turns for part in turn.prompt if isinstance(part, Text)]
-        earlier = tuple(gist.text for gist in view.chapters) if chapter.start else ()
+        earlier = tuple(gist.text for gist in view.chapters)
         request = replace(
             self._request,
             limit=limit,
@@ -418,10 +429,29 @@ class _ChapterTeller:
             model=self._request.model or context.options.summary_model,
             japanese=is_japanese(prompts),
             chapter=True,
-            earlier=earlier,
+            earlier=earlier if chapter.start else (),
         )
+        if context.options.summary_share >= CAPABLE_SHARE:
+            request = replace(request, result_chars=CAPABLE_RESULT_CHARS)
         tokens, words = context.question_tokens() - limit, context.options.words
-        utterances = list(self._read_record(chapter))
+        utterances = list(self._read_record(stretch.turns, chapter.cut))
         system = [part.text for part in view.history.system if isinstance(part, Text)]
         evidence = Evidence.of(utterances, words, *system, *earlier, *stretch.rules)
-        return (yield from ask_for_chapter(request, utterances, evidence, tokens, self._count))
+        merged: list[Accepted] = []
+        new = self._find_limit_of_new(chapter, limit)
+        if not chapter.start and new and all(gist.why == BY_MODEL for gist in view.chapters):
+            short = replace(request, limit=limit - new)
+            found = yield from ask_for_merge(short, earlier, evidence, tokens, self._count)
+            if isinstance(found, Accepted):
+                merged = [found]
+                request = replace(request, limit=new, earlier=(found.whole,))
+                utterances = list(self._read_record(view.between(view.cut, chapter.cut), chapter.cut))
+        told = yield from ask_for_chapter(request, utterances, evidence, tokens, self._count)
+        return join_parts([*merged, told]) if isinstance(told, Accepted) else told
+
+    def _find_limit_of_new(self, chapter: _Chapter, limit: int) -> int:
+        """Return the tokens for what no chapter tells yet, where one takes the place of others; 0 if there are none."""
+        if not self._view.chapters:
+            return 0
+        new = chapter_tokens(chapter.removed - self._told, self._context) * self._context.options.summary_share
+        return min(limit // 2, max(SMALL, int(new)))

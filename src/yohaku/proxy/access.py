@@ -70,6 +70,8 @@ class Access:
 
     def _take_token(self, scope: Scope) -> tuple[Scope, str]:
         """Return the request without the token, and the token; "" where there is none."""
+        if not self.token:  # then such a path is the upstream's
+            return scope, ""
         headers = MutableHeaders(scope={**scope, "headers": list(scope["headers"])})
         given = headers.get(TOKEN_HEADER, "")
         del headers[TOKEN_HEADER]

@@ -24,6 +24,8 @@ class Beginning(NamedTuple):
     held: bytes
     overflow: Overflow | None
     """Set where the reply says, by an error or by nothing at all, that the request was too long."""
+    silent: bool = False
+    """It says so by nothing at all."""
 
 
 async def read_beginning(dialect: Dialect, response: aiohttp.ClientResponse) -> Beginning:
@@ -34,16 +36,20 @@ async def read_beginning(dialect: Dialect, response: aiohttp.ClientResponse) -> 
         held += piece
         ended = not piece
         if not _is_stream(response, held):
-            return Beginning(held, Overflow() if ended and not held.strip() else None)
+            return _silence(held) if ended and not held.strip() else Beginning(held, None)
         text = held.decode("utf-8", "replace")
         if overflow := dialect.read_overflow(200, text):
             return Beginning(held, overflow)
         if ended:
-            return Beginning(held, Overflow() if not any(_data_lines(text)) else None)
+            return _silence(held) if not any(_data_lines(text)) else Beginning(held, None)
         complete = text[: text.rfind("\n\n") + 2] if "\n\n" in text else ""
         if any(not _is_silent(line) for line in _data_lines(complete)):
             break
     return Beginning(held, None)
+
+
+def _silence(held: bytes) -> Beginning:
+    return Beginning(held, Overflow(), silent=True)
 
 
 async def whole_stream(held: bytes, response: aiohttp.ClientResponse) -> AsyncIterator[bytes]:

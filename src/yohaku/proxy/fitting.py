@@ -56,6 +56,8 @@ class Fitted:
     recalled: Recalled = NOTHING_RECALLED
     window: int = 0
     """The window that the body was fitted to."""
+    session: Session | None = None
+    """The one that read the conversation."""
     over_limit: bool = False
     """True if it was left alone although it is over the limit."""
 
@@ -90,6 +92,11 @@ class Fitter:
         self._sessions: OrderedDict[bytes, tuple[Session, Lock]] = OrderedDict()
         self._lock = Lock()
 
+    @property
+    def conversations(self) -> int:
+        """Number of conversations whose reading is kept."""
+        return len(self._sessions)
+
     def of(self, tenant: str) -> Fitter:
         """Return a fitter that shares with this one what was learned of upstreams, and nothing of the store."""
         if tenant == self.tenant:
@@ -106,10 +113,12 @@ class Fitter:
         *,
         offer: bool = False,
         recalled: Recalled = NOTHING_RECALLED,
+        at_most: int | None = None,
     ) -> Fitted:
         """Return the bytes to send; raise `DoesNotFit` where no folding helps.
 
         `offer`: add the recall tools if anything is folded. `recalled`: what the model asked them for in this turn.
+        `at_most`: a smaller window for this request alone.
         """
         dialect = dialects.dialect_named(dialect_name)
         try:
@@ -120,7 +129,7 @@ class Fitter:
         if field := dialect.state_in(body):
             return self._leave_alone(dialect_name, raw, model, field)
         model = model or str(body.get("model") or "")
-        asked = None if self.window else dialect.asked_window(body)
+        asked = at_most or (None if self.window else dialect.asked_window(body))
         session, lock = self._session(dialect_name, model, body, entries, asked)
         came = body
         if self.squeeze:
@@ -141,14 +150,28 @@ class Fitter:
             receipt = session.receipt
             window = session.budget.window
         if out is None:  # what was recalled, or the tools for it, are too much
-            return self.fit(dialect_name, raw, model)
+            return self.fit(dialect_name, raw, model, at_most=at_most)
         if out is offered and body is came:
             out = offered = came  # nothing is folded: there is nothing to recall
         clamped = clamp_reply(dialect, out, max(MIN_REPLY_TOKENS, window - (receipt.after if receipt else 0)))
         rules = self.roles.get((dialect_name, model), NO_RULES)
         sent = dialect.with_window(dialect.follow_role_rules(clamped, rules), window)
         data = raw if sent is came else msgspec.json.encode(sent)
-        return Fitted(data, receipt, "", clamped, rules, offered is not body, recalled, window)
+        return Fitted(data, receipt, "", clamped, rules, offered is not body, recalled, window, session)
+
+    def find_session(self, dialect_name: str, raw: bytes, model: str | None) -> Session | None:
+        """Return the session that read this conversation last; None for a new one."""
+        dialect = dialects.dialect_named(dialect_name)
+        try:
+            body: Any = msgspec.json.decode(raw)
+            entries = dialect.entries_of(body if isinstance(body, dict) else None)
+        except (msgspec.DecodeError, Unreadable, RecursionError, UnicodeDecodeError):
+            return None
+        asked = None if self.window else dialect.asked_window(body)
+        key = self._key(dialect_name, model or str(body.get("model") or ""), entries, asked)
+        with self._lock:
+            found = self._sessions.get(key)
+        return found[0] if found else None
 
     def _leave_alone(self, dialect_name: str, raw: bytes, model: str | None, field: str) -> Fitted:
         """Return a body as it is, whose earlier turns the provider holds; say if it is too long even without them."""
@@ -251,9 +274,7 @@ class Fitter:
         self, dialect: str, model: str, body: dict[str, Any], entries: list[Any], asked: int | None
     ) -> tuple[Session, Lock]:
         """The session that read this conversation last, by how it begins; another one costs time, not correctness."""
-        begins = msgspec.json.encode(entries[:IDENTIFYING_ENTRIES])
-        whose = f"{self.tenant}\n{dialect}\n{model}\n{asked}\n".encode()
-        key = hashlib.blake2b(whose + begins, digest_size=16).digest()
+        key = self._key(dialect, model, entries, asked)
         with self._lock:
             if key not in self._sessions:
                 self._sessions[key] = self._open(dialect, model, asked), Lock()
@@ -261,6 +282,11 @@ class Fitter:
             while len(self._sessions) > MAX_SESSIONS:
                 self._sessions.popitem(last=False)
             return self._sessions[key]
+
+    def _key(self, dialect: str, model: str, entries: list[Any], asked: int | None) -> bytes:
+        begins = msgspec.json.encode(entries[:IDENTIFYING_ENTRIES])
+        whose = f"{self.tenant}\n{dialect}\n{model}\n{asked}\n".encode()
+        return hashlib.blake2b(whose + begins, digest_size=16).digest()
 
 
 def clamp_reply(dialect: Dialect, body: dict[str, Any], tokens: int) -> dict[str, Any]:

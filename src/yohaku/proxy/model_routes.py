@@ -1,4 +1,4 @@
-"""Settings of their own for some models or paths: upstream, window, reserve, recipe, and the name that is sent.
+"""Settings of their own for some models or paths: upstream, window, reserve, recipe, summaries, the name that is sent.
 
 A table `[routes."PATTERN"]` of the config file is for models whose name fits the pattern (`qwen*`), or for paths that
 begin with it (`/v1/messages`). The first that fits counts.
@@ -17,6 +17,7 @@ from typing import Any
 import msgspec
 
 from yohaku.proxy.fitting import Fitter
+from yohaku.proxy.summaries import DEFAULT_WAIT, Summaries, read_summary_model
 from yohaku.proxy.upstream import Upstream
 from yohaku.proxy.windows import UpstreamWindows
 
@@ -30,6 +31,8 @@ class ModelRoute:
     windows: UpstreamWindows | None
     model: str = ""
     """The name that is sent instead of the client's."""
+    summaries: Summaries | None = None
+    """None for those of the whole proxy."""
 
     def serves(self, path: str, model: str) -> bool:
         if self.pattern.startswith("/"):
@@ -41,9 +44,13 @@ class ModelRoute:
 
 
 def build_routes(
-    tables: Mapping[str, Mapping[str, Any]], fitter: Fitter, upstream: str | None, folder: Path | None
+    tables: Mapping[str, Mapping[str, Any]],
+    fitter: Fitter,
+    upstream: str | None,
+    folder: Path | None,
+    wait: float = DEFAULT_WAIT,
 ) -> tuple[ModelRoute, ...]:
-    """Build the routes of a config file; what a table leaves out is as in the whole proxy."""
+    """Build the routes of a config file; what a table leaves out is as in the whole proxy. `wait`: for summaries."""
     found = []
     for pattern, table in tables.items():
         ours = copy.copy(fitter)
@@ -54,7 +61,9 @@ def build_routes(
         url = table.get("upstream")
         windows = UpstreamWindows(url or upstream, folder, ours.window)
         own = Upstream(url, {}) if url else None
-        found.append(ModelRoute(pattern, ours, own, windows, table.get("model", "")))
+        named = table.get("summaries", "")
+        summaries = Summaries(read_summary_model(named, fitter.settings), wait) if named else None
+        found.append(ModelRoute(pattern, ours, own, windows, table.get("model", ""), summaries))
     return tuple(found)
 
 

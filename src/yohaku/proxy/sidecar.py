@@ -1,7 +1,8 @@
 """The proxy's own paths, under `/yohaku/`: fold a body for somebody who sends it elsewhere, and open what was folded.
 
 `POST /yohaku/fit` takes a body in any dialect and returns `{"body": …, "receipt": …}`. `GET /yohaku/recall/REF` returns
-an original. Errors are `{"error": {"code": …, "message": …}}`, with the codes of docs/errors.md.
+an original, `GET /yohaku/metrics` counts for Prometheus, `GET /yohaku/health` only that the proxy answers.
+Errors are `{"error": {"code": …, "message": …}}`, with the codes of docs/errors.md.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from yohaku import dialects
 from yohaku.core.errors import DoesNotFit, Unreadable, YohakuError
 from yohaku.dialects.detect import detect
 from yohaku.proxy.fitting import Fitter
+from yohaku.proxy.metrics import MEDIA_TYPE, Metrics
 
 PREFIX = "/yohaku/"
 RECALL = "recall/"
@@ -32,7 +34,7 @@ class _Reply(msgspec.Struct):
     left_alone: str | None = None
 
 
-async def serve_own_path(fitter: Fitter, request: Request, raw: bytes) -> Response:
+async def serve_own_path(fitter: Fitter, request: Request, raw: bytes, metrics: Metrics) -> Response:
     name = request.url.path.removeprefix(PREFIX)
     try:
         if request.method == "POST" and name == "fit":
@@ -42,7 +44,13 @@ async def serve_own_path(fitter: Fitter, request: Request, raw: bytes) -> Respon
         if request.method == "GET" and name.startswith(RECALL):
             ref = name.removeprefix(RECALL).removeprefix("ref=")
             return _original(await asyncio.to_thread(fitter.store.get, ref))
-        message = "there is no such path here: POST /yohaku/fit, GET /yohaku/recall/REF"
+        if request.method == "GET" and name == "metrics":
+            return Response(metrics.text(), media_type=MEDIA_TYPE, headers=HARMLESS)
+        if request.method == "GET" and name == "health":
+            return Response(b'{"status": "ok"}', media_type="application/json", headers=HARMLESS)
+        message = (
+            "there is no such path here: POST /yohaku/fit, GET /yohaku/recall/REF, /yohaku/metrics, /yohaku/health"
+        )
         return _error("not_found", message, {})
     except DoesNotFit as error:
         verdict = error.verdict

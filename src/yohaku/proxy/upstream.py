@@ -15,13 +15,15 @@ from urllib.parse import urlsplit
 
 import aiohttp
 from multidict import CIMultiDict
+from yarl import URL
 
 from yohaku.client.address import proxy_for
 
 HOP_BY_HOP = frozenset(
     "connection keep-alive proxy-authenticate proxy-authorization te trailer transfer-encoding upgrade".split()
 )
-REPLACED = frozenset(("host", "content-length"))
+NOT_SENT = HOP_BY_HOP | {"host", "content-length", "expect"}
+"""`Expect` is answered by our server, which has read the body before it is sent on."""
 CONNECT_TIMEOUT = 15.0
 """Seconds. There is no limit on the whole reply: a model may think for minutes."""
 
@@ -44,18 +46,22 @@ class Upstream:
         target = f"{parts.scheme}://{parts.netloc}{prefix}{path}"
         return f"{target}?{query}" if query else target
 
+    def url_at_root(self, path: str) -> str:
+        """Return the address of a path of the one upstream that stands beside its `/v1`."""
+        return (self.url or "").rstrip("/").removesuffix("/v1") + path
+
     @asynccontextmanager
     async def send(
         self, method: str, url: str, headers: Iterable[tuple[str, str]], body: bytes | None
     ) -> AsyncIterator[aiohttp.ClientResponse]:
         """Send once; a reused connection that turns out dead before any byte came is tried once more."""
-        forwarded = CIMultiDict((name, value) for name, value in headers if name.lower() not in HOP_BY_HOP | REPLACED)
+        forwarded = CIMultiDict((name, _text(value)) for name, value in headers if name.lower() not in NOT_SENT)
         client = self._open()
         for last in (False, True):
             try:
                 response = await client.request(
                     method,
-                    url,
+                    URL(url, encoded=True),
                     headers=forwarded,
                     data=io.BytesIO(body) if body else None,
                     allow_redirects=False,
@@ -88,7 +94,21 @@ SKIPPED = ("User-Agent", "Accept", "Accept-Encoding", "Content-Type")
 """Headers that the HTTP client would add where the caller sent none."""
 
 
+def _text(value: str) -> str:
+    """Return a header that our server read as Latin-1 so that the client of the upstream writes the same bytes.
+
+    It writes UTF-8 only: what is not is sent as the same characters in that.
+    """
+    try:
+        return value.encode("latin-1").decode()
+    except UnicodeDecodeError:
+        return value
+
+
 def reply_headers(response: aiohttp.ClientResponse) -> list[tuple[str, str]]:
+    """Return the headers for the client, as text in Latin-1, which is how servers write them."""
     return [
-        (name, value) for name, value in response.headers.items() if name.lower() not in HOP_BY_HOP | {"date", "server"}
+        (name, value.encode("utf-8", "surrogateescape").decode("latin-1"))
+        for name, value in response.headers.items()
+        if name.lower() not in HOP_BY_HOP | {"date", "server"}
     ]

@@ -1,7 +1,8 @@
-"""The window of an upstream's model: discovered, learned from refusals, remembered for the next start.
+"""What an upstream tells of itself: its dialect, and the window of its model, learned from refusals too.
 
 A window that the user declares is never asked for, and only a refusal lowers it. Otherwise the server is asked once for
-each model: llama.cpp (`/props`), Ollama (`/api/ps`, `/api/show`), any other by its list of models.
+each model: llama.cpp (`/props`), Ollama (`/api/ps`, `/api/show`), any other by its list of models. It is greeted
+once, at its root.
 """
 
 from __future__ import annotations
@@ -11,13 +12,17 @@ from pathlib import Path
 from typing import Any
 
 from yohaku.client.endpoint import Endpoint
-from yohaku.client.http_json import fetch_json
+from yohaku.client.http_json import fetch_json, fetch_text
 from yohaku.client.window_cache import WindowCache
+from yohaku.dialects.dialect import Dialect
+from yohaku.proxy.translation import dialect_by_greeting
 
 WINDOW_FIELDS = ("max_model_len", "context_length", "context_window", "max_context_length", "inputTokenLimit")
 DISCOVERY_TIMEOUT = 2.0
 """Seconds, once for each model."""
 
+MAX_GREETINGS = 3
+"""Requests for the root of an upstream that is not there yet."""
 MAX_TRAINED_WINDOW = 32_768
 """Tokens taken of the window that a model was trained for: it is no promise that the machine has the memory for it."""
 
@@ -29,6 +34,8 @@ class UpstreamWindows:
         self._cache = WindowCache(folder) if folder and url else None
         self._found: dict[str, int | None] = {}
         self._asking: dict[str, asyncio.Lock] = {}
+        self._native: Dialect | None = None
+        self._greetings_left = MAX_GREETINGS
 
     async def find(self, model: str, key: str = "") -> int | None:
         """Return the window to use for a model; None where the server tells nothing and nothing was learned."""
@@ -39,6 +46,17 @@ class UpstreamWindows:
                 self._found[model] = await discover(self.url, model, key)
         found = self._found[model]
         return self._remembered(model, found) or found
+
+    async def native_dialect(self, key: str = "") -> Dialect | None:
+        """Return the dialect that the upstream has to be spoken to in, as Ollama has; None for one that takes any."""
+        if not self.url:
+            return None
+        async with self._asking.setdefault("", asyncio.Lock()):
+            if self._greetings_left:
+                text = await fetch_text(_root_of(self.url) + "/", key, DISCOVERY_TIMEOUT)
+                self._greetings_left = 0 if text is not None else self._greetings_left - 1
+                self._native = dialect_by_greeting(text or "")
+        return self._native
 
     def learn(self, model: str, tokens: int) -> None:
         """Remember a window that a refusal taught, also for the next start."""
@@ -54,7 +72,7 @@ class UpstreamWindows:
 
 async def discover(url: str, model: str, key: str = "") -> int | None:
     """Ask a server for the window of a model, in every way a server may have."""
-    root = url.removesuffix("/v1")
+    root = _root_of(url)
     asked = (
         fetch_json(f"{root}/props", key, timeout=DISCOVERY_TIMEOUT),
         fetch_json(f"{root}/api/ps", key, timeout=DISCOVERY_TIMEOUT),
@@ -68,6 +86,10 @@ async def discover(url: str, model: str, key: str = "") -> int | None:
         or _shown(shown)
         or _listed(listed, model)
     )
+
+
+def _root_of(url: str) -> str:
+    return url.removesuffix("/v1")
 
 
 def _dig(value: Any, *names: str) -> Any:

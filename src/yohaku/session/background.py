@@ -43,9 +43,9 @@ class BackgroundGists:
         self._level_tried: Level = "calm"
         self._is_running: Callable[[], bool] = lambda: False
 
-    def prepare(self, planning: Planning) -> Gist | None:
+    def prepare(self, planning: Planning, summarise: Summarise | None = None) -> Gist | None:
         """Make and remember the gist of a folding without applying it; None if the model gave none that is usable."""
-        return self._remember(drive(planning, EffectHandlers(self._summarise), self._lock))
+        return self._remember(drive(planning, EffectHandlers(summarise or self._summarise), self._lock))
 
     async def aprepare(self, planning: Planning, *, in_thread: bool = False) -> Gist | None:
         """Do the same; `in_thread` keeps a function that blocks out of the event loop, which others are using."""

@@ -39,6 +39,23 @@ class Collected:
     """Rows of conversations that ended long ago: receipts, undoings, pins."""
 
 
+def collect_all(
+    store: Store, *, age: int, size: int | None = None, live: Iterable[Fold] = (), dry_run: bool = False
+) -> Collected:
+    """Collect what is kept for every tenant, each by itself: a proxy that others share has one for each credential."""
+    kept = tuple(live)
+    parts = [store.of(tenant) for tenant in sorted({"", *store.tenants()})]
+    done = [collect(part, age=age, size=size, live=kept, dry_run=dry_run) for part in parts]
+    return Collected(
+        refs=tuple(ref for each in done for ref in each.refs),
+        freed=sum(each.freed for each in done),
+        left=sum(each.left for each in done),
+        folds=sum(each.folds for each in done),
+        over=sum(each.over for each in done),
+        records=sum(each.records for each in done),
+    )
+
+
 def collect(
     store: Store,
     *,

@@ -280,13 +280,15 @@ class Fitting:
         return recorder.path.absolute() if recorder and recorder.path else None
 
     def _plan_draft_if_due(self) -> Planning | None:
-        last = self._last
-        if not (self._background and self.asks_model and last):
+        return self._plan_due_draft(self.asks_model) if self._background and self.asks_model else None
+
+    def _plan_due_draft(self, model: bool) -> Planning | None:
+        """Plan the gist that is due after the last fit; `model`: there is one to ask, the session's or another."""
+        last, budget = self._last, self._calibrated_budget
+        if last is None or not self._drafts.is_due(last.outcome, budget, self.recipe.starts_at(budget)):
             return None
-        budget = self._calibrated_budget
-        if not self._drafts.is_due(last.outcome, budget, self.recipe.starts_at(budget)):
-            return None
-        return self._plan_draft(last.outcome.view, self.meter_for(last.reader.dialect.name))
+        options = replace(self._options(True, ""), model=model)
+        return plan(last.outcome.view, budget, self.recipe, self.meter_for(last.reader.dialect.name), options)
 
     def _plan_draft_of(self, body: Any) -> Planning | None:
         if not self.asks_model:

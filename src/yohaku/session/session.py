@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Self
 
@@ -12,7 +13,7 @@ from yohaku.core.pins import Pin
 from yohaku.dialects.answer import Usage, prompt_tokens, total_tokens
 from yohaku.recipes.builtin import refuses
 from yohaku.session.count_gaps import CountedModel, CountGaps
-from yohaku.session.driver import adrive, drive
+from yohaku.session.driver import Summarise, adrive, drive
 from yohaku.session.fitting import Fitting
 from yohaku.session.fold_log import FoldingRecord
 from yohaku.session.outputs import KeptOutput
@@ -64,6 +65,16 @@ class Session(Fitting):
     async def adraft(self, body: Any) -> Gist | None:
         planning = self._plan_draft_of(body)
         return await self._drafts.aprepare(planning) if planning else None
+
+    def draft_if_due(self, summarise: Summarise) -> Callable[[], Gist | None] | None:
+        """Return a function that prepares a gist with this summariser; None if none is due after the last fit.
+
+        It returns when the summariser has answered, and may run in a thread beside other calls of the session. Where a
+        session has no summariser of its own, only such drafts are written by a model.
+        """
+        with self._lock:
+            planning = self._plan_due_draft(model=True)
+        return (lambda: self._drafts.prepare(planning, summarise)) if planning else None
 
     @property
     def drafting(self) -> bool:

@@ -140,6 +140,10 @@ class Store(Protocol):
         """Return the same store for another tenant, which shares nothing with this one."""
         ...
 
+    def tenants(self) -> list[str]:
+        """List the tenants that something is kept for, "" among them where it is kept for none."""
+        ...
+
     def close(self) -> None: ...
 
 

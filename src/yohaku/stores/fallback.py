@@ -132,6 +132,9 @@ class FallbackStore:
     def of(self, tenant: str) -> FallbackStore:
         return FallbackStore(self._store.of(tenant), self._tell, rest=self._rest, clock=self._clock)
 
+    def tenants(self) -> list[str]:
+        return self._store.tenants()
+
     def settle(self) -> None:
         """Move what is in memory to the store, if it works."""
         with suppress(StoreFailed), self._lock:  # reported before

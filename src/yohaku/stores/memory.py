@@ -142,5 +142,9 @@ class MemoryStore:
     def of(self, tenant: str) -> MemoryStore:
         return self._tenants.setdefault(tenant, MemoryStore(self._clock)) if tenant else self
 
+    def tenants(self) -> list[str]:
+        ours = [""] * bool(self._put_at or self._folds or self._rows)
+        return ours + sorted(name for name, store in self._tenants.items() if store.tenants())
+
     def close(self) -> None:
         pass

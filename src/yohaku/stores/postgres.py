@@ -278,6 +278,11 @@ class PostgresStore(RowStore):
         rows = self._server.rows(query, (self._tenant,))
         return sorted(unescape_name(name, self._where) for (name,) in rows)
 
+    def tenants(self) -> list[str]:
+        tables = ("yohaku_originals", "yohaku_folds", "yohaku_records")
+        names = self._server.rows(" UNION ".join(f"SELECT DISTINCT tenant FROM {table}" for table in tables), ())
+        return sorted(unescape_name(name, self._server.where) for (name,) in names)
+
     def erase(self, conversation: str, rows: Iterable[str]) -> None:
         name = escape_name(conversation)
         values = [(self._tenant, name, write_record(conversation, row), write_old_record(row)) for row in rows]

@@ -320,6 +320,15 @@ class RedisStore(RowStore):
             names = client.smembers(self._key("conversations"))
         return sorted(unescape_name(name, self._where) for name in names)
 
+    def tenants(self) -> list[str]:
+        found: set[str] = set()
+        with self._client_errors() as client:
+            for kind in ("refs", "folds", "conversations"):
+                for key in client.scan_iter(match=f"yohaku:{{*}}:{kind}", count=1000):
+                    name = self._decode(key).removeprefix("yohaku:{").removesuffix(f"}}:{kind}")
+                    found.add(unescape_name(name, self._where))
+        return sorted(found)
+
     def erase(self, conversation: str, rows: Iterable[str]) -> None:
         name = escape_name(conversation)
         with self._client_errors() as client:

@@ -251,6 +251,11 @@ class SQLiteStore(RowStore):
         query = "SELECT DISTINCT conversation FROM records WHERE tenant = ?"
         return sorted(unescape_name(name, self._where) for (name,) in self._rows(query, (self._tenant,)))
 
+    def tenants(self) -> list[str]:
+        tables = ("originals", "folds", "records")
+        names = self._rows(" UNION ".join(f"SELECT DISTINCT tenant FROM {table}" for table in tables), ())
+        return sorted(unescape_name(name, self._file.name) for (name,) in names)
+
     def erase(self, conversation: str, rows: Iterable[str]) -> None:
         name = escape_name(conversation)
         values = [(self._tenant, name, write_record(conversation, row), write_old_record(row)) for row in rows]

@@ -1,6 +1,7 @@
 """Questions to a model that summarises: the questions of one summary, their form, and how often one is repeated.
 
-Law: a summary takes at most eight stretches, one merge and one repair; a chapter eight parts and one repair. Every
+Law: a summary takes at most eight stretches, one merge and one repair; a chapter eight parts and one repair, and in
+place of others one merge of them before that. Every
 answer goes through `check_answer`, and a rejected one is not used. The record comes first in a question, behind the
 chapters before it; the form of the answer comes last.
 """
@@ -31,7 +32,13 @@ from yohaku.summary.prompts import (
     SNAPSHOT,
     SUMMARY,
 )
-from yohaku.summary.transcript_text import Utterance, cut_end_to_tokens, cut_middle_to_tokens, split_stretches
+from yohaku.summary.transcript_text import (
+    MIN_RESULT_CHARS,
+    Utterance,
+    cut_end_to_tokens,
+    cut_middle_to_tokens,
+    split_stretches,
+)
 
 BY_MODEL = "by_model"
 """Reason of a gist that a model wrote."""
@@ -73,6 +80,8 @@ class SummaryRequest:
     """Ask for what is new in the record, behind the chapters before it."""
     earlier: tuple[str, ...] = ()
     """These chapters, as they stand."""
+    result_chars: int = MIN_RESULT_CHARS
+    """Characters that a result keeps at least: a chapter is rather asked for in parts."""
 
     @property
     def retains(self) -> bool:
@@ -173,12 +182,12 @@ def ask_for_chapter(
         return Rejected("no_room_to_ask")
     for share in EARLIER_SHARES:
         most = int(bare * share)
-        records = split_stretches(utterances, bare - min(most, earlier), count)
+        records = split_stretches(utterances, bare - min(most, earlier), count, request.result_chars)
         if len(records) == 1:
             break
     else:  # in parts, each behind those before it
         most = int(bare * EARLIER_SHARES[0])
-        records = split_stretches(utterances, bare - min(most, earlier + request.limit), count)
+        records = split_stretches(utterances, bare - min(most, earlier + request.limit), count, request.result_chars)
     part, answers, may_repair = replace(request, limit=request.limit // len(records)), list[Accepted](), True
     try:
         for record in records:
@@ -189,7 +198,22 @@ def ask_for_chapter(
             answers.append(found)
     except Unanswered as error:
         return Rejected("unanswered", str(error) or "nobody answered")
-    return _join_parts(answers)
+    return join_parts(answers)
+
+
+def ask_for_merge(
+    request: SummaryRequest, chapters: tuple[str, ...], evidence: Evidence, tokens: int, count: Count
+) -> Generator[Question, str, Accepted | Rejected]:
+    """Yield one question, and maybe a repair, for a shorter text in place of these chapters."""
+    left = tokens - count(build_question(request, "", merge=True).text) - REPAIR_TOKENS
+    if left < MIN_RECORD_TOKENS:
+        return Rejected("no_room_to_ask")
+    notes = CHAPTER_BREAK.join(_shorten_all(chapters, left, count))
+    try:
+        found, _ = yield from _ask(request, notes, evidence, count, True, merge=True)
+    except Unanswered as error:
+        return Rejected("unanswered", str(error) or "nobody answered")
+    return found
 
 
 def _shorten_all(texts: tuple[str, ...], tokens: int, count: Count) -> tuple[str, ...]:
@@ -202,7 +226,7 @@ def _shorten_all(texts: tuple[str, ...], tokens: int, count: Count) -> tuple[str
     )
 
 
-def _join_parts(answers: list[Accepted]) -> Accepted:
+def join_parts(answers: list[Accepted]) -> Accepted:
     text = CHAPTER_BREAK.join(answer.text for answer in answers)
     retain = "\n".join(answer.retain for answer in answers if answer.retain)
     return Accepted(text, retain, sum(answer.dropped for answer in answers))

@@ -101,40 +101,45 @@ def prefer_earlier_gist(
 # Stretches
 
 
-def split_stretches(utterances: list[Utterance], tokens: int, count: Callable[[str], int]) -> list[str]:
-    """Return the conversation in consecutive texts of at most `tokens` each; in one if possible."""
+def split_stretches(
+    utterances: list[Utterance], tokens: int, count: Callable[[str], int], result_chars: int = MIN_RESULT_CHARS
+) -> list[str]:
+    """Return the conversation in consecutive texts of at most `tokens` each; in one if possible.
+
+    Rather than to cut a result to fewer than `result_chars`, the conversation is split.
+    """
     whole = "\n".join([utterance.render(len(utterance.text)) for utterance in utterances])
     weight = count(whole)
     if weight <= tokens:
         return [whole]
     chars = int(len(whole) * 0.97 * tokens / weight)
     """Characters of one stretch, by the average weight of a character."""
-    if (found := _fit_one_stretch(utterances, chars)) and count(found) <= tokens:
+    if (found := _fit_one_stretch(utterances, chars, result_chars)) and count(found) <= tokens:
         return [found]
     for tighter in (1.0, 0.85, 0.7, 0.5, 0.3):  # some texts weigh more than the average
-        texts = _fill_stretches(utterances, max(1, int(chars * tighter)))
+        texts = _fill_stretches(utterances, max(1, int(chars * tighter)), result_chars)
         if len(texts) <= MAX_STRETCHES and all(count(text) <= tokens for text in texts):
             return texts
     return [cut_middle_to_tokens(text, tokens, count) for text in texts]
 
 
-def _fit_one_stretch(utterances: list[Utterance], chars: int) -> str | None:
-    """Cut calls and results only; None if that cuts them below MIN_RESULT_CHARS."""
+def _fit_one_stretch(utterances: list[Utterance], chars: int, result_chars: int) -> str | None:
+    """Cut calls and results only; None if that cuts them below `result_chars`."""
     results = [utterance for utterance in utterances if utterance.result]
     spoken = sum(utterance.size for utterance in utterances if not utterance.result)
     lengths = [len(utterance.text) for utterance in results]
     cap = find_cap(lengths, chars - spoken - sum(utterance.frame for utterance in results))
-    if cap < min(MIN_RESULT_CHARS, max(lengths, default=0)):
+    if cap < min(result_chars, max(lengths, default=0)):
         return None
     return "\n".join([one.render(cap if one.result else len(one.text)) for one in utterances])
 
 
-def _fill_stretches(utterances: list[Utterance], chars: int) -> list[str]:
+def _fill_stretches(utterances: list[Utterance], chars: int, result_chars: int) -> list[str]:
     """Fill stretches one after the other with lines that are cut as far as needed."""
     texts: list[str] = []
     lines: list[str] = []
     size = 0
-    for line in _cut_lines(utterances, chars):
+    for line in _cut_lines(utterances, chars, result_chars):
         if lines and size + len(line) + 1 > chars and len(texts) < MAX_STRETCHES - 1:
             texts.append("\n".join(lines))
             lines, size = [], 0
@@ -143,9 +148,9 @@ def _fill_stretches(utterances: list[Utterance], chars: int) -> list[str]:
     return [*texts, "\n".join(lines)]
 
 
-def _cut_lines(utterances: list[Utterance], chars: int) -> list[str]:
-    """Cut results to MIN_RESULT_CHARS and others to half a stretch; if that is too much, all of them to one length."""
-    result_cap, cap = min(MIN_RESULT_CHARS, chars // 4), chars // 2
+def _cut_lines(utterances: list[Utterance], chars: int, result_chars: int) -> list[str]:
+    """Cut results to `result_chars` and others to half a stretch; if that is too much, all of them to one length."""
+    result_cap, cap = min(result_chars, max(MIN_RESULT_CHARS, chars // 2), chars // 4 * 3), chars // 2
     sizes = [min(one.size, one.frame + (result_cap if one.result else cap)) for one in utterances]
     if math.ceil(sum(sizes) / chars) < MAX_STRETCHES:
         return [one.render(result_cap if one.result else cap) for one in utterances]

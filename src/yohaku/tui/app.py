@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from contextlib import aclosing, suppress
+from dataclasses import replace
 from time import monotonic
 from typing import Any, cast
 
@@ -45,6 +46,7 @@ from yohaku.tui.conversation import ConversationView
 from yohaku.tui.dialogs import QUIET_SECONDS
 from yohaku.tui.input_history import InputHistory
 from yohaku.tui.panel import GaugeLine, Panel
+from yohaku.tui.panel_facts import PanelFacts, describe_folding_briefly, read_files_state
 from yohaku.tui.prompt import CompletionList, PromptInput, QueuedPrompts
 from yohaku.tui.tool_line import ToolLine
 from yohaku.tui.user_shell_host import UserShellHost
@@ -62,7 +64,6 @@ class YohakuApp(UserShellHost):
     CSS_PATH = [f"{part}.tcss" for part in STYLE_SHEETS]  # noqa: RUF012
     ENABLE_COMMAND_PALETTE = False
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (NARROW_COLUMNS, "-wide")]  # noqa: RUF012
-    NOTIFICATION_TIMEOUT = 6
     BINDINGS = [  # noqa: RUF012
         Binding("ctrl+c", "interrupt", show=False, priority=True),
         Binding("ctrl+d", "leave", show=False),
@@ -89,6 +90,7 @@ class YohakuApp(UserShellHost):
         self._reading: tuple[ReadingProgress, float] | None = None
         """How far the model has read, and when that was told."""
         self._seen: tuple[str, ...] = ()
+        self._facts = PanelFacts()
         self._interrupted = -DOUBLE_PRESS_SECONDS
         if begin.settings.theme in self.available_themes:
             self.theme = begin.settings.theme
@@ -125,7 +127,8 @@ class YohakuApp(UserShellHost):
         await self._take(sent.text)
 
     def on_prompt_input_lost(self, lost: PromptInput.Lost) -> None:
-        self.notify(say("prompt_pasted_gone", self.lang, label=lost.label), severity="warning", markup=False)
+        told = say("prompt_pasted_gone", self.lang, label=lost.label)
+        self.call_later(self.query_one(ConversationView).note, told, "warning")
 
     async def on_prompt_input_mode_switched(self) -> None:
         """Shift-Tab: from asking to planning and back. To yolo leads only /mode, which nobody types by accident."""
@@ -247,7 +250,7 @@ class YohakuApp(UserShellHost):
         return say(f"screen_hello_{kind}", self.lang, root=agent.root)
 
     async def _take(self, text: str) -> None:
-        slash, shell = text.startswith("/"), user_command_in(text)
+        slash, shell = slash_commands.is_command(text), user_command_in(text)
         name = text.split(maxsplit=1)[0].removeprefix("/").lower()
         command = slash_commands.COMMANDS.get(name) if slash else None
         alone = command is not None and (command.without_agent or (command.while_working and self.agent is not None))
@@ -257,7 +260,7 @@ class YohakuApp(UserShellHost):
         elif shell and not self._busy:
             self.run_worker(self._shell(shell), group="command", exit_on_error=False)
         elif self.agent is None and not self.workers_busy("begin"):
-            self._lines.append(text)
+            self._lines += [] if text == "/model" else [text]
             self._look()  # nothing was found the last time: perhaps now
         elif self.agent is None or slash or shell or (self._commands and not self._working):
             self._lines.append(text)
@@ -311,6 +314,7 @@ class YohakuApp(UserShellHost):
             self._working = self._halting = False
         await flow.ended()
         self._gauge(agent.gauge)
+        self._named()
         self._rest()
         self._go_on()
 
@@ -323,7 +327,7 @@ class YohakuApp(UserShellHost):
         self._waits()
         if shell := user_command_in(line):
             self.run_worker(self._shell(shell), group="command", exit_on_error=False)
-        elif line.startswith("/"):
+        elif slash_commands.is_command(line):
             self.run_worker(self._command(line), group="command", exit_on_error=False)
         elif text := queued or line:
             self._begin_work(text)
@@ -376,19 +380,23 @@ class YohakuApp(UserShellHost):
                 flow.output(event)
             case ToolFinished():
                 await flow.called(event)
+                if self.agent:
+                    self._tell_panel(plan=tuple(self.agent.todo))
             case Gauge():
                 self._gauge(event)
             case ConversationFolded() | FoldsReused():
-                told = describe_folding(event, self.lang)
-                self.notify(told, title=say("screen_folded_title", self.lang), markup=False)
-                await flow.note(told)
+                await flow.note(describe_folding(event, self.lang))
+                if isinstance(event, ConversationFolded):
+                    self._tell_panel(folding=describe_folding_briefly(event.receipt, self.lang))
             case UserNotice(text, kind):
                 await flow.note(text, kind)
             case ReadingProgress():
                 self._reading = (event, monotonic())
                 self._tick()
-            case ReplyFinished():
+            case ReplyFinished(_, _, reading, writing):
                 self._reading = None
+                if reading or writing:
+                    self._tell_panel(reading=reading, writing=writing)
             case ReplyDiscarded():
                 await flow.take_back()
             case TurnEnded(why):
@@ -427,6 +435,18 @@ class YohakuApp(UserShellHost):
         assert self.agent is not None
         endpoint = self.agent.endpoint
         self.query_one(Panel).name_model(f"{endpoint.model}\n{endpoint.name}")
+        self._tell_panel(mode="" if self.begin.settings.chat else self.agent.mode, plan=tuple(self.agent.todo))
+        self.run_worker(self._look_at_files(), group="git", exclusive=True, exit_on_error=False)
+
+    async def _look_at_files(self) -> None:
+        if self.agent:
+            self._tell_panel(files=await asyncio.to_thread(read_files_state, self.agent))
+
+    def _tell_panel(self, **facts: Any) -> None:
+        """Show facts about the session beside the gauge; the others stay."""
+        self._facts = replace(self._facts, **facts)
+        self.query_one(Panel).tell(self._facts)
+        self.query_one(GaugeLine).tell(self._facts)
 
     def _tick(self) -> None:
         if (self._working and not self._halting) or self._shell_running:

@@ -38,6 +38,11 @@ class DialogHost(App[int]):
     async def question(self, text: str, choices: tuple[str, ...] = (), *, own_words: bool = True) -> str:
         return await self._ask(QuestionDialog(text, choices, self.lang, own_words=own_words, quiet=self.quiet), "")
 
+    async def secret(self, text: str) -> str:
+        from yohaku.tui.secret_dialog import SecretDialog
+
+        return await self._ask(SecretDialog(text, self.lang, self.quiet), "")
+
     async def _ask(self, dialog: Dialog[Answer], closed: Answer) -> Answer:
         """Return the user's answer; `closed` where the screen is gone."""
         async with self._asking:

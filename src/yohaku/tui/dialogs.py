@@ -20,11 +20,12 @@ from textual.message import Message
 from textual.timer import Timer
 from textual.widgets import Static
 
+from yohaku.agent.commands.slash_commands import is_command
 from yohaku.agent.format import clip, strip_controls
 from yohaku.agent.protocols import Allowed
 from yohaku.agent.toolkit.tool import PermissionRequest
 from yohaku.messages import say
-from yohaku.tui.diff import colour_diff
+from yohaku.tui.diff import colour_diff, first_change, without_names
 
 MIN_LINES = 6
 LINES_BELOW = 6
@@ -35,6 +36,9 @@ QUIET_SECONDS = 0.6
 """Time without any key after which a dialog takes answers."""
 FOLLOWING_SHARE = 0.5
 """Share of that time in which another key after `y` makes it a letter of the prompt."""
+
+MAX_DIFF_LINES = 2000
+"""Lines of a diff that are shown."""
 
 Answer = TypeVar("Answer")
 
@@ -154,6 +158,10 @@ class Dialog(Vertical, Generic[Answer], can_focus=False):
         """Take notice of a paste, which goes to the prompt."""
         self.wait_for_quiet()
 
+    def take_paste(self, text: str) -> bool:
+        """Return whether a paste was meant for the dialog."""
+        return False
+
     def give_back(self) -> None:
         """Give the prompt what the dialog holds: it closes without having been answered."""
 
@@ -204,13 +212,16 @@ class PermissionDialog(Dialog[Allowed]):
         self.request = request
         self._letter = ""
         """`y` or `n`, until it is certain that it is no text."""
+        detail = request.detail
+        is_diff = detail.startswith(("--- ", "@@ ")) or "\n@@ " in detail
+        self._diff = strip_controls(without_names(detail)) if is_diff else ""
         self._following: Timer | None = None
         self.answers: tuple[Allowed, ...] = ("once", "always", "no") if request.remember else ("once", "no")
         self.set_class(bool(request.danger), "-danger")
 
     def compose(self) -> ComposeResult:
         request, lang = self.request, self.lang
-        self.border_title = Content(f"{say('allow_title', lang)} {say(f'allow_{request.kind}', lang)}")
+        self.border_title = say(f"allow_{request.kind}", lang)
         yield Static(strip_controls(request.title), classes="title", markup=False)
         if request.danger:
             yield Static(say("allow_danger", lang, why=strip_controls(request.danger)), classes="danger", markup=False)
@@ -228,6 +239,22 @@ class PermissionDialog(Dialog[Allowed]):
             for index, answer in enumerate(self.answers):
                 yield AnswerChoice(labels[answer], index)
         yield Static(self.hint(), classes="hint", markup=False)
+
+    def on_resize(self) -> None:
+        super().on_resize()
+        self.call_after_refresh(self._show_first_change)
+
+    def _show_first_change(self) -> None:
+        """Scroll a diff so that its first change is seen whole, with the lines before it where there is room."""
+        for part in self.query(".detail"):
+            if not self._diff:
+                return
+            lines = self._diff.split("\n")
+            width = max(1, part.scrollable_content_region.width)
+            rows = [max(1, -(-cell_len(line) // width)) for line in lines]
+            at, end = first_change(lines)
+            top, bottom, room = sum(rows[:at]), sum(rows[:end]), part.size.height
+            part.scroll_to(y=min(top, max(0, bottom - room)), animate=False)
 
     def answer_hint(self) -> str:
         return say("allow_hint_danger" if self.request.danger else "allow_hint", self.lang)
@@ -303,9 +330,9 @@ class PermissionDialog(Dialog[Allowed]):
             self.select(chosen.index)
 
     def _detail(self) -> Content:
-        detail = self.request.detail
-        looks = detail.startswith(("--- ", "@@ ")) or "\n@@ " in detail
-        return colour_diff(detail, self.lang, 2000) if looks else Content(strip_controls(detail))
+        if self._diff:
+            return colour_diff(self._diff, self.lang, MAX_DIFF_LINES)
+        return Content(strip_controls(self.request.detail))
 
 
 class QuestionDialog(Dialog[str]):
@@ -327,7 +354,8 @@ class QuestionDialog(Dialog[str]):
         if self.choices:
             with VerticalScroll(classes="choices", can_focus=False):
                 for index, choice in enumerate(self.choices):
-                    yield AnswerChoice(f"{index + 1}. {strip_controls(choice)}", index)
+                    number = f"{index + 1}. " if self.own_words else ""  # a number answers only where text does
+                    yield AnswerChoice(f"{number}{strip_controls(choice)}", index)
         yield Static(self.hint(), classes="hint", markup=False)
 
     def hint(self) -> str:
@@ -342,7 +370,7 @@ class QuestionDialog(Dialog[str]):
         self.answering = self.answering and bool(typed) and not self._over
         if not self.answering or choosing or event.key in ("tab", "escape"):
             return super().take_key(event, typed, choosing=choosing)
-        if event.key != "enter" or typed.startswith("/"):
+        if event.key != "enter" or is_command(typed):
             return False
         self.finish(self._read(self.take_typed()))
         return True

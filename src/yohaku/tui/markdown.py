@@ -14,6 +14,20 @@ from textual.content import Content
 
 FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)$")
 DARK, LIGHT = "monokai", "friendly"
+ON_LIGHT = {
+    "markdown.code": "bold #8a3b00",
+    "markdown.link_url": "underline #0b57a4",
+    "markdown.link": "#0b57a4",
+    "markdown.item.number": "#0b57a4",
+    "markdown.block_quote": "#6b3fa0",
+    "markdown.hr": "#6b6b6b",
+    "markdown.h2": "underline #6b3fa0",
+    "markdown.h3": "bold #6b3fa0",
+    "markdown.h4": "italic #6b3fa0",
+    "markdown.table.header": "bold #0b57a4",
+    "markdown.table.border": "#6b6b6b",
+}
+"""Styles of Rich that were chosen for a dark background, for a light one."""
 MIN_PIECE_CHARS = 3000
 """Characters after which a piece is final, at the next place where the text may be split."""
 CODE_FACTOR = 3
@@ -23,8 +37,10 @@ CODE_FACTOR = 3
 def render_markdown(text: str, width: int, *, dark: bool = True) -> Content:
     from rich.console import Console
     from rich.text import Text
+    from rich.theme import Theme
 
     console = Console(
+        theme=Theme({} if dark else ON_LIGHT),
         file=io.StringIO(),
         width=width,
         force_terminal=True,

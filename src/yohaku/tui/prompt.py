@@ -101,6 +101,10 @@ class PromptInput(TextArea):
         event.prevent_default()
 
     async def _on_paste(self, event: events.Paste) -> None:
+        if self.dialog and self.dialog.take_paste(event.text):
+            event.prevent_default()
+            event.stop()
+            return
         if self.dialog:
             self.dialog.note_paste(self.text)
         if len(event.text) >= MIN_LABELLED_CHARS:
@@ -109,6 +113,8 @@ class PromptInput(TextArea):
             self._put(event.text)
 
     def action_paste(self) -> None:
+        if self.dialog and self.dialog.take_paste(self.app.clipboard):
+            return
         if len(self.app.clipboard) >= MIN_LABELLED_CHARS:
             self._put(self.app.clipboard)
         else:

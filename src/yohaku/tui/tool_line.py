@@ -87,7 +87,15 @@ class ToolLine(Vertical):
             return say("screen_failed_tool", self.lang)
         if self.called.diff:
             return summarize_changes(self.called.diff)
-        return say("screen_lines", self.lang, count=len(self.output.splitlines()))
+        return self._count_lines()
+
+    def _count_lines(self) -> str:
+        """Return `40 lines`, or `363 of 100,000 lines` where the model is shown a part of all that the tool gave."""
+        assert self.called is not None
+        count, ref = len(self.called.result.text.splitlines()), self.called.output
+        if ref and ref.line_count > count:
+            return say("screen_lines_of", self.lang, count=count, all=ref.line_count)
+        return say("screen_line" if count == 1 else "screen_lines", self.lang, count=count)
 
     def _body(self) -> Content:
         called = self.called

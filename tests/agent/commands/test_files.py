@@ -11,6 +11,7 @@ import pytest
 from tests.agent.commands.test_slash_commands import Desk
 from tests.tui.fake import FakeAgent, begins
 from yohaku.agent.commands.slash_commands import run_command
+from yohaku.agent.file_history import file_state
 from yohaku.agent.file_history.file_history import FileHistory
 from yohaku.session.session import Session
 
@@ -47,6 +48,31 @@ def test_undo_shows_what_it_would_do_and_does_it_after_a_yes(desk: Desk) -> None
     assert (root / "a.py").read_text() == "one\ntwo\n" and not (root / "new").exists()
     desk.answers = ["Yes"]
     assert run(desk, "/redo") == "Done again: 2 files." and (root / "new").exists()
+
+
+def test_undo_tells_what_is_of_another_session_or_was_broken_off(desk: Desk, tmp_path: Path) -> None:
+    assert desk.agent
+    root = desk.agent.root
+    other = FileHistory(tmp_path / "data", root)
+    change = other.begin("echo 1 > a.py")
+    (root / "a.py").write_text("1")
+    other._database().mark_broken(change)
+    other.end(change)
+    desk.answers = ["No, leave everything"]
+    run(desk, "/undo")
+    assert (
+        "echo 1 > a.py  (another session)  (broken off: what you changed before the next start counts" in desk.shown[0]
+    )
+
+
+def test_undo_tells_what_is_moved_back(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert desk.agent
+    (desk.agent.root / "big").write_bytes(b"x" * 200)
+    monkeypatch.setattr(file_state, "MAX_FILE_BYTES", 100)
+    root = do(desk, "mv big moved")
+    desk.answers = ["Yes"]
+    assert run(desk, "/undo").startswith("Taken back: ") and (root / "big").exists()
+    assert "moves back  moved to big" in desk.shown[0] and "is deleted" not in desk.shown[0]
 
 
 def test_undo_without_a_yes_changes_nothing(desk: Desk) -> None:

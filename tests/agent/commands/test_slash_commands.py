@@ -13,7 +13,8 @@ from tests.tui.fake import SERVED, Begins, FakeAgent, begins
 from yohaku.agent.commands import slash_commands
 from yohaku.agent.commands.slash_commands import COMMANDS, CommandResult, complete
 from yohaku.agent.events import UserNotice
-from yohaku.agent.protocols import WorkingAgent
+from yohaku.agent.protocols import Allowed, WorkingAgent
+from yohaku.agent.toolkit.tool import PermissionRequest
 from yohaku.core.history_builder import history_of
 from yohaku.core.model import Call, Result, Step, Text, ToolUse, Turn
 from yohaku.core.originals import OutputRef
@@ -36,6 +37,14 @@ class Desk:
     async def question(self, text: str, choices: tuple[str, ...] = (), *, own_words: bool = True) -> str:
         self.asked.append(choices)
         return self.answers.pop(0) if self.answers else ""
+
+    async def allow(self, ask: PermissionRequest) -> Allowed:
+        return "no"
+
+    async def secret(self, text: str) -> str:
+        return ""
+
+    def progress(self, what: str, done: int, total: int) -> None: ...
 
     def show_notice(self, notice: UserNotice) -> None:
         self.shown.append(notice.text)
@@ -67,6 +76,20 @@ def test_an_unknown_command_is_told_with_the_nearest(desk: Desk) -> None:
         "There is no command /contxt. Did you mean /context? /help lists them.", "error"
     )
     assert run(desk, "/zzz").text == "There is no command /zzz. /help lists them."
+
+
+@pytest.mark.parametrize(
+    ("typed", "command"),
+    [
+        ("/help", True),
+        ("/undo files", True),
+        ("/home/me/a.txt: what is in it?", False),
+        ("/etc/hosts", False),
+        ("", False),
+    ],
+)
+def test_a_path_is_no_command(typed: str, command: bool) -> None:
+    assert slash_commands.is_command(typed) is command
 
 
 def test_a_command_that_needs_something_says_how_it_is_written(desk: Desk) -> None:
@@ -140,7 +163,12 @@ def test_a_model_is_chosen_from_what_is_found_or_named(desk: Desk) -> None:
     assert desk.agent.endpoint == OTHER and desk.agent.window == 32_768
     assert run(desk, "/model").text == "Nothing changed."
     assert run(desk, "/model coder").text.startswith("qwen2.5-coder-1.5b on llama.cpp")
-    assert run(desk, "/model nobody").kind == "warning"
+    assert run(desk, "/model nobody").text == "Nothing changed."
+
+
+def test_a_kept_key_is_removed_by_the_name_of_its_provider(desk: Desk) -> None:
+    assert run(desk, "/model forget anthropic").text == "The key of anthropic is removed."
+    assert run(desk, "/model forget").kind == "error"
 
 
 @pytest.mark.parametrize(("said", "window"), [("16384", 16_384), ("16k", 16_384), ("4,096", 4096)])

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import stat
 import subprocess
+import sys
 import time
 from hashlib import sha256
 from pathlib import Path
 
 import pytest
 
-from yohaku.agent.file_history import file_state, scan
+from yohaku.agent.file_history import file_state, kept_files, scan
 from yohaku.agent.file_history.file_history import FileHistory
 from yohaku.agent.file_history.git_status import read_git_status
 
@@ -190,11 +191,22 @@ def test_a_project_that_is_too_big_is_said_and_edits_are_kept_all_the_same(
     assert (root / "a.py").read_bytes() == b"one\r\n\xff"
 
 
-def test_without_a_folder_outside_the_project_nothing_is_kept(root: Path) -> None:
-    for data in (Path(), root / "data"):
-        history = FileHistory(data, root)
-        assert history.begin("rm a.py") == 0 and history.trouble == "no_folder" and history.changes() == []
+def test_without_a_folder_nothing_is_kept(root: Path) -> None:
+    history = FileHistory(Path(), root)
+    assert history.begin("rm a.py") == 0 and history.begin("edit a.py", [root / "a.py"]) == 0
+    assert history.trouble == "no_folder" and history.changes() == []
     assert sorted(path.name for path in root.iterdir()) == ["a.py", "sub"]
+
+
+def test_with_a_folder_inside_the_project_edits_are_kept_and_commands_are_not(root: Path) -> None:
+    """As in the home folder."""
+    history = FileHistory(root / "data", root)
+    assert history.begin("rm a.py") == 0 and history.trouble == "inside"
+    change = history.begin("edit a.py", [root / "a.py"])
+    (root / "a.py").write_text("new")
+    history.end(change)
+    take_back(history)
+    assert (root / "a.py").read_bytes() == b"one\r\n\xff"
 
 
 def test_a_database_that_is_damaged_is_said(history: FileHistory) -> None:
@@ -244,3 +256,130 @@ def test_nothing_of_the_users_repository_is_touched(history: FileHistory, root: 
     take_back(history)
     assert hash_folder(root / ".git") == before
     assert read_git_status(root / "sub") is not None and read_git_status(root.parent) is None
+
+
+def fill_big(monkeypatch: pytest.MonkeyPatch, path: Path) -> bytes:
+    monkeypatch.setattr(file_state, "MAX_FILE_BYTES", 100)
+    path.write_bytes(b"x" * 101)
+    os.utime(path, (1, 1))
+    return path.read_bytes()
+
+
+def test_a_big_file_that_was_moved_goes_back_and_is_never_deleted(
+    history: FileHistory, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    content = fill_big(monkeypatch, root / "sub" / "big")
+    run(history, "mv sub other; mv other/big moved; echo small > other/big")
+    plan = history.plan_undo()
+    assert plan.impossible == () and history.undo(plan) == []
+    assert (root / "sub" / "big").read_bytes() == content
+    assert sorted(path.name for path in root.iterdir()) == ["a.py", "sub"]
+    assert history.redo(history.plan_redo()) == []
+    assert (root / "moved").read_bytes() == content and (root / "other" / "big").read_text() == "small\n"
+
+
+def test_a_big_file_is_not_deleted_where_it_cannot_go_back(
+    history: FileHistory, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill_big(monkeypatch, root / "big")
+    run(history, "mv big moved; echo more >> moved")
+    history.undo(history.plan_undo())
+    assert (root / "moved").stat().st_size == 106
+
+    fill_big(monkeypatch, root / "second")
+    run(history, "mv second third")
+    (root / "second").write_text("theirs")
+    history.undo(history.plan_undo())
+    assert (root / "second").read_text() == "theirs" and (root / "third").stat().st_size == 101
+
+
+def test_a_big_file_that_came_from_outside_is_not_deleted(
+    history: FileHistory, root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill_big(monkeypatch, tmp_path / "download")
+    time.sleep(scan.CLOCK_NANOSECONDS * 1.5 / 1e9)
+    run(history, "mv ../download .; head -c 200 /dev/zero > made")
+    history.undo(history.plan_undo())
+    assert (root / "download").exists() and not (root / "made").exists()
+
+
+def test_what_is_edited_while_the_plan_is_read_is_left_alone(history: FileHistory, root: Path) -> None:
+    run(history, "echo ours > a.py; echo ours > new; rm sub/b.txt")
+    plan = history.plan_undo()
+    (root / "a.py").write_text("theirs")
+    (root / "new").write_text("theirs")
+    (root / "sub" / "b.txt").write_text("theirs")
+    left = history.undo(plan, overwrite=True)
+    assert [(each.path, each.why) for each in left] == [(b"a.py", ""), (b"new", ""), (b"sub/b.txt", "")]
+    assert {path.read_text() for path in root.rglob("*") if path.is_file()} == {"theirs"}
+
+
+def test_what_is_edited_after_a_broken_off_undo_is_left_alone(history: FileHistory, root: Path, tmp_path: Path) -> None:
+    run(history, "echo ours > a.py; echo ours > sub/b.txt")
+    history._database().set_status(history.changes()[0].id, "undoing")
+    history.close()
+    (root / "a.py").write_text("theirs")
+    assert FileHistory(tmp_path / "data", root).changes() == []
+    assert (root / "a.py").read_text() == "theirs" and (root / "sub" / "b.txt").read_text() == "two"
+
+
+def test_an_undo_that_was_killed_between_a_folder_and_a_file_is_finished(
+    history: FileHistory, root: Path, tmp_path: Path
+) -> None:
+    run(history, "rm a.py; mkdir a.py")
+    history._database().set_status(history.changes()[0].id, "undoing")
+    history.close()
+    (root / "a.py").rmdir()
+    assert FileHistory(tmp_path / "data", root).changes() == []
+    assert (root / "a.py").read_bytes() == b"one\r\n\xff"
+
+
+def test_what_is_overwritten_of_an_older_change_comes_back_by_redo_too(history: FileHistory, root: Path) -> None:
+    run(history, "echo ours > a.py")
+    run(history, "echo ours > sub/b.txt")
+    (root / "a.py").write_text("theirs")
+    history.undo(history.plan_undo(2), overwrite=True)
+    assert (root / "a.py").read_bytes() == b"one\r\n\xff"
+    history.redo(history.plan_redo(2))
+    assert (root / "a.py").read_text() == "theirs"
+
+
+def test_two_sessions_of_one_process_do_not_end_each_others_changes(
+    history: FileHistory, root: Path, tmp_path: Path
+) -> None:
+    other = FileHistory(tmp_path / "data", root)
+    long = history.begin("a long command")
+    edit = other.begin("edit b.txt", [root / "sub" / "b.txt"])
+    (root / "sub" / "b.txt").write_text("other")
+    other.end(edit)
+    (root / "a.py").write_text("long")
+    history.end(long)
+    assert [change.title for change in history.changes()] == ["edit b.txt", "a long command"]
+    while (plan := history.plan_undo()).changes:
+        assert history.undo(plan) == []
+    assert (root / "a.py").read_bytes() == b"one\r\n\xff" and (root / "sub" / "b.txt").read_text() == "two"
+
+
+def test_a_change_that_was_broken_off_is_marked(history: FileHistory, root: Path, tmp_path: Path) -> None:
+    code = "import sys, pathlib; from yohaku.agent.file_history.file_history import FileHistory; "
+    code += "FileHistory(pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])).begin('sed')"
+    subprocess.run([sys.executable, "-c", code, tmp_path / "data", root], check=True)
+    (root / "a.py").write_text("whose?")
+    run(history, "rm sub/b.txt")
+    assert [(change.title, change.broken) for change in history.changes()] == [("rm sub/b.txt", False), ("sed", True)]
+
+
+def test_old_changes_go_for_room_and_the_newest_never(
+    history: FileHistory, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kept_files, "MAX_DATABASE_BYTES", 1_000_000)
+    for number in range(12):
+        change = history.begin(f"edit {number}", [root / "a.py"])
+        (root / "a.py").write_bytes(os.urandom(200_000))
+        history.end(change)
+    assert 2 <= len(history.changes()) <= 6
+    change = history.begin("edit", [root / "a.py"])
+    (root / "a.py").write_bytes(os.urandom(2_000_000))
+    history.end(change)
+    assert [each.title for each in history.changes()] == ["edit"]
+    take_back(history)

@@ -10,6 +10,7 @@ import pytest
 from tests.agent.scripted import agent, ended, play, says, sent
 from tests.agent.small_models.test_preload import SMALL, called, yes
 from yohaku.agent.events import TextDelta
+from yohaku.agent.reply import LOW_TEMPERATURE
 from yohaku.agent.small_models.implied_edit import MAX_EDITS, UNCHANGED, WRITE_IT
 from yohaku.agent.toolkit.tool import PermissionRequest
 from yohaku.analysis.change_requests import asks_for_change
@@ -93,6 +94,50 @@ def test_a_line_that_is_to_become_another_does(project: Path) -> None:
         assert after(project, said, "Done.") == SOURCE.replace("value + 2", "value * 2")
 
 
+def test_a_line_that_is_wrong_becomes_the_one_it_should_be(project: Path) -> None:
+    for said in (
+        "The line `return value + 2` is wrong: `doubled` adds. The correct line should be `return value * 2`.",
+        "`return value + 2` は誤りです。正しくは `return value * 2` です。",
+    ):
+        (project / "till.py").write_text(SOURCE)
+        assert after(project, said, "Done.") == SOURCE.replace("value + 2", "value * 2")
+
+
+def test_a_value_that_is_shown_takes_the_place_of_the_old(project: Path) -> None:
+    prompt = "In till.py the rate shall be 5. Change it."
+    assert after(project, fenced("RATE = 5"), "Done.", prompt=prompt) == SOURCE.replace("RATE = 3", "RATE = 5")
+    (project / "till.py").write_text(SOURCE)
+    assert after(project, fenced("rate = 5"), "I cannot.", "No.", prompt=prompt) == SOURCE
+    assert after(project, fenced("RATE = 5\nprint(RATE)"), "I cannot.", "No.", prompt=prompt) == SOURCE
+
+
+def test_a_model_that_shows_the_same_code_twice_is_asked_for_the_line(project: Path) -> None:
+    (project / "test_till.py").write_text("import till\n\nassert till.doubled(3) == 6, 'doubled(3) is not 6'\n")
+    same, line = (
+        fenced("def doubled(value):\n    return value + 2"),
+        "return value + 2` is wrong. It should be `return value * 2`.",
+    )
+    one = agent(project, says(same), says(same), says(f"The line `{line}"), says("Done."), tools=SMALL, allow=yes)
+    play(one, "`python3 -B test_till.py` fails. Find the bug in till.py and fix it.")
+    assert (project / "till.py").read_text() == SOURCE.replace("value + 2", "value * 2")
+    asked = str(sent(one)[2]["messages"][-1])
+    assert "AssertionError: doubled(3) is not 6" in asked
+    temperatures = [body["temperature"] for body in sent(one)]
+    assert temperatures[1] == LOW_TEMPERATURE < temperatures[2], "it is to say something else"
+
+
+def test_an_edit_that_failed_is_no_change_and_one_that_was_refused_needs_no_other(project: Path) -> None:
+    from tests.agent.scripted import calls
+
+    wrong = says("", calls("edit", path="till.py", old_string="nothing like it", new_string="x"))
+    one = agent(
+        project, wrong, says("I see. Let us fix it."), says(fenced(RIGHT)), says("Done."), tools=SMALL, allow=yes
+    )
+    play(one, ASKED)
+    assert (project / "till.py").read_text() == SOURCE.replace("value + 2", "value * 2")
+    assert WRITE_IT["en"] in str(sent(one)[2]["messages"][-1])
+
+
 @pytest.mark.parametrize(
     "said",
     [
@@ -105,6 +150,8 @@ def test_a_line_that_is_to_become_another_does(project: Path) -> None:
         "Change `a thing that is not there` to `another`.",
         "Change `total` to `sum`.",
         "The `return value + 2` is wrong, as `return value * 2` would double.",
+        "The line `def doubled(value):` is wrong. It should be `def twice(value):`.",
+        "`value + 2` should not be confused with `value * 2`.",
     ],
 )
 def test_what_may_be_meant_otherwise_changes_nothing(project: Path, said: str) -> None:
@@ -131,9 +178,9 @@ def test_the_user_is_shown_the_difference_and_may_refuse(project: Path) -> None:
     assert "+    return value * 2" in ask.detail
 
 
-def test_a_model_that_shows_things_as_they_are_is_told_so_once(project: Path) -> None:
+def test_a_model_that_shows_things_as_they_are_is_told_so_and_then_asked_for_the_line(project: Path) -> None:
     same = fenced("def doubled(value):\n    return value + 2")
-    one = agent(project, says(same), says(same), tools=SMALL, allow=yes)
+    one = agent(project, says(same), says(same), says("It is right."), says("It is."), tools=SMALL, allow=yes)
     assert ended(play(one, ASKED)).why == "done"
     assert sent(one)[1]["messages"][-1]["content"] == UNCHANGED.format(name="doubled", path="till.py")
     assert (project / "till.py").read_text() == SOURCE

@@ -11,6 +11,7 @@ import pytest
 
 from tests.agent.scripted import HERE, agent, ended, play, says, sent
 from yohaku.agent.events import Event, ToolFinished
+from yohaku.agent.toolkit.found_hits import DEFINITIONS
 from yohaku.agent.toolkit.permissions import Permissions
 from yohaku.agent.toolkit.source_outline import declarations
 from yohaku.agent.toolkit.tool import PermissionRequest
@@ -99,6 +100,29 @@ def test_what_the_output_of_a_failing_command_points_to_is_opened(project: Path)
     events = looked(project, "`python3 test_money.py` fails. Tell me why.", allow=yes)
     assert events[0] == ("bash", {"command": "python3 test_money.py"})
     assert ("read", {"path": "money.py"}) in events, "the traceback only calls it"
+
+
+def test_what_the_opened_file_calls_is_opened_too(project: Path) -> None:
+    """The fault is often there, and the traceback does not name it."""
+    (project / "money.py").write_text(MONEY)
+    (project / "cart.py").write_text("import money\n\n\ndef total(whole):\n    return money.percent(whole, 50)\n")
+    (project / "test_cart.py").write_text("import cart\n\nassert cart.total(200) == 100\n")
+    events = looked(project, "`python3 test_cart.py` fails. Tell me why.", allow=yes)
+    assert {given["path"] for tool, given in events if tool == "read"} == {"cart.py", "test_cart.py", "money.py"}
+
+
+def test_for_a_change_the_file_is_opened_whose_definitions_share_words_with_the_prompt(project: Path) -> None:
+    (project / "shipping.py").write_text("FREE_FROM = 4800\nBASE = 520\n")
+    one = agent(project, *[says("I cannot.")] * 3, tools=SMALL, allow=yes)
+    events = play(one, "Shipping shall be free from 6000 yen on. Change that.")
+    assert called(events) == [("read", {"path": "shipping.py"})]
+
+
+def test_a_prompt_that_shares_no_word_with_a_small_project_is_given_what_it_defines(tmp_path: Path) -> None:
+    (tmp_path / "orders.py").write_text("RETURN_DAYS = 17\n")
+    one = agent(tmp_path, says("17 日です。"), tools=SMALL, allow=yes)
+    assert called(play(one, "返品は何日以内ですか。コードを調べてください。")) == [("grep", {"pattern": DEFINITIONS})]
+    assert "orders.py\\n1: RETURN_DAYS = 17" in str(sent(one)[0]["messages"])
 
 
 def test_and_the_constants_it_uses(project: Path) -> None:
@@ -214,7 +238,7 @@ def test_the_words_of_a_question_about_the_code_are_searched_for(tmp_path: Path)
     (tmp_path / "returns.py").write_text("RETURN_DAYS = 17\n")
     one = agent(tmp_path, says("17."), tools=SMALL, allow=yes)
     prompt = "Within how many days can a customer return it? Look it up in the code."
-    assert called(play(one, prompt)) == [("grep", {"pattern": "(?i)days|customer"})]
+    assert called(play(one, prompt)) == [("grep", {"pattern": r"\b(RETURN_DAYS)\b"})]
     assert "returns.py\\n1: RETURN_DAYS = 17" in str(sent(one)[0]["messages"])
 
 

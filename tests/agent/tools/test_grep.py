@@ -159,4 +159,8 @@ def test_a_small_model_that_searches_for_a_sentence_gets_the_lines_with_its_word
     bench.careful = True
     told = "No line matches return period. Lines with one of these words:\na.py\n1: RETURN_DAYS = 17"
     assert bench.use("grep", pattern="return period").text == told
-    assert bench.use("grep", pattern="something else").text.endswith("\nNo line matches (?i)something|else.")
+    told = "No line matches something else. What is defined there:\na.py\n1: RETURN_DAYS = 17"
+    assert bench.use("grep", pattern="something else").text == told
+    assert bench.use("grep", pattern="返品").text == told.replace("something else", "返品")
+    (tmp_path / "a.py").write_text("print(17)\n")
+    assert bench.use("grep", pattern="返品").text == "No line matches 返品."

@@ -16,7 +16,7 @@ from yohaku.core.folds import Fold
 from yohaku.stores import OpenedOriginal, Original, Source, StoredBytes, StoredOriginal, check_ref
 from yohaku.stores.chunks import Cutter, count_lines, cut, decode, encode, first_chunk
 from yohaku.stores.joined import SEPARATOR, flatten_parts
-from yohaku.stores.rows import escape_name, read_fold, slot_of, write_fold
+from yohaku.stores.rows import escape_name, read_fold, slot_of, unescape_name, write_fold
 
 LOCK = threading.RLock()
 EMPTY = {"version": 0, "put": {}, "binary": [], "joined": {}, "folds": {}, "seen": {}, "rows": {}}
@@ -172,6 +172,13 @@ class FolderStore:
 
     def of(self, tenant: str) -> FolderStore:
         return FolderStore(self._folder / f"tenant-{escape_name(tenant)}", self._clock) if tenant else self
+
+    def tenants(self) -> list[str]:
+        with self._state() as state:
+            ours = [""] * bool(state["put"] or state["folds"] or state["rows"])
+        inner = sorted(self._folder.glob("tenant-*")) if self._folder.is_dir() else []
+        names = [unescape_name(path.name.removeprefix("tenant-"), str(path)) for path in inner]
+        return ours + sorted(name for name in names if self.of(name).tenants())
 
     def close(self) -> None:
         pass

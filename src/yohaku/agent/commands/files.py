@@ -33,7 +33,7 @@ async def take_back(context: CommandContext, count: int, way: Literal["undo", "r
     plan = await asyncio.to_thread(planning, count)
     if not plan.changes:
         return ""
-    context.show_notice(UserNotice(describe_plan(history, plan, lang, way)))
+    context.show_notice(UserNotice(describe_plan(history, plan, lang, way, history.run)))
     yes, anyway, no = (say(f"files_{name}", lang) for name in ("yes", "overwrite", "no"))
     choices = (say("files_yes_but", lang), anyway, no) if plan.touched else (yes, no)
     answer = await context.question(say(f"files_ask_{way}", lang), choices, own_words=False)
@@ -44,20 +44,27 @@ async def take_back(context: CommandContext, count: int, way: Literal["undo", "r
     return describe_outcome(plan, failures, answer == anyway, lang, way)
 
 
-def describe_plan(history: FileHistory, plan: UndoPlan, lang: str, way: Literal["undo", "redo"] = "undo") -> str:
-    """Return what an undo would do: its changes, then each file with the lines that come and go."""
+def describe_plan(
+    history: FileHistory, plan: UndoPlan, lang: str, way: Literal["undo", "redo"] = "undo", run: str = ""
+) -> str:
+    """Return what an undo would do: its changes, then each file with the lines that come and go.
+
+    `run`: the session that asks; changes of others are marked.
+    """
     lines = [say(f"files_plan_{way}", lang)]
-    lines += [f"  {describe_change(change, lang)}" for change in plan.changes[:MAX_LISTED_PATHS]]
-    rows = [_describe_path(history, path, lang) for path in plan.paths if path.needed]
+    lines += [f"  {describe_change(change, lang, run)}" for change in plan.changes[:MAX_LISTED_PATHS]]
+    rows = [_describe_path(history, path, lang) for path in plan.paths if path.needed and not path.stays]
     lines += [f"  {row}" for row in rows[:MAX_LISTED_PATHS]]
     if len(rows) > MAX_LISTED_PATHS:
         lines.append("  " + say("screen_more", lang, count=len(rows) - MAX_LISTED_PATHS))
     return "\n".join(lines if rows else [*lines, "  " + say("files_same", lang)])
 
 
-def describe_change(change: FileChange, lang: str) -> str:
+def describe_change(change: FileChange, lang: str, run: str = "") -> str:
     when = time.strftime("%m-%d %H:%M", time.localtime(change.at))
-    return say("files_change", lang, when=when, title=clip(redact(change.title), TITLE_WIDTH))
+    notes = [say("files_other_session", lang)] if run and change.run != run else []
+    notes += [say("files_broken_off", lang)] if change.broken else []
+    return "  ".join([say("files_change", lang, when=when, title=clip(redact(change.title), TITLE_WIDTH)), *notes])
 
 
 def describe_outcome(
@@ -69,7 +76,10 @@ def describe_outcome(
     lines = [say(f"files_done_{way}", lang, count=count)]
     lines += [say("files_left_alone", lang, name=path_name(each.path)) for each in left]
     lines += [say("files_not_kept", lang, name=path_name(each.path)) for each in plan.impossible]
-    lines += [say("files_failed", lang, name=path_name(path), why=why) for path, why in failures]
+    lines += [
+        say("files_failed" if why else "files_left_alone", lang, name=path_name(path), why=why)
+        for path, why in failures
+    ]
     return "\n".join(lines)
 
 
@@ -85,6 +95,9 @@ def session_diff(history: FileHistory, lang: str) -> str:
 
 
 def _describe_path(history: FileHistory, plan: PathPlan, lang: str) -> str:
+    if plan.source is not None:
+        names = {"name": path_name(plan.source), "to": path_name(plan.path)}
+        return "  ".join([say("files_moved_back", lang, **names), *[say("files_touched", lang)] * plan.touched])
     row = _describe_part(history, ChangedPath(plan.path, plan.now, plan.target), lang, "files_")
     notes = [say("files_touched", lang)] if plan.touched else []
     notes += [] if plan.possible else [say("files_impossible", lang)]

@@ -55,6 +55,12 @@ class Command:
         return say(f"cmd_{self.name}", lang)
 
 
+def is_command(typed: str) -> bool:
+    """Return whether a line is a command: not one that begins with a path, as `/home/me/notes.txt says …`."""
+    first = typed.split(maxsplit=1)[0] if typed.strip() else ""
+    return first.startswith("/") and "/" not in first[1:]
+
+
 async def run_command(context: CommandContext, typed: str) -> CommandResult:
     """Run a line that begins with a slash."""
     name, _, rest = typed.strip().removeprefix("/").partition(" ")
@@ -248,16 +254,13 @@ async def _unpin(context: CommandContext, what: str) -> CommandResult:
 
 async def _model(context: CommandContext, name: str) -> CommandResult:
     agent, lang = _agent_of(context), context.lang
-    found = await context.begin.models(name)
-    if not found:
-        return CommandResult(say("model_none", lang), "warning")
-    chosen = found[0]
-    if not name:
-        labels = tuple(f"{endpoint.model}  ({endpoint.name}, {window:,})" for endpoint, window in found)
-        answer = await context.question(say("model_choose", lang), labels, own_words=False)
-        if answer not in labels:
-            return CommandResult(say("model_same", lang))
-        chosen = found[labels.index(answer)]
+    word, _, provider = name.partition(" ")
+    if word == "forget":
+        told = context.begin.forget_key(provider.strip())
+        return CommandResult(told) if told else CommandResult(say("key_forget_which", lang), "error")
+    chosen = await context.begin.choose_model(context, name, agent.endpoint)
+    if chosen is None:
+        return CommandResult(say("model_same", lang))
     folded = await agent.switch(*chosen)
     return CommandResult(_join(_describe_model(agent, lang), folded, lang))
 

@@ -16,14 +16,16 @@ from contextlib import suppress
 from pathlib import Path
 from secrets import token_hex
 from typing import Literal, NamedTuple, TypeAlias
+from weakref import WeakValueDictionary
 
 from yohaku.agent.file_history.file_state import read_path
 from yohaku.agent.file_history.kept_files import ChangedPath, FileChange, KeptFiles, RawPath, database_of
 from yohaku.agent.file_history.restore import NotBroughtBack, PathPlan, merge_plans, restore
 from yohaku.agent.file_history.scan import ProjectTooBig, full_path, raw_path, scan_project
 
-Trouble: TypeAlias = Literal["", "no_folder", "too_big", "failed"]
-"""Why files cannot be kept: there is no data folder, the project is too big, or the database fails."""
+Trouble: TypeAlias = Literal["", "no_folder", "inside", "too_big", "failed"]
+"""Why files cannot be kept: there is no data folder, or it lies in the project, the project is too big, or the database
+fails. Inside, and in a big project, what a tool changes is kept all the same."""
 
 MAX_OPEN_SECONDS = 24 * 3600
 """Time after which a change that is still open counts as broken off."""
@@ -46,17 +48,29 @@ class UndoPlan(NamedTuple):
         return tuple(plan for plan in self.paths if not plan.possible and plan.needed)
 
 
+class _Shared:
+    """The part that all histories of one project share within a process, as those of two sessions in one editor."""
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+        self.open: set[int] = set()
+        """Changes that are being made."""
+
+
+_shared: WeakValueDictionary[Path, _Shared] = WeakValueDictionary()
+
+
 class FileHistory:
     def __init__(self, data: Path, root: Path) -> None:
         self.root = root.resolve()
         self.run = f"{os.getpid()}-{token_hex(6)}"
         """Name of this run of the agent, by which its changes are found."""
-        safe = data != Path() and not data.resolve().is_relative_to(self.root)
-        self.trouble: Trouble = "" if safe else "no_folder"
+        inside = data.resolve().is_relative_to(self.root)
+        self.trouble: Trouble = "no_folder" if data == Path() else "inside" if inside else ""
         self._path = database_of(data, root)
         self._kept: KeptFiles | None = None
-        self._lock = threading.RLock()
-        self._open: set[int] = set()
+        self._shared = _shared.setdefault(self._path.absolute(), _Shared())
+        self._lock, self._open = self._shared.lock, self._shared.open
 
     @property
     def exists(self) -> bool:
@@ -153,6 +167,7 @@ class FileHistory:
         kept = self._database()
         for change in reversed(kept.changes("open")):
             if change.id not in self._open and _is_broken_off(change):
+                kept.mark_broken(change.id)
                 self._finish(change)
         for status in ("undoing", "redoing"):
             broken = [each for each in kept.changes(status) if _is_broken_off(each)]
@@ -225,30 +240,36 @@ class FileHistory:
     def _carry_out(self, plan: UndoPlan, overwrite: bool, *, back: bool) -> list[NotBroughtBack]:
         with self._lock:
             kept = self._database()
-            known = {each.path: each for each in plan.paths}
+            known, overwritten = {each.path: each for each in plan.paths}, set[RawPath]()
             with kept.writing():
-                for number, change in enumerate(plan.changes):
+                for change in plan.changes:
                     for part in kept.parts(change.id):
                         path = known[part.path]
                         kept.add_part(change.id, part._replace(skipped=path.touched and not overwrite))
-                        if not number and path.touched and overwrite:
-                            self._keep_overwritten(change, part, back)
+                        if path.touched and overwrite and part.path not in overwritten:
+                            overwritten.add(part.path)
+                            self._keep_overwritten(change, part, path, back)
                     kept.set_status(change.id, "undoing" if back else "redoing")
             return self._restore(plan.changes, back=back)
 
-    def _keep_overwritten(self, change: FileChange, part: ChangedPath, back: bool) -> None:
+    def _keep_overwritten(self, change: FileChange, part: ChangedPath, plan: PathPlan, back: bool) -> None:
         """Remember what somebody else made of a file as the state to which a redo, or an undo, leads back."""
         kept, found = self._database(), read_path(full_path(self.root, part.path))
+        if (found.state if found else None) != plan.now:  # not what the user has been told of
+            return
         if found:
             kept.keep(found)
-        state = found.state if found else None
-        kept.add_part(change.id, part._replace(after=state) if back else part._replace(before=state))
+        kept.add_part(change.id, part._replace(after=plan.now) if back else part._replace(before=plan.now))
 
     def _restore(self, changes: tuple[FileChange, ...], *, back: bool) -> list[NotBroughtBack]:
         kept = self._database()
-        skipped = {part.path for change in changes for part in kept.parts(change.id) if part.skipped}
+        parts = [part for change in changes for part in kept.parts(change.id)]
+        skipped = {part.path for part in parts if part.skipped}
         plans = [plan for plan in self._plan(changes, back=back).paths if plan.path not in skipped]
-        failures = restore(self.root, kept, plans)
+        known = {(part.path, state) for part in parts for state in (part.before, part.after)}
+        left = {plan.path for plan in plans if plan.needed and plan.now and (plan.path, plan.now) not in known}
+        failures = restore(self.root, kept, [plan for plan in plans if plan.path not in left])
+        failures += [NotBroughtBack(path, "") for path in sorted(left)]
         with kept.writing():
             for change in changes:
                 kept.set_status(change.id, "undone" if back else "done")

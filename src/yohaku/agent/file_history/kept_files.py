@@ -32,7 +32,7 @@ CREATE TABLE IF NOT EXISTS paths (path BLOB PRIMARY KEY, kind TEXT, mode INTEGER
 CREATE TABLE IF NOT EXISTS left_out (path BLOB PRIMARY KEY, number INTEGER) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS changes (
     id INTEGER PRIMARY KEY AUTOINCREMENT, run TEXT, title TEXT, at REAL, status TEXT, process INTEGER, began INTEGER,
-    named TEXT);
+    named TEXT, broken INTEGER DEFAULT 0);
 CREATE TABLE IF NOT EXISTS parts (
     change INTEGER, path BLOB, before_kind TEXT, before_mode INTEGER, before_hash BLOB,
     after_kind TEXT, after_mode INTEGER, after_hash BLOB, skipped INTEGER DEFAULT 0, PRIMARY KEY (change, path));
@@ -61,6 +61,8 @@ class FileChange(NamedTuple):
     began: int
     named: str
     """Paths it was about, one a line as hex; empty for the whole project."""
+    broken: bool = False
+    """Its process was killed: what has changed until that was noticed counts as part of it."""
 
 
 class ChangedPath(NamedTuple):
@@ -89,8 +91,14 @@ class KeptFiles:
             self._db.execute("PRAGMA journal_mode=WAL")
             self._db.execute("PRAGMA synchronous=NORMAL")
             self._db.executescript(SCHEMA)
+            self._add_missing_columns()
         except sqlite3.Error as why:
             raise OSError(0, str(why), str(path)) from why
+
+    def _add_missing_columns(self) -> None:
+        """Bring a database of an earlier version up to date."""
+        if "broken" not in [row[1] for row in self._query("PRAGMA table_info(changes)")]:
+            self._query("ALTER TABLE changes ADD COLUMN broken INTEGER DEFAULT 0")
 
     def close(self) -> None:
         with self._lock:
@@ -162,14 +170,17 @@ class KeptFiles:
         """Return changes with these statuses, the newest first."""
         marks = ", ".join("?" * len(statuses))
         rows = self._query(
-            f"SELECT id, run, title, at, status, process, began, named FROM changes WHERE status IN ({marks}) "
+            f"SELECT id, run, title, at, status, process, began, named, broken FROM changes WHERE status IN ({marks}) "
             "ORDER BY id DESC",
             statuses,
         )
-        return [FileChange(*row) for row in rows if run is None or row[1] == run]
+        return [FileChange(*row)._replace(broken=bool(row[-1])) for row in rows if run is None or row[1] == run]
 
     def set_status(self, change: int, status: Status) -> None:
         self._query("UPDATE changes SET status = ?, process = ? WHERE id = ?", (status, os.getpid(), change))
+
+    def mark_broken(self, change: int) -> None:
+        self._query("UPDATE changes SET broken = 1 WHERE id = ?", (change,))
 
     def drop(self, change: int) -> None:
         self._query("DELETE FROM parts WHERE change = ?", (change,))
@@ -194,11 +205,19 @@ class KeptFiles:
         return [ChangedPath(row[0], _parse_state(row[1:4]), _parse_state(row[4:7]), bool(row[7])) for row in rows]
 
     def trim(self) -> None:
-        """Drop the oldest changes beyond the bounds, and the contents that nothing needs any more."""
-        done = self.changes("done", "undone")
-        excess = done[MAX_CHANGES:]
-        if not excess and self.path.stat().st_size > MAX_DATABASE_BYTES:
-            excess = done[len(done) // 2 :]
+        """Drop the oldest changes beyond the bounds, and the contents that nothing needs any more; never the newest."""
+        self._drop_changes(self.changes("done", "undone")[MAX_CHANGES:])
+        while self._count_bytes() > MAX_DATABASE_BYTES and len(done := self.changes("done", "undone")) > 1:
+            self._drop_changes(done[len(done) // 2 :])
+
+    def _count_bytes(self) -> int:
+        """Return the bytes in use: what was dropped leaves room in the file, and does not shorten it."""
+        pages, free, size = (
+            self._query(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "freelist_count", "page_size")
+        )
+        return int((pages - free) * size)
+
+    def _drop_changes(self, excess: list[FileChange]) -> None:
         if not excess:
             return
         with self.writing():

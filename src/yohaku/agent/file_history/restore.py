@@ -1,7 +1,8 @@
 """Bringing paths back to earlier states.
 
 Law: what somebody else has changed since is left as it is unless the user said so; nothing is written through a link
-that stands where a folder was; doing it twice does no more than doing it once.
+that stands where a folder was; doing it twice does no more than doing it once. What is too big to be kept and was moved
+is moved back, never deleted.
 """
 
 from __future__ import annotations
@@ -24,10 +25,14 @@ class PathPlan(NamedTuple):
     target: PathState | None
     touched: bool = False
     """Somebody else has changed it since."""
+    source: RawPath | None = None
+    """Where its content has been moved to, if it was not kept: from there it comes back."""
+    stays: bool = False
+    """It holds what was moved here, which goes back and is not deleted."""
 
     @property
     def possible(self) -> bool:
-        return self.target is None or self.target.kept
+        return self.target is None or self.target.kept or self.source is not None
 
     @property
     def needed(self) -> bool:
@@ -37,6 +42,7 @@ class PathPlan(NamedTuple):
 class NotBroughtBack(NamedTuple):
     path: RawPath
     why: str
+    """Empty: somebody else has changed it, and it was left."""
 
 
 def merge_plans(root: Path, parts: Iterable[ChangedPath]) -> list[PathPlan]:
@@ -50,13 +56,27 @@ def merge_plans(root: Path, parts: Iterable[ChangedPath]) -> list[PathPlan]:
             targets[part.path] = part.before, now[part.path] not in (part.after, part.before)
         else:
             target, touched = targets[part.path]
-            targets[part.path] = part.before, touched or target != part.after
-    return [PathPlan(path, now[path], target, touched) for path, (target, touched) in sorted(targets.items())]
+            targets[part.path] = part.before, touched or target not in (part.after, part.before)
+    plans = [PathPlan(path, now[path], target, touched) for path, (target, touched) in sorted(targets.items())]
+    return _pair_moves(plans)
+
+
+def _pair_moves(plans: list[PathPlan]) -> list[PathPlan]:
+    """Note for each path whose content was not kept where that has been moved to."""
+    moved = {plan.now: plan.path for plan in plans if plan.now and not plan.now.kept and plan.target is None}
+    sources = {
+        plan.path: moved.pop(plan.target)
+        for plan in plans
+        if plan.needed and plan.target in moved and not (plan.now and plan.now.kind == "folder")
+    }
+    stay = set(sources.values())
+    return [plan._replace(source=sources.get(plan.path), stays=plan.path in stay) for plan in plans]
 
 
 def restore(root: Path, kept: KeptFiles, plans: Iterable[PathPlan]) -> list[NotBroughtBack]:
     """Bring paths to their targets and return those where it failed."""
     failures: list[NotBroughtBack] = []
+    blocked: list[PathPlan] = []
     shallow_first = sorted((plan for plan in plans if plan.possible), key=lambda plan: plan.path.count(b"/"))
 
     def attempt(step: object, plan: PathPlan) -> None:
@@ -66,9 +86,14 @@ def restore(root: Path, kept: KeptFiles, plans: Iterable[PathPlan]) -> list[NotB
             failures.append(NotBroughtBack(plan.path, getattr(why, "strerror", "") or str(why)))
 
     for plan in reversed(shallow_first):
-        attempt(_make_way, plan)
+        try:
+            _make_way(root, kept, plan)
+        except OSError:  # a folder that still holds what is to be moved out of it
+            blocked.append(plan)
     for plan in shallow_first:
         attempt(_put_back, plan)
+    for plan in blocked:
+        attempt(_make_way, plan)
     for plan in reversed(shallow_first):
         if plan.target and plan.target.kind == "folder":
             attempt(_set_mode, plan)
@@ -82,7 +107,11 @@ def _make_way(root: Path, kept: KeptFiles, plan: PathPlan) -> None:
     with suppress(FileNotFoundError, NotADirectoryError):
         temporary_of(path).unlink()
     found = read_path(path)
-    if found and (plan.target is None or (plan.target.kind == "folder") != (found.state.kind == "folder")):
+    if (
+        found
+        and not plan.stays
+        and (plan.target is None or (plan.target.kind == "folder") != (found.state.kind == "folder"))
+    ):
         remove_path(path, found.state.kind)
 
 
@@ -103,6 +132,9 @@ def _put_back(root: Path, kept: KeptFiles, plan: PathPlan) -> None:
         path.chmod(target.mode)
         return
     path.parent.mkdir(parents=True, exist_ok=True)
+    if plan.source is not None:
+        full_path(root, plan.source).replace(path)
+        return
     write_path(path, target, kept.content(target))
 
 

@@ -1,7 +1,8 @@
 """Comparison of a project's files with their last known states.
 
 Law: a file is read only if its stamp has changed, or is so young that a change might not show in it. A file that was
-there before, hidden by an ignore rule or in another place we do not know, never counts as created.
+there before, hidden by an ignore rule or in another place we do not know, never counts as created, nor does one whose
+content is not kept, unless the change has made it, or moved it as it was.
 """
 
 from __future__ import annotations
@@ -85,7 +86,9 @@ class _Scan:
             self._compare(raw, self.known[raw])
 
     def changed(self, began: int | None) -> list[ChangedPath]:
-        gone = {known.stamp[3] for known, found in self.differing.values() if known and known.stamp and not found}
+        gone = {
+            known.stamp[3]: known for known, found in self.differing.values() if known and known.stamp and not found
+        }
         hidden = self.kept.left_out()
         moved = set(hidden.values())
 
@@ -97,7 +100,9 @@ class _Scan:
                 return False
             earlier, (modified, changed, _, number, _) = began - CLOCK_NANOSECONDS, found.stamp
             if number in gone:
-                return True
+                return found.state.kept or found.state == gone[number].state  # else it was moved and changed
+            if not found.state.kept and modified < earlier:
+                return False  # it came from elsewhere
             return changed >= earlier and not (number in moved and modified < earlier)
 
         return [

@@ -57,6 +57,13 @@ async def find_models(
     return [*pointed, *running, *keyed] or await search.find_files()
 
 
+async def find_servers(settings: Settings, timeout: float = DEFAULT_TIMEOUT) -> list[Endpoint]:
+    """Return the servers that answer now, at addresses the user set and on this machine; the best first."""
+    search = _ModelSearch(settings, None, timeout)
+    pointed, running = await asyncio.gather(search.find_keyed(pointed=True), search.find_running())
+    return [*pointed, *running]
+
+
 async def refresh(endpoint: Endpoint, timeout: float = DEFAULT_TIMEOUT) -> Endpoint:
     """Query an endpoint again: the server may have loaded the model meanwhile, and report its window."""
     if not endpoint.local or endpoint.provider == EMBEDDED:

@@ -171,6 +171,13 @@ async def probe_address(url: str, model: str = "", key: str = "", timeout: float
     return next((each for each in found if each), None)
 
 
+async def list_model_names(endpoint: Endpoint, timeout: float = DEFAULT_TIMEOUT) -> list[str]:
+    """Return the models of a server that can chat; all these kinds list them alike."""
+    address = ServerAddress(endpoint.url, endpoint.key, timeout=timeout)
+    names = [str(row.get("id", "")) for row in _rows(await address.get("/v1/models"), "data")]
+    return [name for name in names if name and not CANNOT_CHAT.search(name)]
+
+
 def _openai_endpoint(name: str, provider: str, address: ServerAddress, model: str, window: int | None) -> Endpoint:
     return Endpoint(
         name, provider, "openai_chat", f"{address.root}/v1", model, address.key, window, local=address.local

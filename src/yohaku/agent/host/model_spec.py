@@ -41,6 +41,12 @@ PROVIDER_TITLES = {
 }  # fmt: skip
 """Names for people."""
 
+KEY_PREFIXES = {
+    "sk-ant-": "anthropic", "sk-or-": "openrouter", "sk-proj-": "openai", "AIza": "gemini", "gsk_": "groq",
+    "xai-": "xai", "csk-": "cerebras", "fw_": "fireworks", "tgp_": "together",
+}  # fmt: skip
+"""Beginnings of keys that belong to one provider; many others begin with `sk-`."""
+
 EMBEDDED = "embedded"
 
 

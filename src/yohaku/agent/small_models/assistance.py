@@ -11,9 +11,16 @@ from __future__ import annotations
 import re
 from typing import NamedTuple, TypeAlias
 
+from yohaku.agent.model_texts import REFUSED
 from yohaku.agent.reply import Nudge, text_of
 from yohaku.agent.small_models import Workspace
-from yohaku.agent.small_models.implied_edit import MAX_EDITS, MAX_NUDGES, ImpliedEdit, find_implied_edit
+from yohaku.agent.small_models.implied_edit import (
+    MAX_EDITS,
+    MAX_NUDGES,
+    WRONG_LINE,
+    ImpliedEdit,
+    find_implied_edit,
+)
 from yohaku.agent.small_models.preload import Preloaded, RunTools, preload, rerun
 from yohaku.agent.small_models.repetition import RepetitionGuard
 from yohaku.agent.small_models.text_calls import drop_attempts
@@ -71,7 +78,7 @@ class Assistance:
         self.nudge: Nudge | None = None
         """The nudge that the newest reply answers."""
         self.changed = False
-        """Whether a call of this turn was to change something."""
+        """Whether a call of this turn has changed something, or was refused by the user."""
 
     async def before_first_request(self, run_tools: RunTools) -> None:
         pass
@@ -86,8 +93,9 @@ class Assistance:
 
     async def after_tools(self, uses: tuple[ToolUse, ...], text: str, run_tools: RunTools) -> None:
         """`text`: what the model wrote beside its calls."""
-        changed = any(self._is_write(use) for use in uses)
-        self.changed |= changed
+        writes = [use.result for use in uses if self._is_write(use)]
+        changed = not all(result.error for result in writes)
+        self.changed |= changed or any(result.text.startswith(REFUSED) for result in writes)
         self.guard.add_step(uses, text, changed=changed)
 
     def _check_calls(self, reply: Reply) -> Decision:
@@ -147,7 +155,8 @@ class SmallModelAssistance(Assistance):
         implied = self._find_edit(text)
         if implied.nudge and implied.nudge not in self.edit_nudges[-1:] and len(self.edit_nudges) < MAX_NUDGES:
             self.edit_nudges.append(implied.nudge)
-            return Retry(Nudge(implied.nudge, begin=implied.begin, previous=text))
+            again = len(self.edit_nudges) > 1
+            return Retry(Nudge(implied.nudge, begin=implied.begin, previous=text, vary=again))
         if implied.edits:
             self.edits_left -= 1
             return self._check_calls(Reply((*reply.items, *implied.edits)))
@@ -159,7 +168,10 @@ class SmallModelAssistance(Assistance):
     def _find_edit(self, text: str) -> ImpliedEdit:
         if not self._hands_on or not self.edits_left:
             return ImpliedEdit()
-        return find_implied_edit(self.workspace, self.prompt, text, self.changed, self.preloaded.names)
+        found = find_implied_edit(self.workspace, self.prompt, text, self.changed, self.preloaded.names)
+        if found.nudge in self.edit_nudges[: None if found.same else -1]:  # it has not helped
+            return ImpliedEdit(nudge=WRONG_LINE.format(why=self.preloaded.failure))
+        return found
 
     @property
     def _hands_on(self) -> bool:

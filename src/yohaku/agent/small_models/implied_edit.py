@@ -1,8 +1,8 @@
 """Edits for small models that show a change instead of making it: the code in the reply replaces that in the file.
 
-Law: only where the user asked for a change, only definitions that a file the model has read holds exactly once, or one
-that the user wants added to it, and by the edit tool, so that the user sees the difference and is asked as for every
-edit.
+Law: only where the user asked for a change, only definitions and lines that a file the model has read holds exactly
+once, or a definition that the user wants added to it, and by the edit tool, so that the user sees the difference and is
+asked as for every edit.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from difflib import SequenceMatcher
 from pathlib import Path
 from textwrap import dedent, indent
 from typing import NamedTuple
@@ -24,13 +25,18 @@ from yohaku.analysis.language import is_japanese
 from yohaku.core.model import Call
 
 UNCHANGED = (
-    "[You showed {name} as it stands in {path}, so nothing would change. Say which line of it is wrong and why, then "
-    "write all of it with that line changed.]"
+    "[You showed {name} as it stands in {path}, so nothing would change. Say which line of its body is wrong and why, "
+    "then write all of it with that line changed.]"
 )
+WRONG_LINE = (
+    "[Nothing is changed yet, that is how it stands. {why} Follow the code with these numbers step by step, say which "
+    "line gives the wrong result, and what that line should be instead.]"
+)
+"""For a model that other nudges have not helped; `why` is the last line of the failure."""
 WRITE_IT = {
-    "en": "[Nothing has been changed yet. Write the function that has to change, whole and corrected, in a code block. "
-    "If nothing has to be changed, say why.]",
-    "ja": "[まだ何も変更されていません。直した関数の全体をコードブロックに書いてください。"
+    "en": "[Nothing has been changed yet. Write the function or the line that has to change, whole and corrected, in a "
+    "code block. If nothing has to be changed, say why.]",
+    "ja": "[まだ何も変更されていません。直した関数の全体、または直した行をコードブロックに書いてください。"
     "変更が不要なら、その理由を答えてください。]",
 }
 MAX_EDITS = 5
@@ -50,6 +56,17 @@ _ELIDED = re.compile(
 _BECOMES = re.compile(
     r"`([^`\n]{6,300})`,?[ \t]*(?:to|with|by|into|→|->|を|から|should (?:be|read)|must be)[ \t]*`([^`\n]{1,300})`"
 )
+_CORRECTED = re.compile(
+    r"`([^`\n]{6,300})`(?=((?:[^`]|`[^`\n]{1,80}`){0,400}?)(?:correct|should|instead|replac|chang|fix|正し|修正|直|べき)"
+    r"[^`]{0,60}`([^`\n]{6,300})`)",
+    re.IGNORECASE,
+)
+"""A line, and later what it should be."""
+MIN_LIKENESS = 0.6
+"""Share of letters that a line and the one in its place have in common."""
+_ASSIGNED = re.compile(r"^([A-Za-z_]\w*)(?:[ \t]*:[^=\n]{1,60})?[ \t]*=(?!=)[ \t]*\S.*$", re.MULTILINE)
+"""A value that is given a name at the beginning of a line."""
+_DEFINED = re.compile(r"\b(?:def|class|function|func|fn)\s+(\w+)")
 _IMPORT = re.compile(r"(?:import|from) \w")
 _METHOD = re.compile(r"(?:@.*\n)*\s*(?:async )?def \w+\((?:self|cls)\b")
 _WORD = re.compile(r"[A-Za-z_]\w*", re.ASCII)
@@ -62,6 +79,8 @@ class ImpliedEdit(NamedTuple):
     """A message for a model that shows things as they are."""
     begin: str = ""
     """Start of its next reply, where the server can continue one: given the first line, models write the next."""
+    same: bool = False
+    """The reply shows code as it stands in the file."""
 
 
 def find_implied_edit(
@@ -73,7 +92,7 @@ def find_implied_edit(
     """
     if not workspace.tool("edit") or not asks_for_change(prompt):
         return ImpliedEdit()
-    found = [*_fenced_edits(workspace, prompt, reply), *_inline_edits(workspace, reply)]
+    found = [*_fenced_edits(workspace, prompt, reply), *_inline_edits(workspace, prompt, reply)]
     fallback = ImpliedEdit()
     if not done and _can_write(workspace, reply, names) and not _QUESTION.search(reply):
         language = "ja" if is_japanese([prompt]) else "en"
@@ -96,6 +115,12 @@ def _begin(workspace: Workspace, reply: str, names: tuple[str, ...]) -> str:
         if (text := _text(path))
         for each in declarations(text, path.name)
         if each.name
+    }
+    heads |= {
+        match[1]: f"{match[1]} ="
+        for path in workspace.files.seen[-MAX_FILES:]
+        for match in _ASSIGNED.finditer(_text(path))
+        if match[1] in names
     }
     named = [word for word in (*_WORD.findall(reply), *names) if word in heads]
     return f"```\n{heads[named[0]]}" if named else "```\n"
@@ -124,9 +149,9 @@ def _is_numbered(block: str) -> bool:
 def _edit_in_file(workspace: Workspace, prompt: str, path: Path, code: str) -> ImpliedEdit | None:
     """Replace definitions in the file by those in the code, and add those that the user wants added."""
     written = [each for each in declarations(code, path.name) if each.depth == 0 and each.name]
-    text = _text(path) if written else ""
-    if not text:
-        return None
+    text = _text(path)
+    if not text or not written:
+        return _edit_values(workspace, path, text, code)
     known, shown = declarations(text, path.name), code.split("\n")
     pairs: list[tuple[str, str]] = list(_missing_imports(code, text)) if path.suffix == ".py" else []
     added: dict[str, str] = {}
@@ -150,7 +175,23 @@ def _edit_in_file(workspace: Workspace, prompt: str, path: Path, code: str) -> I
         pairs.append(place)
     name = workspace.files.name(path)
     if not pairs:
-        return ImpliedEdit(nudge=UNCHANGED.format(name=written[0].name, path=name))
+        return ImpliedEdit(nudge=UNCHANGED.format(name=written[0].name, path=name), same=True)
+    return ImpliedEdit(tuple(make_call("edit", path=name, old_string=was, new_string=now) for was, now in pairs))
+
+
+def _edit_values(workspace: Workspace, path: Path, text: str, code: str) -> ImpliedEdit | None:
+    """Replace the values of names that stand alone in the code, and are given a value once in the file."""
+    lines = [line for line in code.split("\n") if line.strip() and not line.lstrip().startswith("#")]
+    written = [match for line in lines if (match := _ASSIGNED.fullmatch(line))]
+    if not written or len(written) < len(lines):
+        return None
+    there = [[match[0] for match in _ASSIGNED.finditer(text) if match[1] == each[1]] for each in written]
+    if any(len(found) != 1 for found in there):
+        return None
+    name = workspace.files.name(path)
+    pairs = [(found[0], each[0]) for found, each in zip(there, written, strict=True) if found[0] != each[0].rstrip()]
+    if not pairs:
+        return ImpliedEdit(nudge=UNCHANGED.format(name=written[0][1], path=name), same=True)
     return ImpliedEdit(tuple(make_call("edit", path=name, old_string=was, new_string=now) for was, now in pairs))
 
 
@@ -164,13 +205,26 @@ def _is_wanted(workspace: Workspace, prompt: str, path: Path, added: dict[str, s
     return path.name in prompt or list(workspace.files.seen) == [path]
 
 
-def _inline_edits(workspace: Workspace, reply: str) -> Iterator[ImpliedEdit]:
+def _inline_edits(workspace: Workspace, prompt: str, reply: str) -> Iterator[ImpliedEdit]:
     """Sentences like "change `this` to `that`", where `this` stands in one place of one file."""
-    for was, now in _BECOMES.findall(reply):
+    corrected = [(was.strip(), now.strip()) for was, _, now in _CORRECTED.findall(reply) if _are_alike(was, now)]
+    lines = {line.strip() for path in workspace.files.seen[-MAX_FILES:] for line in _text(path).split("\n")}
+    for was, now in [*_BECOMES.findall(reply), *(pair for pair in corrected if pair[0] in lines)]:
         places = [path for path in workspace.files.seen[-MAX_FILES:] if (text := _text(path)) and was in text]
-        if len(places) == 1 and _text(places[0]).count(was) == 1 and was != now:
+        if len(places) == 1 and _text(places[0]).count(was) == 1 and was != now and _keeps_names(prompt, was, now):
             name = workspace.files.name(places[0])
             yield ImpliedEdit((make_call("edit", path=name, old_string=was, new_string=now),))
+
+
+def _keeps_names(prompt: str, was: str, now: str) -> bool:
+    """Return whether no definition loses its name, except for one that the user has named."""
+    old, new = _DEFINED.search(was), _DEFINED.search(now)
+    return not old or bool(new and (new[1] == old[1] or re.search(rf"\b{re.escape(new[1])}\b", prompt)))
+
+
+def _are_alike(was: str, now: str) -> bool:
+    """Return whether one line may stand in the other's place."""
+    return was.strip() != now.strip() and SequenceMatcher(None, was, now).ratio() >= MIN_LIKENESS
 
 
 def _text(path: Path) -> str:

@@ -7,16 +7,20 @@ searched for the words of a prompt only where it speaks of the code.
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from yohaku.agent.small_models import Workspace
+from yohaku.agent.small_models.word_search import TEST_FILE, count_definitions, find_definitions
 from yohaku.agent.toolkit.danger import find_danger
 from yohaku.agent.toolkit.file_lines import read_lines
+from yohaku.agent.toolkit.found_hits import DEFINITIONS
 from yohaku.agent.toolkit.secrets import holds_secrets
 from yohaku.agent.toolkit.source_outline import Section, declarations
+from yohaku.analysis.change_requests import asks_for_change
 from yohaku.core.model import Call, Reply, Result, ToolUse
 from yohaku.dialects.json_values import dump
 
@@ -37,7 +41,9 @@ MAX_SEARCHED_WORDS = 6
 """Words of a prompt that the whole project is searched for."""
 MAX_PATHS, MAX_WORDS = 20, 40
 """Paths and words of a prompt that are tried."""
-MAX_PATH_CHARS = 300
+MAX_PATH_CHARS = MAX_FAILURE_CHARS = 300
+MAX_OUTLINED = 150
+"""Definitions of a project up to which all of them are shown for a prompt without a word of the code."""
 
 SOURCE_SUFFIXES = (".py", ".js", ".ts", ".go", ".rb", ".rs", ".java", ".kt", ".php", ".lua")
 """Of files that a dotted name such as `money.percent` may mean."""
@@ -46,7 +52,6 @@ _TRACED = re.compile(r"""File "([^"\n]{1,300})", line \d+|^\W{0,4}([\w./~-]{1,30
 """A place in a traceback, or in the message of a compiler or of pytest."""
 _MARKED = re.compile(r"(?<![\w@])@([\w./~-]+)", re.ASCII)
 _DOTTED = re.compile(r"(?<![\w./])([A-Za-z_]\w*(?:\.[A-Za-z_]\w*){1,5})(?![\w/])", re.ASCII)
-_TEST_FILE = re.compile(r"(?:^|[/_.-])tests?(?:[/_.-]|$)|conftest", re.IGNORECASE)
 _RUN = re.compile(r"[\w./~-]+", re.ASCII)
 _FAILS = re.compile(
     r"`([^`\n]{2,200})`[^`.。\n]{0,24}?(?:\bfails?\b|\bfailing\b|\bcrash|\berrors?\b|does not (?:pass|work)"
@@ -62,7 +67,7 @@ _NAMES = re.compile(
     re.ASCII,
 )
 _CAPITALS = re.compile(r"\b[A-Z][A-Z0-9]*_[A-Z0-9_]+\b|\b[A-Z]{4,}\b", re.ASCII)
-_WORD = re.compile(r"[A-Za-z]{4,}")
+_WORD, _LETTER = re.compile(r"[A-Za-z]{4,}"), re.compile("[A-Za-z]")
 _COMMON_WORDS = frozenset(
     "about after also change code does each explain file find from function have here into just line look make many "
     "more much only please read should show some tell than that them then there these they this what when where which "
@@ -93,15 +98,22 @@ class BigFile(NamedTuple):
 class Preloaded(NamedTuple):
     failing: str = ""
     """The command that failed: it can be run again after a change."""
+    failure: str = ""
+    """The last line of its output."""
     names: tuple[str, ...] = ()
     """The definitions that were named, by the user or in the output of the command."""
 
 
 async def preload(workspace: Workspace, prompt: str, run_tools: RunTools) -> Preloaded:
-    """Run the command that is said to fail, then open the files that are named, where they are likeliest to matter."""
-    text = prompt[:MAX_TEXT_CHARS]
+    """Run the command that is said to fail, then open the files that are named, where they are likeliest to matter.
+
+    Where nothing is named, the project is searched for definitions by the words of the prompt.
+    """
+    text, failure = prompt[:MAX_TEXT_CHARS], ""
     if command := _failing_command(workspace, text):
-        text += "\n" + (await rerun(command, run_tools)).text[-MAX_TEXT_CHARS:]
+        output = (await rerun(command, run_tools)).text[-MAX_TEXT_CHARS:]
+        text += f"\n{output}"
+        failure = next((line for line in reversed(output.split("\n")) if line.strip() and line[:1] != "["), "")
     calls: list[Call] = []
     names: list[str] = []
     beside = prompt[:MAX_TEXT_CHARS].replace(command, " ") if command else prompt[:MAX_TEXT_CHARS]
@@ -111,11 +123,13 @@ async def preload(workspace: Workspace, prompt: str, run_tools: RunTools) -> Pre
             sections = _named_sections(found.text, path.name, text)
             names += [each.name for each in sections]
             calls += _open(workspace, path, found.text, sections, prompt)
+    if files and command:
+        calls += _open_called(workspace, files)
     if not calls and not command:
-        calls += _search(workspace, prompt[:MAX_TEXT_CHARS])
+        calls += await asyncio.to_thread(_search, workspace, prompt[:MAX_TEXT_CHARS], names)
     if calls:
         await run_tools(Reply(tuple(calls)))
-    return Preloaded(command, tuple(names))
+    return Preloaded(command, failure.strip()[:MAX_FAILURE_CHARS], tuple(names))
 
 
 def find_big_file(workspace: Workspace, prompt: str, room: int) -> BigFile | None:
@@ -170,7 +184,7 @@ def _files_in_output(workspace: Workspace, text: str) -> list[Path]:
 
 
 def _tests_last(workspace: Workspace, paths: list[Path]) -> list[Path]:
-    return sorted(paths, key=lambda path: bool(_TEST_FILE.search(workspace.files.name(path))))
+    return sorted(paths, key=lambda path: bool(TEST_FILE.search(workspace.files.name(path))))
 
 
 def _dotted_files(workspace: Workspace, text: str) -> Iterator[Path]:
@@ -217,11 +231,39 @@ def _open(workspace: Workspace, path: Path, text: str, sections: list[Section], 
         yield make_call("read", path=name)
 
 
-def _search(workspace: Workspace, prompt: str) -> Iterator[Call]:
-    """Search the project for the words of a prompt that is about its code and names no file."""
+def _open_called(workspace: Workspace, files: list[Path]) -> Iterator[Call]:
+    """Open the file whose functions the first of these files calls: the fault is often there."""
+    found = read_lines(files[0], 1, 1, MAX_FILE_BYTES)
+    text = found.text if found else ""
+    called = [path for path in _dotted_files(workspace, text) if path not in files and _may_open(workspace, path)]
+    for path in _tests_last(workspace, called)[:1]:
+        if inside := read_lines(path, 1, 1, MAX_FILE_BYTES):
+            sections = _named_sections(inside.text, path.name, text)
+            yield from _open(workspace, path, inside.text, sections, "") if sections else ()
+
+
+def _search(workspace: Workspace, prompt: str, names: list[str]) -> list[Call]:
+    """Search the project for a prompt that names no file, and add to `names` the definitions that are found."""
+    if not workspace.tool("grep"):
+        return []
+    found = find_definitions(workspace.root, prompt)
+    names += [each.name for each in found]
+    if found and asks_for_change(prompt):
+        inside = read_lines(found[0].path, 1, 1, MAX_FILE_BYTES)
+        if inside is None:
+            return []
+        sections = [each for each in declarations(inside.text, found[0].path.name) if each.name == found[0].name]
+        return [*_open(workspace, found[0].path, inside.text, sections, prompt)]
+    if found:
+        return [make_call("grep", pattern=rf"\b({'|'.join(each.name for each in found)})\b")]
     words = [word for word in _telling_words(prompt) if word not in _KEYWORDS][:MAX_SEARCHED_WORDS]
-    if len(words) > 1 and _ABOUT_CODE.search(prompt) and workspace.tool("grep"):
-        yield make_call("grep", pattern=f"(?i){'|'.join(words)}")
+    about_code = bool(_ABOUT_CODE.search(prompt))
+    if len(words) > 1 and about_code:
+        return [make_call("grep", pattern=f"(?i){'|'.join(words)}")]
+    if words or _LETTER.search(prompt) or not (about_code or asks_for_change(prompt)):
+        return []
+    few = 0 < count_definitions(workspace.root) <= MAX_OUTLINED  # in a language that shares no words with the code
+    return [make_call("grep", pattern=DEFINITIONS)] if few else []
 
 
 def _named_sections(text: str, file: str, prompt: str) -> list[Section]:

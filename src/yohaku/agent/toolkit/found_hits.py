@@ -29,6 +29,8 @@ _SOURCE = frozenset(
 _DATA = frozenset(
     "log out csv tsv json jsonl ndjson xml svg lock map min dump data dat ipynb po pot geojson har".split()
 )
+DEFINITIONS = r"^\s*(async |export |pub )*(def|class|func|fn|function|const) |^[A-Z_]{3,} ="
+"""Pattern of the lines that define something, short enough to be shown as what was searched for."""
 _DEFINITION = re.compile(
     r"\s*(?:(?:export|default|pub(?:\([a-z]+\))?|public|private|protected|internal|static|final|abstract|async|unsafe|"
     r"override|virtual|inline|const|extern|data|sealed|open)\s+)*"

@@ -70,7 +70,7 @@ class StoredPermissions:
 
     def _projects(self) -> dict[str, object]:
         try:
-            if not self._is_safe or _writable_by_others(self.path.stat()):
+            if not self._is_safe or writable_by_others(self.path.stat()):
                 return {}
             said = json.loads(self.path.read_bytes())
         except (OSError, ValueError, RecursionError):
@@ -98,6 +98,6 @@ def _is_valid(row: object) -> bool:
     return isinstance(row, list) and len(row) == 2 and row[0] in KINDS and isinstance(row[1], str) and bool(row[1])
 
 
-def _writable_by_others(about: os.stat_result) -> bool:
+def writable_by_others(about: os.stat_result) -> bool:
     """Return whether another user may have written the file."""
     return hasattr(os, "getuid") and (about.st_uid != os.getuid() or bool(about.st_mode & 0o022))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import re
 import threading
 import time
@@ -15,7 +16,7 @@ from yohaku.agent.model_texts import REFUSED
 from yohaku.agent.toolkit import output_budget, text_files
 from yohaku.agent.toolkit.arguments import BadArguments, object_schema, string
 from yohaku.agent.toolkit.edits import describe_missing
-from yohaku.agent.toolkit.found_hits import MAX_HITS, FoundHits, Hit, file_rank
+from yohaku.agent.toolkit.found_hits import DEFINITIONS, MAX_HITS, FoundHits, Hit, file_rank
 from yohaku.agent.toolkit.globs import PathMatcher, compile_glob
 from yohaku.agent.toolkit.ordinary_files import open_ordinary
 from yohaku.agent.toolkit.output_budget import ref_note, save_in_thread
@@ -27,6 +28,8 @@ from yohaku.recall.patterns import Finder, compile_pattern
 
 MAX_HITS_PER_FILE, MAX_SMALL_HITS_PER_FILE = 20, 5
 """Hits shown of each file where several are searched; fewer to a small model."""
+MAX_OUTLINED_FILES = 30
+"""Source files whose definitions are shown where nothing was found."""
 MAX_LINE_CHARS = 240
 MAX_RESULT_BYTES = 128 * 1024
 _WORDS = re.compile(r"\w{3,30}(?: \w{3,30}){1,5}")
@@ -69,7 +72,8 @@ async def run(context: ToolContext, arguments: Arguments) -> ToolResult:
         stop.set()
 
 
-def _grep(context: ToolContext, top: Path, pattern: str, search: _FileSearch) -> ToolResult:
+def _grep(context: ToolContext, top: Path, pattern: str, search: _FileSearch, *, instead: bool = True) -> ToolResult:
+    """`instead`: show a small model something else where nothing is found."""
     per_file = MAX_HITS if top.is_file() else MAX_SMALL_HITS_PER_FILE if context.careful else MAX_HITS_PER_FILE
     skipped = 0
     with FoundHits(output_budget.max_bytes(MAX_RESULT_BYTES), per_file) as found:
@@ -84,9 +88,9 @@ def _grep(context: ToolContext, top: Path, pattern: str, search: _FileSearch) ->
         shown, left_out = found.select()
         notes = ["[not all files were searched: it took too long]"] if search.over and not left_out else []
         notes += [f"[{skipped} files that may hold secrets were not searched]"] if skipped else []
-        if not found.count and context.careful and _WORDS.fullmatch(pattern):
-            return _grep_words(context, top, pattern, search)
         if not found.count:
+            if context.careful and instead and not notes:
+                return _grep_instead(context, top, pattern, search)
             return ToolResult("\n".join([f"No line matches {pattern}.", *notes]))
         text = "\n".join([*shown, *notes])
         if not left_out and output_budget.fits(text):
@@ -98,11 +102,20 @@ def _grep(context: ToolContext, top: Path, pattern: str, search: _FileSearch) ->
     return ToolResult(text, cut=True, output=saved)
 
 
-def _grep_words(context: ToolContext, top: Path, words: str, search: _FileSearch) -> ToolResult:
-    """Search for each of several words: small models search for sentences that stand nowhere."""
-    pattern = f"(?i){'|'.join(words.split())}"
-    found = _grep(context, top, pattern, search._replace(find=compile_pattern(pattern)))
-    return replace(found, text=f"No line matches {words}. Lines with one of these words:\n{found.text}")
+def _grep_instead(context: ToolContext, top: Path, pattern: str, search: _FileSearch) -> ToolResult:
+    """Search for single words, then for definitions: small models search for what stands nowhere, or in other words."""
+    nothing = f"No line matches {pattern}."
+    tries = (
+        [("Lines with one of these words:", f"(?i){'|'.join(pattern.split())}")] if _WORDS.fullmatch(pattern) else []
+    )
+    files = itertools.islice(_files(context, top, search), MAX_OUTLINED_FILES + 1)
+    if sum(file_rank(name) == 0 for name, _ in files) <= MAX_OUTLINED_FILES:
+        tries.append(("What is defined there:", DEFINITIONS))
+    for title, other in tries:
+        found = _grep(context, top, other, search._replace(find=compile_pattern(other)), instead=False)
+        if not found.text.startswith("No line matches "):
+            return replace(found, text=f"{nothing} {title}\n{found.text}")
+    return ToolResult(nothing)
 
 
 def _files(context: ToolContext, top: Path, search: _FileSearch) -> Iterator[tuple[str, Path]]:
