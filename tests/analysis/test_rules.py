@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from yohaku.analysis.rules import MAX_RULE_CHARS, find_rules
+from yohaku.analysis.sentences import MIN_PASTE_LINES
 from yohaku.analysis.standing_rules import find_standing_rules
 from yohaku.core.model import Text, Turn
 
@@ -231,6 +232,13 @@ def test_a_sentence_over_two_lines_of_one_paragraph_stays_whole() -> None:
 )
 def test_what_was_pasted_sets_no_rule(pasted: str) -> None:
     assert find_rules(f"Look:\n\n{pasted}") == ()
+
+
+def test_of_a_pasted_document_what_answers_the_sentence_before_is_no_rule() -> None:
+    points = [f"- point {n}" for n in range(MIN_PASTE_LINES)]
+    document = "\n".join(["# Design", *points, "Can a plugin do it? If yes, never build it in."])
+    assert find_rules(document) == ()
+    assert find_rules("Never build it in.") == ("Never build it in.",)
 
 
 def test_behind_what_was_pasted_the_user_speaks_again() -> None:

@@ -190,3 +190,6 @@ STOP_WORDS = frozenset(
 COMMON_WORDS = frozenset("add answer chang creat delet edit file modify reply respond run touch updat writ 答".split())
 """Words too common to tell rules apart, used only if there are no others."""
 CONTENT_WORD = re.compile(r"[A-Za-z][A-Za-z0-9_+#-]+|[一-龯々]+|[ァ-ヶー]{2,}")
+
+REFERS_BACK = re.compile(r"(?:if (?:yes|no|so|not|it does|it is|they do)|otherwise|in that case|instead)\b")
+"""Beginning of a sentence that means nothing without the one before it."""

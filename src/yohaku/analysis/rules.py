@@ -32,6 +32,7 @@ from yohaku.analysis.rule_patterns import (
     PLAIN_RULE_JA,
     POLITE_REQUEST,
     QUESTION,
+    REFERS_BACK,
     REPORT,
     REPORT_JA,
     REQUEST_JA,
@@ -84,8 +85,8 @@ def _find_rule(sentence: str, pasted: bool, framed: bool) -> int | None:
 
 
 def _find_rule_en(text: str, pasted: bool, framed: bool) -> int | None:
-    if pasted and text.rstrip("* _").endswith(":"):
-        return None  # it introduces what follows
+    if pasted and (text.rstrip("* _").endswith(":") or REFERS_BACK.match(text)):
+        return None  # it introduces what follows, or answers what came before
     polite = POLITE_REQUEST.match(text)
     if (QUESTION.match(text) or text.rstrip(" *_)").endswith("?")) and not polite:
         return None

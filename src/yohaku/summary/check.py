@@ -275,7 +275,7 @@ PLACEHOLDER_PART = re.compile(r"<[^<>`\n]{1,40}>|\{[^{}`\n]{1,40}\}")
 """Of a quotation: it stands for what varies, as in `git show <commit>:<path>`."""
 BACKTICKED = re.compile(r"`([^`\n]{2,300})`")
 NAME = re.compile(
-    r"https?://[^\s<>()\[\]\"'`、。]{3,300}"
+    r"https?://[^\s<>()\[\]\"'`\u3000-\u303f\uff00-\uffef]{3,300}"
     r"|(?<![\w/.~-])(?:~|\.{1,2})?/?[\w@.+-]{1,80}(?:/[\w@.+-]{1,80}){1,20}"
     r"|(?<![\w/.@-])[\w-]{1,60}\.(?:py|pyi|js|jsx|ts|tsx|mjs|json|jsonl|toml|ya?ml|md|rst|txt|csv|sql|html?|css|scss|go|rs"
     r"|java|kt|rb|php|cs?|cpp|h|hpp|sh|bash|ps1|cfg|ini|env|lock|xml|log|vue|swift|lua|ipynb|gz|zip|png|jpe?g|svg|pdf)\b"

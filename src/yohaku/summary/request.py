@@ -53,6 +53,8 @@ MAX_RETAINED_SHARE = 0.4
 """Share of a summary that lines kept to the letter may have, where it is joined from several answers."""
 EARLIER_SHARES = (0.5, 0.25)
 """Share of a question about a chapter that the chapters before it take at most; less if one question is enough then."""
+CHAPTER_EXCESS = 1.25
+"""A chapter may be so many times as long as asked for: its last lines say what is open; lines of results make way."""
 MIN_RECORD_TOKENS = 64
 """With fewer tokens for the record, no question is asked."""
 
@@ -244,9 +246,10 @@ def _ask(
     request: SummaryRequest, record: str, evidence: Evidence, count: Count, may_repair: bool, merge: bool = False
 ) -> Generator[Question, str, tuple[Accepted | Rejected, bool]]:
     """Return the checked answer, after a repair if one is needed and allowed, and whether one is still allowed."""
+    limit = int(request.limit * CHAPTER_EXCESS) if request.chapter else request.limit
     answer = yield build_question(request, record, merge=merge)
-    found = check_answer(answer, request.kind, evidence, request.limit, count)
+    found = check_answer(answer, request.kind, evidence, limit, count)
     if isinstance(found, Accepted) or not may_repair:
         return found, may_repair
     answer = yield build_question(request, record, found.reason, merge)
-    return check_answer(answer, request.kind, evidence, request.limit, count), False
+    return check_answer(answer, request.kind, evidence, limit, count), False

@@ -134,6 +134,9 @@ def _fit_one_stretch(utterances: list[Utterance], chars: int, result_chars: int)
     return "\n".join([one.render(cap if one.result else len(one.text)) for one in utterances])
 
 
+_RESULTS = ("RESULT:", "ERROR:")
+
+
 def _fill_stretches(utterances: list[Utterance], chars: int, result_chars: int) -> list[str]:
     """Fill stretches one after the other with lines that are cut as far as needed."""
     texts: list[str] = []
@@ -141,8 +144,9 @@ def _fill_stretches(utterances: list[Utterance], chars: int, result_chars: int) 
     size = 0
     for line in _cut_lines(utterances, chars, result_chars):
         if lines and size + len(line) + 1 > chars and len(texts) < MAX_STRETCHES - 1:
+            kept = [lines.pop()] if len(lines) > 1 and line.startswith(_RESULTS) else []  # a call and its result
             texts.append("\n".join(lines))
-            lines, size = [], 0
+            lines, size = kept, sum(len(one) + 1 for one in kept)
         lines.append(line)
         size += len(line) + 1
     return [*texts, "\n".join(lines)]
