@@ -424,3 +424,18 @@ def test_what_the_user_wants_kept_is_put_to_the_model() -> None:
     model = ScriptedModel(GOOD)
     folded(View(history(12, 8)), 4_000, PlanOptions(words="keep the part numbers"), model)
     assert "What the user asked for in this: keep the part numbers" in model.asked[0].text
+
+
+def test_of_a_log_errors_and_warnings_are_shown_and_the_rest_is_counted() -> None:
+    rows = [f"10:{n // 60:02}:{n % 60:02} INFO [req={n * 7919:08x}] GET /items/{n} 200" for n in range(2_000)]
+    for n in range(5, 2_000, 97):
+        rows[n] = rows[n].replace("INFO", "WARN" if n % 2 else "ERROR")
+    uses = [
+        ToolUse(Call(str(n), "read_file", f'{{"path":"app.log","offset":{n}}}'), Result((Text("\n".join(part)),)))
+        for n, part in ((n, rows[n : n + 100]) for n in range(0, 2_000, 100))
+    ]
+    h = history_of([Turn((Text("Read the log."),), tuple(Step((use,)) for use in uses))])
+    text = gist(folded(View(h), 7_000)).text
+    hidden = [row for row in rows[:-200] if "INFO" not in row]
+    assert all(row in text for row in hidden) and "INFO" not in text
+    assert "(100 lines, 1 with errors or warnings)" in text

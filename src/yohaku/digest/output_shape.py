@@ -22,14 +22,7 @@ _LOG_LINE = re.compile(r"\d{2}:\d{2}|\b(?:INFO|DEBUG|WARN|ERROR|TRACE)\b|^\d{4}-
 def describe_shape(lines: list[str]) -> list[str]:
     """Return a few lines that stand for many alike; none if the lines are not alike."""
     filled = [line.rstrip() for line in lines if line.strip()]
-    if len(filled) < MIN_LINES:
-        return []
-    logged = sum(1 for line in filled if _LOG_LINE.search(line[:200]))
-    if 2 * logged < len(filled):
-        return []
-    forms = Counter(_form(line) for line in filled)
-    common = sum(number for _, number in forms.most_common(MAX_FORMS))
-    if common < MIN_ALIKE_SHARE * len(filled):
+    if not is_log(filled):
         return []
     troubles: list[str] = []
     seen: Counter[str] = Counter()
@@ -45,6 +38,22 @@ def describe_shape(lines: list[str]) -> list[str]:
     if number > len(troubles):
         kept.append(f"(… {number - len(troubles):,} more of the same form)")
     return [*kept, filled[-1][:200]]
+
+
+def is_log(lines: list[str]) -> bool:
+    """Test for many lines of a few forms, as programs write them: only what went wrong differs in them."""
+    if len(lines) < MIN_LINES or 2 * sum(1 for line in lines if _LOG_LINE.search(line[:200])) < len(lines):
+        return False
+    forms = Counter(_form(line) for line in lines)
+    return sum(number for _, number in forms.most_common(MAX_FORMS)) >= MIN_ALIKE_SHARE * len(lines)
+
+
+def count_log(text: str) -> str:
+    """Return how many lines a log has, and how many tell of trouble; empty for other texts."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    if not is_log(lines):
+        return ""
+    return f"({len(lines):,} lines, {sum(map(names_trouble, lines)):,} with errors or warnings)"
 
 
 def names_trouble(line: str) -> bool:

@@ -20,7 +20,7 @@ from typing import NamedTuple, TypeAlias
 
 from yohaku.analysis.entities import extract_names, is_hyphenated, words_in_name
 from yohaku.digest.line_value import rate_line
-from yohaku.digest.output_shape import names_trouble, reduce_to_form
+from yohaku.digest.output_shape import is_log, names_trouble, reduce_to_form
 from yohaku.digest.spans import Span, has_line_numbers, split_ends
 
 MAX_SCANNED_CHARS = 240_000
@@ -31,6 +31,12 @@ MAX_SOURCE_CHARS = 24_000
 
 MAX_BEGINNING_CHARS = 48
 """Characters of a line that is visible in part."""
+
+
+MAX_LOG_SAMPLE_CHARS = 6_000
+"""Characters by which a log is known."""
+LOG_DISCOUNT = 8
+"""Of a log only errors and warnings are looked into: it counts for so much less."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,7 +249,7 @@ def _order_sources(sources: Sequence[Source], max_chars: int) -> Iterator[int]:
     """Yield the sources to scan: own, newer and smaller ones first, since they name more per character."""
     left = MAX_SCANNED_CHARS
     for number in sorted(range(len(sources)), key=lambda n: (_scan_rank(sources[n]), n)):
-        size = min(len(sources[number].text), max_chars)
+        size = min(len(sources[number].text), max_chars) // (LOG_DISCOUNT if _is_log(sources[number]) else 1)
         if size <= left:
             left -= size
             yield number
@@ -271,9 +277,18 @@ TROUBLE_MARK = "!"
 
 
 def _scan(source: Source, max_chars: int) -> _Scan:
-    """Return the spans that name something, and the number of all spans."""
-    spans = [_NamedSpan(span, _find_names(source, span)) for span in split_ends(source.text, max_chars)]
-    return [span for span in spans if span.names], len(spans)
+    """Return the spans that name something, and the number of all spans; of a log only those that tell of trouble."""
+    spans = list(split_ends(source.text, max_chars))
+    telling = (
+        [span for span in spans if names_trouble(source.text[span.start : span.end])] if _is_log(source) else spans
+    )
+    named = [_NamedSpan(span, _find_names(source, span)) for span in telling]
+    return [span for span in named if span.names], len(spans)
+
+
+def _is_log(source: Source) -> bool:
+    """Test by the beginning of a text."""
+    return not source.own and is_log(source.text[:MAX_LOG_SAMPLE_CHARS].splitlines())
 
 
 def _find_names(source: Source, span: Span) -> frozenset[str]:

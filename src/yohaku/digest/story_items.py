@@ -25,6 +25,7 @@ from yohaku.analysis.tool_calls import (
 )
 from yohaku.core.model import Step, Text, ToolUse, Turn
 from yohaku.digest.gist_text import GistTitles
+from yohaku.digest.output_shape import count_log
 from yohaku.digest.short_paths import ShortPaths
 from yohaku.digest.written_changes import bound_text, find_changes
 
@@ -34,7 +35,7 @@ ItemKind: TypeAlias = Literal["asked", "answered", "concluded", "said", "changed
 WORTH: dict[ItemKind, float] = {
     "asked": 20.0,
     "answered": 6.0,
-    "concluded": 5.0,
+    "concluded": 10.0,
     "changed": 3.0,
     "failed": 3.0,
     "said": 2.0,
@@ -231,6 +232,8 @@ class _StoryReader:
             line = f"{self._titles.looked} {', '.join(looks)}"
             self._add(StoryItem("ran", line, [Detail(few, FEW_LINES_WORTH, "tool")]), event.use)
             return
+        if counted := count_log(bound_text(event.use.result.text)):
+            looks = [*looks[:-1], f"{looks[-1]} {counted}"]
         before = self.items[-1] if self.items else None
         if before is None or not before.looked_at:
             before = StoryItem("looked")
@@ -392,13 +395,14 @@ def output_of(text: str) -> str:
 def _last_line(output: str) -> str:
     """Return the last line that says something, if it is short: it tells how a command ended."""
     for line in reversed(output[-4 * MAX_SHORT_OUTPUT_CHARS :].splitlines()):
-        if len(_LETTERS.findall(line)) >= MIN_LAST_LINE_LETTERS:
+        if len(set(_LETTERS.findall(line))) >= MIN_LAST_LINE_LETTERS:
             line = " ".join(line.strip("=-* \t").split())
             return line if len(line) <= MAX_SHORT_OUTPUT_CHARS else ""
     return ""
 
 
 MIN_LAST_LINE_LETTERS = 4
+"""Different letters: `..x..xxx [ 20%]` says nothing."""
 _LETTERS = re.compile(r"[^\W\d_]")
 
 

@@ -68,8 +68,8 @@ MIN_CHAPTER_TOKENS = 40
 """A chapter behind others gets so many at least: with fewer it would be no more than a header."""
 NEAR_LIMIT_SHARE = 0.95
 """Share of the free tokens that a folding leaves shown at most."""
-CAPABLE_SHARE, CAPABLE_RESULT_CHARS = 0.5, 8_000
-"""A model that may write this share of a chapter is given results with so many characters, in more questions."""
+CAPABLE_SHARE = 0.5
+"""A model that may write this share of a chapter is shown more of the record, and trusted more."""
 MAX_VISIBLE_PROMPT_CHARS = 1_500
 """Characters of a prompt that stays visible, in the question about the steps that answer it."""
 MIN_ASKED_TOKENS = 2 * SMALL
@@ -430,9 +430,8 @@ class _ChapterTeller:
             japanese=is_japanese(prompts),
             chapter=True,
             earlier=earlier if chapter.start else (),
+            capable=context.options.summary_share >= CAPABLE_SHARE,
         )
-        if context.options.summary_share >= CAPABLE_SHARE:
-            request = replace(request, result_chars=CAPABLE_RESULT_CHARS)
         tokens, words = context.question_tokens() - limit, context.options.words
         utterances = list(self._read_record(stretch.turns, chapter.cut))
         system = [part.text for part in view.history.system if isinstance(part, Text)]

@@ -2,8 +2,8 @@
 
 Law: an accepted text has content, is within its tokens, and names no path, command, address or hash that the
 conversation does not hold: a line of which most names are in it loses the others, and any other line goes. A number
-that is not in it stands only beside names that are, and is left out elsewhere. The form of an answer is never trusted,
-and its content is treated as text alone.
+that is not in it stands only beside names that are, unless the caller trusts them, and is left out elsewhere. The form
+of an answer is never trusted, and its content is treated as text alone.
 """
 
 from __future__ import annotations
@@ -113,8 +113,15 @@ MAX_EXCESS = 1.25
 
 
 def check_answer(
-    answer: str, kind: str, evidence: Evidence, tokens: int, count: Callable[[str], int]
+    answer: str,
+    kind: str,
+    evidence: Evidence,
+    tokens: int,
+    count: Callable[[str], int],
+    *,
+    trust_numbers: bool = False,
 ) -> Accepted | Rejected:
+    """Return what may be used; `trust_numbers`: of a model that works numbers out, such as a sum, and invents none."""
     if len(answer) > 24 * tokens + 20_000:
         return Rejected("far_too_long")
     text = strip_wrapping(answer)
@@ -128,7 +135,7 @@ def check_answer(
     if count(answer) > FULL_SHARE * tokens and not text.endswith((">", "}")):
         last = next(reversed(cleaned))
         cleaned[last] = _drop_broken_end(cleaned[last])
-    checked = {name: _keep_supported(field, evidence) for name, field in cleaned.items()}
+    checked = {name: _keep_supported(field, evidence, trust_numbers) for name, field in cleaned.items()}
     kept = {name: field for name, (field, _, _) in checked.items() if count_substance(field)}
     units = sum(units for _, units, _ in checked.values())
     dropped = sum(dropped for _, _, dropped in checked.values())
@@ -290,13 +297,13 @@ LEFT_OUT = "[…]"
 """Stands for a name that the conversation does not hold."""
 
 
-def _keep_supported(field: str, evidence: Evidence) -> tuple[str, int, int]:
+def _keep_supported(field: str, evidence: Evidence, trust_numbers: bool) -> tuple[str, int, int]:
     """Return what the conversation supports, the number of lines and sentences, and how many of them were dropped."""
     lines: list[str] = []
     units = dropped = 0
     for line in field.split("\n"):
         parts = _split_line(line)
-        kept = [found for part in parts if (found := _support(part, evidence)) is not None]
+        kept = [found for part in parts if (found := _support(part, evidence, trust_numbers)) is not None]
         units += len(parts)
         dropped += len(parts) - len(kept)
         if kept or not parts:
@@ -304,7 +311,7 @@ def _keep_supported(field: str, evidence: Evidence) -> tuple[str, int, int]:
     return "\n".join(lines).strip(), units, dropped
 
 
-def _support(part: str, evidence: Evidence) -> str | None:
+def _support(part: str, evidence: Evidence, trust_numbers: bool) -> str | None:
     """Return a line or sentence without the names that are not in the conversation; None if few of them are."""
     known = unknown = 0
 
@@ -321,7 +328,7 @@ def _support(part: str, evidence: Evidence) -> str | None:
     shown = QUOTE_OR_NAME.sub(replace, part)
     if unknown > known:
         return None
-    return shown if known else _leave_out_numbers(shown, evidence)
+    return shown if known or trust_numbers else _leave_out_numbers(shown, evidence)
 
 
 def _leave_out_numbers(text: str, evidence: Evidence) -> str | None:

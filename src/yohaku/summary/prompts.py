@@ -21,7 +21,8 @@ Write the next chapter: what is new in the record, in order, and nothing that a 
 - What was done and what came of it: each failure with its message, each test run with its result.
 - Which files were read, created or changed, and how they changed.
 - What was found out and decided, and the reason.
-- Exact names, paths, values, numbers and commands that later work depends on.
+- Exact names, paths, values, numbers and commands that later work depends on. A path, or code in backticks, will be \
+taken out if it is not in the record as it stands.
 - At the end, in a line or two, what is open: the steps of the plan in work and still to do.
 Where something that an earlier chapter says no longer holds, say so. Name a thing wherever you speak of it: "the line \
 above" means nothing there. A message marked as still visible is there to be understood, not to be told.

@@ -53,6 +53,7 @@ MAX_RETAINED_SHARE = 0.4
 """Share of a summary that lines kept to the letter may have, where it is joined from several answers."""
 EARLIER_SHARES = (0.5, 0.25)
 """Share of a question about a chapter that the chapters before it take at most; less if one question is enough then."""
+CAPABLE_RESULT_CHARS = 8_000
 CHAPTER_EXCESS = 1.25
 """A chapter may be so many times as long as asked for: its last lines say what is open; lines of results make way."""
 MIN_RECORD_TOKENS = 64
@@ -82,8 +83,13 @@ class SummaryRequest:
     """Ask for what is new in the record, behind the chapters before it."""
     earlier: tuple[str, ...] = ()
     """These chapters, as they stand."""
-    result_chars: int = MIN_RESULT_CHARS
-    """Characters that a result keeps at least: a chapter is rather asked for in parts."""
+    capable: bool = False
+    """The model writes much of a chapter: it is shown results whole, in more questions, and its numbers are trusted."""
+
+    @property
+    def result_chars(self) -> int:
+        """Characters that a result keeps at least: the record is rather split."""
+        return CAPABLE_RESULT_CHARS if self.capable else MIN_RESULT_CHARS
 
     @property
     def retains(self) -> bool:
@@ -122,7 +128,8 @@ def _instruction(request: SummaryRequest, merge: bool) -> str:
         language, size = IN_JAPANESE, f"{request.limit * 4 // 5:,} characters"
     else:
         language, size = IN_USERS_LANGUAGE, f"{max(20, request.limit * 3 // 5):,} words"
-    return "\n\n".join(filter(None, [*parts, f"{language} At most {size}."]))
+    together = " for both together" if request.chapter and request.retains else ""
+    return "\n\n".join(filter(None, [*parts, f"{language} At most {size}{together}."]))
 
 
 def _list_points(text: str, points: Iterable[str]) -> str:
@@ -248,8 +255,8 @@ def _ask(
     """Return the checked answer, after a repair if one is needed and allowed, and whether one is still allowed."""
     limit = int(request.limit * CHAPTER_EXCESS) if request.chapter else request.limit
     answer = yield build_question(request, record, merge=merge)
-    found = check_answer(answer, request.kind, evidence, limit, count)
+    found = check_answer(answer, request.kind, evidence, limit, count, trust_numbers=request.capable)
     if isinstance(found, Accepted) or not may_repair:
         return found, may_repair
     answer = yield build_question(request, record, found.reason, merge)
-    return check_answer(answer, request.kind, evidence, limit, count), False
+    return check_answer(answer, request.kind, evidence, limit, count, trust_numbers=request.capable), False
