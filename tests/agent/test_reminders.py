@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -90,6 +91,19 @@ def test_files_read_last_come_back_with_the_summary_of_layers(tmp_path: Path) ->
     done = once(reads(tmp_path, 10, 100), "read them all", tmp_path, recipe="layers", served=16_384, window=16_384)
     restored = [text for body in done.bodies if "Files as they are now:" in (text := shown(body))]
     assert restored and "### f" in restored[0]
+
+
+def test_at_most_five_files_come_back_the_newest_ones_as_they_are_on_disk(tmp_path: Path) -> None:  # P4
+    script = work(tmp_path, 12)
+    for number in range(12):
+        (tmp_path / f"f{number}.txt").write_text(f"the only line of file {number}\n")
+    done = once(script, "read them all", tmp_path, recipe="layers", **FOLDING)
+    restored = [text for body in done.bodies if "Files as they are now:" in (text := shown(body))]
+    found = [re.findall(r"### f(\d+)\.txt\\nthe only line of file (\d+)", text) for text in restored]
+    assert found and max(map(len, found)) == 5
+    for files in found:
+        newest = int(files[0][0])
+        assert files == [(str(number), str(number)) for number in range(newest, max(-1, newest - 5), -1)]
 
 
 def test_a_plan_is_known_again_in_a_resumed_session(tmp_path: Path) -> None:

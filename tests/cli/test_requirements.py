@@ -232,3 +232,22 @@ def test_in_strict_mode_an_unknown_model_is_an_error(
     assert (
         main(["fit", given, "--model", "nobody-knows-it", "--window", "4000", "--out", str(tmp_path / "o.json")]) == 0
     )
+
+
+def test_local_folds_old_results_then_history_then_the_newest_by_force_and_last_says_no(tmp_path: Path) -> None:  # L6
+    given: list[dict[str, Any]] = [{"role": "system", "content": "Be careful. " * 60}]
+    for number in range(6):
+        question, *called = work_of(words(150, number))[:3]
+        given += [{**question, "content": f"Question {number}: " + "what does it say? " * 30}, *called]
+        given.append({"role": "assistant", "content": f"Answer {number}. " * 60})
+    del given[-1]  # the newest result waits for its answer
+    stages = []
+    for window in (16_000, 4_200, 500):
+        report, _ = fit(tmp_path, given, "--window", str(window), "--reserve", "100", "--recipe", "local")
+        stages.append([(fold["kind"], fold["why"]) for fold in report["folds"]])
+        assert report["after"] <= report["limit"]
+    assert {*stages[0]} == {("stub", "read_once")}
+    assert [kind for kind, _ in stages[1]] == ["gist", "stub"] and stages[1][1][1] == "cut_on_arrival"
+    assert stages[2][-1] == ("stub", "over_limit")
+    path = write(tmp_path, given)
+    assert main(["fit", path, "--window", "300", "--reserve", "100", "--recipe", "local"]) == 3

@@ -502,6 +502,61 @@ yarn dlx rimraf ~
 deno eval 'Deno.removeSync(Deno.env.get("HOME"), {recursive: true})'
 IFS= read -r f <<< ~; rm -rf "$f"
 LC_ALL=C read f < x; rm -rf "$f"
+rm -rf "$(git rev-parse --show-toplevel)/.."
+rm -rf "${PWD%/*}"
+cd "$(git rev-parse --show-toplevel)/.." && rm -rf app
+xargs -I{} sh -c 'rm -rf {}' <<< ~
+find ~ | parallel rm -rf
+echo rm -rf ~ > x; bash x
+env $(echo rm) -rf ~
+awk '{system("rm -rf " $1)}' <<< ~
+git -c core.editor='rm -rf ~' commit
+GIT_EDITOR='rm -rf ~' git commit
+EDITOR='rm -rf ~ #' crontab -e
+PAGER='rm -rf ~' git log
+GIT_SSH_COMMAND='rm -rf ~;' git fetch
+LESSOPEN='|rm -rf ~' less x
+man -P 'rm -rf ~' ls
+tar cf x --checkpoint=1 --checkpoint-action=exec='rm -rf ~' .
+rsync -e 'rm -rf ~' x y:
+ssh -o ProxyCommand='rm -rf ~' x
+zip x y -T -TT 'rm -rf ~'
+npm exec -c 'rm -rf ~'
+npx -c 'rm -rf ~'
+yarn exec 'rm -rf ~'
+cat /dev/null | tee ~/*
+echo 'rm -rf ~' > x.sh; chmod +x x.sh; nohup ./x.sh &
+rm -rf -- ~/../me
+rm -rf ~/work/app/../..
+rm -rf /home/./me//
+a=~ b=; rm -rf "$a$b"
+rm -rf "${HOME:0}"
+rm -rf "${HOME^}" "${HOME,,}"
+rm -rf "${HOME/x/y}"
+rm -rf "${HOME@Q}"
+n=HOME; rm -rf "${!n}"
+declare -n r=HOME; rm -rf "$r"
+rm -rf {~,build}
+rm -rf ~{,/x}
+rm -rf /{home,tmp}/me
+rm -rf /home/[m]e
+rm -rf /home/m?
+shopt -s dotglob; cd ~; rm -rf *
+mv ~ /tmp/h && rm -rf /tmp/h
+mkdir x; mv ~/* x; rm -rf x
+git init ~; git -C ~ clean -xdff
+python3 -c 'import os; [os.remove(os.path.join(d,f)) for d,_,fs in os.walk("/home/me") for f in fs]'
+python3 -c 'import subprocess as s; s.run(["rm","-rf","/home/me"])'
+node -e 'require("child_process").spawnSync("rm",["-rf",process.env.HOME])'
+ruby -e 'system("rm","-rf",ENV["HOME"])'
+perl -e 'system("rm","-rf",$ENV{HOME})'
+python3 -c 'import os; os.execvp("rm",["rm","-rf",os.path.expanduser("~")])'
+gsettings set x; dconf reset -f /; rm -rf ~
+cryptsetup luksErase /dev/sda2
+lvremove -f vg/home
+find / -delete
+chattr -R +i ~
+setfacl -R -m u::--- ~
 """.strip()
 
 GRAVE_BLOCKS = (
@@ -530,6 +585,8 @@ GRAVE_BLOCKS = (
     "rm -rf $(\n echo ~ )",
     "# x\nrm -rf ~",
     "rm \\\n-rf \\\n~",
+    "cat > a.sh <<'EOF'\ncd ~\nrm -rf *\nEOF\nbash a.sh",
+    "cat > a.pl <<'EOF'\nuse File::Path; rmtree(\"/home/me\");\nEOF\nperl a.pl",
 )
 """Commands of several lines."""
 
@@ -668,6 +725,14 @@ base64 -d x.b64 > x
 python manage.py migrate
 python3 -c "import shutil; shutil.copy('/usr/share/x', '.')"
 psql -c 'select 1'
+EDITOR=vim git commit
+GIT_EDITOR=true git rebase --continue
+PAGER=cat git log -3
+make 2>&1 | tee build/log.txt
+git log | tee notes.md
+rsync -e 'ssh -p 22' -a x host:y
+man ls
+nohup ./start.sh > log.txt 2>&1 &
 """.strip()
 
 DELETING = r"""

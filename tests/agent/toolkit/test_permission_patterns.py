@@ -254,10 +254,13 @@ def test_contents_shown_by_git_are_asked_about_where_it_tracks_secrets(tmp_path:
         assert permission_keys("git status -sb", tmp_path.resolve()) == ("git status",)
         run("commit", "-qm", "one")
         run("rm", "-q", "--cached", ".env")
+        for command in ("git diff --cached", "git diff --staged a.py", "git status -v", "git commit -v"):
+            assert permission_keys(command, tmp_path.resolve()) == (), command  # its removal shows its lines
         run("commit", "-qm", "two")
         for command in ("git show", "git log -p", "git diff HEAD~1", "git stash list -p"):
             assert permission_keys(command, tmp_path.resolve()) == (), command  # the past still has it
-        assert permission_keys("git status -v", tmp_path.resolve()) == ("git status",)
+        for command in ("git diff", "git diff --", "git diff -U5 -- a.py"):
+            assert permission_keys(command, tmp_path.resolve()) == ("git diff",), command  # what is there now
         shutil.rmtree(tmp_path / ".git")
 
 

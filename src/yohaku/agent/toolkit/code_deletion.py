@@ -24,7 +24,9 @@ _FOLDERS = (
     r"remove(?:Dir)?Sync|emptyDir(?:Sync)?|deleteDirectory|Remove-Item"
 )
 """Names of what deletes a folder with all that is in it."""
-_DELETES_FOLDERS = re.compile(rf"\b(?:{_FOLDERS})\b|\bunlink\([^)]{{0,200}}\brecursive\b")
+_DELETES_FOLDERS = re.compile(
+    rf"\b(?:{_FOLDERS})\b|\bunlink\([^)]{{0,200}}\brecursive\b|[\"']rm[\"']\s*,\s*\[?\s*[\"']-"
+)
 _DELETES_FILES = re.compile(r"\bunlink\b|\bos\.remove\b|\bmove\(|\brename\b")
 _LISTS_FILES = re.compile(r"glob|walk|iterdir|listdir|scandir|readdir")
 _HOME = re.compile(

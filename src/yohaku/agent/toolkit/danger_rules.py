@@ -51,7 +51,8 @@ _DELETERS = frozenset("rm srm wipe rimraf rmtree shred truncate unlink".split())
 
 def judge_program(program: StartedProgram, precious: PreciousPaths) -> Iterator[Danger]:
     """Yield the dangers of one program that would be started."""
-    for path in program.writes:
+    written = [*program.writes, *(_operands(program.words[1:]) if program.name == "tee" else ())]
+    for path in written:
         if DEVICES.match(path):
             yield Danger("tools_disk", grave=True)
         if _is_login_file(path, precious):
@@ -182,7 +183,7 @@ def _judge_words(program: StartedProgram, precious: PreciousPaths) -> Danger | N
             return Danger("tools_rights")
         case "git":
             return _judge_git(rest)
-    if name == "zfs" and "destroy" in rest:
+    if name in ("lvremove", "vgremove", "pvremove") or (name in ("zfs", "zpool") and "destroy" in rest):
         return Danger("tools_disk", grave=True)
     if name in _DISK or name.startswith("mkfs"):
         to_disk = any(DEVICES.search(word) for word in rest) or any(map(is_unknown, program.words[1:]))

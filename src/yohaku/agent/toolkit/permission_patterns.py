@@ -126,7 +126,7 @@ def _key(part: _PlainCommand, around: _Surroundings) -> str:
         return name if name == "cd" and len(words) == 2 and _stays_put(part.words[1], around) else ""
     if program_rules.reads_below(words) and _meets_secrets(part, around):
         return ""
-    if name == "git" and program_rules.shows_contents(words) and _tracks_secrets(around, words[1]):
+    if name == "git" and program_rules.shows_contents(words) and _tracks_secrets(around, words):
         return ""
     if program_rules.does_more(words):
         return _exact_key(part.words)
@@ -213,10 +213,15 @@ def _meets_secrets(part: _PlainCommand, around: _Surroundings) -> bool:
     return False
 
 
-def _tracks_secrets(around: _Surroundings, verb: str) -> bool:
-    """Return whether git has files of secrets; for verbs that look back also those of the past."""
+def _tracks_secrets(around: _Surroundings, words: list[str]) -> bool:
+    """Return whether git has files of secrets, also in the past where it looks at more than its index."""
+    rest = words[2:]
+    only_files = all(
+        word.startswith("-") or any((folder / word).exists() for folder in around.folders) for word in rest
+    )
+    only_index = words[1] in ("diff", "add") and only_files and not any(re.match("--(?:cac|st)", word) for word in rest)
     names = read_tracked_names(around.root)
-    past = read_past_secrets(around.root) if verb in ("log", "show", "diff", "stash") else ()
+    past = () if only_index else read_past_secrets(around.root)
     if names is None or past is None:
         return True
     return any(holds_secrets(name) and not _SAMPLES.search(name) for name in (*names, *past))

@@ -31,6 +31,8 @@ _PACKAGER_VERBS = frozenset("add install i remove rm uninstall why info view lis
 """Verbs after which names of packages follow, not of programs."""
 _STDIN_SHELLS = frozenset("at batch ssh su sudo doas".split())
 """Launchers that run what they read."""
+_OPTION_RUNNERS = frozenset("rsync scp sftp zip man".split())
+"""Programs with options whose value is a command line."""
 _ESCAPING_PROGRAMS = frozenset("sed gsed vi vim nvim ex ed sqlite3 psql mysql gdb ftp less man".split())
 _ESCAPE = re.compile(r"(?:^|[:;|+\s\d/])(?:\\?!|\.(?:shell|system)\b|shell\b|e)\s*([A-Za-z/$][^\n]{3,400})")
 """Beginning of a command line in their words: `:!…`, `1e …`, `.shell …`."""
@@ -60,6 +62,10 @@ def launch(runner: CommandRunner, words: list[str], state: ShellState, stdin: li
     elif name in RUNNERS:
         _run_code(runner, words, state, stdin)
     else:
+        if name in _OPTION_RUNNERS:
+            for word in words[1:MAX_EXAMINED_WORDS]:
+                if " " in word and program_name(word.split()[0]) in KNOWN_PROGRAMS:
+                    runner.run_text(as_source(word), state.fork())
         for text in _escapes(name, words):
             runner.run_text(as_source(text), state.fork())
         for word in words[1:MAX_EXAMINED_WORDS]:
@@ -205,7 +211,8 @@ def _run_code(runner: CommandRunner, words: list[str], state: ShellState, stdin:
     for code in [*codes_in(words), *(stdin or ())][:4]:
         for text in _QUOTED.findall(code)[:20]:
             if program_name(text.split()[0] if text.split() else "") in KNOWN_PROGRAMS and " " in text:
-                runner.run_text(as_source(text), state.fork())
+                whole = text + ANY if text.endswith(" ") else text  # joined with something else
+                runner.run_text(as_source(whole), state.fork())
 
 
 def _run_wrapped(
@@ -224,8 +231,9 @@ def _run_wrapped(
         if with_texts and (" " in word.strip() or word.startswith(("-S", "--split-string"))):
             runner.run_text(as_source(_command_in(word)), inside)
     start = _find_program(words)
-    if start:
-        return runner.run_words(words[start:], inside, stdin)
+    script = next((at for at, word in enumerate(words[1 : start or None], 1) if _is_written(word, state)), 0)
+    if script or start:
+        return runner.run_words(words[script or start :], inside, stdin)
     unknown = next((at for at, word in enumerate(words[1:], 1) if is_unknown(word)), 0)
     return runner.run_words(words[unknown:], inside, stdin) if unknown else [ANY]
 
@@ -234,7 +242,12 @@ def _command_in(word: str) -> str:
     """Return the command line in a word such as `-S'…'` or `--run=…`."""
     if word.startswith("--"):
         return word.partition("=")[2]
-    return re.sub(r"^-[a-zA-Z]*S", "", word) if word.startswith("-") else word
+    return re.sub(r"^-[a-zA-Z]*S|^[A-Za-z]*Command=", "", word)
+
+
+def _is_written(word: str, state: ShellState) -> bool:
+    """Return whether a word is the path of a script that this very command wrote."""
+    return "/" in word and any(path in state.written for path in state.resolve(word))
 
 
 def _find_program(words: list[str]) -> int:

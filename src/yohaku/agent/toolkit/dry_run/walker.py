@@ -15,6 +15,11 @@ from yohaku.analysis.bash_tree import Compound, Node, Pipeline, Redirect, Script
 
 MAX_STARTED = 500
 """Programs looked at in one command."""
+COMMAND_VARIABLES = frozenset(
+    "EDITOR VISUAL PAGER MANPAGER BROWSER LESSOPEN PROMPT_COMMAND GIT_EDITOR GIT_PAGER GIT_SEQUENCE_EDITOR "
+    "GIT_SSH_COMMAND GIT_ASKPASS SSH_ASKPASS".split()
+)
+"""Variables whose value other programs run."""
 MAX_NESTED = 12
 """Levels of commands within commands: functions, `eval`, `sh -c` and the like."""
 
@@ -122,6 +127,9 @@ class DryRun:
             one = len(assignment.values) == 1
             values = expander.expand_value(assignment.values[0]) if one else expander.expand_all(assignment.values)
             state.assign(assignment.name, values, append=assignment.append)
+            if assignment.name in COMMAND_VARIABLES:
+                for value in values:
+                    self.run_text(as_source(value.lstrip("| ")), state.fork())
         if not names and not rest:
             if files.writes or files.reads:
                 self._note([], state, files)
