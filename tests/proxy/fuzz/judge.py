@@ -16,9 +16,9 @@ from yohaku.core.errors import YohakuError
 from yohaku.core.model import History
 from yohaku.core.weigh import weigh
 from yohaku.meters import for_model
-from yohaku.proxy.app import MAX_ATTEMPTS
 from yohaku.proxy.compaction import COMPACT_PATH, restore
 from yohaku.proxy.context_edits import FIELD
+from yohaku.proxy.exchange import MAX_ATTEMPTS
 from yohaku.proxy.model_list import PREFIX
 from yohaku.proxy.recall_tool import MAX_ROUNDS
 from yohaku.proxy.routes import find_route
