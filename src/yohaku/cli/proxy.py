@@ -14,6 +14,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from yohaku import messages
+from yohaku.cli.stores import url_of
 from yohaku.config.settings import Settings
 from yohaku.core.errors import BadSetting
 
@@ -78,7 +79,6 @@ def open_proxy(arguments: argparse.Namespace, settings: Settings) -> AbstractCon
     import logging
 
     from yohaku import stores
-    from yohaku.cli.stores import url_of
     from yohaku.config.resolve import recipe_for
     from yohaku.proxy.summaries import read_summary_model
     from yohaku.stores.fallback import FallbackStore
@@ -124,7 +124,8 @@ def _build(
 
     reserve = arguments.reserve or settings.reserve
     wait = DEFAULT_WAIT if arguments.summary_wait is None else arguments.summary_wait
-    fitter = Fitter(store, settings, window=arguments.window, reserve=reserve, recipe=recipe, squeeze=arguments.squeeze)
+    options = {"squeeze": arguments.squeeze, "recall_command": _recall_command(arguments, settings)}
+    fitter = Fitter(store, settings, window=arguments.window, reserve=reserve, recipe=recipe, **options)
     return Proxy(
         fitter,
         Upstream(arguments.upstream, provider_urls()),
@@ -138,6 +139,17 @@ def _build(
         summaries=Summaries(spec, wait) if spec else None,
         held_state=HeldState() if arguments.hold_state else None,
     )
+
+
+def _recall_command(arguments: argparse.Namespace, settings: Settings) -> str:
+    """Return the command by which a client on this machine opens a ref; "" where it could not, or need not."""
+    from yohaku.proxy.recall_hint import command_of
+
+    elsewhere = getattr(arguments, "host", "127.0.0.1") not in LOOPBACK or getattr(arguments, "tenant", None)
+    configured = url_of(arguments.store, settings)
+    if elsewhere or arguments.recall_tool or configured.startswith("memory:"):
+        return ""
+    return command_of(arguments.store)
 
 
 def provider_urls() -> dict[str, str]:

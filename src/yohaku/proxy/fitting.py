@@ -25,6 +25,7 @@ from yohaku.dialects import role_rules
 from yohaku.dialects.dialect import Dialect
 from yohaku.dialects.role_rules import NO_RULES, RoleRules, RuleName
 from yohaku.proxy import recall_tool
+from yohaku.proxy.recall_hint import hint_for
 from yohaku.proxy.recall_tool import Exchanges, Recalled
 from yohaku.proxy.squeeze import squeeze
 from yohaku.proxy.tenants import TenantStores
@@ -70,9 +71,13 @@ class Fitter:
         recipe: str = "auto",
         reserve: int | None = None,
         squeeze: bool = False,
+        recall_command: str = "",
     ) -> None:
-        """`squeeze`: shorten system text and tool descriptions where they leave too little of the window."""
-        self.squeeze = squeeze
+        """`squeeze`: shorten system text and tool descriptions where they leave too little of the window.
+
+        `recall_command`: opens a ref in the shell of a client; models with a shell are told of it.
+        """
+        self.squeeze, self.recall_command = squeeze, recall_command
         self.store, self.settings = store, settings
         self.tenant, self.stores = "", TenantStores(store)
         self.window, self.recipe, self.reserve = window, recipe, reserve
@@ -265,7 +270,10 @@ class Fitter:
         key = self._key(dialect, model, entries, asked)
         with self._lock:
             if key not in self._sessions:
-                self._sessions[key] = self._open(dialect, model, asked), Lock()
+                session = self._open(dialect, model, asked)
+                if hint := hint_for(dialects.dialect_named(dialect), body, self.recall_command):
+                    session.remind = lambda: hint
+                self._sessions[key] = session, Lock()
             self._sessions.move_to_end(key)
             while len(self._sessions) > MAX_SESSIONS:
                 self._sessions.popitem(last=False)
