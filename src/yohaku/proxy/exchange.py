@@ -32,6 +32,7 @@ from yohaku.proxy.routes import Route
 from yohaku.proxy.summaries import Ask, Summaries, ask_upstream
 from yohaku.proxy.translation import Translation, send_translated, translate
 from yohaku.proxy.upstream import Upstream, reply_headers
+from yohaku.proxy.usage import watch_usage
 from yohaku.proxy.windows import UpstreamWindows
 from yohaku.session.receipt import Receipt
 
@@ -113,7 +114,7 @@ class Exchange:
         self.metrics.count_request(self.route.dialect, "folded" if folded else "fits")
         self.metrics.count_tokens(receipt.unfolded, receipt.after)
 
-    # Turns left to the provider
+    # What is kept of a conversation
 
     async def _link(self) -> None:
         """Put into the request the turns that it leaves out, where they are held here."""
@@ -122,18 +123,23 @@ class Exchange:
             self.linked = await linking
             self.raw = self.linked.raw if self.linked else self.raw
 
-    @property
-    def _watch(self) -> Watch | None:
-        """Return what keeps the reply, where a later request may go on from it."""
+    def _watch(self, fitted: Fitted) -> Watch:
+        """Return what reads along in a reply: its usage, and all of it where a later request may go on from it."""
         held, linked, fitter = self.setup.held_state, self.linked, self.fitter
-        if held is None or linked is None:
-            return None
+        session, receipt = fitted.session, fitted.receipt
+
+        def learn(tokens: int) -> None:
+            if session and session.receipt is receipt:  # else a later request was fitted meanwhile
+                session.learn(tokens)
 
         def keep(name: str, output: list[Any]) -> None:
-            held.keep(linked, name, output, fitter.tenant, fitter.store)
+            if held and linked:
+                held.keep(linked, name, output, fitter.tenant, fitter.store)
 
         def watch(pieces: AsyncIterator[bytes], streams: bool) -> AsyncIterator[bytes]:
-            return watch_reply(pieces, self.dialect, streams, keep)
+            if receipt and not receipt.exact:
+                pieces = watch_usage(pieces, learn)
+            return watch_reply(pieces, self.dialect, streams, keep) if held and linked else pieces
 
         return watch
 
@@ -200,7 +206,7 @@ class Exchange:
                 return await self._relay(await self._recall(fitted, reply.answer))
             self.fitter.keep_recalled(fitted.recalled)
             data = reply.data
-        return relay_reply(self.metrics, response, stack, data, factor, self._watch)
+        return relay_reply(self.metrics, response, stack, data, factor, self._watch(fitted))
 
     async def _sending(self, fitted: Fitted) -> AbstractAsyncContextManager[Any]:
         headers = list(self.request.headers.items())
