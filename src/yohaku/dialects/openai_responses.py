@@ -193,7 +193,7 @@ class OpenAIResponses(Dialect):
                 return name, output
         return None
 
-    def read_options(self, body: dict[str, Json]) -> RequestOptions:
+    def read_options(self, body: dict[str, Json], path: str) -> RequestOptions:
         return replies.read_options(body)
 
     def reply_writer(self, facts: ReplyFacts) -> ReplyWriter:

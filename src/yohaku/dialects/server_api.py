@@ -119,8 +119,8 @@ class ServerApi:
         """Return a body by which the server really uses this window; the same object where it does so anyway."""
         return body
 
-    def read_options(self, body: dict[str, Json]) -> RequestOptions:
-        """Return what a request asks for beside its conversation."""
+    def read_options(self, body: dict[str, Json], path: str) -> RequestOptions:
+        """Return what a request asks for beside its conversation; `path`: with its query."""
         return RequestOptions()
 
     def option_fields(self, options: RequestOptions) -> dict[str, Json]:

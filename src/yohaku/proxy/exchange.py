@@ -224,7 +224,7 @@ class Exchange:
         server = await self.setup.windows.native_dialect(bearer(self.request))
         if server is None or server.name == self.route.dialect:
             return None
-        facts = self.model, fitted.window, fitted.receipt.after
+        facts = self.target, self.model, fitted.window, fitted.receipt.after
         return await asyncio.to_thread(translate, self.dialect, server, fitted.body, *facts)
 
     # Another attempt
