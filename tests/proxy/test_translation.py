@@ -237,6 +237,17 @@ def test_a_stream_of_gemini_without_events_is_a_list(tmp_path: Path) -> None:
     asyncio.run(run())
 
 
+def test_a_model_of_ollama_is_found_in_a_path_of_gemini(tmp_path: Path) -> None:
+    async def run() -> None:
+        upstream = GreetingOllama()
+        async with running(upstream, window=8192, remembers=tmp_path) as url:
+            path = "/v1beta/models/qwen3:8b:streamGenerateContent?alt=sse"
+            assert (await post(url + path, conversation(2, dialect="gemini")))[0] == 200
+        assert json.loads(upstream.sent[-1][2])["model"] == "qwen3:8b"
+
+    asyncio.run(run())
+
+
 def test_options_of_gemini_go_along_in_either_spelling(tmp_path: Path) -> None:
     for config in (
         {"maxOutputTokens": 99, "topP": 0.5, "stopSequences": ["END"], "responseMimeType": "application/json"},
