@@ -15,6 +15,7 @@ from yohaku.config.settings import Settings
 from yohaku.core.originals import ref_of
 from yohaku.proxy.fitting import Fitter
 from yohaku.proxy.recall_hint import command_of, hint_for
+from yohaku.proxy.recall_tool import offer
 
 DIALECTS = ("openai_chat", "openai_responses", "anthropic", "gemini", "ollama")
 
@@ -63,3 +64,10 @@ def test_the_command_opens_what_was_folded(tmp_path: Path) -> None:
 def test_a_store_with_a_password_is_not_told() -> None:
     assert command_of("postgresql://user:secret@host/db") == ""
     assert command_of(None).endswith("recall REF")
+
+
+@pytest.mark.parametrize("name", ["tool_output_cache", "mcp__yohaku__tool_output_cache"])
+def test_a_client_that_has_our_tools_is_offered_no_second_set(name: str) -> None:
+    body = with_tool(name, takes="ref")
+    assert offer(dialects.dialect_named("openai_chat"), body) is body
+    assert offer(dialects.dialect_named("openai_chat"), with_tool("read_file")) is not body

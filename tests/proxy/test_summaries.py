@@ -117,6 +117,17 @@ def test_an_upstream_that_refuses_to_write_one_changes_nothing_else() -> None:
     asyncio.run(run())
 
 
+def test_a_route_may_have_summaries_of_its_own() -> None:
+    async def run() -> None:
+        upstream = Writing()
+        upstream.may_answer.set()
+        async with running(upstream, window=8192, routes={"gpt-*": {"summaries": "gpt-4o-mini"}}) as url:
+            await converse(url, PATHS["openai_chat"])
+        assert upstream.asked[0][1]["model"] == "gpt-4o-mini" and TOLD.encode() in upstream.sent[-1][2]
+
+    asyncio.run(run())
+
+
 def test_another_model_of_the_same_upstream_may_write() -> None:
     async def run() -> None:
         upstream = Writing()
