@@ -37,6 +37,8 @@ from yohaku.session.receipt import Receipt
 
 log = logging.getLogger("yohaku.proxy")
 
+ROOM_FOR_COUNTS = 0.95
+"""Share of what a refusal leaves, by its own count, that is used of it."""
 SHRINK = 0.8
 """Share of our window to use after a refusal that names no limit."""
 MAX_ATTEMPTS = 5
@@ -262,12 +264,16 @@ class Exchange:
         limit = overflow.limit or int(used * SHRINK)
         if not limit:
             return None
+        counts_more = overflow.limit is not None and overflow.limit >= fitted.window
         self.metrics.count_attempt("too_long")
         if silent:
             log.warning("an empty reply of %s: asked again with at most %s tokens", self.model, limit)
             return await self._fit_again(fitted, limit)
+        if counts_more:  # its window is what we took it for, and in its tokens the request is larger than in ours
+            share = min(SHRINK, limit / overflow.needs * ROOM_FOR_COUNTS) if overflow.needs else SHRINK
+            limit = int(fitted.window * share)
         self.fitter.learn_window(self.model, limit)
-        if overflow.limit:  # a guess is not worth remembering
+        if overflow.limit and not counts_more:  # a guess is not worth remembering
             self.setup.windows.learn(self.model, limit)
         log.warning("the upstream refused %s as too long; its window is taken as %s tokens", self.model, limit)
         return await self._fit_again(fitted)
