@@ -260,18 +260,19 @@ class Exchange:
 
         `silent`: an empty reply, which may have another reason: a smaller window is tried for this request alone.
         """
-        used = fitted.receipt.limit if fitted.receipt else 0
-        limit = overflow.limit or int(used * SHRINK)
-        if not limit:
+        if fitted.receipt is None:
             return None
         counts_more = overflow.limit is not None and overflow.limit >= fitted.window
+        limit = overflow.limit or 0
+        if counts_more or not limit:  # in its tokens what was sent is larger than in ours
+            share = limit / overflow.needs * ROOM_FOR_COUNTS if limit and overflow.needs else SHRINK
+            limit = int(fitted.receipt.after * min(SHRINK, share) * fitted.window / fitted.receipt.limit)
+        if not limit:
+            return None
         self.metrics.count_attempt("too_long")
         if silent:
             log.warning("an empty reply of %s: asked again with at most %s tokens", self.model, limit)
             return await self._fit_again(fitted, limit)
-        if counts_more:  # its window is what we took it for, and in its tokens the request is larger than in ours
-            share = min(SHRINK, limit / overflow.needs * ROOM_FOR_COUNTS) if overflow.needs else SHRINK
-            limit = int(fitted.window * share)
         self.fitter.learn_window(self.model, limit)
         if overflow.limit and not counts_more:  # a guess is not worth remembering
             self.setup.windows.learn(self.model, limit)
