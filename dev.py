@@ -129,6 +129,9 @@ def main(name: str = "", *rest: str) -> None:
                 run("benchmarks/stores.py")
         case "bench":
             set_up("test")
+            if "--proxy" in rest:
+                run("benchmarks/proxy.py", *(word for word in rest if word != "--proxy"))
+                return
             run("benchmarks/fit.py", *rest)
             if not rest:
                 run("benchmarks/start.py")

@@ -38,6 +38,8 @@ from yohaku.session.receipt import Receipt
 
 log = logging.getLogger("yohaku.proxy")
 
+ROOM_FOR_COUNTS = 0.95
+"""Share of what a refusal leaves, by its own count, that is used of it."""
 SHRINK = 0.8
 """Share of our window to use after a refusal that names no limit."""
 MAX_ATTEMPTS = 5
@@ -264,8 +266,13 @@ class Exchange:
 
         `silent`: an empty reply, which may have another reason: a smaller window is tried for this request alone.
         """
-        used = fitted.receipt.limit if fitted.receipt else 0
-        limit = overflow.limit or int(used * SHRINK)
+        if fitted.receipt is None:
+            return None
+        counts_more = overflow.limit is not None and overflow.limit >= fitted.window
+        limit = overflow.limit or 0
+        if counts_more or not limit:  # in its tokens what was sent is larger than in ours
+            share = limit / overflow.needs * ROOM_FOR_COUNTS if limit and overflow.needs else SHRINK
+            limit = int(fitted.receipt.after * min(SHRINK, share) * fitted.window / fitted.receipt.limit)
         if not limit:
             return None
         self.metrics.count_attempt("too_long")
@@ -273,7 +280,7 @@ class Exchange:
             log.warning("an empty reply of %s: asked again with at most %s tokens", self.model, limit)
             return await self._fit_again(fitted, limit)
         self.fitter.learn_window(self.model, limit)
-        if overflow.limit:  # a guess is not worth remembering
+        if overflow.limit and not counts_more:  # a guess is not worth remembering
             self.setup.windows.learn(self.model, limit)
         log.warning("the upstream refused %s as too long; its window is taken as %s tokens", self.model, limit)
         return await self._fit_again(fitted)

@@ -68,6 +68,8 @@ def offer(dialect: Dialect, body: dict[str, Any]) -> dict[str, Any]:
     if not dialect.lets_model_choose(body) or any(tool.name.endswith(tuple(NAMES)) for tool in builder.tools):
         return body
     field = dialect.tools_field
+    if not isinstance(body.get(field) or [], list):
+        return body
     return {**body, field: [*(body.get(field) or ()), *tools.definitions(dialect.name)]}
 
 
