@@ -185,6 +185,9 @@ class OpenAIResponses(Dialect):
         stop = details.get("reason") or error.get("code") or body.get("status")
         return Answer(Reply((*builder.system, *builder.open_reply().items)), usage_of(body), str(stop or ""))
 
+    def path_of_question(self, path: str) -> str:
+        return path.removesuffix("/compact")
+
     def linkable(self, reply: Json) -> tuple[str, list[Json]] | None:
         kind = reply.get("type") if isinstance(reply, dict) else None
         response = reply.get("response") if kind in ("response.completed", "response.incomplete") else reply

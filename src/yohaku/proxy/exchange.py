@@ -21,6 +21,7 @@ from yohaku import dialects
 from yohaku.core.errors import BadSetting, DoesNotFit
 from yohaku.core.recipe import Question
 from yohaku.dialects.answer import Answer
+from yohaku.dialects.dialect import Dialect
 from yohaku.dialects.overflow import Overflow
 from yohaku.proxy.first_events import read_beginning
 from yohaku.proxy.fitting import NOTHING_RECALLED, Fitted, Fitter
@@ -103,7 +104,8 @@ class Exchange:
             _log_folding(self.request.url.path, fitted.receipt)
         self._measure(fitted)
         if self.setup.summaries and fitted.session:
-            ask = await self._asker(self.setup.summaries, fitted)
+            place = self.setup, self.request, self.target, self.dialect
+            ask = await asker(*place, self.model, fitted.window)
             await self.setup.summaries.begin(fitted.session, len(self.raw), ask)
         return await self._relay(fitted)
 
@@ -153,21 +155,6 @@ class Exchange:
         finding = asyncio.to_thread(self.fitter.find_session, self.route.dialect, self.raw, self.route.model)
         if session := await finding:
             await summaries.wait_for(session, len(self.raw))
-
-    async def _asker(self, summaries: Summaries, fitted: Fitted) -> Ask:
-        """Return a function that asks the model of the summaries, for this request alone."""
-        if summaries.spec.endpoint:
-            return summaries.ask_configured
-        upstream, headers = self.setup.upstream, list(self.request.headers.items())
-        model = summaries.spec.name or self.model
-        native = await self.setup.windows.native_dialect(bearer(self.request))
-        dialect = native or self.dialect
-        url = upstream.url_at_root(native.path) if native else dialect.path_of_question(self.target)
-
-        async def ask(question: Question) -> str:
-            return await ask_upstream(upstream, dialect, url, headers, question, model, fitted.window)
-
-        return ask
 
     # To the upstream and back
 
@@ -290,6 +277,21 @@ class Exchange:
             return await self._fit(before.recalled, at_most)
         except DoesNotFit:
             return None
+
+
+async def asker(setup: Setup, request: Request, target: str, dialect: Dialect, model: str, window: int) -> Ask:
+    """Return a function that asks the model of the summaries, for one request to `target` alone."""
+    assert setup.summaries
+    spec, upstream, headers = setup.summaries.spec, setup.upstream, list(request.headers.items())
+    if spec.endpoint:
+        return setup.summaries.ask_configured
+    native = await setup.windows.native_dialect(bearer(request))
+    url = upstream.url_at_root(native.path) if native else dialect.path_of_question(target)
+
+    async def ask(question: Question) -> str:
+        return await ask_upstream(upstream, native or dialect, url, headers, question, spec.name or model, window)
+
+    return ask
 
 
 async def find_window(setup: Setup, request: Request, route: Route, raw: bytes) -> None:

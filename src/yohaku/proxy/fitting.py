@@ -29,6 +29,7 @@ from yohaku.proxy.recall_hint import hint_for
 from yohaku.proxy.recall_tool import Exchanges, Recalled
 from yohaku.proxy.squeeze import squeeze
 from yohaku.proxy.tenants import TenantStores
+from yohaku.session.driver import Summarise
 from yohaku.session.receipt import Receipt
 from yohaku.session.session import Session
 from yohaku.stores import Store
@@ -222,12 +223,14 @@ class Fitter:
             self.learned[model] = min(window, self.learned.get(model, window))
             self._sessions.clear()
 
-    def compact(self, dialect_name: str, model: str, entries: list[Any]) -> tuple[list[Any], int, int]:
+    def compact(
+        self, dialect_name: str, model: str, entries: list[Any], summarise: Summarise | None = None
+    ) -> tuple[list[Any], int, int]:
         """Fold entries into half of the window; return them, and their tokens before and after."""
         dialect, half = dialects.dialect_named(dialect_name), copy.copy(self)
         half.window = self._open(dialect_name, model).budget.window // 2
         half.learned, half.found = {}, {}
-        session = half._open(dialect_name, model)
+        session = half._open(dialect_name, model, summarise=summarise)
         folded = dialect.entries_of(session.fit(dialect.with_entries({}, entries), fold=True))
         receipt = session.receipt
         return folded, receipt.unfolded if receipt else 0, receipt.after if receipt else 0
@@ -255,13 +258,14 @@ class Fitter:
                 self._noticed.add((notice.code, model))
                 log.warning("%s", notice.text)
 
-    def _open(self, dialect: str, model: str, asked: int | None = None) -> Session:
+    def _open(
+        self, dialect: str, model: str, asked: int | None = None, *, summarise: Summarise | None = None
+    ) -> Session:
         """`asked`: the window that the client asks the server for."""
         limits = [self.window, asked, self.learned.get(model), None if asked else self.found.get(model)]
         window = min(filter(None, limits), default=None)
-        return Session(
-            window, self.reserve, self.recipe, model or None, dialect=dialect, store=self.store, settings=self.settings
-        )
+        about: dict[str, Any] = {"store": self.store, "settings": self.settings, "summarise": summarise}
+        return Session(window, self.reserve, self.recipe, model or None, dialect=dialect, **about)
 
     def _session(
         self, dialect: str, model: str, body: dict[str, Any], entries: list[Any], asked: int | None
