@@ -34,7 +34,7 @@ from yohaku.proxy.model_list import take_off_prefix, translate_list, wants_list
 from yohaku.proxy.model_routes import ModelRoute, find_model_route, rename_model
 from yohaku.proxy.replies import error_body, refuse, unreachable
 from yohaku.proxy.routes import Route, find_route
-from yohaku.proxy.sidecar import PREFIX, serve_own_path
+from yohaku.proxy.sidecar import FIT_PATH, PREFIX, model_in, serve_own_path
 from yohaku.proxy.summaries import Summaries
 from yohaku.proxy.tenants import Tenants
 from yohaku.proxy.upstream import Upstream, reply_headers
@@ -125,7 +125,10 @@ class Proxy:
         route = find_route(request.method, _as_written(request)[0])
         if PREFIX_OF_MODELS.encode() not in raw and not self.routes:
             return self, raw
-        model = (route.model or dialects.dialect_named(route.dialect).model_of(raw)) if route else ""
+        if request.url.path == FIT_PATH:
+            model = request.query_params.get("model") or model_in(raw)
+        else:
+            model = (route.model or dialects.dialect_named(route.dialect).model_of(raw)) if route else ""
         raw = take_off_prefix(raw, model)
         found = find_model_route(self.routes, request.url.path, model.removeprefix(PREFIX_OF_MODELS))
         if found is None:
@@ -134,7 +137,8 @@ class Proxy:
         ours.fitter, ours.routes = found.fitter, ()
         ours.summaries = found.summaries or self.summaries
         ours.upstream, ours.windows = found.upstream or self.upstream, found.windows or self.windows
-        return ours, rename_model(raw, found.model) if found.model else raw
+        renamed = found.model and request.url.path != FIT_PATH  # whoever sends it himself names it himself
+        return ours, rename_model(raw, found.model) if renamed else raw
 
     async def _serve(self, request: Request, raw: bytes) -> Response:
         if request.url.path.startswith(PREFIX):
