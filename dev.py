@@ -74,6 +74,7 @@ def test_adapters(*rest: str) -> None:
         "pytest",
         "tests/adapters",
         "tests/proxy/test_sdks.py",
+        "tests/proxy/test_sdks_before_ollama.py",
         "-o",
         "filterwarnings=",
         *rest,
