@@ -74,6 +74,7 @@ def test_adapters(*rest: str) -> None:
         "pytest",
         "tests/adapters",
         "tests/proxy/test_sdks.py",
+        "tests/proxy/test_sdks_before_ollama.py",
         "-o",
         "filterwarnings=",
         *rest,
@@ -129,6 +130,9 @@ def main(name: str = "", *rest: str) -> None:
                 run("benchmarks/stores.py")
         case "bench":
             set_up("test")
+            if "--proxy" in rest:
+                run("benchmarks/proxy.py", *(word for word in rest if word != "--proxy"))
+                return
             run("benchmarks/fit.py", *rest)
             if not rest:
                 run("benchmarks/start.py")

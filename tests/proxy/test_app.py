@@ -10,6 +10,7 @@ from typing import Any
 
 import aiohttp
 import pytest
+from aiohttp import web
 from yarl import URL
 
 from tests.proxy.fakes import STREAM, StrictUpstream, conversation, running
@@ -284,3 +285,28 @@ def test_the_log_says_once_for_a_model_that_its_counts_are_estimates(caplog: pyt
             fitter.fit("openai_chat", json.dumps(body).encode())
     said = [record.getMessage() for record in caplog.records if "estimates" in record.getMessage()]
     assert len(said) == 2 and "nobody-knows-this" in said[0] and "the API may still refuse" in said[0]
+
+
+@pytest.mark.parametrize("end", [b"\n\n", b"\r\n\r\n"])
+def test_the_first_event_reaches_the_client_before_the_second_is_made(end: bytes) -> None:
+    async def run() -> None:
+        upstream, read = StrictUpstream("gemini", 8192), asyncio.Event()
+
+        async def answer(request: web.Request) -> web.StreamResponse:
+            response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
+            await response.prepare(request)
+            await response.write(b'data: {"candidates": []}' + end)
+            await asyncio.wait_for(read.wait(), 30)
+            await response.write(b'data: {"candidates": [1]}' + end)
+            return response
+
+        upstream.answer = answer  # type: ignore[method-assign]
+        async with running(upstream, window=8192) as url, aiohttp.ClientSession() as client:
+            body = json.dumps(conversation(2, dialect="gemini")).encode()
+            async with client.post(url + PATHS["gemini"], data=io.BytesIO(body)) as response:
+                first = await response.content.readany()
+                read.set()
+                rest = await response.content.read()
+        assert (first, rest) == (b'data: {"candidates": []}' + end, b'data: {"candidates": [1]}' + end)
+
+    asyncio.run(run())

@@ -1,6 +1,7 @@
 """The contract that Claude Code has with gateways, as far as it concerns one that is given as ANTHROPIC_BASE_URL.
 
-Its own gateway (`claude gateway`) states the contract at `GET /protocol`.
+Its own gateway (`claude gateway`) states the contract at `GET /protocol`. What it says of signing in (discovery, device
+authorization, verification page, tokens) and of TLS is the work of a gateway for an organisation.
 """
 
 from __future__ import annotations
@@ -140,6 +141,89 @@ def test_errors_have_the_form_and_the_type_by_which_the_client_decides() -> None
         async with running(upstream, window=8192, token="t") as url:
             status, data, _ = await post(url + PATHS["anthropic"], BODY, **HEADERS)
         assert (status, error_type(data)) == (401, "authentication_error")
+
+    asyncio.run(run())
+
+
+class Answering(StrictUpstream):
+    """Answers everything in one way."""
+
+    def __init__(self, status: int, body: Any, **headers: str) -> None:
+        super().__init__("anthropic", 8192)
+        self.status, self.body, self.more = status, body, headers
+
+    async def handle(self, request: web.Request) -> web.StreamResponse:
+        self.sent.append((request.path_qs, dict(request.headers), await request.read()))
+        return web.json_response(self.body, status=self.status, headers=self.more)
+
+
+@pytest.mark.parametrize(
+    ("status", "kind"),
+    [
+        (400, "invalid_request_error"),
+        (401, "authentication_error"),
+        (403, "permission_error"),
+        (413, "request_too_large"),
+        (429, "rate_limit_error"),
+        (429, "billing_error"),
+        (501, "not_supported"),
+        (529, "overloaded_error"),
+        (500, "api_error"),
+    ],
+)
+def test_every_row_of_errors_passes_with_its_type_and_when_to_come_back(status: int, kind: str) -> None:
+    body = {"type": "error", "error": {"type": kind, "message": "denied"}}
+
+    async def run() -> None:
+        upstream = Answering(status, body, **{"Retry-After": "7", "x-should-retry": "false"})
+        async with running(upstream, window=8192) as url:
+            got, data, headers = await post(url + PATHS["anthropic"], BODY, **HEADERS)
+        assert (got, json.loads(data), len(upstream.sent)) == (status, body, 1)
+        assert (headers["Retry-After"], headers["x-should-retry"]) == ("7", "false")
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("path", ["/v1/metrics", "/v1/logs", "/v1/traces"])
+def test_telemetry_and_managed_settings_pass_with_their_headers(path: str) -> None:
+    async def run() -> None:
+        upstream = Answering(200, {}, ETag='"a"')
+        raw = bytes(range(256))
+        async with running(upstream, window=8192) as url:
+            told = {"Content-Type": "application/x-protobuf", "Authorization": "Bearer opaque"}
+            assert (await post(url + path, raw, **told))[0] == 200
+            upstream.status = 304
+            async with (
+                aiohttp.ClientSession() as client,
+                client.get(f"{url}/managed/settings", headers={"If-None-Match": '"a"'}) as response,
+            ):
+                assert (response.status, response.headers["ETag"]) == (304, '"a"')
+        assert upstream.sent[0][2] == raw and upstream.sent[0][1]["Content-Type"] == "application/x-protobuf"
+        assert upstream.sent[1][1]["If-None-Match"] == '"a"'
+
+    asyncio.run(run())
+
+
+def test_a_redirect_is_left_to_the_client() -> None:
+    async def run() -> None:
+        upstream = Answering(307, {}, Location="http://elsewhere.example/v1/messages")
+        async with (
+            running(upstream, window=8192) as url,
+            aiohttp.ClientSession() as client,
+            client.post(url + PATHS["anthropic"], json=BODY, allow_redirects=False) as response,
+        ):
+            assert (response.status, response.headers["Location"]) == (307, "http://elsewhere.example/v1/messages")
+        assert len(upstream.sent) == 1
+
+    asyncio.run(run())
+
+
+def test_a_page_from_elsewhere_is_refused_as_one_that_may_not() -> None:
+    async def run() -> None:
+        upstream = StrictUpstream("anthropic", 8192)
+        async with running(upstream, window=8192, hosts=frozenset(("127.0.0.1",))) as url:
+            status, data, _ = await post(url + PATHS["anthropic"], BODY, **HEADERS, Origin="http://evil.example")
+        assert (status, error_type(data)) == (403, "permission_error")
 
     asyncio.run(run())
 

@@ -39,6 +39,19 @@ def test_a_body_of_any_dialect_comes_back_within_the_window_with_its_receipt(dia
     assert tokens == receipt["after"] <= receipt["limit"] < receipt["before"]
 
 
+def test_a_model_has_the_settings_of_its_table_here_too() -> None:
+    async def run() -> None:
+        routes = {"gpt-*": {"window": 4096, "model": "tiny"}}
+        async with running(StrictUpstream("openai_chat", 8192), window=8192, routes=routes) as url:
+            for body, query in ((conversation(60), ""), ({**conversation(60), "model": "other"}, "?model=gpt-4o")):
+                _, reply = await fit(url, body, query)
+                assert reply["receipt"]["limit"] < 4096 and reply["body"]["model"] == body["model"]
+            _, reply = await fit(url, {**conversation(60), "model": "other"})
+            assert reply["receipt"]["limit"] > 4096
+
+    asyncio.run(run())
+
+
 def test_what_fits_comes_back_as_the_bytes_that_came() -> None:
     async def run() -> bytes:
         async with running(StrictUpstream("openai_chat", 8192), window=8192) as url:

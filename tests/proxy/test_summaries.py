@@ -15,6 +15,7 @@ from tests.proxy.fakes import StrictUpstream, conversation, running
 from tests.proxy.test_app import PATHS, post
 from yohaku.config import settings as setting
 from yohaku.core.errors import BadSetting
+from yohaku.proxy.compaction import unseal
 from yohaku.proxy.summaries import Summaries, SummaryModelSpec, read_summary_model
 
 TOLD = "The user wants the error found and the database left alone; parts were run one after the other and all is well."
@@ -33,7 +34,7 @@ class Writing(StrictUpstream):
 
     async def answer(self, request: web.Request) -> web.StreamResponse:
         body = json.loads(await request.read())
-        if len(body["messages"]) > 2:
+        if len(body.get("messages") or body["input"]) > 2:
             return await super().answer(request)
         self.asked.append((dict(request.headers), body))
         self.sent.pop()
@@ -42,6 +43,9 @@ class Writing(StrictUpstream):
             return web.json_response({"error": {"message": "no"}}, status=self.status)
         if self.dialect == "anthropic":
             return web.json_response({"content": [{"type": "text", "text": TOLD}], "stop_reason": "end_turn"})
+        if self.dialect == "openai_responses":
+            said = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": TOLD}]}
+            return web.json_response({"status": "completed", "output": [said]})
         return web.json_response({"choices": [{"message": {"role": "assistant", "content": TOLD}}]})
 
 
@@ -115,6 +119,36 @@ def test_an_upstream_that_refuses_to_write_one_changes_nothing_else() -> None:
         assert upstream.asked and TOLD.encode() not in upstream.sent[-1][2] and b"ref=" in upstream.sent[-1][2]
 
     asyncio.run(run())
+
+
+def test_a_route_may_have_summaries_of_its_own() -> None:
+    async def run() -> None:
+        upstream = Writing()
+        upstream.may_answer.set()
+        async with running(upstream, window=8192, routes={"gpt-*": {"summaries": "gpt-4o-mini"}}) as url:
+            await converse(url, PATHS["openai_chat"])
+        assert upstream.asked[0][1]["model"] == "gpt-4o-mini" and TOLD.encode() in upstream.sent[-1][2]
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("wait", [30.0, 0.2])
+def test_a_compaction_that_a_client_asks_for_is_written_by_the_model_if_it_is_quick(wait: float) -> None:
+    async def run() -> list[Any] | None:
+        upstream = Writing("openai_responses")
+        if wait > 1:
+            upstream.may_answer.set()
+        async with proxy(upstream, wait=wait) as url:
+            body = conversation(20, dialect="openai_responses")
+            status, data, _ = await post(url + "/v1/responses/compact", body, Authorization=f"Bearer {SECRET}")
+            upstream.may_answer.set()
+        assert status == 200 and [path for path, *_ in upstream.sent] == []
+        assert all(headers["Authorization"] == f"Bearer {SECRET}" for headers, _ in upstream.asked)
+        (item,) = json.loads(data)["output"]
+        return unseal(item["encrypted_content"])
+
+    kept = json.dumps(asyncio.run(run()))
+    assert (TOLD in kept) is (wait > 1) and "Never touch the database." in kept and "ref=" in kept
 
 
 def test_another_model_of_the_same_upstream_may_write() -> None:

@@ -1,4 +1,4 @@
-"""Clients of OpenAI's and Anthropic's dialects before Ollama, which takes the size of a window in its own alone."""
+"""Clients of other dialects before Ollama, which takes the size of a window in its own alone."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from tests.proxy.test_ollama import FakeOllama
 from yohaku import dialects
 from yohaku.core.model import Call, Text
 
-CLIENTS = ("openai_chat", "openai_responses", "anthropic")
+CLIENTS = ("openai_chat", "openai_responses", "anthropic", "gemini")
+WHOLE = {"gemini": "/v1beta/models/gpt-4o:generateContent"}
 CALL = {"function": {"name": "bash", "arguments": {"command": "ls 余白"}}}
 PIECES = (
     {"message": {"role": "assistant", "content": "", "thinking": "Let me "}},
@@ -77,7 +78,8 @@ def asked(dialect: str, steps: int = 2, **fields: Any) -> dict[str, Any]:
 
 async def send(upstream: GreetingOllama, dialect: str, body: Any, folder: Path) -> tuple[int, bytes, dict[str, str]]:
     async with running(upstream, window=8192, remembers=folder) as url:
-        return await post(url + PATHS[dialect], body, Authorization="Bearer k")
+        path = PATHS[dialect] if body.get("stream") else WHOLE.get(dialect, PATHS[dialect])
+        return await post(url + path, body, Authorization="Bearer k")
 
 
 @pytest.mark.parametrize("stream", [True, False])
@@ -146,7 +148,12 @@ def test_usage_of_a_stream_is_told_where_it_is_asked_for(tmp_path: Path) -> None
 
 @pytest.mark.parametrize(
     ("dialect", "stop"),
-    [("openai_chat", "length"), ("openai_responses", "max_output_tokens"), ("anthropic", "max_tokens")],
+    [
+        ("openai_chat", "length"),
+        ("openai_responses", "max_output_tokens"),
+        ("anthropic", "max_tokens"),
+        ("gemini", "MAX_TOKENS"),
+    ],
 )
 def test_a_reply_that_reached_its_limit_says_so(dialect: str, stop: str, tmp_path: Path) -> None:
     upstream = GreetingOllama(*PIECES, {**END, "done_reason": "length"})
@@ -217,6 +224,41 @@ def test_other_paths_and_bodies_that_are_not_understood_pass_through(tmp_path: P
         assert upstream.sent == []
 
     asyncio.run(run())
+
+
+def test_a_stream_of_gemini_without_events_is_a_list(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with running(GreetingOllama(), window=8192, remembers=tmp_path) as url:
+            path = "/v1beta/models/gpt-4o:streamGenerateContent"
+            _, data, _ = await post(url + path, conversation(2, dialect="gemini"))
+        (reply,) = json.loads(data)
+        assert reply["candidates"][0]["finishReason"] == "STOP"
+
+    asyncio.run(run())
+
+
+def test_a_model_of_ollama_is_found_in_a_path_of_gemini(tmp_path: Path) -> None:
+    async def run() -> None:
+        upstream = GreetingOllama()
+        async with running(upstream, window=8192, remembers=tmp_path) as url:
+            path = "/v1beta/models/qwen3:8b:streamGenerateContent?alt=sse"
+            assert (await post(url + path, conversation(2, dialect="gemini")))[0] == 200
+        assert json.loads(upstream.sent[-1][2])["model"] == "qwen3:8b"
+
+    asyncio.run(run())
+
+
+def test_options_of_gemini_go_along_in_either_spelling(tmp_path: Path) -> None:
+    for config in (
+        {"maxOutputTokens": 99, "topP": 0.5, "stopSequences": ["END"], "responseMimeType": "application/json"},
+        {"max_output_tokens": 99, "top_p": 0.5, "stop_sequences": ["END"], "response_mime_type": "application/json"},
+    ):
+        upstream = GreetingOllama()
+        body = {**conversation(2, dialect="gemini"), "generationConfig": config}
+        asyncio.run(send(upstream, "gemini", body, tmp_path))
+        sent = json.loads(upstream.sent[-1][2])
+        assert sent["options"] == {"num_predict": 99, "top_p": 0.5, "stop": ["END"], "num_ctx": 8192}
+        assert sent["format"] == "json" and sent["model"] == "gpt-4o"
 
 
 def test_a_replied_step_reads_back_as_it_was_said(tmp_path: Path) -> None:

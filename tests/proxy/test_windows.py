@@ -12,6 +12,9 @@ from aiohttp import web
 
 from tests.proxy.fakes import STREAM, StrictUpstream, conversation, running
 from tests.proxy.test_app import PATHS, post
+from yohaku import dialects
+from yohaku.core.weigh import weigh
+from yohaku.meters import for_model
 
 TELLING = {
     "llama.cpp": {"/props": {"default_generation_settings": {"n_ctx": 2048}}},
@@ -148,6 +151,35 @@ def test_a_window_guessed_from_silence_is_used_for_that_request_alone() -> None:
             upstream.window = 8192
             assert await ask(url, 10) == (200, b"".join(STREAM))
         assert b"ref=" not in upstream.sent[-1][2]
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("told", [True, False])
+def test_an_upstream_that_counts_more_than_we_do_gets_a_smaller_view(told: bool) -> None:
+    """Its own window is what we took it for, so that learning it again would change nothing."""
+
+    class Counting(StrictUpstream):
+        def __init__(self) -> None:
+            super().__init__("openai_chat", 10**6)
+
+        async def answer(self, request: web.Request) -> web.StreamResponse:
+            body = json.loads(self.sent[-1][2])
+            dialect = dialects.dialect_named(self.dialect)
+            tokens = round(weigh(dialect.read(body).history(), for_model(self.model, self.dialect)).total * 1.6)
+            if tokens <= 8192:
+                return await super().answer(request)
+            self.refused += 1
+            words = {"error": {"message": "This model's maximum context length is 8192 tokens."}}
+            error = dialect.too_long_body("too long", tokens, 8192) if told else words
+            return web.json_response(error, status=400)
+
+    async def run() -> None:
+        upstream = Counting()
+        async with running(upstream, window=8192) as url:
+            for steps in (60, 64):
+                assert await ask(url, steps) == (200, b"".join(STREAM))
+        assert 1 <= upstream.refused <= (2 if told else 4)
 
     asyncio.run(run())
 

@@ -10,14 +10,19 @@ import argparse
 import sys
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from yohaku import messages
+from yohaku.cli.stores import url_of
 from yohaku.config.settings import Settings
 from yohaku.core.errors import BadSetting
 
 if TYPE_CHECKING:
+    from yohaku.proxy.app import Proxy
+    from yohaku.proxy.summaries import SummaryModelSpec
     from yohaku.proxy.tenants import Tenants
+    from yohaku.stores import Store
 
 LOOPBACK = frozenset(("127.0.0.1", "localhost", "::1"))
 TOKEN_VARIABLE, TENANT_VARIABLE, TENANT_KEY_VARIABLE = "YOHAKU_PROXY_TOKEN", "YOHAKU_TENANT", "YOHAKU_TENANT_KEY"
@@ -67,31 +72,23 @@ def tenants_of(arguments: argparse.Namespace, settings: Settings) -> Tenants:
 def open_proxy(arguments: argparse.Namespace, settings: Settings) -> AbstractContextManager[Any] | None:
     """Return the ASGI application, which closes its store at the end; None, and say so, where packages are missing."""
     try:
-        from yohaku.proxy.app import Proxy
-        from yohaku.proxy.fitting import Fitter
-        from yohaku.proxy.held_state import HeldState
-        from yohaku.proxy.model_routes import build_routes
-        from yohaku.proxy.summaries import DEFAULT_WAIT, Summaries, read_summary_model
-        from yohaku.proxy.upstream import Upstream
-        from yohaku.proxy.windows import UpstreamWindows
+        import_module("yohaku.proxy.app")
     except ImportError:
         print(f"yohaku: {messages.say('proxy_missing', settings.lang)}", file=sys.stderr)
         return None
     import logging
 
     from yohaku import stores
-    from yohaku.cli.stores import url_of
     from yohaku.config.resolve import recipe_for
+    from yohaku.proxy.summaries import read_summary_model
     from yohaku.stores.fallback import FallbackStore
 
-    tenants, token = tenants_of(arguments, settings), token_of(arguments, settings)
-    hosts = LOOPBACK if getattr(arguments, "host", "127.0.0.1") in LOOPBACK else frozenset[str]()
+    tenants = tenants_of(arguments, settings)
     recipe = arguments.recipe or settings.recipe
     for name in (recipe, *(table["recipe"] for table in settings.routes.values() if "recipe" in table)):
         recipe_for(name, settings)  # an unknown name is refused before anything starts
-    url = url_of(arguments.store, settings)
-    wait = DEFAULT_WAIT if arguments.summary_wait is None else arguments.summary_wait
     spec = read_summary_model(arguments.summaries, settings) if arguments.summaries else None
+    url = url_of(arguments.store, settings)
 
     @contextmanager
     def opened() -> Iterator[Any]:
@@ -99,32 +96,60 @@ def open_proxy(arguments: argparse.Namespace, settings: Settings) -> AbstractCon
         if policy := stores.eviction_policy(store):
             said = messages.say("check_store_evicts", settings.lang, name=stores.redact(url), why=policy)
             print(f"yohaku: {said}", file=sys.stderr)
-        reserve = arguments.reserve or settings.reserve
-        fitter = Fitter(
-            store, settings, window=arguments.window, reserve=reserve, recipe=recipe, squeeze=arguments.squeeze
-        )
+        proxy = _build(arguments, settings, store, recipe, tenants, spec)
         try:
-            upstream = Upstream(arguments.upstream, provider_urls())
-            windows = UpstreamWindows(arguments.upstream, settings.data, arguments.window)
-            proxy = Proxy(
-                fitter,
-                upstream,
-                hosts=hosts,
-                token=token,
-                tenants=tenants,
-                windows=windows,
-                recall_tool=arguments.recall_tool,
-                believed=arguments.believe or 0,
-                routes=build_routes(settings.routes, fitter, arguments.upstream, settings.data, wait),
-                summaries=Summaries(spec, wait) if spec else None,
-                held_state=HeldState() if arguments.hold_state else None,
-            )
             yield proxy.app()
         finally:
-            fitter.stores.settle()
+            proxy.fitter.stores.settle()
             store.close()
 
     return opened()
+
+
+def _build(
+    arguments: argparse.Namespace,
+    settings: Settings,
+    store: Store,
+    recipe: str,
+    tenants: Tenants,
+    spec: SummaryModelSpec | None,
+) -> Proxy:
+    from yohaku.proxy.app import Proxy
+    from yohaku.proxy.fitting import Fitter
+    from yohaku.proxy.held_state import HeldState
+    from yohaku.proxy.model_routes import build_routes
+    from yohaku.proxy.summaries import DEFAULT_WAIT, Summaries
+    from yohaku.proxy.upstream import Upstream
+    from yohaku.proxy.windows import UpstreamWindows
+
+    reserve = arguments.reserve or settings.reserve
+    wait = DEFAULT_WAIT if arguments.summary_wait is None else arguments.summary_wait
+    options = {"squeeze": arguments.squeeze, "recall_command": _recall_command(arguments, settings)}
+    fitter = Fitter(store, settings, window=arguments.window, reserve=reserve, recipe=recipe, **options)
+    return Proxy(
+        fitter,
+        Upstream(arguments.upstream, provider_urls()),
+        hosts=LOOPBACK if getattr(arguments, "host", "127.0.0.1") in LOOPBACK else frozenset[str](),
+        token=token_of(arguments, settings),
+        tenants=tenants,
+        windows=UpstreamWindows(arguments.upstream, settings.data, arguments.window),
+        recall_tool=arguments.recall_tool,
+        believed=arguments.believe or 0,
+        routes=build_routes(settings.routes, fitter, arguments.upstream, settings.data, wait),
+        summaries=Summaries(spec, wait) if spec else None,
+        held_state=HeldState() if arguments.hold_state else None,
+    )
+
+
+def _recall_command(arguments: argparse.Namespace, settings: Settings) -> str:
+    """Return the command by which a client on this machine opens a ref; "" where it could not, or need not."""
+    from yohaku.proxy.recall_hint import command_of
+
+    elsewhere = getattr(arguments, "host", "127.0.0.1") not in LOOPBACK or getattr(arguments, "tenant", None)
+    configured = url_of(arguments.store, settings)
+    if elsewhere or arguments.recall_tool or configured.startswith("memory:"):
+        return ""
+    return command_of(arguments.store)
 
 
 def provider_urls() -> dict[str, str]:

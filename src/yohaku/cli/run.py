@@ -1,6 +1,7 @@
 """`yohaku run CLIENT`: start the proxy and a client together, with the client's own variables or options.
 
-Law: no file of the client is changed, and the proxy stops with the client.
+Law: no file of the client is changed, and the proxy stops with the client. Ctrl-C is the client's, who may go on after
+it; its exit code is ours, 128 and the signal's number where a signal ended it.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ import argparse
 import json
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -16,7 +18,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -27,6 +29,8 @@ from yohaku.config.keys import KEYS, flag_of
 from yohaku.config.settings import Settings
 
 START_TIMEOUT = 20.0
+LOG_FILE = "run.log"
+"""In the data folder: what the proxy of the last run told."""
 MISSING_KEY = "not-needed"
 """What a client is given for a key where the user has none: local servers ask for nothing, clients insist on one."""
 
@@ -40,6 +44,8 @@ class Client(NamedTuple):
     settings_variable: str = ""
     """Names a file of settings, where variables and options do not say everything; a temporary one is written."""
     settings: Any = None
+    keys: tuple[str, ...] = ()
+    """Variables of the user that say who they are; where one is set, ours for a missing key are left out."""
 
 
 CLAUDE_MODELS = ("ANTHROPIC_MODEL", "ANTHROPIC_SMALL_FAST_MODEL", "ANTHROPIC_DEFAULT_HAIKU_MODEL")
@@ -48,7 +54,8 @@ CLAUDE_MODELS = ("ANTHROPIC_MODEL", "ANTHROPIC_SMALL_FAST_MODEL", "ANTHROPIC_DEF
 def _claude(url: str, model: str) -> dict[str, str]:
     chosen = dict.fromkeys(CLAUDE_MODELS, model) if model else {}
     listed = {"CLAUDE_CODE_ENABLE_GATEWAY_MODEL_DISCOVERY": "1"}
-    return {"ANTHROPIC_BASE_URL": url, "ANTHROPIC_API_KEY": MISSING_KEY, **listed, **chosen}
+    # A token, not a key: the client asks about a key that it has not seen before, and writes the answer down.
+    return {"ANTHROPIC_BASE_URL": url, "ANTHROPIC_AUTH_TOKEN": MISSING_KEY, **listed, **chosen}
 
 
 def _codex_options(url: str, model: str) -> list[str]:
@@ -78,7 +85,7 @@ def _openai(url: str, model: str) -> dict[str, str]:
 
 
 CLIENTS = {
-    "claude": Client("claude", _claude),
+    "claude": Client("claude", _claude, keys=("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN")),
     "codex": Client("codex", lambda url, model: {"OPENAI_API_KEY": MISSING_KEY}, _codex_options),
     "gemini": Client(
         "gemini",
@@ -142,10 +149,11 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     proxy = open_proxy(arguments, settings)
     if proxy is None:
         return 2
-    with proxy as app, _serve(app) as url, _private_folder(settings) as folder:
+    with _log_to_file(settings.data), proxy as app, _serve(app) as url, _private_folder(settings) as folder:
         model = arguments.model or ""
         ours = client.environment(url, model)
-        if not arguments.upstream:  # the client's own login goes to its own provider
+        # The client's own login goes to its own provider.
+        if not arguments.upstream or any(os.environ.get(name) for name in client.keys):
             ours = {name: value for name, value in ours.items() if value != MISSING_KEY}
         kept = {name: value for name, value in os.environ.items() if value and ours.get(name) == MISSING_KEY}
         if client.settings_variable:
@@ -154,10 +162,52 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
             ours[client.settings_variable] = str(path)
         environment = {**os.environ, **ours, **kept}
         command = [program, *client.options(url, model), *arguments.arguments]
+        return _run_client(command, environment)
+
+
+def _run_client(command: list[str], environment: dict[str, str]) -> int:
+    """Run a client to its end and return its exit code; a signal to end us ends it first."""
+    with subprocess.Popen(command, env=environment) as process:
+        # Not ignored, which the client would inherit: a terminal sends Ctrl-C to both of us.
+        handlers = {signal.SIGINT: lambda *_: None, signal.SIGTERM: lambda *_: process.terminate()}
+        before = {number: signal.signal(number, handler) for number, handler in handlers.items()} if _is_main() else {}
         try:
-            return subprocess.run(command, env=environment, check=False).returncode
-        except KeyboardInterrupt:
-            return 130
+            code = process.wait()
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+    return code if code >= 0 else 128 - code
+
+
+def _is_main() -> bool:
+    return threading.current_thread() is threading.main_thread()
+
+
+@contextmanager
+def _log_to_file(data: Path) -> Iterator[None]:
+    """Write what the proxy tells to a file of the user's alone: the screen is the client's."""
+    import logging
+
+    from yohaku.proxy.app import hide_secrets
+
+    handler: logging.Handler = logging.NullHandler()
+    with suppress(OSError):
+        data.mkdir(parents=True, exist_ok=True)
+        (data / LOG_FILE).touch(mode=0o600)
+        os.truncate(data / LOG_FILE, 0)
+        handler = logging.FileHandler(data / LOG_FILE, encoding="utf-8")
+    handler.setFormatter(logging.Formatter("%(asctime)s %(message)s"))
+    handler.addFilter(hide_secrets)
+    root = logging.getLogger()
+    level = root.level
+    root.addHandler(handler)
+    root.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        root.setLevel(level)
+        root.removeHandler(handler)
+        handler.close()
 
 
 @contextmanager
@@ -171,10 +221,10 @@ def _private_folder(settings: Settings) -> Iterator[Path]:
 @contextmanager
 def _serve(app: Any) -> Iterator[str]:
     """Serve on a free loopback port, in a thread, until the client is done."""
-    import uvicorn
+    from yohaku.proxy.server import build_server
 
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        server = uvicorn.Server(uvicorn.Config(app, log_level="error", access_log=False))
+        server = build_server(app, "127.0.0.1", 0)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
         thread.start()
         end = time.monotonic() + START_TIMEOUT

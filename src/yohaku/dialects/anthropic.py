@@ -200,7 +200,7 @@ class Anthropic(Dialect):
         _read_assistant(builder, 0, body.get("content"))
         return Answer(builder.open_reply(), usage_of(body.get("usage")), str(body.get("stop_reason") or ""))
 
-    def read_options(self, body: dict[str, Json]) -> RequestOptions:
+    def read_options(self, body: dict[str, Json], path: str) -> RequestOptions:
         return replies.read_options(body)
 
     def reply_writer(self, facts: ReplyFacts) -> ReplyWriter:

@@ -29,6 +29,8 @@ from yohaku.dialects.json_values import (
     text_at,
     unknown_role,
 )
+from yohaku.dialects.replies import gemini as replies
+from yohaku.dialects.replies.writer import ReplyFacts, ReplyWriter, RequestOptions
 from yohaku.dialects.role_rules import Speaker
 from yohaku.dialects.server_api import Signature, signature
 
@@ -181,6 +183,12 @@ class Gemini(Dialect):
         reader = self.stream_reader()
         reader.feed(body)
         return reader.answer()
+
+    def read_options(self, body: dict[str, Json], path: str) -> RequestOptions:
+        return replies.read_options(body, path)
+
+    def reply_writer(self, facts: ReplyFacts) -> ReplyWriter:
+        return replies.GeminiReplyWriter(facts)
 
     def stream_reader(self) -> StreamReader:
         return _Stream()

@@ -168,7 +168,7 @@ class OpenAIChat(Dialect):
         done, total, cached, milliseconds = numbers
         return int(done), int(total), int(cached), milliseconds / 1000
 
-    def read_options(self, body: dict[str, Json]) -> RequestOptions:
+    def read_options(self, body: dict[str, Json], path: str) -> RequestOptions:
         return replies.read_options(body)
 
     def reply_writer(self, facts: ReplyFacts) -> ReplyWriter:

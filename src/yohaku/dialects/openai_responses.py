@@ -185,6 +185,9 @@ class OpenAIResponses(Dialect):
         stop = details.get("reason") or error.get("code") or body.get("status")
         return Answer(Reply((*builder.system, *builder.open_reply().items)), usage_of(body), str(stop or ""))
 
+    def path_of_question(self, path: str) -> str:
+        return path.removesuffix("/compact")
+
     def linkable(self, reply: Json) -> tuple[str, list[Json]] | None:
         kind = reply.get("type") if isinstance(reply, dict) else None
         response = reply.get("response") if kind in ("response.completed", "response.incomplete") else reply
@@ -193,7 +196,7 @@ class OpenAIResponses(Dialect):
                 return name, output
         return None
 
-    def read_options(self, body: dict[str, Json]) -> RequestOptions:
+    def read_options(self, body: dict[str, Json], path: str) -> RequestOptions:
         return replies.read_options(body)
 
     def reply_writer(self, facts: ReplyFacts) -> ReplyWriter:

@@ -11,6 +11,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, NamedTuple
 from urllib.parse import quote
 
+import msgspec
+
 from yohaku.core.model import History
 from yohaku.dialects import overflow, role_rules
 from yohaku.dialects.json_values import Json
@@ -30,6 +32,15 @@ class Signature(NamedTuple):
     """A JSON schema of the arguments; that of an empty object where the definition has none."""
     hosted: bool = False
     """Run by the provider itself (web search, code execution): no other provider can be offered it."""
+
+
+class _Model(msgspec.Struct):
+    """The one field that is read of a body before it is fitted: bodies are megabytes."""
+
+    model: Any = None
+
+
+_MODEL = msgspec.json.Decoder(_Model)
 
 
 class ServerApi:
@@ -119,8 +130,8 @@ class ServerApi:
         """Return a body by which the server really uses this window; the same object where it does so anyway."""
         return body
 
-    def read_options(self, body: dict[str, Json]) -> RequestOptions:
-        """Return what a request asks for beside its conversation."""
+    def read_options(self, body: dict[str, Json], path: str) -> RequestOptions:
+        """Return what a request asks for beside its conversation; `path`: with its query."""
         return RequestOptions()
 
     def option_fields(self, options: RequestOptions) -> dict[str, Json]:
@@ -190,10 +201,9 @@ class ServerApi:
     def model_of(self, raw: bytes) -> str:
         """Name of the model in an encoded body; "" where there is none."""
         try:
-            body: Json = json.loads(raw)
-        except (ValueError, RecursionError):
+            return str(_MODEL.decode(raw).model or "")
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             return ""
-        return str(body.get("model") or "") if isinstance(body, dict) else ""
 
     def error_body(self, message: str, status: int) -> Json:
         """An error as a client of this format expects it."""

@@ -8,6 +8,7 @@ import json
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any
 
 import aiohttp
@@ -24,7 +25,7 @@ from yohaku.proxy.access import Access
 from yohaku.proxy.bodies import Bodies, BodyRefused
 from yohaku.proxy.compaction import asks_for_compaction, compact, compacts_by_itself, restore
 from yohaku.proxy.context_edits import apply_edits, asks_for_edits, edits_by_itself
-from yohaku.proxy.exchange import Exchange, Setup, find_window, relay_untouched
+from yohaku.proxy.exchange import Exchange, Setup, asker, find_window, relay_untouched
 from yohaku.proxy.fitting import Fitter
 from yohaku.proxy.held_state import HeldState
 from yohaku.proxy.metrics import Metrics
@@ -33,7 +34,7 @@ from yohaku.proxy.model_list import take_off_prefix, translate_list, wants_list
 from yohaku.proxy.model_routes import ModelRoute, find_model_route, rename_model
 from yohaku.proxy.replies import error_body, refuse, unreachable
 from yohaku.proxy.routes import Route, find_route
-from yohaku.proxy.sidecar import PREFIX, serve_own_path
+from yohaku.proxy.sidecar import FIT_PATH, PREFIX, model_in, serve_own_path
 from yohaku.proxy.summaries import Summaries
 from yohaku.proxy.tenants import Tenants
 from yohaku.proxy.upstream import Upstream, reply_headers
@@ -124,7 +125,10 @@ class Proxy:
         route = find_route(request.method, _as_written(request)[0])
         if PREFIX_OF_MODELS.encode() not in raw and not self.routes:
             return self, raw
-        model = (route.model or dialects.dialect_named(route.dialect).model_of(raw)) if route else ""
+        if request.url.path == FIT_PATH:
+            model = request.query_params.get("model") or model_in(raw)
+        else:
+            model = (route.model or dialects.dialect_named(route.dialect).model_of(raw)) if route else ""
         raw = take_off_prefix(raw, model)
         found = find_model_route(self.routes, request.url.path, model.removeprefix(PREFIX_OF_MODELS))
         if found is None:
@@ -133,7 +137,8 @@ class Proxy:
         ours.fitter, ours.routes = found.fitter, ()
         ours.summaries = found.summaries or self.summaries
         ours.upstream, ours.windows = found.upstream or self.upstream, found.windows or self.windows
-        return ours, rename_model(raw, found.model) if found.model else raw
+        renamed = found.model and request.url.path != FIT_PATH  # whoever sends it himself names it himself
+        return ours, rename_model(raw, found.model) if renamed else raw
 
     async def _serve(self, request: Request, raw: bytes) -> Response:
         if request.url.path.startswith(PREFIX):
@@ -144,7 +149,7 @@ class Proxy:
             missing = "there is no upstream for this path; start yohaku proxy with --upstream"
             return JSONResponse(error_body(route, missing, 404), 404)
         ours = not compacts_by_itself(target) and asks_for_compaction(request.method, request.url.path, raw)
-        if ours and (answered := await self._compact(request, raw)):
+        if ours and (answered := await self._compact(request, target, raw)):
             self.metrics.count_request("openai_responses", "compacted")
             return answered
         if wants_list(request.method, request.url.path, request.headers):
@@ -191,12 +196,18 @@ class Proxy:
             tokens = round(tokens * self._setup.factor(window))
         return JSONResponse(dialect.count_body(tokens))
 
-    async def _compact(self, request: Request, raw: bytes) -> Response | None:
+    async def _compact(self, request: Request, target: str, raw: bytes) -> Response | None:
         """Answer a request for compaction ourselves; None where its body is not understood."""
         route = Route("openai_responses", False, None)
+        dialect = dialects.dialect_named(route.dialect)
         await find_window(self._setup, request, route, raw)
         try:
-            return await asyncio.to_thread(compact, self.fitter, request.url.path, raw)
+            if self.summaries is None:
+                return await asyncio.to_thread(compact, self.fitter, request.url.path, raw)
+            model = dialect.model_of(raw)
+            window = self.fitter.window_of(route.dialect, model)
+            ask = await asker(self._setup, request, target, dialect, model, window)
+            return await self.summaries.work(partial(compact, self.fitter, request.url.path, raw), ask)
         except DoesNotFit as error:
             return refuse(route, error)
 

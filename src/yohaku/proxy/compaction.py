@@ -21,6 +21,7 @@ from starlette.responses import JSONResponse, Response
 
 from yohaku.core.errors import Malformed, Unreadable
 from yohaku.proxy.fitting import Fitter
+from yohaku.session.driver import Summarise
 
 COMPACT_PATH = "/responses/compact"
 TRIGGER = "compaction_trigger"
@@ -45,15 +46,18 @@ def asks_for_compaction(method: str, path: str, raw: bytes) -> bool:
     return path.endswith(COMPACT_PATH) or (TRIGGER.encode() in raw and _ends_in_trigger(_decode(raw)))
 
 
-def compact(fitter: Fitter, path: str, raw: bytes) -> Response | None:
-    """Answer a request for compaction; None where the body is not understood. Raise `DoesNotFit`."""
+def compact(fitter: Fitter, path: str, raw: bytes, summarise: Summarise | None = None) -> Response | None:
+    """Answer a request for compaction; None where the body is not understood. Raise `DoesNotFit`.
+
+    `summarise`: asks a model; without it, and where it fails, what is old is told without one.
+    """
     body = _decode(restore(raw))
     if not isinstance(body, dict) or not isinstance(body.get("input"), list):
         return None
     entries = body["input"][:-1] if _ends_in_trigger(body) else body["input"]
     model = str(body.get("model") or "")
     try:
-        kept, before, after = fitter.compact("openai_responses", model, _without_standing(entries))
+        kept, before, after = fitter.compact("openai_responses", model, _without_standing(entries), summarise)
     except (Malformed, Unreadable, RecursionError):
         return None
     item = {"type": "compaction", "id": f"cmp_{uuid.uuid4().hex}", "encrypted_content": seal(kept)}

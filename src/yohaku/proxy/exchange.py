@@ -21,6 +21,7 @@ from yohaku import dialects
 from yohaku.core.errors import BadSetting, DoesNotFit
 from yohaku.core.recipe import Question
 from yohaku.dialects.answer import Answer
+from yohaku.dialects.dialect import Dialect
 from yohaku.dialects.overflow import Overflow
 from yohaku.proxy.first_events import read_beginning
 from yohaku.proxy.fitting import NOTHING_RECALLED, Fitted, Fitter
@@ -32,11 +33,14 @@ from yohaku.proxy.routes import Route
 from yohaku.proxy.summaries import Ask, Summaries, ask_upstream
 from yohaku.proxy.translation import Translation, send_translated, translate
 from yohaku.proxy.upstream import Upstream, reply_headers
+from yohaku.proxy.usage import watch_usage
 from yohaku.proxy.windows import UpstreamWindows
 from yohaku.session.receipt import Receipt
 
 log = logging.getLogger("yohaku.proxy")
 
+ROOM_FOR_COUNTS = 0.95
+"""Share of what a refusal leaves, by its own count, that is used of it."""
 SHRINK = 0.8
 """Share of our window to use after a refusal that names no limit."""
 MAX_ATTEMPTS = 5
@@ -101,7 +105,8 @@ class Exchange:
             _log_folding(self.request.url.path, fitted.receipt)
         self._measure(fitted)
         if self.setup.summaries and fitted.session:
-            ask = await self._asker(self.setup.summaries, fitted)
+            place = self.setup, self.request, self.target, self.dialect
+            ask = await asker(*place, self.model, fitted.window)
             await self.setup.summaries.begin(fitted.session, len(self.raw), ask)
         return await self._relay(fitted)
 
@@ -114,7 +119,7 @@ class Exchange:
         self.metrics.count_request(self.route.dialect, "folded" if folded else "fits")
         self.metrics.count_tokens(receipt.unfolded, receipt.after)
 
-    # Turns left to the provider
+    # What is kept of a conversation
 
     async def _link(self) -> None:
         """Put into the request the turns that it leaves out, where they are held here."""
@@ -123,18 +128,23 @@ class Exchange:
             self.linked = await linking
             self.raw = self.linked.raw if self.linked else self.raw
 
-    @property
-    def _watch(self) -> Watch | None:
-        """Return what keeps the reply, where a later request may go on from it."""
+    def _watch(self, fitted: Fitted) -> Watch:
+        """Return what reads along in a reply: its usage, and all of it where a later request may go on from it."""
         held, linked, fitter = self.setup.held_state, self.linked, self.fitter
-        if held is None or linked is None:
-            return None
+        session, receipt = fitted.session, fitted.receipt
+
+        def learn(tokens: int) -> None:
+            if session and session.receipt is receipt:  # else a later request was fitted meanwhile
+                session.learn(tokens)
 
         def keep(name: str, output: list[Any]) -> None:
-            held.keep(linked, name, output, fitter.tenant, fitter.store)
+            if held and linked:
+                held.keep(linked, name, output, fitter.tenant, fitter.store)
 
         def watch(pieces: AsyncIterator[bytes], streams: bool) -> AsyncIterator[bytes]:
-            return watch_reply(pieces, self.dialect, streams, keep)
+            if receipt and not receipt.exact:
+                pieces = watch_usage(pieces, learn)
+            return watch_reply(pieces, self.dialect, streams, keep) if held and linked else pieces
 
         return watch
 
@@ -146,21 +156,6 @@ class Exchange:
         finding = asyncio.to_thread(self.fitter.find_session, self.route.dialect, self.raw, self.route.model)
         if session := await finding:
             await summaries.wait_for(session, len(self.raw))
-
-    async def _asker(self, summaries: Summaries, fitted: Fitted) -> Ask:
-        """Return a function that asks the model of the summaries, for this request alone."""
-        if summaries.spec.endpoint:
-            return summaries.ask_configured
-        upstream, headers = self.setup.upstream, list(self.request.headers.items())
-        model = summaries.spec.name or self.model
-        native = await self.setup.windows.native_dialect(bearer(self.request))
-        dialect = native or self.dialect
-        url = upstream.url_at_root(native.path) if native else dialect.path_of_question(self.target)
-
-        async def ask(question: Question) -> str:
-            return await ask_upstream(upstream, dialect, url, headers, question, model, fitted.window)
-
-        return ask
 
     # To the upstream and back
 
@@ -201,7 +196,7 @@ class Exchange:
                 return await self._relay(await self._recall(fitted, reply.answer))
             self.fitter.keep_recalled(fitted.recalled)
             data = reply.data
-        return relay_reply(self.metrics, response, stack, data, factor, self._watch)
+        return relay_reply(self.metrics, response, stack, data, factor, self._watch(fitted))
 
     async def _sending(self, fitted: Fitted) -> AbstractAsyncContextManager[Any]:
         headers = list(self.request.headers.items())
@@ -219,7 +214,7 @@ class Exchange:
         server = await self.setup.windows.native_dialect(bearer(self.request))
         if server is None or server.name == self.route.dialect:
             return None
-        facts = self.model, fitted.window, fitted.receipt.after
+        facts = self.target, self.model, fitted.window, fitted.receipt.after
         return await asyncio.to_thread(translate, self.dialect, server, fitted.body, *facts)
 
     # Another attempt
@@ -259,8 +254,13 @@ class Exchange:
 
         `silent`: an empty reply, which may have another reason: a smaller window is tried for this request alone.
         """
-        used = fitted.receipt.limit if fitted.receipt else 0
-        limit = overflow.limit or int(used * SHRINK)
+        if fitted.receipt is None:
+            return None
+        counts_more = overflow.limit is not None and overflow.limit >= fitted.window
+        limit = overflow.limit or 0
+        if counts_more or not limit:  # in its tokens what was sent is larger than in ours
+            share = limit / overflow.needs * ROOM_FOR_COUNTS if limit and overflow.needs else SHRINK
+            limit = int(fitted.receipt.after * min(SHRINK, share) * fitted.window / fitted.receipt.limit)
         if not limit:
             return None
         self.metrics.count_attempt("too_long")
@@ -268,7 +268,7 @@ class Exchange:
             log.warning("an empty reply of %s: asked again with at most %s tokens", self.model, limit)
             return await self._fit_again(fitted, limit)
         self.fitter.learn_window(self.model, limit)
-        if overflow.limit:  # a guess is not worth remembering
+        if overflow.limit and not counts_more:  # a guess is not worth remembering
             self.setup.windows.learn(self.model, limit)
         log.warning("the upstream refused %s as too long; its window is taken as %s tokens", self.model, limit)
         return await self._fit_again(fitted)
@@ -278,6 +278,21 @@ class Exchange:
             return await self._fit(before.recalled, at_most)
         except DoesNotFit:
             return None
+
+
+async def asker(setup: Setup, request: Request, target: str, dialect: Dialect, model: str, window: int) -> Ask:
+    """Return a function that asks the model of the summaries, for one request to `target` alone."""
+    assert setup.summaries
+    spec, upstream, headers = setup.summaries.spec, setup.upstream, list(request.headers.items())
+    if spec.endpoint:
+        return setup.summaries.ask_configured
+    native = await setup.windows.native_dialect(bearer(request))
+    url = upstream.url_at_root(native.path) if native else dialect.path_of_question(target)
+
+    async def ask(question: Question) -> str:
+        return await ask_upstream(upstream, native or dialect, url, headers, question, spec.name or model, window)
+
+    return ask
 
 
 async def find_window(setup: Setup, request: Request, route: Route, raw: bytes) -> None:

@@ -37,7 +37,7 @@ async def read_beginning(dialect: Dialect, response: aiohttp.ClientResponse) -> 
         ended = not piece
         if not _is_stream(response, held):
             return _silence(held) if ended and not held.strip() else Beginning(held, None)
-        text = held.decode("utf-8", "replace")
+        text = held.decode("utf-8", "replace").replace("\r\n", "\n")
         if overflow := dialect.read_overflow(200, text):
             return Beginning(held, overflow)
         if ended:

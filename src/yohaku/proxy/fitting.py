@@ -25,9 +25,11 @@ from yohaku.dialects import role_rules
 from yohaku.dialects.dialect import Dialect
 from yohaku.dialects.role_rules import NO_RULES, RoleRules, RuleName
 from yohaku.proxy import recall_tool
+from yohaku.proxy.recall_hint import hint_for
 from yohaku.proxy.recall_tool import Exchanges, Recalled
 from yohaku.proxy.squeeze import squeeze
 from yohaku.proxy.tenants import TenantStores
+from yohaku.session.driver import Summarise
 from yohaku.session.receipt import Receipt
 from yohaku.session.session import Session
 from yohaku.stores import Store
@@ -72,9 +74,13 @@ class Fitter:
         recipe: str = "auto",
         reserve: int | None = None,
         squeeze: bool = False,
+        recall_command: str = "",
     ) -> None:
-        """`squeeze`: shorten system text and tool descriptions where they leave too little of the window."""
-        self.squeeze = squeeze
+        """`squeeze`: shorten system text and tool descriptions where they leave too little of the window.
+
+        `recall_command`: opens a ref in the shell of a client; models with a shell are told of it.
+        """
+        self.squeeze, self.recall_command = squeeze, recall_command
         self.store, self.settings = store, settings
         self.tenant, self.stores = "", TenantStores(store)
         self.window, self.recipe, self.reserve = window, recipe, reserve
@@ -229,12 +235,14 @@ class Fitter:
             self.learned[model] = min(window, self.learned.get(model, window))
             self._sessions.clear()
 
-    def compact(self, dialect_name: str, model: str, entries: list[Any]) -> tuple[list[Any], int, int]:
+    def compact(
+        self, dialect_name: str, model: str, entries: list[Any], summarise: Summarise | None = None
+    ) -> tuple[list[Any], int, int]:
         """Fold entries into half of the window; return them, and their tokens before and after."""
         dialect, half = dialects.dialect_named(dialect_name), copy.copy(self)
         half.window = self._open(dialect_name, model).budget.window // 2
         half.learned, half.found = {}, {}
-        session = half._open(dialect_name, model)
+        session = half._open(dialect_name, model, summarise=summarise)
         folded = dialect.entries_of(session.fit(dialect.with_entries({}, entries), fold=True))
         receipt = session.receipt
         return folded, receipt.unfolded if receipt else 0, receipt.after if receipt else 0
@@ -262,13 +270,14 @@ class Fitter:
                 self._noticed.add((notice.code, model))
                 log.warning("%s", notice.text)
 
-    def _open(self, dialect: str, model: str, asked: int | None = None) -> Session:
+    def _open(
+        self, dialect: str, model: str, asked: int | None = None, *, summarise: Summarise | None = None
+    ) -> Session:
         """`asked`: the window that the client asks the server for."""
         limits = [self.window, asked, self.learned.get(model), None if asked else self.found.get(model)]
         window = min(filter(None, limits), default=None)
-        return Session(
-            window, self.reserve, self.recipe, model or None, dialect=dialect, store=self.store, settings=self.settings
-        )
+        about: dict[str, Any] = {"store": self.store, "settings": self.settings, "summarise": summarise}
+        return Session(window, self.reserve, self.recipe, model or None, dialect=dialect, **about)
 
     def _session(
         self, dialect: str, model: str, body: dict[str, Any], entries: list[Any], asked: int | None
@@ -277,7 +286,10 @@ class Fitter:
         key = self._key(dialect, model, entries, asked)
         with self._lock:
             if key not in self._sessions:
-                self._sessions[key] = self._open(dialect, model, asked), Lock()
+                session = self._open(dialect, model, asked)
+                if hint := hint_for(dialects.dialect_named(dialect), body, self.recall_command):
+                    session.remind = lambda: hint
+                self._sessions[key] = session, Lock()
             self._sessions.move_to_end(key)
             while len(self._sessions) > MAX_SESSIONS:
                 self._sessions.popitem(last=False)

@@ -23,7 +23,7 @@ from yohaku.core.originals import ref_of
 from yohaku.dialects.dialect import Dialect
 from yohaku.stores import Store
 
-MAX_KEPT = 256
+MAX_KEPT = 64
 """Conversations in memory; another one is read from the store."""
 MAX_LINKS = 10_000
 MAX_EVENT_BYTES = 64 << 20
@@ -75,6 +75,8 @@ class HeldState:
         store.put_all(zip(refs, texts, strict=True))
         row = {"at": int(time.time()), "previous": linked.link, "refs": refs}
         store.record(_record_of(name), msgspec.json.encode(row).decode())
+        with self._lock:
+            self._kept.pop((tenant, linked.link), None)  # whoever goes on from there once more reads the store
         self._remember(tenant, name, [*linked.entries, *output])
 
     def _find(self, tenant: str, name: str, store: Store) -> list[Any] | None:

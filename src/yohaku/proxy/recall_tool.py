@@ -56,15 +56,20 @@ class HeldReply(NamedTuple):
 
 
 def offer(dialect: Dialect, body: dict[str, Any]) -> dict[str, Any]:
-    """Return a body with the recall tools; the same object where the client decides what is called, or has them."""
+    """Return a body with the recall tools; the same object where the client decides what is called, or has them.
+
+    Clients put the name of an MCP server before those of its tools.
+    """
     builder = HistoryBuilder()
     try:
         dialect.read_beside(builder, body)
     except (YohakuError, RecursionError):
         return body
-    if not dialect.lets_model_choose(body) or any(tool.name in NAMES for tool in builder.tools):
+    if not dialect.lets_model_choose(body) or any(tool.name.endswith(tuple(NAMES)) for tool in builder.tools):
         return body
     field = dialect.tools_field
+    if not isinstance(body.get(field) or [], list):
+        return body
     return {**body, field: [*(body.get(field) or ()), *tools.definitions(dialect.name)]}
 
 

@@ -38,4 +38,4 @@ def _patterns() -> tuple[tuple[str, bool, re.Pattern[str]], ...]:
 
 
 def _pattern(path: str) -> re.Pattern[str]:
-    return re.compile(re.escape(path).replace(r"\{model\}", r"(?P<model>[^/:]+)") + "$")
+    return re.compile(re.escape(path).replace(r"\{model\}", r"(?P<model>[^/]+)") + "$")

@@ -21,6 +21,7 @@ from yohaku.proxy.fitting import Fitter
 from yohaku.proxy.metrics import MEDIA_TYPE, Metrics
 
 PREFIX = "/yohaku/"
+FIT_PATH = f"{PREFIX}fit"
 RECALL = "recall/"
 STATUS = {"does_not_fit": 422, "unknown_ref": 404, "store_failed": 503, "not_found": 404}
 """HTTP status of an error, by its code; 400 for the others."""
@@ -73,6 +74,16 @@ def fit_body(fitter: Fitter, raw: bytes, dialect: str = "", model: str = "") -> 
     report = fitted.receipt.report() if fitted.receipt else None
     changed = fitted.body is not raw
     return _Reply(found.name, msgspec.Raw(fitted.body), changed, report, fitted.unread or None)
+
+
+def model_in(raw: bytes) -> str:
+    """Return the model that a body in any dialect names; "" where it names none."""
+    try:
+        body = _decode(raw)
+    except Unreadable:
+        return ""
+    model = body.get("model") if isinstance(body, dict) else None
+    return model if isinstance(model, str) else ""
 
 
 def _decode(raw: bytes) -> Any:

@@ -13,7 +13,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 from weakref import WeakKeyDictionary
 
 import aiohttp
@@ -30,9 +30,11 @@ from yohaku.core.errors import BadSetting, Unanswered, YohakuError
 from yohaku.core.recipe import Question
 from yohaku.dialects.dialect import Dialect
 from yohaku.proxy.upstream import Upstream
+from yohaku.session.driver import Summarise
 from yohaku.session.session import Session
 
 log = logging.getLogger("yohaku.proxy")
+T = TypeVar("T")
 
 Ask = Callable[[Question], Awaitable[str]]
 MAX_DRAFTS = 4
@@ -77,6 +79,7 @@ class Summaries:
         self._sizes: WeakKeyDictionary[Session, int] = WeakKeyDictionary()
         """Bytes of the body that a session read last."""
         self._threads = ThreadPoolExecutor(MAX_DRAFTS, "yohaku-draft")
+        self._waited_for = ThreadPoolExecutor(MAX_DRAFTS, "yohaku-summary")
         self._client: ModelClient | None = None
 
     def is_running(self) -> bool:
@@ -115,6 +118,17 @@ class Summaries:
         future.add_done_callback(_log_failure)
         self._running[session] = future
 
+    async def work(self, work: Callable[[Summarise], T], ask: Ask) -> T:
+        """Do what a client waits for, whose questions are answered within `wait` seconds or not at all."""
+        loop = asyncio.get_running_loop()
+        end = loop.time() + self.wait
+
+        def summarise(question: Question) -> str:
+            answering = asyncio.wait_for(ask(question), max(0.0, end - loop.time()))
+            return asyncio.run_coroutine_threadsafe(answering, loop).result()
+
+        return await loop.run_in_executor(self._waited_for, work, summarise)
+
     async def ask_configured(self, question: Question) -> str:
         """Ask the model of the proxy's user."""
         assert self.spec.endpoint
@@ -126,7 +140,8 @@ class Summaries:
             raise Unanswered(f"{self.spec.endpoint.model}: {failed}") from None
 
     async def close(self) -> None:
-        self._threads.shutdown(wait=False, cancel_futures=True)
+        for threads in (self._threads, self._waited_for):
+            threads.shutdown(wait=False, cancel_futures=True)
         if self._client:
             await self._client.close()
 
@@ -148,7 +163,7 @@ async def ask_upstream(
     """Ask a model at the client's own upstream, with the headers of the client's request."""
     body = question_body(replace(question, model=""), dialect.name, model, window=window)
     named = {"model": model} if dialect.names_model else {}
-    data = msgspec.json.encode({**named, **body})
+    data = msgspec.json.encode(dialect.with_window({**named, **body}, window) if window else {**named, **body})
     kept = [(name, value) for name, value in headers if name.lower() not in UNSENT_HEADERS]
     sent = [*kept, ("content-type", "application/json"), ("accept-encoding", "identity")]
     try:

@@ -52,15 +52,17 @@ class Translation:
         return Translation(self.client, self.server, body, self.writer) if body else None
 
 
-def translate(client: Dialect, server: Dialect, raw: bytes, model: str, window: int, prompt: int) -> Translation | None:
+def translate(
+    client: Dialect, server: Dialect, raw: bytes, path: str, model: str, window: int, prompt: int
+) -> Translation | None:
     """Write a fitted request in the dialect of the server; None where it is not understood.
 
-    `window`: what it was fitted to. `prompt`: its tokens by our count.
+    `path`: that of the request, with its query. `window`: what it was fitted to. `prompt`: its tokens by our count.
     """
     try:
         body = msgspec.json.decode(raw)
         history = client.read(body).history()
-        options = client.read_options(body)
+        options = client.read_options(body, path)
         composed = server.compose(history, model)
     except (msgspec.DecodeError, YohakuError, RecursionError, UnicodeDecodeError):
         return None

@@ -11,6 +11,7 @@ import io
 import ssl
 from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
+from types import SimpleNamespace
 from urllib.parse import urlsplit
 
 import aiohttp
@@ -24,6 +25,8 @@ HOP_BY_HOP = frozenset(
 )
 NOT_SENT = HOP_BY_HOP | {"host", "content-length", "expect"}
 """`Expect` is answered by our server, which has read the body before it is sent on."""
+MAX_DEAD_CONNECTIONS = 16
+"""Reused connections that are tried for one request: an upstream that was restarted leaves many dead."""
 CONNECT_TIMEOUT = 15.0
 """Seconds. There is no limit on the whole reply: a model may think for minutes."""
 
@@ -54,10 +57,14 @@ class Upstream:
     async def send(
         self, method: str, url: str, headers: Iterable[tuple[str, str]], body: bytes | None
     ) -> AsyncIterator[aiohttp.ClientResponse]:
-        """Send once; a reused connection that turns out dead before any byte came is tried once more."""
+        """Send once. Where a reused connection turns out dead before any byte came, it is sent on another.
+
+        A new connection that breaks is not tried again: the upstream may be at work on the request.
+        """
         forwarded = CIMultiDict((name, _text(value)) for name, value in headers if name.lower() not in NOT_SENT)
         client = self._open()
-        for last in (False, True):
+        for left in reversed(range(MAX_DEAD_CONNECTIONS)):
+            used = SimpleNamespace(again=False)
             try:
                 response = await client.request(
                     method,
@@ -67,9 +74,10 @@ class Upstream:
                     allow_redirects=False,
                     skip_auto_headers=SKIPPED,
                     proxy=proxy_for(url),
+                    trace_request_ctx=used,
                 )
             except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError):
-                if last:
+                if not (used.again and left):
                     raise
                 continue
             break
@@ -82,12 +90,20 @@ class Upstream:
         if self._client is None:
             timeout = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_TIMEOUT)
             connector = aiohttp.TCPConnector(limit=0, ssl=ssl.create_default_context())
-            self._client = aiohttp.ClientSession(timeout=timeout, connector=connector, auto_decompress=False)
+            trace = aiohttp.TraceConfig()
+            trace.on_connection_reuseconn.append(_note_reuse)
+            self._client = aiohttp.ClientSession(
+                timeout=timeout, connector=connector, auto_decompress=False, trace_configs=[trace]
+            )
         return self._client
 
     async def close(self) -> None:
         if self._client:
             await self._client.close()
+
+
+async def _note_reuse(session: aiohttp.ClientSession, context: SimpleNamespace, params: object) -> None:
+    context.trace_request_ctx.again = True
 
 
 SKIPPED = ("User-Agent", "Accept", "Accept-Encoding", "Content-Type")

@@ -15,6 +15,8 @@ class RequestOptions(NamedTuple):
     """Fields of a request that another dialect can say too; None where the client leaves them to the server."""
 
     stream: bool = False
+    in_list: bool = False
+    """A reply in one piece is to stand in a list."""
     limit: int | None = None
     """Tokens of the reply."""
     temperature: float | None = None
