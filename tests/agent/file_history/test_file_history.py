@@ -357,8 +357,14 @@ def test_an_undo_that_was_killed_between_a_folder_and_a_file_is_finished(
     history._database().set_status(history.changes()[0].id, "undoing")
     history.close()
     (root / "a.py").rmdir()
+    again = FileHistory(tmp_path / "data", root)
+    assert again.changes() == [] and (root / "a.py").read_bytes() == b"one\r\n\xff"
+    run(again, "rm -r sub")
+    again._database().set_status(again.changes()[0].id, "undoing")
+    again.close()
+    (root / "sub").mkdir(mode=0o700)
     assert FileHistory(tmp_path / "data", root).changes() == []
-    assert (root / "a.py").read_bytes() == b"one\r\n\xff"
+    assert stat.S_IMODE((root / "sub").stat().st_mode) == 0o755 and (root / "sub" / "b.txt").read_text() == "two"
 
 
 def test_what_is_overwritten_of_an_older_change_comes_back_by_redo_too(history: FileHistory, root: Path) -> None:
