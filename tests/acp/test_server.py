@@ -313,7 +313,7 @@ def test_an_undo_of_files_shows_what_it_would_do_before_it_asks(tmp_path: Path) 
         assert not (tmp_path / "project" / "new.txt").exists()
         told = [at for at, each in enumerate(editor.shown) if "is deleted  new.txt" in str(each)]
         asked = [at for at, each in enumerate(editor.shown) if "Take it back?" in str(each)]
-        assert told[0] < asked[0] and "Taken back: 1 files" in editor.text()
+        assert told[0] < asked[0] and "Taken back: 1 file." in editor.text()
 
     host(work)
 

@@ -118,7 +118,7 @@ class Attempt(NamedTuple):
         return " ".join([*calls, self.ended.why, *self.ended.problems])
 
 
-def write_log(task: str, attempt: Attempt, language_of_people: str = "") -> None:
+def write_log(task: str, attempt: Attempt) -> None:
     if not (path := os.environ.get("YOHAKU_TASK_LOG")):
         return
     with Path(path).open("a", encoding="utf-8") as out:

@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Literal
 
 from yohaku.agent.context import Context, Mark
 from yohaku.agent.conversation import Conversation
-from yohaku.agent.equipment import Tier, TierChoice
+from yohaku.agent.equipment import MIN_FULL_BILLIONS, Tier, TierChoice
 from yohaku.agent.event_queue import EndlessReply, EventQueue, Stopped
 from yohaku.agent.events import ConversationFolded, Event, FoldsReused, Gauge, TurnEnded, UserNotice
 from yohaku.agent.file_history.file_history import FileHistory
 from yohaku.agent.file_keeper import FileKeeper
 from yohaku.agent.hooks import Hooks
 from yohaku.agent.model_requests import ModelRequests
-from yohaku.agent.model_texts import PLAN_NOTE, PLAN_OVER_NOTE, STOPPED
+from yohaku.agent.model_texts import PLAN_NOTE, PLAN_OVER_NOTE, STOPPED, prompt_for_people
 from yohaku.agent.reminders import Reminders
 from yohaku.agent.reply import Nudge, text_of
 from yohaku.agent.small_models.assistance import Assistance, Finish, GiveUp, Retry, RunCalls, assist, follow_tier
@@ -130,7 +130,7 @@ class Agent:
         text = ""
         for _ in range(self.max_steps):
             foldings = self.context.foldings
-            reply = await self._requests.request(nudge)
+            reply = await self._requests.request(nudge or self._remind())
             nudge, text = None, text_of(reply)
             match self._assistance.after_reply(reply, folded=self.context.foldings > foldings):
                 case Finish(final):
@@ -279,6 +279,11 @@ class Agent:
         return self.context.equipment.tier
 
     @property
+    def has_small_model(self) -> bool:
+        billions = self.tier_choice.model.billions
+        return billions is not None and billions < MIN_FULL_BILLIONS
+
+    @property
     def tools(self) -> tuple[AgentTool, ...]:
         return self.context.equipment.tools
 
@@ -385,6 +390,11 @@ class Agent:
     def _settle(self, reply: Reply, results: dict[str, Result]) -> None:
         self.context.settle(reply, results)
         self._events.start_reply()
+
+    def _remind(self) -> Nudge | None:
+        turn = self.conversation.history.turns[-1]
+        asked = "".join(part.text for part in turn.prompt if isinstance(part, Text))
+        return self._assistance.remind(prompt_for_people(asked)) if self._assistance and turn.steps else None
 
     def _follow_tier(self) -> None:
         self._assistance = self._assistance and follow_tier(self._assistance)

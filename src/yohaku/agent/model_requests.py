@@ -85,8 +85,8 @@ class ModelRequests:
             end_at_call_of=equipment.tools if local else (),
         )
         context.reset_reserve()
-        if not nudge:
-            context.calibrate(answer.usage, weight)
+        if not nudge or nudge.reminds:
+            context.calibrate(answer.usage, weight + (context.meter.count(nudge.text) if nudge else 0))
         return answer
 
     def _accept(self, answer: Answer) -> Reply:

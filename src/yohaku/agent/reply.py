@@ -34,6 +34,8 @@ class Nudge(NamedTuple):
     """First words of the model's answer, where the server can continue them."""
     previous: str = ""
     """The reply that the message is about, which is not in the conversation either."""
+    reminds: bool = False
+    """It says again what was asked, and the reply answers it and the conversation alike."""
     vary: bool = False
     """The model is to say something else than before."""
 

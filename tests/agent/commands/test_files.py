@@ -114,7 +114,7 @@ def test_undo_asks_which_where_there_is_a_folding_too(desk: Desk) -> None:
     desk.answers = [folding]
     assert run(desk, "/undo").startswith("Taken back: 1 (")
     desk.answers = ["Yes"]
-    assert run(desk, "/undo").startswith("Taken back: 1 files.") and (root / "a.py").exists()
+    assert run(desk, "/undo").startswith("Taken back: 1 file.") and (root / "a.py").exists()
 
 
 def test_diff_shows_all_changes_of_the_session(desk: Desk) -> None:

@@ -293,6 +293,33 @@ def test_a_big_file_is_not_deleted_where_it_cannot_go_back(
     assert (root / "second").read_text() == "theirs" and (root / "third").stat().st_size == 101
 
 
+@pytest.mark.parametrize(
+    ("command", "left"),
+    [
+        ("mv big a.py", ""),
+        ("mv big second; mv more big; mv second third", ""),
+        ("mv big a.py; mv more big", ""),
+        ("mv big a.py; echo x >> a.py", "big"),
+        ("mv big t; mv more big; mv t more", "big"),
+    ],
+)
+def test_what_is_too_big_is_never_replaced(
+    history: FileHistory, root: Path, monkeypatch: pytest.MonkeyPatch, command: str, left: str
+) -> None:
+    fill_big(monkeypatch, root / "big")
+    (root / "more").write_bytes(b"y" * 150)
+    numbers = {name: (root / name).stat().st_ino for name in ("big", "more")}
+    before = (root / "a.py").read_bytes()
+    run(history, command)
+    failures = history.undo(history.plan_undo())
+    assert bool(left) == bool(failures)
+    there = {path.stat().st_ino for path in root.iterdir()}
+    assert there >= {*numbers.values()}, "both are somewhere"
+    if not left:
+        assert {name: (root / name).stat().st_ino for name in numbers} == numbers
+        assert (root / "a.py").read_bytes() == before
+
+
 def test_a_big_file_that_came_from_outside_is_not_deleted(
     history: FileHistory, root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -330,8 +357,14 @@ def test_an_undo_that_was_killed_between_a_folder_and_a_file_is_finished(
     history._database().set_status(history.changes()[0].id, "undoing")
     history.close()
     (root / "a.py").rmdir()
+    again = FileHistory(tmp_path / "data", root)
+    assert again.changes() == [] and (root / "a.py").read_bytes() == b"one\r\n\xff"
+    run(again, "rm -r sub")
+    again._database().set_status(again.changes()[0].id, "undoing")
+    again.close()
+    (root / "sub").mkdir(mode=0o700)
     assert FileHistory(tmp_path / "data", root).changes() == []
-    assert (root / "a.py").read_bytes() == b"one\r\n\xff"
+    assert stat.S_IMODE((root / "sub").stat().st_mode) == 0o755 and (root / "sub" / "b.txt").read_text() == "two"
 
 
 def test_what_is_overwritten_of_an_older_change_comes_back_by_redo_too(history: FileHistory, root: Path) -> None:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.agent.scripted import HERE, READ, agent, calls
+from tests.agent.scripted import HERE, READ, agent, calls, play, says, sent
+from yohaku.agent.host.local_servers import BILLIONS_KEY
 from yohaku.agent.small_models.assistance import (
     ACT,
     ANSWER,
@@ -24,6 +26,8 @@ from yohaku.agent.small_models.assistance import (
     follow_tier,
     is_foreign,
 )
+from yohaku.agent.toolkit.tool import PermissionRequest
+from yohaku.agent.tools import tools_for
 from yohaku.core.budget import Budget
 from yohaku.core.model import Reply, Result, Text, ToolUse
 
@@ -52,6 +56,29 @@ def test_an_answer_finishes_and_calls_are_run(tmp_path: Path) -> None:
     helping, answer, call = help_for(tmp_path), Reply((Text("Hello."),)), Reply((LOOK,))
     assert helping.after_reply(call, folded=False) == RunCalls(call)
     assert helping.after_reply(answer, folded=False) == Finish(answer)
+
+
+SMALL_MODEL = replace(HERE, info={BILLIONS_KEY: 1.5})
+
+
+def test_a_small_model_is_told_the_task_again_behind_results_until_something_is_changed(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("x = 1\n")
+    edit = calls("edit", 2, path="a.py", old_string="x = 1", new_string="x = 2")
+    script = (says("", calls("read", path="a.py")), says("", edit), says("Done."))
+
+    async def yes(ask: PermissionRequest) -> Any:
+        return "once"
+
+    one = agent(tmp_path, *script, endpoint=SMALL_MODEL, tools=tools_for("small"), allow=yes)
+    play(one, "Let x be 2 here.")
+    last = [body["messages"][-1] for body in sent(one)]
+    assert [(entry["role"], entry["content"] == "[The task: Let x be 2 here.]") for entry in last] == [
+        ("user", False), ("user", True), ("tool", False),
+    ]  # fmt: skip
+    assert not any("The task" in str(turn) for turn in one.conversation.history.turns), "it is part of one request"
+    other = agent(tmp_path, *script[:1], says("Well."), tools=tools_for("small"))
+    play(other, "Let x be 2 here.")
+    assert sent(other)[1]["messages"][-1]["role"] == "tool"
 
 
 def test_a_model_that_says_nothing_is_nudged_once_in_a_row(tmp_path: Path) -> None:

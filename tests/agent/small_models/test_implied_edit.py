@@ -126,6 +126,13 @@ def test_a_model_that_shows_the_same_code_twice_is_asked_for_the_line(project: P
     assert temperatures[1] == LOW_TEMPERATURE < temperatures[2], "it is to say something else"
 
 
+def test_once_the_failing_command_passes_nothing_more_is_changed(project: Path) -> None:
+    (project / "test_till.py").write_text("import till\n\nassert till.doubled(3) == 6\n")
+    wrong = fenced("def doubled(value):\n    return value + 2")
+    prompt = "`python3 -B test_till.py` fails. Find the bug in till.py and fix it."
+    assert after(project, fenced(RIGHT), wrong, prompt=prompt) == SOURCE.replace("value + 2", "value * 2")
+
+
 def test_an_edit_that_failed_is_no_change_and_one_that_was_refused_needs_no_other(project: Path) -> None:
     from tests.agent.scripted import calls
 

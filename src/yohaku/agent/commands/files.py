@@ -73,7 +73,7 @@ def describe_outcome(
     left = () if overwrite else plan.touched
     gone = {*(each.path for each in failures), *(each.path for each in left), *(each.path for each in plan.impossible)}
     count = sum(each.needed and each.path not in gone for each in plan.paths)
-    lines = [say(f"files_done_{way}", lang, count=count)]
+    lines = [say(f"files_done_{way}{'_one' * (count == 1)}", lang, count=count)]
     lines += [say("files_left_alone", lang, name=path_name(each.path)) for each in left]
     lines += [say("files_not_kept", lang, name=path_name(each.path)) for each in plan.impossible]
     lines += [

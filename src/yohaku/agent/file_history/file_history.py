@@ -267,7 +267,8 @@ class FileHistory:
         skipped = {part.path for part in parts if part.skipped}
         plans = [plan for plan in self._plan(changes, back=back).paths if plan.path not in skipped]
         known = {(part.path, state) for part in parts for state in (part.before, part.after)}
-        left = {plan.path for plan in plans if plan.needed and plan.now and (plan.path, plan.now) not in known}
+        known |= {(plan.path, plan.now) for plan in plans if plan.now is None or plan.now.kind == "folder"}
+        left = {plan.path for plan in plans if plan.needed and (plan.path, plan.now) not in known}
         failures = restore(self.root, kept, [plan for plan in plans if plan.path not in left])
         failures += [NotBroughtBack(path, "") for path in sorted(left)]
         with kept.writing():

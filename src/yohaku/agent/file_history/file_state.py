@@ -74,7 +74,8 @@ def read_path(path: Path) -> FoundPath | None:
     except FileNotFoundError:
         return None
     except OSError:
-        return FoundPath(PathState("special", stat.S_IMODE(about.st_mode), b"unreadable"), None, stamp)
+        size_and_time = f"unreadable {about.st_size} {about.st_mtime_ns}".encode()
+        return FoundPath(PathState("special", stat.S_IMODE(about.st_mode), size_and_time), None, stamp)
     return FoundPath(PathState("file", stat.S_IMODE(about.st_mode), sha256(content).digest()), content, stamp)
 
 

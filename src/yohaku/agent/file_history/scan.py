@@ -87,7 +87,9 @@ class _Scan:
 
     def changed(self, began: int | None) -> list[ChangedPath]:
         gone = {
-            known.stamp[3]: known for known, found in self.differing.values() if known and known.stamp and not found
+            known.stamp[3]: known
+            for known, found in self.differing.values()
+            if known and known.stamp and (not found or found.stamp[3] != known.stamp[3])
         }
         hidden = self.kept.left_out()
         moved = set(hidden.values())
@@ -99,8 +101,8 @@ class _Scan:
             if any(path in hidden for path in _with_ancestors(raw)):
                 return False
             earlier, (modified, changed, _, number, _) = began - CLOCK_NANOSECONDS, found.stamp
-            if number in gone:
-                return found.state.kept or found.state == gone[number].state  # else it was moved and changed
+            if number in gone:  # moved; where it was changed too, what it was must be kept
+                return found.state.kept or gone[number].state.kept or found.state == gone[number].state
             if not found.state.kept and modified < earlier:
                 return False  # it came from elsewhere
             return changed >= earlier and not (number in moved and modified < earlier)

@@ -39,6 +39,8 @@ REPETITION_NUDGES = (ACT, ANSWER)
 """For a model that repeats itself, one after the other; then the agent gives up."""
 SPEAK = Nudge("[You said nothing. Make the next call, or answer in words and in my language.]")
 NO_CALL = "[That is no call that can be made. Call one of {names}, with all of its arguments, or answer in words.]"
+TASK = {"en": "[The task: {task}]", "ja": "[依頼された内容: {task}]"}
+MAX_REMINDED_CHARS = 400
 JAPANESE = Nudge("[日本語で答えてください。]", tools=False)
 
 _OTHER_LANGUAGE = re.compile(r"英語|英文|英訳|翻訳|訳して|english", re.IGNORECASE)
@@ -82,6 +84,10 @@ class Assistance:
 
     async def before_first_request(self, run_tools: RunTools) -> None:
         pass
+
+    def remind(self, prompt: str) -> Nudge | None:
+        """Return what to say again of the newest prompt, once there are results behind it."""
+        return None
 
     def after_reply(self, reply: Reply, *, folded: bool) -> Decision:
         """`folded`: something was folded before this request, so that the model may have to look again."""
@@ -139,11 +145,16 @@ class SmallModelAssistance(Assistance):
         if self._hands_on:
             self.preloaded = await preload(self.workspace, self.prompt, run_tools)
 
+    def remind(self, prompt: str) -> Nudge | None:
+        needed = self.workspace.has_small_model and self._hands_on and not self.changed
+        return Nudge(_say_again(prompt), reminds=True) if needed else None
+
     async def after_tools(self, uses: tuple[ToolUse, ...], text: str, run_tools: RunTools) -> None:
         await super().after_tools(uses, text, run_tools)
         changed = any(self._is_write(use) for use in uses) and not any(use.result.error for use in uses)
         if self.preloaded.failing and changed:
-            await rerun(self.preloaded.failing, run_tools)
+            result = await rerun(self.preloaded.failing, run_tools)
+            self.edits_left *= result.error  # once it passes, nothing more is changed for the model
 
     def after_reply(self, reply: Reply, *, folded: bool) -> Decision:
         if self.foreign:  # only words were wanted of this reply
@@ -156,7 +167,8 @@ class SmallModelAssistance(Assistance):
         if implied.nudge and implied.nudge not in self.edit_nudges[-1:] and len(self.edit_nudges) < MAX_NUDGES:
             self.edit_nudges.append(implied.nudge)
             again = len(self.edit_nudges) > 1
-            return Retry(Nudge(implied.nudge, begin=implied.begin, previous=text, vary=again))
+            task = f"{_say_again(self.prompt)}\n" if self.workspace.has_small_model else ""
+            return Retry(Nudge(task + implied.nudge, begin=implied.begin, previous=text, vary=again))
         if implied.edits:
             self.edits_left -= 1
             return self._check_calls(Reply((*reply.items, *implied.edits)))
@@ -190,6 +202,13 @@ def follow_tier(assistance: Assistance) -> Assistance:
     new.guard, new.nudges, new.nudge = assistance.guard, assistance.nudges, assistance.nudge
     new.changed = assistance.changed
     return new
+
+
+def _say_again(prompt: str) -> str:
+    """Return a prompt as a reminder: behind a few results a small model no longer knows what was asked."""
+    text = " ".join(prompt.split())
+    shown = text if len(text) <= MAX_REMINDED_CHARS else text[:MAX_REMINDED_CHARS] + " …"
+    return TASK["ja" if is_japanese([prompt]) else "en"].format(task=shown)
 
 
 def is_foreign(prompt: str, reply: str) -> bool:
