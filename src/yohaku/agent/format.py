@@ -209,6 +209,37 @@ def clip(text: str, width: int) -> str:
     return "".join(kept) + "…" if width > 0 else ""
 
 
+def wrap(text: str, width: int) -> list[str]:
+    """Break a text at blanks, and between wide characters, into lines of at most `width` columns.
+
+    Signs that do not begin a line in Japanese stay on the line before, which may be wider by them.
+    """
+    lines, line = [], ""
+    for piece in PIECES.findall(text):
+        if line.strip() and count_columns(line) + count_columns(piece) > width and piece not in NOT_FIRST:
+            lines.append(line.rstrip())
+            line = ""
+        line += piece if line or piece.strip() else ""
+    return [*lines, line.rstrip()]
+
+
+def wrap_lines(text: str, width: int) -> list[str]:
+    """Wrap each line that is too long, and keep its indentation."""
+    wrapped: list[str] = []
+    for line in text.split("\n"):
+        indent = " " * min(len(line) - len(line.lstrip(" ")), max(0, width - 10))
+        long = width > 0 and len(line) <= MAX_CLIP_CHARS and count_columns(line) > width
+        room = width - len(indent) - (2 if re.search(f"[{WIDE}]", line) else 0)  # for a sign at the end of the line
+        wrapped += [indent + part for part in wrap(line, room)] if long else [line]
+    return wrapped
+
+
+WIDE = "\u2e80-\u9fff\uac00-\ud7a3\uf900-\ufaff\uff00-\uffef"
+PIECES = re.compile(rf"[ ]+|[{WIDE}]|[^ {WIDE}]+")
+NOT_FIRST = frozenset("、。，．）」』】〕？！ー…")
+"""Signs that do not begin a line in Japanese."""
+
+
 def pad(text: str, width: int) -> str:
     return text + " " * max(0, width - count_columns(text))
 

@@ -18,7 +18,7 @@ from yohaku.agent import sessions
 from yohaku.agent.commands import permissions
 from yohaku.agent.commands.own_commands import expand_own_command, list_own_commands
 from yohaku.agent.events import ConversationFolded
-from yohaku.agent.format import describe_author, describe_folding, pad
+from yohaku.agent.format import describe_author, describe_folding, pad, wrap
 from yohaku.agent.protocols import CommandContext, WorkingAgent
 from yohaku.agent.toolkit.permissions import Mode
 from yohaku.agent.toolkit.stored_permissions import StoredPermissions
@@ -106,7 +106,10 @@ def complete(typed: str, data: Path | None = None, root: Path | None = None) -> 
 
 def help_text(lang: str) -> str:
     width = max(len(command.usage) for command in COMMANDS.values()) + 2
-    lines = [f"{pad(command.usage, width)}{command.about(lang)}" for command in COMMANDS.values()]
+    lines = []
+    for command in COMMANDS.values():
+        first, *more = wrap(command.about(lang), HELP_COLUMNS - width)
+        lines += [f"{pad(command.usage, width)}{first}", *(" " * width + line for line in more)]
     return "\n".join([*lines, "", say("screen_hint", lang)])
 
 
@@ -393,6 +396,8 @@ UNFOLDED = {"inflated": "compact_inflated", "refused": "compact_refused"}
 MODES: Mapping[str, Mode] = {"ask": "ask", "plan": "plan", "yolo": "yolo"}
 EVERYWHERE = "--all"
 """Before or instead of a name: in every folder, not only in this project."""
+HELP_COLUMNS = 75
+"""Columns of /help: a terminal of 80 shows it without breaking lines again."""
 MAX_WHY_ROWS = 30
 """Folds listed by /why."""
 
