@@ -78,3 +78,12 @@ def test_stopping_ends_the_whole_group_and_keeps_what_was_printed(tmp_path: Path
     assert end == "[stopped]"
     stat = Path(f"/proc/{number}/stat")
     assert not stat.exists() or stat.read_text().split()[2] in "ZX"
+
+
+@pytest.mark.parametrize(("lang", "told"), [("en", "inside WSL"), ("ja", "WSL の中で")])
+def test_where_commands_cannot_be_stopped_none_is_run_and_it_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lang: str, told: str
+) -> None:
+    monkeypatch.delattr(os, "killpg")  # as on Windows
+    user = ran("touch made", tmp_path, lang)
+    assert told in user.text and user.code == 127 and not (tmp_path / "made").exists()

@@ -51,6 +51,12 @@ class UserCommand:
 
     async def run(self, show: Callable[[str], None] = lambda text: None) -> None:
         """Run it in the project's folder, without a keyboard; `show` is given the output as it comes."""
+        from yohaku.agent.tools.bash import can_run_commands
+
+        if not can_run_commands():
+            self.code = 127
+            self._keep(say("shell_impossible", self.lang).encode())
+            return
         try:
             process, output, transport = await self._start()
         except OSError as wrong:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from textual import events
 from textual.containers import VerticalScroll
 from textual.widget import Widget
 from textual.widgets import Static
@@ -40,8 +39,8 @@ class NoteEntry(Static):
         self.text = mark + strip_controls(text)
         super().__init__(self.text, classes=f"-{kind}", markup=False)
 
-    def on_resize(self, event: events.Resize) -> None:
-        self.update("\n".join(wrap_lines(self.text, event.size.width)))
+    def on_resize(self) -> None:
+        self.update("\n".join(wrap_lines(self.text, self.content_size.width)))
 
 
 class ThinkingEntry(Static):
