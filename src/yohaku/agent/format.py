@@ -11,11 +11,10 @@ import unicodedata
 from typing import TYPE_CHECKING, NamedTuple
 
 from yohaku.agent.events import ConversationFolded, FoldsReused, Gauge, ReadingProgress
-from yohaku.agent.toolkit.output_budget import format_size
-from yohaku.core.model import Call
-from yohaku.messages import say
+from yohaku.messages import describe, say
 
 if TYPE_CHECKING:
+    from yohaku.core.model import Call
     from yohaku.session.receipt import Receipt
 
 MARKS = {"calm": "", "warm": "!", "hot": "!!", "full": "!!!", "over": "!!!"}
@@ -56,6 +55,15 @@ def describe_folding(event: ConversationFolded | FoldsReused, lang: str) -> str:
         told = say("screen_folded", lang, before=receipt.before, after=receipt.after)
         return " ".join(filter(None, (told, describe_author(receipt, lang))))
     return say("screen_reused", lang, before=receipt.unfolded, after=receipt.before, count=len(receipt.reused))
+
+
+def describe_folding_briefly(receipt: Receipt, lang: str) -> str:
+    """Return tokens before and after, and the biggest thing that was folded."""
+    facts = {"before": format_tokens(receipt.before), "after": format_tokens(receipt.after)}
+    folds = sorted(receipt.folds, key=lambda fold: fold.after - fold.before)
+    what = describe(folds[0].what, folds[0].why, lang, folds[0].detail, folds[0].made_for)[0] if folds else ""
+    more = say("panel_fold_more", lang, count=len(folds) - 1) if len(folds) > 1 else ""
+    return say("panel_folded", lang, **facts, what=clip(what, 90), more=more)
 
 
 def draw_bar(share: float, width: int) -> str:
@@ -182,6 +190,8 @@ def abridge(text: str, lang: str) -> str:
     """Return a prompt as the screen shows it: of a long one both ends."""
     if len(text) <= MAX_SHOWN_CHARS:
         return text
+    from yohaku.agent.toolkit.output_budget import format_size
+
     first, last = text[:HEAD_CHARS], text[-TAIL_CHARS:]
     first = first[: first.rindex("\n")] if "\n" in first else first
     last = last[last.index("\n") + 1 :] if "\n" in last[:-1] else last
@@ -227,7 +237,7 @@ def wrap_lines(text: str, width: int) -> list[str]:
     """Wrap each line that is too long, and keep its indentation."""
     wrapped: list[str] = []
     for line in text.split("\n"):
-        indent = " " * min(len(line) - len(line.lstrip(" ")), max(0, width - 10))
+        indent = " " * min(len(line) - len(line.lstrip(" ")), width // 2)
         long = width > 0 and len(line) <= MAX_CLIP_CHARS and count_columns(line) > width
         room = width - len(indent) - (2 if re.search(f"[{WIDE}]", line) else 0)  # for a sign at the end of the line
         wrapped += [indent + part for part in wrap(line, room)] if long else [line]
