@@ -20,6 +20,8 @@ from yohaku.agent.format import (
     format_tokens,
     gauge_rows,
     remaining_row,
+    wrap,
+    wrap_lines,
 )
 from yohaku.core.budget import Budget
 from yohaku.core.model import Call
@@ -131,3 +133,17 @@ def test_a_call_is_named_as_its_tool_says_or_as_it_was_asked(name: str, argument
 
 def test_a_title_is_bounded() -> None:
     assert len(call_title(Call("1", "x", "y" * 10_000))) == 200
+
+
+def test_a_text_is_wrapped_at_blanks_and_between_wide_characters() -> None:
+    assert wrap("one two three", 7) == ["one two", "three"]
+    assert wrap("読むのは自由に、変更や実行の前には確認します。", 12) == [
+        "読むのは自由",
+        "に、変更や実",
+        "行の前には確",
+        "認します。",
+    ]
+    assert wrap("確認します。", 10) == ["確認します。"]  # a full stop does not begin a line
+    assert wrap("--all で全フォルダー", 9) == ["--all で", "全フォル", "ダー"]
+    assert wrap("", 5) == [""] and wrap("unbreakable", 4) == ["unbreakable"]
+    assert wrap_lines("short\n  one two three", 9) == ["short", "  one two", "  three"]

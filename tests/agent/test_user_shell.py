@@ -88,3 +88,12 @@ def is_running(number: int) -> bool:
         return Path(f"/proc/{number}/stat").read_text().split()[2] not in "ZX"
     except OSError:
         return False
+
+
+@pytest.mark.parametrize(("lang", "told"), [("en", "inside WSL"), ("ja", "WSL の中で")])
+def test_where_commands_cannot_be_stopped_none_is_run_and_it_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lang: str, told: str
+) -> None:
+    monkeypatch.delattr(os, "killpg")  # as on Windows
+    user = ran("touch made", tmp_path, lang)
+    assert told in user.text and user.code == 127 and not (tmp_path / "made").exists()

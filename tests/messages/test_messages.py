@@ -286,3 +286,26 @@ def test_why_a_store_failed_is_said_in_japanese_too() -> None:
         assert why not in explain(StoreFailed("store.db", why, remedy, reason), "ja")
         assert why not in notice("store_failed", "", {"where": "store.db", "why": why, "reason": reason}, "ja")
     assert "timeout" in explain(StoreFailed("store.db", "timeout", "wait"), "ja")
+
+
+OTHER_WORDS = {
+    "フォルダ(?!ー)": "フォルダー",
+    "プロバイダ(?!ー)": "プロバイダー",
+    "サーバ(?!ー)": "サーバー",
+    "ユーザ(?!ー)": "ユーザー",
+    "[（）]": "( )",
+    "折りたた|折り畳": "圧縮",
+    "断りま|お断り": "拒否",
+    "パソコン": "マシン",
+    "要求": "リクエスト",
+    "速さ": "速度",
+    "切詰": "切り詰め",
+    "ますか。": "ますか?",
+}
+"""Words that stand for the same as another, and that one."""
+
+
+@pytest.mark.parametrize("other", OTHER_WORDS)
+def test_japanese_has_one_word_for_one_thing(other: str) -> None:
+    said = {code: text["ja"] for area in AREAS for code, text in sentences(area).items()}
+    assert [code for code, text in said.items() if re.search(other, text)] == [], f"say {OTHER_WORDS[other]}"

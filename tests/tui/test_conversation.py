@@ -42,7 +42,7 @@ def test_a_conversation_taken_up_again_is_shown_by_its_end(tmp_path: Path) -> No
         flow = app.query_one(ConversationView)
         await flow.show(history_of(turns))
         await pilot.pause()
-        assert "❯ task 14" in seen(app) and "answer 14" in seen(app) and "✓ $ ls  ▸ 1 lines" in seen(app)
+        assert "❯ task 14" in seen(app) and "answer 14" in seen(app) and "✓ $ ls  ▸ 1 line" in seen(app)
         flow.scroll_home(animate=False)
         await pilot.pause()
         assert f"… {15 - MAX_RESUMED_TURNS} earlier entries" in seen(app) and "❯ task 5" in seen(app)

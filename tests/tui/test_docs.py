@@ -18,6 +18,7 @@ from yohaku.cli import parser
 from yohaku.config.settings import KEYS
 
 ROOT = Path(__file__).resolve().parent.parent.parent
+PAGE_JA = (ROOT / "docs" / "ja" / "agent.md").read_text("utf-8")
 PAGE = (ROOT / "docs" / "agent.md").read_text("utf-8")
 
 
@@ -55,3 +56,17 @@ def test_the_pictures_are_as_the_panel_is_drawn() -> None:
     assert shown == set(drawn)
     stale = [name for name, svg in drawn.items() if (ROOT / "docs" / "panel" / name).read_text("utf-8") != svg]
     assert stale == [], "run scripts/panel_pictures.py"
+
+
+def test_the_japanese_page_shows_the_same_code_commands_and_exit_codes() -> None:
+    shown = [re.findall(r"^```sh\n(.*?)^```", page, re.MULTILINE | re.DOTALL) for page in (PAGE, PAGE_JA)]
+    assert shown[0] == shown[1]
+    assert [command.usage for command in COMMANDS.values() if f"`{command.usage}`" not in PAGE_JA] == []
+    codes = [re.findall(r"^\| (\d+) \|", page, re.MULTILINE) for page in (PAGE, PAGE_JA)]
+    assert codes[0] == codes[1]
+
+
+@pytest.mark.parametrize(("page", "folder"), [(PAGE, "docs"), (PAGE_JA, "docs/ja")])
+def test_each_picture_and_page_that_is_linked_is_there(page: str, folder: str) -> None:
+    links = [link.partition("#")[0] for link in re.findall(r"\]\(([^)]+)\)", page)]
+    assert [link for link in links if link and not (ROOT / folder / link).resolve().is_file()] == []

@@ -11,11 +11,10 @@ import unicodedata
 from typing import TYPE_CHECKING, NamedTuple
 
 from yohaku.agent.events import ConversationFolded, FoldsReused, Gauge, ReadingProgress
-from yohaku.agent.toolkit.output_budget import format_size
-from yohaku.core.model import Call
-from yohaku.messages import say
+from yohaku.messages import describe, say
 
 if TYPE_CHECKING:
+    from yohaku.core.model import Call
     from yohaku.session.receipt import Receipt
 
 MARKS = {"calm": "", "warm": "!", "hot": "!!", "full": "!!!", "over": "!!!"}
@@ -56,6 +55,15 @@ def describe_folding(event: ConversationFolded | FoldsReused, lang: str) -> str:
         told = say("screen_folded", lang, before=receipt.before, after=receipt.after)
         return " ".join(filter(None, (told, describe_author(receipt, lang))))
     return say("screen_reused", lang, before=receipt.unfolded, after=receipt.before, count=len(receipt.reused))
+
+
+def describe_folding_briefly(receipt: Receipt, lang: str) -> str:
+    """Return tokens before and after, and the biggest thing that was folded."""
+    facts = {"before": format_tokens(receipt.before), "after": format_tokens(receipt.after)}
+    folds = sorted(receipt.folds, key=lambda fold: fold.after - fold.before)
+    what = describe(folds[0].what, folds[0].why, lang, folds[0].detail, folds[0].made_for)[0] if folds else ""
+    more = say("panel_fold_more", lang, count=len(folds) - 1) if len(folds) > 1 else ""
+    return say("panel_folded", lang, **facts, what=clip(what, 90), more=more)
 
 
 def draw_bar(share: float, width: int) -> str:
@@ -182,6 +190,8 @@ def abridge(text: str, lang: str) -> str:
     """Return a prompt as the screen shows it: of a long one both ends."""
     if len(text) <= MAX_SHOWN_CHARS:
         return text
+    from yohaku.agent.toolkit.output_budget import format_size
+
     first, last = text[:HEAD_CHARS], text[-TAIL_CHARS:]
     first = first[: first.rindex("\n")] if "\n" in first else first
     last = last[last.index("\n") + 1 :] if "\n" in last[:-1] else last
@@ -207,6 +217,37 @@ def clip(text: str, width: int) -> str:
             break
         kept.append(letter)
     return "".join(kept) + "…" if width > 0 else ""
+
+
+def wrap(text: str, width: int) -> list[str]:
+    """Break a text at blanks, and between wide characters, into lines of at most `width` columns.
+
+    Signs that do not begin a line in Japanese stay on the line before, which may be wider by them.
+    """
+    lines, line = [], ""
+    for piece in PIECES.findall(text):
+        if line.strip() and count_columns(line) + count_columns(piece) > width and piece not in NOT_FIRST:
+            lines.append(line.rstrip())
+            line = ""
+        line += piece if line or piece.strip() else ""
+    return [*lines, line.rstrip()]
+
+
+def wrap_lines(text: str, width: int) -> list[str]:
+    """Wrap each line that is too long, and keep its indentation."""
+    wrapped: list[str] = []
+    for line in text.split("\n"):
+        indent = " " * min(len(line) - len(line.lstrip(" ")), width // 2)
+        long = width > 0 and len(line) <= MAX_CLIP_CHARS and count_columns(line) > width
+        room = width - len(indent) - (2 if re.search(f"[{WIDE}]", line) else 0)  # for a sign at the end of the line
+        wrapped += [indent + part for part in wrap(line, room)] if long else [line]
+    return wrapped
+
+
+WIDE = "\u2e80-\u9fff\uac00-\ud7a3\uf900-\ufaff\uff00-\uffef"
+PIECES = re.compile(rf"[ ]+|[{WIDE}]|[^ {WIDE}]+")
+NOT_FIRST = frozenset("、。，．）」』】〕？！ー…")
+"""Signs that do not begin a line in Japanese."""
 
 
 def pad(text: str, width: int) -> str:

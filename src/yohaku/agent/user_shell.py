@@ -15,8 +15,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from yohaku.agent.toolkit.output_budget import format_size
-from yohaku.agent.toolkit.secrets import StreamRedactor
 from yohaku.messages import say
 
 MIN_KEPT_BYTES, MAX_KEPT_BYTES = 2 * 1024, 30 * 1024
@@ -51,6 +49,12 @@ class UserCommand:
 
     async def run(self, show: Callable[[str], None] = lambda text: None) -> None:
         """Run it in the project's folder, without a keyboard; `show` is given the output as it comes."""
+        from yohaku.agent.tools.bash import can_run_commands
+
+        if not can_run_commands():
+            self.code = 127
+            self._keep(say("shell_impossible", self.lang).encode())
+            return
         try:
             process, output, transport = await self._start()
         except OSError as wrong:
@@ -73,6 +77,7 @@ class UserCommand:
     @property
     def text(self) -> str:
         """The output as it is shown to user and model, and how it ended."""
+        from yohaku.agent.toolkit.output_budget import format_size
         from yohaku.agent.tools.bash import clean_output
 
         ends = [clean_output(end.decode("utf-8", "replace")) for end in self._ends()]
@@ -122,6 +127,8 @@ class UserCommand:
         return process, output, transport
 
     async def _read(self, output: asyncio.StreamReader, show: Callable[[str], None]) -> None:
+        from yohaku.agent.toolkit.secrets import StreamRedactor
+
         redacting = StreamRedactor()
         try:
             while data := await output.read(1 << 16):

@@ -22,6 +22,7 @@ AREAS = (
     "remedies", "help",
 )  # fmt: skip
 """Files of the catalogue, in the order in which they are searched: a command reads as few as possible."""
+_order = list(AREAS)
 
 
 def say(name: str, lang: str, /, **facts: object) -> str:
@@ -34,7 +35,12 @@ def say(name: str, lang: str, /, **facts: object) -> str:
 
 def find(code: str) -> Mapping[str, str] | None:
     """Return a sentence by language, or None for a code of another package."""
-    return next((found for area in AREAS if (found := sentences(area).get(code))), None)
+    return next((found for area in _order if (found := sentences(area).get(code))), None)
+
+
+def search_first(area: str) -> None:
+    """Search this file before the others: a program that needs only one reads no other."""
+    _order.sort(key=lambda each: each != area)
 
 
 @cache

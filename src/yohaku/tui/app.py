@@ -38,15 +38,15 @@ from yohaku.agent.events import (
     TurnEnded,
     UserNotice,
 )
-from yohaku.agent.format import describe_folding, describe_reading, draw_progress
+from yohaku.agent.format import describe_folding, describe_folding_briefly, describe_reading, draw_progress
 from yohaku.agent.protocols import AgentStarter, WorkingAgent
 from yohaku.agent.user_shell import user_command_in
-from yohaku.messages import say
+from yohaku.messages import say, search_first
 from yohaku.tui.conversation import ConversationView
 from yohaku.tui.dialogs import QUIET_SECONDS
 from yohaku.tui.input_history import InputHistory
 from yohaku.tui.panel import GaugeLine, Panel
-from yohaku.tui.panel_facts import PanelFacts, describe_folding_briefly, read_files_state
+from yohaku.tui.panel_facts import PanelFacts, read_files_state
 from yohaku.tui.prompt import CompletionList, PromptInput, QueuedPrompts
 from yohaku.tui.tool_line import ToolLine
 from yohaku.tui.user_shell_host import UserShellHost
@@ -74,6 +74,7 @@ class YohakuApp(UserShellHost):
     ]
 
     def __init__(self, begin: AgentStarter, *, resume: str = "", first: str = "", quiet: float = QUIET_SECONDS) -> None:
+        search_first("screen")
         super().__init__(quiet)
         self.begin = begin
         self.lang = begin.settings.lang

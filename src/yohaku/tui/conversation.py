@@ -12,7 +12,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from yohaku.agent.events import ToolFinished, ToolOutput, ToolStarted
-from yohaku.agent.format import abridge, strip_controls
+from yohaku.agent.format import abridge, strip_controls, wrap_lines
 from yohaku.agent.model_texts import prompt_for_people
 from yohaku.messages import say
 from yohaku.tui.tool_line import ToolLine
@@ -36,7 +36,11 @@ class NoteEntry(Static):
 
     def __init__(self, text: str, kind: str = "note") -> None:
         mark = {"warning": "! ", "error": "✗ "}.get(kind, "")
-        super().__init__(mark + strip_controls(text), classes=f"-{kind}", markup=False)
+        self.text = mark + strip_controls(text)
+        super().__init__(self.text, classes=f"-{kind}", markup=False)
+
+    def on_resize(self) -> None:
+        self.update("\n".join(wrap_lines(self.text, self.content_size.width)))
 
 
 class ThinkingEntry(Static):

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from textual.app import App
 
 from yohaku.agent.protocols import Allowed
-from yohaku.agent.toolkit.tool import PermissionRequest
 from yohaku.tui.dialogs import QUIET_SECONDS, Dialog, PermissionDialog, QuestionDialog
 from yohaku.tui.prompt import PromptInput, QueuedPrompts
+
+if TYPE_CHECKING:
+    from yohaku.agent.toolkit.tool import PermissionRequest
 
 Answer = TypeVar("Answer")
 

@@ -9,7 +9,7 @@ selected beforehand. The conversation above stays visible.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from rich.cells import cell_len
 from textual import events
@@ -23,9 +23,11 @@ from textual.widgets import Static
 from yohaku.agent.commands.slash_commands import is_command
 from yohaku.agent.format import clip, strip_controls
 from yohaku.agent.protocols import Allowed
-from yohaku.agent.toolkit.tool import PermissionRequest
 from yohaku.messages import say
 from yohaku.tui.diff import colour_diff, first_change, without_names
+
+if TYPE_CHECKING:
+    from yohaku.agent.toolkit.tool import PermissionRequest
 
 MIN_LINES = 6
 LINES_BELOW = 6

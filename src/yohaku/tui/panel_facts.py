@@ -10,13 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from yohaku.agent.file_history.git_status import read_git_status
-from yohaku.agent.format import clip, format_tokens
-from yohaku.messages import describe, say
+from yohaku.agent.format import clip
+from yohaku.messages import say
 
 if TYPE_CHECKING:
     from yohaku.agent.protocols import WorkingAgent
-    from yohaku.session.receipt import Receipt
 
 MAX_STEPS = 5
 """Steps of the plan that are shown: those that are open, the current one first."""
@@ -46,19 +44,12 @@ class PanelFacts:
 
 def read_files_state(agent: WorkingAgent) -> FilesState:
     """Return branch and changed files; it runs git, so call it in a thread."""
+    from yohaku.agent.file_history.git_status import read_git_status
+
     root: Path = agent.root
     if status := read_git_status(root):
         return FilesState(status.branch, status.changed or 0)
     return FilesState("", len(agent.file_history.net_changes()))
-
-
-def describe_folding_briefly(receipt: Receipt, lang: str) -> str:
-    """Return tokens before and after, and the biggest thing that was folded."""
-    facts = {"before": format_tokens(receipt.before), "after": format_tokens(receipt.after)}
-    folds = sorted(receipt.folds, key=lambda fold: fold.after - fold.before)
-    what = describe(folds[0].what, folds[0].why, lang, folds[0].detail, folds[0].made_for)[0] if folds else ""
-    more = say("panel_fold_more", lang, count=len(folds) - 1) if len(folds) > 1 else ""
-    return say("panel_folded", lang, **facts, what=clip(what, 90), more=more)
 
 
 def describe_mode(facts: PanelFacts, lang: str) -> str:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 
-from yohaku.agent.toolkit.output_budget import format_size
 from yohaku.messages import say
 
 MIN_LABELLED_CHARS = 50_000
@@ -53,6 +52,8 @@ class PastedTexts:
         known = next((label for label, content in self._held.items() if content == text), "")
         if known:
             return known
+        from yohaku.agent.toolkit.output_budget import format_size
+
         lines = text.count("\n") + (not text.endswith("\n"))
         facts = {"size": format_size(len(text.encode("utf-8", "surrogatepass"))), "lines": lines}
         number = 1

@@ -6,7 +6,6 @@ import json
 
 from yohaku.agent.events import ToolFinished, ToolOutput, ToolStarted
 from yohaku.agent.user_shell import UserCommand
-from yohaku.core.model import Call, Result, Text
 from yohaku.messages import say
 from yohaku.tui.conversation import ConversationView
 from yohaku.tui.typing_aids import TypingAids
@@ -28,6 +27,8 @@ class UserShellHost(TypingAids):
         return "\n\n".join([*outputs, prompt])
 
     async def run_user_command(self, typed: str) -> None:
+        from yohaku.core.model import Call, Result, Text
+
         flow = self.query_one(ConversationView)
         command = UserCommand(typed, self.project, self.lang, self.agent.window if self.agent else DEFAULT_WINDOW)
         self._shells += 1

@@ -222,3 +222,9 @@ def test_it_leaves_no_open_pipe_behind(tmp_path: Path) -> None:
         run(tmp_path, "echo x")
     assert len(list(Path("/proc/self/fd").iterdir())) <= before
     assert resource.getrlimit(resource.RLIMIT_NOFILE)[0] > before
+
+
+def test_where_commands_cannot_be_stopped_none_is_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(os, "killpg")  # as on Windows
+    done = run(tmp_path, "touch made")
+    assert done.error and "inside WSL" in done.text and not (tmp_path / "made").exists()

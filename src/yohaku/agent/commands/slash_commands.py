@@ -11,21 +11,21 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from yohaku import messages
 from yohaku.agent import sessions
-from yohaku.agent.commands import permissions
 from yohaku.agent.commands.own_commands import expand_own_command, list_own_commands
 from yohaku.agent.events import ConversationFolded
-from yohaku.agent.format import describe_author, describe_folding, pad
+from yohaku.agent.format import describe_author, describe_folding, pad, wrap
 from yohaku.agent.protocols import CommandContext, WorkingAgent
-from yohaku.agent.toolkit.permissions import Mode
-from yohaku.agent.toolkit.stored_permissions import StoredPermissions
 from yohaku.core.errors import YohakuError
-from yohaku.core.folds import Fold
 from yohaku.messages import describe, say
-from yohaku.session.fold_log import FoldingRecord, FoldLog
+
+if TYPE_CHECKING:  # the screen is drawn before all of this is loaded
+    from yohaku.agent.toolkit.permissions import Mode
+    from yohaku.core.folds import Fold
+    from yohaku.session.fold_log import FoldingRecord
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,13 +100,18 @@ def complete(typed: str, data: Path | None = None, root: Path | None = None) -> 
         found = sessions.list_sessions(data, root=root or Path.cwd())
         return [f"/resume {session.id}" for session in found if session.id.startswith(rest)]
     if name == "/permissions" and data is not None:
+        from yohaku.agent.commands import permissions
+
         return [f"/permissions {each}" for each in permissions.complete_permissions(rest, data, root or Path.cwd())]
     return []
 
 
 def help_text(lang: str) -> str:
     width = max(len(command.usage) for command in COMMANDS.values()) + 2
-    lines = [f"{pad(command.usage, width)}{command.about(lang)}" for command in COMMANDS.values()]
+    lines = []
+    for command in COMMANDS.values():
+        first, *more = wrap(command.about(lang), HELP_COLUMNS - width)
+        lines += [f"{pad(command.usage, width)}{first}", *(" " * width + line for line in more)]
     return "\n".join([*lines, "", say("screen_hint", lang)])
 
 
@@ -164,6 +169,8 @@ async def _undo_folding(context: CommandContext, count: int) -> CommandResult:
 
 
 def _last_folding(agent: WorkingAgent) -> FoldingRecord | None:
+    from yohaku.session.fold_log import FoldLog
+
     session = agent.session
     log = FoldLog.of(session.store.recorded(session.key)) if session.key else FoldLog()
     return max((done for done in log.done if done.standing and done.id), key=lambda done: done.order, default=None)
@@ -275,6 +282,9 @@ async def _window(context: CommandContext, tokens: str) -> CommandResult:
 
 
 async def _permissions(context: CommandContext, asked: str) -> CommandResult:
+    from yohaku.agent.commands import permissions
+    from yohaku.agent.toolkit.stored_permissions import StoredPermissions
+
     settings, lang = context.begin.settings, context.lang
     kept = StoredPermissions(settings.data, _agent_of(context).root)
     if not asked:
@@ -393,6 +403,8 @@ UNFOLDED = {"inflated": "compact_inflated", "refused": "compact_refused"}
 MODES: Mapping[str, Mode] = {"ask": "ask", "plan": "plan", "yolo": "yolo"}
 EVERYWHERE = "--all"
 """Before or instead of a name: in every folder, not only in this project."""
+HELP_COLUMNS = 75
+"""Columns of /help: a terminal of 80 shows it without breaking lines again."""
 MAX_WHY_ROWS = 30
 """Folds listed by /why."""
 

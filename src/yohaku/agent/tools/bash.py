@@ -44,10 +44,23 @@ _BACKGROUND_GROUPS: set[int] = set()
 """Process groups that still hold the output of a finished command."""
 
 
+NO_COMMANDS = (
+    "Commands cannot be run on this system: it cannot stop one with all that it started. On Windows, start yohaku "
+    "inside WSL. Reading and editing files works here."
+)
+
+
+def can_run_commands() -> bool:
+    """Return whether a command can be stopped with all that it started: not on Windows itself."""
+    return hasattr(os, "killpg")
+
+
 async def run(context: ToolContext, arguments: Arguments) -> ToolResult:
     command = arguments["command"]
     if not command.strip() or "\0" in command:
         raise BadArguments("The command is empty.")
+    if not can_run_commands():
+        return ToolResult(NO_COMMANDS, error=True)
     timeout = min(MAX_TIMEOUT, max(1, arguments.get("timeout", DEFAULT_TIMEOUT)))
     if not await context.allow(run_request(context, command)):
         return ToolResult(REFUSED, error=True)
