@@ -61,9 +61,9 @@ ANEW_SHARE, NARROW_ANEW_SHARE = 0.7, 0.6
 """Share of the tokens for chapters that the first one takes, and one that takes the place of others."""
 CHAPTER_SHARE, NARROW_CHAPTER_SHARE = 0.35, 0.2
 """Share of the tokens of its stretch that a chapter behind others takes."""
-CRAMPED_SHARE = 0.5
+CRAMPED_SHARE, MODEL_CRAMPED_SHARE = 0.5, 0.2
 """Chapters that have less than this of the tokens they would get now, since a long prompt stood beside them, are told
-anew."""
+anew; a model often writes less than it may."""
 MIN_CHAPTER_TOKENS = 40
 """A chapter behind others gets so many at least: with fewer it would be no more than a header."""
 NEAR_LIMIT_SHARE = 0.95
@@ -294,7 +294,8 @@ class _ChapterTeller:
         room, told = self._room, self._told
         tokens = max(MIN_CHAPTER_TOKENS, chapter_tokens(layout.removed - told, self._context))
         near = int(room.free * NEAR_LIMIT_SHARE) - layout.used
-        cramped = told < CRAMPED_SHARE * min(room.anew, near, self._fair_tokens())
+        share = MODEL_CRAMPED_SHARE if self._context.options.model else CRAMPED_SHARE
+        cramped = told < share * min(room.anew, near, self._fair_tokens())
         if told and not cramped and told + tokens <= min(room.gists * FULL_SHARE, near):
             return self._chapter(layout.cut, self._view.key_at(self._view.cut), layout.removed - told, tokens)
         tokens = min(room.anew, near)

@@ -236,9 +236,10 @@ def _shorten_all(texts: tuple[str, ...], tokens: int, count: Count) -> tuple[str
 
 
 def join_parts(answers: list[Accepted]) -> Accepted:
+    """Return the parts one after the other, and what each wants kept to the letter once."""
     text = CHAPTER_BREAK.join(answer.text for answer in answers)
-    retain = "\n".join(answer.retain for answer in answers if answer.retain)
-    return Accepted(text, retain, sum(answer.dropped for answer in answers))
+    retained = dict.fromkeys(line for answer in answers for line in answer.retain.splitlines() if line.strip())
+    return Accepted(text, "\n".join(retained), sum(answer.dropped for answer in answers))
 
 
 def _join_answers(answers: list[Accepted], tokens: int, count: Count) -> Accepted:
