@@ -26,6 +26,7 @@ from yohaku.analysis.tool_calls import (
 from yohaku.core.model import Step, Text, ToolUse, Turn
 from yohaku.digest.gist_text import GistTitles
 from yohaku.digest.output_shape import count_log
+from yohaku.digest.prompt_text import clean_prompt, split_reports
 from yohaku.digest.short_paths import ShortPaths
 from yohaku.digest.written_changes import bound_text, find_changes
 
@@ -127,16 +128,6 @@ _ROUTINE = re.compile(
     re.IGNORECASE,
 )
 """A short text that only announces the next call."""
-_COMMAND_TAGS = re.compile(
-    r"<command-message>.*?</command-message>\s*|</?(?:command-(?:name|args)|local-command-stdout)>"
-)
-_REPORT = re.compile(
-    r"<task-notification>.*?<summary>(?P<summary>.*?)</summary>\s*<result>(?P<result>.*?)</result>"
-    r".*?</task-notification>(?:\s*Full transcript available at: \S+)?",
-    re.DOTALL,
-)
-"""The report of a background task, which the client sends as a prompt: these are not the user's words."""
-_CAVEAT = re.compile(r"<(local-command-caveat|system-reminder)>.*?</\1>", re.DOTALL)
 _THOUGHT_MARK = re.compile(r"^(?:THOUGHT|DISCUSSION)\s*:\s*", re.IGNORECASE)
 _BASH_FENCE = re.compile(r"\n*```(?:bash|sh)\n.*?\n```\s*$", re.DOTALL)
 
@@ -154,12 +145,10 @@ class _StoryReader:
         for part in turn.prompt:
             if not isinstance(part, Text) or part.by:
                 continue
-            text = part.text
-            for report in _REPORT.finditer(text) if "<task-notification>" in text else ():
-                details = [Detail(bound_text(report["result"].strip()), REPORT_WORTH, "tool")]
-                summary = " ".join(report["summary"].split())
+            text, reports = split_reports(part.text)
+            for summary, report in reports:
+                details = [Detail(bound_text(report), REPORT_WORTH, "tool")]
                 self.items.append(StoryItem("ran", summary, details, calls=1, step=self.step, is_report=True))
-                text = text.replace(report[0], "")
             if text := clean_prompt(text):
                 self.items.append(StoryItem("asked", details=[Detail(text, WORTH["asked"], "user")], step=self.step))
 
@@ -326,23 +315,6 @@ def _name_of(use: ToolUse) -> str:
     """Return the program that a call runs, or the tool."""
     words = describe_call(use, MAX_COMMAND_CHARS).split() if find_command(use) is not None else []
     return words[0] if words else use.call.name
-
-
-def clean_prompt(text: str) -> str:
-    """Return a prompt without the tags in which clients wrap commands, and without texts of the client itself."""
-    if "<" in text:
-        text = _COMMAND_TAGS.sub(" ", _CAVEAT.sub("", text))
-    return bound_text(_TABLE.sub(_shorten_table, text.strip()))
-
-
-MIN_TABLE_ROWS = 10
-_TABLE = re.compile(rf"(?:^[ \t]*\S+(?:[ \t]{{2,}}\S+){{1,4}}[ \t\r]*\n){{{MIN_TABLE_ROWS},}}", re.MULTILINE)
-"""Rows of a pasted table, such as the versions of all installed packages."""
-
-
-def _shorten_table(table: re.Match[str]) -> str:
-    rows = table[0].splitlines()
-    return "\n".join([*rows[:2], f"[… {len(rows) - 3:,} rows …]", rows[-1], ""])
 
 
 def keeps_tasks(words: frozenset[str]) -> bool:
