@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from yohaku.core.meter import Meter, Overhead
 from yohaku.core.model import Opaque
 
-MAX_CACHED_CHARS = 64_000_000
+MAX_CACHED_CHARS = 24_000_000
 """Beyond this the older half is forgotten."""
 ENTRY_CHARS = 64
 """Characters added to each cached text, for the memory it takes in the table."""
