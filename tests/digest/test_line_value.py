@@ -24,6 +24,7 @@ from yohaku.digest.line_value import CHANGED, DEFINITION, FRAGMENT, IMPORT, PROS
         ("+  return path.trim();", CHANGED),
         ("    console.log(x)", FRAGMENT),
         ("  });", FRAGMENT),
+        ("index 9a9ed2a..8ab4db3 100644", IMPORT),
     ],
 )
 def test_a_line_is_rated_by_what_it_says_by_itself(line: str, factor: float) -> None:

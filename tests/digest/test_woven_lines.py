@@ -97,3 +97,31 @@ def test_a_line_that_the_story_shows_is_not_shown_again() -> None:
 def test_without_room_for_a_story_a_chapter_names_its_calls() -> None:
     text = tell(Stretch(TURNS, "abcdefabcdef", 1, earlier=TURNS), 30, count)
     assert text.splitlines()[1:] == ["- not told here, but behind the ref: read_file ×2, make"]
+
+
+DIFF = """diff --git a/src/x.py b/src/x.py
+index 9a9ed2a..8ab4db3 100644
+--- a/src/x.py
++++ b/src/x.py
+@@ -1,6 +1,6 @@
+ import os
+-def old_limit():
+-    return 3
++def new_limit():
++    # raised for ticket_77
++    return 512
+ nothing
+"""
+
+
+def test_changed_lines_of_a_diff_stay_together() -> None:
+    turns = (Turn((Text("Review it."),), (Step((bash("git diff", FILLER + DIFF),)),)),)
+    lines = tell(Stretch(turns, "abcdefabcdef", 1), 200, count).splitlines()
+    at = lines.index("  | -def old_limit():")
+    assert lines[at : at + 5] == [
+        "  | -def old_limit():",
+        "  | -    return 3",
+        "  | +def new_limit():",
+        "  | +    # raised for ticket_77",
+        "  | +    return 512",
+    ]

@@ -22,6 +22,8 @@ _PLACE = re.compile(r"^\s*(?:\d{1,7}[→|:\t]|[^\s:]+:\d+[:-])\s?")
 _MARK = re.compile(r"^\s*(?:[-+*>#|]\s*)*")
 _CHANGED = re.compile(r"[+-](?![+-])\s*\S")
 _IMPORT = re.compile(r"(?:import|from\s+[\w.\"'@/]+\s+import|export \* from|use|using|#include|require)\b|} from ['\"]")
+_FRAME = re.compile(r"index [0-9a-f]{6,}\.\.[0-9a-f]{6,}|Wall time: |Chunk ID: |Process exited ")
+"""What programs print around what they were asked for."""
 _DEFINES = re.compile(
     r"(?:export |public |private |protected |static |async |abstract |default |pub(?:\(\w+\))? |final |override )*"
     r"(?:def|class|func|fn|function|interface|type|enum|struct|impl|trait|module|package|resource|table|@@|diff --git"
@@ -41,7 +43,7 @@ def rate_line(line: str) -> float:
     if names_trouble(line):
         return TROUBLE
     text = _MARK.sub("", _PLACE.sub("", line, count=1), count=1)
-    if _IMPORT.match(text):
+    if _IMPORT.match(text) or _FRAME.match(text):
         return IMPORT
     if _DEFINES.match(text):
         return DEFINITION

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 MAX_SPAN_CHARS = 140
@@ -36,6 +36,46 @@ def split_ends(text: str, max_chars: int) -> Iterator[Span]:
     near = text.rfind("\n", head - MAX_SPAN_CHARS, head)
     yield from _split_spans(text, 0, head if near < 0 else near)
     yield from _split_spans(text, text.find("\n", tail, tail + MAX_SPAN_CHARS) + 1 or tail, len(text))
+
+
+MAX_CHANGE_LINES, MAX_CHANGE_CHARS = 8, 480
+"""Changed lines of a diff that stay together: a change is read as a whole, or not at all."""
+_CHANGED_LINE = re.compile(r"[+-](?!\+\+ |-- )")
+MAX_DIFF_SAMPLE_CHARS = 4_000
+
+
+def is_diff(text: str) -> bool:
+    sample = text[:MAX_DIFF_SAMPLE_CHARS]
+    return "\n@@ " in sample and ("diff --git " in sample or "\n+++ " in sample)
+
+
+def join_changes(text: str, spans: Iterable[Span]) -> Iterator[Span]:
+    """Yield the spans of a diff, with changed lines in a row as one."""
+    together: list[Span] = []
+    for span in spans:
+        changed = _CHANGED_LINE.match(text, span.start) is not None or (
+            bool(together) and span.line == together[-1].line
+        )
+        fits = together and len(together) < MAX_CHANGE_LINES and span.end - together[0].start <= MAX_CHANGE_CHARS
+        if together and not (changed and fits and span.line - together[-1].line <= 1):
+            yield Span(together[0].line, together[0].start, together[-1].end)
+            together = []
+        if changed:
+            together.append(span)
+        else:
+            yield span
+    if together:
+        yield Span(together[0].line, together[0].start, together[-1].end)
+
+
+def split_rows(text: str, spans: Iterable[Span]) -> Iterator[Span]:
+    """Yield the lines of spans that have several."""
+    for span in spans:
+        start = span.start
+        for number, row in enumerate(text[span.start : span.end].split("\n"), span.line):
+            if row.strip():
+                yield Span(number, start, start + len(row))
+            start += len(row) + 1
 
 
 def _split_spans(text: str, start: int, end: int) -> Iterator[Span]:

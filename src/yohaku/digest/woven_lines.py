@@ -12,7 +12,7 @@ from typing import NamedTuple
 from yohaku.digest.gist_text import Count, GistTitles
 from yohaku.digest.select_lines import Source
 from yohaku.digest.short_paths import ShortPaths
-from yohaku.digest.spans import Span
+from yohaku.digest.spans import Span, split_rows
 from yohaku.digest.story import OWN_MARK, TOOL_MARK, ToldItem, cut_text, line_of, name_untold
 from yohaku.digest.story_items import Speaker, StoryItem
 
@@ -134,7 +134,7 @@ def _weave_looks(
 def _show_spans(text: WovenText, spans: Sequence[Span]) -> Iterator[str]:
     mark = TOOL_MARK if text.by == "tool" else OWN_MARK + CUT_MARK
     row, last = "", Span(0, 0, 0)
-    for span in spans:
+    for span in split_rows(text.text, spans):
         piece = text.text[span.start : span.end].strip()
         if row and span.line == last.line:
             row += f" {piece}" if span.start == last.end else f" … {piece}"
