@@ -207,7 +207,7 @@ def _run_code(runner: CommandRunner, words: list[str], state: ShellState, stdin:
     operands = [word for word in words[1:3] if not word.startswith("-")]
     written = [text for word in operands for path in state.resolve(word) for text in state.written.get(path, [])]
     if written:  # a script that this very command wrote
-        runner.run_words([words[0], "-"], state.fork(), limit(written))
+        runner.run_words([words[0], "/dev/stdin"], state.fork(), limit(written))
     for code in [*codes_in(words), *(stdin or ())][:4]:
         for text in _QUOTED.findall(code)[:20]:
             if program_name(text.split()[0] if text.split() else "") in KNOWN_PROGRAMS and " " in text:
