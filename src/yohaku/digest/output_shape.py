@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from functools import lru_cache
 
 MIN_LINES = 20
 """Shorter outputs are shown as they are."""
 MIN_ALIKE_SHARE = 0.7
 """Share of the lines that the few most common forms must have."""
+MAX_LOG_SAMPLE_CHARS = 4_000
+"""Characters by which a log is known."""
+FEW_LINES = 8
+"""Lines at the beginning that rule most texts out."""
 MAX_FORMS = 6
 MAX_TROUBLES = 40
 """Lines with errors and warnings; of lines of one form at most two are shown."""
@@ -42,14 +47,26 @@ def describe_shape(lines: list[str]) -> list[str]:
 
 def is_log(lines: list[str]) -> bool:
     """Test for many lines of a few forms, as programs write them: only what went wrong differs in them."""
-    if len(lines) < MIN_LINES or 2 * sum(1 for line in lines if _LOG_LINE.search(line[:200])) < len(lines):
+    if len(lines) < MIN_LINES or not _are_mostly_logged(lines[:FEW_LINES]) or not _are_mostly_logged(lines):
         return False
     forms = Counter(_form(line) for line in lines)
     return sum(number for _, number in forms.most_common(MAX_FORMS)) >= MIN_ALIKE_SHARE * len(lines)
 
 
+def _are_mostly_logged(lines: list[str]) -> bool:
+    return 2 * sum([_LOG_LINE.search(line, 0, 200) is not None for line in lines]) >= len(lines)
+
+
+@lru_cache(1 << 10)
+def begins_like_log(sample: str) -> bool:
+    """Test the beginning of a text; remembered, since a text is asked about more than once in a folding."""
+    return is_log(sample.splitlines()[: 2 * MIN_LINES])
+
+
 def count_log(text: str) -> str:
     """Return how many lines a log has, and how many tell of trouble; empty for other texts."""
+    if not begins_like_log(text[:MAX_LOG_SAMPLE_CHARS]):
+        return ""
     lines = [line for line in text.splitlines() if line.strip()]
     if not is_log(lines):
         return ""

@@ -20,7 +20,7 @@ from typing import NamedTuple, TypeAlias
 
 from yohaku.analysis.entities import extract_names, is_hyphenated, words_in_name
 from yohaku.digest.line_value import rate_line
-from yohaku.digest.output_shape import is_log, names_trouble, reduce_to_form
+from yohaku.digest.output_shape import MAX_LOG_SAMPLE_CHARS, begins_like_log, names_trouble, reduce_to_form
 from yohaku.digest.spans import Span, has_line_numbers, is_diff, join_changes, split_ends
 
 MAX_SCANNED_CHARS = 240_000
@@ -33,8 +33,6 @@ MAX_BEGINNING_CHARS = 48
 """Characters of a line that is visible in part."""
 
 
-MAX_LOG_SAMPLE_CHARS = 6_000
-"""Characters by which a log is known."""
 LOG_DISCOUNT = 8
 """Of a log only errors and warnings are looked into: it counts for so much less."""
 
@@ -289,7 +287,7 @@ def _scan(source: Source, max_chars: int) -> _Scan:
 
 def _is_log(source: Source) -> bool:
     """Test by the beginning of a text."""
-    return not source.own and is_log(source.text[:MAX_LOG_SAMPLE_CHARS].splitlines())
+    return not source.own and begins_like_log(source.text[:MAX_LOG_SAMPLE_CHARS])
 
 
 def _find_names(source: Source, span: Span) -> frozenset[str]:

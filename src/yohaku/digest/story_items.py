@@ -331,6 +331,8 @@ MAX_CHANGE_CHARS = 200
 """Characters of a command that changes files: it is shown whole, since it says what was changed."""
 MAX_SHORT_OUTPUT_CHARS = 120
 MAX_FEW_LINES, MAX_FEW_LINES_CHARS = 8, 400
+MAX_FRAME_CHARS = 200
+"""Characters that tools put around an output."""
 MIN_ANSWER_CHARS = 80
 
 
@@ -380,12 +382,16 @@ _LETTERS = re.compile(r"[^\W\d_]")
 
 def _few_lines(use: ToolUse) -> str:
     """Return an output of a few short lines, which is as good an answer as one line."""
+    if len(use.result.text) > MAX_FEW_LINES_CHARS + MAX_FRAME_CHARS:
+        return ""
     output = output_of(bound_text(use.result.text))
     fits = len(output) <= MAX_FEW_LINES_CHARS and output.count("\n") < MAX_FEW_LINES
     return output if fits and not use.result.error else ""
 
 
 def _short_output(use: ToolUse) -> str:
+    if len(use.result.text) > MAX_SHORT_OUTPUT_CHARS + MAX_FRAME_CHARS:
+        return ""
     output = output_of(bound_text(use.result.text))
     return output if len(output) <= MAX_SHORT_OUTPUT_CHARS and "\n" not in output else ""
 
