@@ -46,22 +46,30 @@ def summaries(server: FakeServer) -> list[Any]:
     return [each.body for each in server.asked if "<transcript>" in str(each.body["messages"][-1]["content"])]
 
 
-async def compacted(endpoint: Endpoint, root: Path, settings: Settings) -> list[Event]:
-    """What is said while a long conversation is held and folded by hand."""
+async def compacted(endpoint: Endpoint, root: Path, settings: Settings, more_turns: int = 0) -> list[Event]:
+    """What is said while a long conversation is held and folded by hand, and again after more turns."""
     one = Agent(endpoint, window=32_768, root=root, tools=(), settings=settings)
     await one.context.prepare_summaries()
     events: list[Event] = []
     try:
-        for turn in range(6):
-            events += [event async for event in one.work(f"Turn {turn}, port 8443. " + f"word{turn} " * 1_200)]
-        if one.session.summary_model.name:
-            assert f"Summaries are written by {one.session.summary_model.name} (" in context_text(one, "en")
-        folded = await one.compact()
-        assert folded is not None
+        for turns in filter(None, (range(6), range(6, 6 + more_turns))):
+            for turn in turns:
+                events += [event async for event in one.work(f"Turn {turn}, port 8443. " + f"word{turn} " * 1_200)]
+            if one.session.summary_model.name:
+                assert f"Summaries are written by {one.session.summary_model.name} (" in context_text(one, "en")
+            await drafted(one)
+            assert await one.compact() is not None
         events += [event async for event in one.work("And on?")]
     finally:
         await one.close()
     return events
+
+
+async def drafted(agent: Agent) -> None:
+    """Wait for the summary that is written beside the conversation: a folding before that asks for one of its own."""
+    async with asyncio.timeout(20):
+        while agent.session.drafting:
+            await asyncio.sleep(0.01)
 
 
 def settings_of(folder: Path, catalog: Path | None = None, **given: object) -> Settings:
@@ -130,7 +138,7 @@ def test_where_it_is_not_there_the_main_model_writes_them_and_the_user_is_told_o
     async def play() -> tuple[FakeServer, list[Event]]:
         async with FakeServer(refuse) as server:
             settings = settings_of(tmp_path, write_catalog(tmp_path, f"{server.url}/v1", 131_072))
-            return server, await compacted(far(server), tmp_path, settings)
+            return server, await compacted(far(server), tmp_path, settings, more_turns=3)
 
     server, events = asyncio.run(play())
     assert [body["model"] for body in summaries(server)] == ["small", "big", "big"]

@@ -78,11 +78,14 @@ TEMPLATE = """\
 {%- endfor %}
 {%- if add_generation_prompt %}<|im_start|>assistant
 {% set asked = (messages[0].content ~ messages[-1].content) | lower %}
-{%- if messages[-1].role == 'tool' or 'Result of read_file:' in messages[-1].content %}<|go_done|>
+{%- set reminded = messages[-1].role == 'user' and messages[-1].content.startswith('[The task:') %}
+{%- set said = messages[-2] if reminded else messages[-1] %}
+{%- if said.role == 'tool' or 'Result of read_file:' in said.content %}<|go_done|>
 {%- elif tools and messages[-1].role == 'user' %}<|go_tool|>
 {%- elif 'state_snapshot' in asked %}<|go_snap|>
 {%- elif 'summar' in asked %}<|go_sum|>
 {%- else %}<|go_chat|>{% endif %}{% endif %}"""
+"""The task said again, behind results, is no new prompt: as at the result itself, the file has been read."""
 
 WIDTH, HEADS = 64, 1
 CONTROL = ("<|endoftext|>", "<|im_start|>", "<|im_end|>")

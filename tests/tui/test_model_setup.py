@@ -44,8 +44,10 @@ def settings(folder: Path, **environ: str) -> Settings:
 def play(app: YohakuApp, script: Script, size: tuple[int, int] = WIDE) -> None:
     async def played() -> None:
         async with app.run_test(size=size) as pilot:
-            await script(pilot)
-            await app.action_leave()
+            try:
+                await script(pilot)
+            finally:
+                await app.action_leave()
 
     asyncio.run(played())
 
