@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from yohaku.digest.line_value import CHANGED, DEFINITION, FRAGMENT, IMPORT, PROSE, TROUBLE, VALUE, rate_line
+from yohaku.digest.line_value import BOILERPLATE, CHANGED, DEFINITION, FRAGMENT, PROSE, TROUBLE, VALUE, rate_line
 
 
 @pytest.mark.parametrize(
@@ -16,15 +16,15 @@ from yohaku.digest.line_value import CHANGED, DEFINITION, FRAGMENT, IMPORT, PROS
         ("MAX_ROWS = 512", VALUE),
         ('  "version": "1.2.0",', VALUE),
         ('    args.push("--dangerously-skip-permissions");', VALUE),
-        ("src/app.py:10:import os", IMPORT),
-        ("from pathlib import Path", IMPORT),
+        ("src/app.py:10:import os", BOILERPLATE),
+        ("from pathlib import Path", BOILERPLATE),
         ("ERROR could not bind", TROUBLE),
         ("The limit was raised because the log grew.", PROSE),
         ("設定ファイルは起動のたびに読み直されます。", PROSE),
         ("+  return path.trim();", CHANGED),
         ("    console.log(x)", FRAGMENT),
         ("  });", FRAGMENT),
-        ("index 9a9ed2a..8ab4db3 100644", IMPORT),
+        ("index 9a9ed2a..8ab4db3 100644", BOILERPLATE),
     ],
 )
 def test_a_line_is_rated_by_what_it_says_by_itself(line: str, factor: float) -> None:

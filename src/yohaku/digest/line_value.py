@@ -14,7 +14,8 @@ PROSE, DEFINITION, VALUE, TROUBLE = 1.0, 1.3, 1.0, 1.5
 CHANGED = 1.5
 FRAGMENT = 0.3
 """Of code or data that says little without what stands around it."""
-IMPORT = 0.1
+BOILERPLATE = 0.1
+"""Of an import, and of what programs print around their output."""
 MIN_PROSE_WORDS = 5
 MIN_PROSE_CHARS_JA = 12
 
@@ -23,7 +24,7 @@ _MARK = re.compile(r"^\s*(?:[-+*>#|]\s*)*")
 _CHANGED = re.compile(r"[+-](?![+-])\s*\S")
 _IMPORT = re.compile(r"(?:import|from\s+[\w.\"'@/]+\s+import|export \* from|use|using|#include|require)\b|} from ['\"]")
 _FRAME = re.compile(r"index [0-9a-f]{6,}\.\.[0-9a-f]{6,}|Wall time: |Chunk ID: |Process exited ")
-"""What programs print around what they were asked for."""
+"""Lines that programs print around what they were asked for."""
 _DEFINES = re.compile(
     r"(?:export |public |private |protected |static |async |abstract |default |pub(?:\(\w+\))? |final |override )*"
     r"(?:def|class|func|fn|function|interface|type|enum|struct|impl|trait|module|package|resource|table|@@|diff --git"
@@ -44,7 +45,7 @@ def rate_line(line: str) -> float:
         return TROUBLE
     text = _MARK.sub("", _PLACE.sub("", line, count=1), count=1)
     if _IMPORT.match(text) or _FRAME.match(text):
-        return IMPORT
+        return BOILERPLATE
     if _DEFINES.match(text):
         return DEFINITION
     if _CHANGED.match(line):

@@ -5,7 +5,8 @@ Law: lines are shown as they were, with their numbers. The same sources give the
 How: every line of the hidden texts is a candidate. A name is worth more if the model wrote it itself, lately or often,
 or if it belongs to the topic; an error or warning in a result is worth something by itself. The candidate with the
 highest worth per token is taken first; its names are then worth nothing in others. The weights were fitted on recorded
-sessions: how often a name was used in the twelve replies that followed. The position and form of a line added nothing.
+sessions: how often a name was used in the twelve replies that followed. What a line tells a reader who does not see
+its neighbours is a factor of its own (`line_value`); changed lines of a diff are one candidate.
 """
 
 from __future__ import annotations

@@ -49,7 +49,7 @@ MAX_ATTEMPTS = 5
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """What requests of one tenant and one model share."""
+    """Objects that all requests of one tenant and one model share."""
 
     fitter: Fitter
     upstream: Upstream

@@ -32,7 +32,7 @@ MAX_OPEN_SECONDS = 24 * 3600
 
 
 class UndoPlan(NamedTuple):
-    """What an undo, or a redo, would do."""
+    """Plan of an undo or a redo: the recorded changes, and what would be done to each path."""
 
     changes: tuple[FileChange, ...]
     paths: tuple[PathPlan, ...]

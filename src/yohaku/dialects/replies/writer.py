@@ -1,4 +1,4 @@
-"""What a request asks for beside its conversation, and the writer of a reply to it: in one piece, or event by event."""
+"""Writer of a reply, in one piece or event by event, and what the request asks for beside its conversation."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class RequestOptions(NamedTuple):
 
 
 class ReplyFacts(NamedTuple):
-    """What stands around a reply."""
+    """Facts around a reply: its id, time and model, and what the request asked for."""
 
     id: str
     created: int
