@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from yohaku.analysis.activity import describe_status, find_failures, find_plan, read_activity
+from yohaku.analysis.activity import describe_status, find_failures, find_plan, is_check, read_activity
 from yohaku.core.model import Call, Result, Step, Text, ToolUse, Turn
 
 
@@ -71,6 +71,31 @@ def test_an_error_is_solved_when_the_same_attempt_works() -> None:
         ("make lint", False, ("error: two",)),
         ("Edit a", False, ("x",)),
     ]
+
+
+def test_failed_tests_are_solved_by_a_run_of_as_many_and_not_by_one_of_fewer() -> None:
+    failed = shell("go test -v ./...", "Exit code 1\n--- FAIL: TestA (0.02s)")
+    narrow = shell("go test -v ./... -run TestB -count 1", "ok  \tpkg\t0.1s")
+    assert [one.solved for one in find_failures(read_activity(turns(failed, narrow)).events)] == [False]
+    whole = shell("mise run test", "ok  \tpkg\t0.1s")
+    assert [one.solved for one in find_failures(read_activity(turns(failed, whole)).events)] == [True]
+
+
+@pytest.mark.parametrize(
+    ("command", "checks"),
+    [("make lint", True), ("npm run build", True), ("git config --get wt.hook", False), ("cat missing.txt", False)],
+)
+def test_only_a_check_leaves_something_failing(command: str, checks: bool) -> None:
+    (event,) = read_activity(turns(shell(command, "Exit code 1"))).events
+    assert is_check(event) is checks
+
+
+def test_a_call_that_the_user_refused_did_not_work() -> None:
+    refused = shell(
+        "git push --force", "The user doesn't want to proceed with this tool use. The tool use was rejected."
+    )
+    (event,) = read_activity(turns(refused)).events
+    assert event.failed
 
 
 def test_failing_tests_are_trouble_even_where_a_pipe_hides_the_exit_code() -> None:

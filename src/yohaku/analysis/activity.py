@@ -123,14 +123,20 @@ class Failure(NamedTuple):
 
 
 def find_failures(events: Iterable[ToolEvent]) -> list[Failure]:
-    """Return the last failure of each attempt, in order; it is solved if the same attempt worked later."""
+    """Return the last failure of each attempt, in order; it is solved if the same attempt worked later.
+
+    Tests that failed are also solved by a later run of tests that takes in as much.
+    """
     found: dict[str, Failure] = {}
     for event in events:
         if event.failed:
             found.pop(event.attempt, None)
             found[event.attempt] = Failure(event, False)
-        elif event.attempt in found:
-            found[event.attempt] = Failure(found[event.attempt].event, True)
+            continue
+        worked = frozenset((event.attempt,))
+        for attempt, failure in found.items():
+            if not failure.solved and is_solved(failure.event, worked):
+                found[attempt] = Failure(failure.event, True)
     return list(found.values())
 
 
@@ -138,6 +144,28 @@ def find_solved(steps: Iterable[Step]) -> frozenset[str]:
     """Return the attempts that worked the last time they were made in these steps."""
     worked = {event.attempt: not event.failed for step in steps for event in map(partial(read_event, 0), step.uses)}
     return frozenset(attempt for attempt, did in worked.items() if did)
+
+
+_CHECK = re.compile(
+    r"\b(?:tests?|pytest|unittest|jest|vitest|tox|nox|rspec|phpunit|ctest|e2e|build|compile|tsc|typecheck|lint|eslint|ruff"
+    r"|mypy|clippy|vet|check|make|cargo|mvn|gradlew?|cmake|ninja|bazel|msbuild|xcodebuild|webpack|vite)\b"
+)
+_TEST = re.compile(r"\b(?:tests?|pytest|unittest|jest|vitest|tox|nox|rspec|phpunit|ctest|e2e)\b")
+
+
+def is_check(event: ToolEvent) -> bool:
+    """Test for a command that checks the work (tests, a build, a linter), and whose failure is therefore a state."""
+    return event.command is not None and bool(event.test_summary or _CHECK.search(event.attempt))
+
+
+def is_solved(event: ToolEvent, worked: frozenset[str]) -> bool:
+    """Test whether what failed worked: the same attempt, or for tests another run of tests with no more words."""
+    if event.attempt in worked:
+        return True
+    if not (event.test_summary or _TEST.search(event.attempt)):
+        return False
+    words = len(event.attempt.split())
+    return any(_TEST.search(attempt) and len(attempt.split()) <= words for attempt in worked)
 
 
 # The plan

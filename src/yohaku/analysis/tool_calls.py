@@ -104,9 +104,15 @@ _FAILURE = re.compile(
 )
 
 
+_PRINTED_CODE = re.compile(r"^[\w ]{0,24}[:=]? ?(\d{1,3})\s*$")
+"""A line that says no more than a code, as `echo "exit: $?"` prints it."""
+
+
 def find_exit_code(use: ToolUse) -> int | None:
-    """Return the exit code at the beginning or the end of a result."""
+    """Return the exit code at the beginning or the end of a result, or the one that the command prints at its end."""
     text = use.result.text
+    if "$?" in use.call.arguments and (printed := _PRINTED_CODE.match(text[-40:].rstrip().rpartition("\n")[2])):
+        return int(printed[1])
     found = _CODE.search(text[:MAX_STATUS_CHARS]) or _find_last(_CODE.finditer(text[-MAX_STATUS_CHARS:]))
     return int(next(filter(None, found.groups()))) if found else None
 
@@ -118,8 +124,26 @@ def _find_last(found: Iterator[re.Match[str]]) -> re.Match[str] | None:
     return last
 
 
+_REFUSED = re.compile(
+    r"\s*the user (?:doesn't want to (?:proceed with this tool use|take this action)|rejected|denied|declined)\b",
+    re.IGNORECASE,
+)
+_REFUSAL_WORDS = re.compile(r"\bthe user said:\s*(\S.*)", re.DOTALL | re.IGNORECASE)
+
+
+def find_refusal(use: ToolUse) -> str | None:
+    """Return what the user said when refusing a call, which may be nothing; None if it was not refused."""
+    text = use.result.text
+    if not _REFUSED.match(text[:MAX_STATUS_CHARS]):
+        return None
+    words = _REFUSAL_WORDS.search(text, 0, 4 * MAX_STATUS_CHARS)
+    return text[words.start(1) :].strip() if words else ""
+
+
 def has_failed(use: ToolUse) -> bool:
-    """Test whether a call failed, by its error flag, exit code or the beginning of its result."""
+    """Test whether a call failed or was refused, by its error flag, exit code or the beginning of its result."""
+    if _REFUSED.match(use.result.text[:MAX_STATUS_CHARS]):
+        return True
     command = find_command(use)
     if command is None:
         return use.result.error or bool(_FAILURE.match(use.result.text[:MAX_STATUS_CHARS]))
@@ -265,7 +289,8 @@ def find_complaint(use: ToolUse, limit: int = 3) -> tuple[str, ...]:
     found = find_errors(text, limit)
     if found or limit < 1:
         return found
-    lines = [_shorten_line(line, 0) for line in text[-2 * MAX_STATUS_CHARS :].splitlines() if not _CODE.search(line)]
+    ends = text[-2 * MAX_STATUS_CHARS :].splitlines()
+    lines = [_shorten_line(line, 0) for line in ends if not (_CODE.search(line) or _PRINTED_CODE.match(line))]
     filled = [line for line in lines if line]
     return tuple(filled[-1:] if find_command(use) is not None else filled[:1])
 
