@@ -87,12 +87,16 @@ class FileSummariser:
 
 
 def fold(messages: list[Message], window: int, method: str, summarise: FileSummariser | None = None) -> list[Message]:
-    """Fit the conversation before every reply, as an agent would, and return the last view."""
+    """Fit the conversation before every reply, as an agent would, and return the last view.
+
+    It ends at the first question without an answer: what is asked later depends on that.
+    """
     if method in BASELINES:
         return _fold_by_baseline(messages, window, method)
     ends = [at for at, message in enumerate(messages) if at and message["role"] == "assistant"]
     session = Session(window, recipe=method, model="gpt-4o", dialect="openai_chat", summarise=summarise)
     shown: list[Message] = messages
+    waiting = len(summarise.open) if summarise else 0
     for end in dict.fromkeys((*ends, len(messages))):
         if messages[end - 1].get("tool_calls"):
             continue  # the results of an open call follow
@@ -100,6 +104,8 @@ def fold(messages: list[Message], window: int, method: str, summarise: FileSumma
             shown = session.fit(messages[:end])
         except DoesNotFit:
             continue
+        if summarise and len(summarise.open) > waiting:
+            break
     return shown
 
 
