@@ -81,7 +81,7 @@ User: Now the lexer.
 - `make lex`: exit 2: error: no rule for lex
 Files:
 modified /x/src/parse.py
-The plan:
+The plan at this point:
 [>] lexer
 Failing at this point:
 - `make lex`: exit 2"""

@@ -183,6 +183,67 @@ def test_what_the_user_answered_in_a_tool_stands_whole_beside_long_texts() -> No
     assert any(ANSWERS in line for line in lines)
 
 
+def test_every_prompt_of_a_long_session_is_told() -> None:
+    spec = "\n".join(f"- requirement {number} of the document, in some detail" for number in range(60))
+    turns = [
+        turn(
+            f"Now do part {number}.",
+            Step((use("Write", {"file_path": f"docs/{number}.md", "content": spec}, "created"),)),
+            *(bash(f"make part{number} --step {step}", "built\nok") for step in range(4)),
+            said(f"Part {number} is done. " + "This is how it was done, at some length. " * 20),
+        )
+        for number in range(24)
+    ]
+    lines = story(*turns, tokens=1_600)
+    assert [line for line in lines if line.startswith("User:")] == [f"User: Now do part {n}." for n in range(24)]
+    assert sum(line.startswith("Assistant: Part") for line in lines) == 24
+
+
+def test_work_on_a_prompt_that_stays_visible_says_so() -> None:
+    lines = story(turn("First.", said("Done.")), Turn((), (bash("make all", "built"),)))
+    assert lines[2:] == ["- (what follows answers the user's message that comes next)", "- `make all`: built"]
+
+
+def test_a_listing_is_told_by_its_size() -> None:
+    assert story(turn("Look.", bash("ls -R src", "a.py\nb.py\n" * 40)))[1:] == ["- looked at `ls -R src` (81 lines)"]
+
+
+REFUSED = (
+    "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was a file edit …)."
+)
+
+
+def test_a_command_that_the_user_refused_was_not_done() -> None:
+    lines = story(
+        turn("Go.", bash("git push --force", REFUSED)),
+        turn("[Request interrupted by user for tool use]"),
+        turn("Wait."),
+    )
+    assert lines == ["User: Go.", "- `git push --force`: refused by the user, not done", "User: Wait."]
+
+
+def test_a_template_that_is_used_again_is_told_once() -> None:
+    template = "# Menu\n\n" + "\n".join(f"Step {number}: look at the {number}. thing closely" for number in range(12))
+    lines = story(
+        turn(template, said("Done.")), turn(f"{template}\nThis time for the other folder.", said("Done too."))
+    )
+    again = lines.index("User: # Menu", 1)
+    assert lines[again + 1 : again + 3] == ["  This time for the other folder.", "  [… as before]"]
+
+
+def test_a_commit_is_told_by_its_own_line() -> None:
+    output = "[main 85c7b08] fix: align\n 1 file changed, 3 insertions(+)\n create mode 100644 a.py"
+    assert story(turn("Go.", bash("git commit -m 'fix: align'", output)))[1] == (
+        "- `git commit -m 'fix: align'`: ok, … [main 85c7b08] fix: align"
+    )
+
+
+def test_a_long_command_in_one_line_goes_on_where_its_line_ends() -> None:
+    command = "gh api repos/a/b/pulls/1/comments/2/replies -f body=" + " ".join(f"word{number}" for number in range(20))
+    lines = story(turn("Go.", bash(command, '{"id": 1}')))
+    assert lines[1].startswith("- `gh api") and lines[2].startswith("  … word") and lines[2].endswith("word19")
+
+
 def test_what_the_user_said_when_refusing_a_call_stands_whole_and_the_boilerplate_does_not() -> None:
     refused = (
         "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was a file edit, "

@@ -7,7 +7,8 @@ from yohaku.digest.chapter import Stretch, tell
 from yohaku.digest.gist_text import ENGLISH
 from yohaku.digest.select_lines import choose_spans
 from yohaku.digest.short_paths import ShortPaths
-from yohaku.digest.story import tell_items
+from yohaku.digest.spans import Span
+from yohaku.digest.story import show_text, tell_items
 from yohaku.digest.woven_lines import collect_woven_texts, to_sources, weave
 
 
@@ -44,7 +45,7 @@ def test_a_line_stands_under_the_call_that_gave_it_behind_a_bar() -> None:
     lines = told()
     at = lines.index("  | MAX_ROWS = 512")
     assert lines[at - 1] == "- looked at src/limits.py:"
-    assert any("other.py" in line and not line.endswith(":") for line in lines)  # nothing of it is worth a line
+    assert not any("other.py" in line for line in lines)  # nothing of it is worth a line
     at = lines.index("  | warning: old_flag is gone")
     assert next(line for line in lines[at::-1] if line.startswith("- ")).startswith("- `make all`")
 
@@ -79,7 +80,7 @@ SAID = "I looked at the plan.\n" + FILLER + "It calls `load_the_table` first.\n"
 
 
 def test_lines_of_what_was_said_follow_its_beginning() -> None:
-    items = tell_items((Turn((), (Step((Text(SAID),)),)),), ENGLISH, ShortPaths(()), 0, count)
+    items = tell_items((Turn((), (Step((Text(SAID),)),)), Turn(())), ENGLISH, ShortPaths(()), 0, count)
     texts = collect_woven_texts(items)
     spans, _ = choose_spans(to_sources(items, texts, 1, count), (), 60)
     assert weave(items, texts, spans, ENGLISH, ShortPaths(())) == [
@@ -92,6 +93,26 @@ def test_a_line_that_the_story_shows_is_not_shown_again() -> None:
     turns = (Turn((), (Step((Text("It calls `load_the_table` first.\nThen `run it all` runs."),)),)),)
     lines = tell(Stretch(turns, "abcdefabcdef", 1), 600, count).splitlines()
     assert len(lines) == len(set(lines)) and sum("run it all" in line for line in lines) == 1
+
+
+def test_lines_of_a_text_stand_in_its_order_with_a_mark_where_others_are_left_out() -> None:
+    text = "The limit is set here.\n" + FILLER + "It calls `load_the_table` first.\n" + FILLER + "That is all."
+    turns = (Turn((Text("Find it."),), (Step((Text(text),)),)),)
+    items = tell_items(turns, ENGLISH, ShortPaths(()), 100, count)
+    texts = collect_woven_texts(items)
+    spans, _ = choose_spans(to_sources(items, texts, 1, count), (), 40)
+    lines = weave(items, texts, spans, ENGLISH, ShortPaths(()))
+    assert lines[1:3] == ["Assistant: The limit is set here.", "  nothing of note here"]
+    named = lines.index("  … It calls `load_the_table` first.")
+    assert (
+        2 <= named < len(lines) - 1 and lines[named + 1] == "  … nothing of note here" and lines[-1] == "  That is all."
+    )
+
+
+def test_pieces_of_a_line_that_follow_each_other_stand_as_they_were() -> None:
+    text = "change to the folder with cd /path/to/it, then go on"
+    cut = text.index("/path")
+    assert list(show_text(text, [Span(1, cut, len(text)), Span(1, 0, cut)])) == [text]
 
 
 def test_without_room_for_a_story_a_chapter_names_its_calls() -> None:

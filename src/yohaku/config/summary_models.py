@@ -27,7 +27,7 @@ class SummaryModel:
     """Tokens; 0 if unknown."""
     source: str = ""
     """Where it was set, or `catalogue`."""
-    share: float = 0.7
+    share: float = 0.8
     """Share of a chapter that it writes: the smaller a model, the more is left to lines of the conversation."""
 
 

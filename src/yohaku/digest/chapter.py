@@ -23,12 +23,13 @@ from yohaku.digest.story import tell_items
 from yohaku.digest.wished_lines import choose_wished, merge_spans
 from yohaku.digest.woven_lines import collect_woven_texts, to_sources, weave
 
-STORY_SHARE = 0.45
-"""Share of a chapter for its story; lines and passages have the rest."""
+STORY_SHARE, MAX_STORY_SHARE = 0.45, 0.6
+"""Shares of a chapter for its story: in any case, and if it has so much that is worth more than lines; lines and
+passages have the rest."""
 MIN_STORY_TOKENS = 300
 """A story gets so many at least, of a chapter that has them."""
 LINES_SHARE = 0.9
-"""Share of that rest that lines have at most."""
+"""Share that lines have at most of what stands beside a text by a model."""
 TITLE_TOKENS = 10
 """Tokens of the title over the lines of one call."""
 WISHED_SHARE = 0.4
@@ -103,9 +104,9 @@ def tell(stretch: Stretch, tokens: int, count: Callable[[str], int]) -> str:
 def _tell_story(stretch: Stretch, count: Count, paths: ShortPaths, text: str, tokens: int, weigh: Count) -> list[str]:
     """Return the story with lines in their places, then lines that the user wants and lines of earlier stretches."""
     titles, words = stretch.titles, stretch.words
-    told = tell_items(
-        stretch.turns, titles, paths, min(tokens, max(int(tokens * STORY_SHARE), MIN_STORY_TOKENS)), count
-    )
+    least = min(tokens, max(int(tokens * STORY_SHARE), MIN_STORY_TOKENS))
+    more = max(0, int(tokens * MAX_STORY_SHARE) - least)
+    told = tell_items(stretch.turns, titles, paths, least, count, more)
     story = weave(told, (), (), titles, paths)
     texts = collect_woven_texts(told)
     later = sum(len(turn.steps) for turn in stretch.turns)
@@ -134,10 +135,12 @@ def _tell_story(stretch: Stretch, count: Count, paths: ShortPaths, text: str, to
     return story
 
 
-def tell_lines(stretch: Stretch, text: str, tokens: int, count: Callable[[str], int]) -> list[str]:
+def tell_lines(
+    stretch: Stretch, text: str, tokens: int, count: Callable[[str], int], share: float = LINES_SHARE
+) -> list[str]:
     """Return what tools showed and is likely to be needed, beside a `text` about the stretch.
 
-    First lines that name what is not visible elsewhere, then passages with the tokens they leave.
+    First lines that name what is not visible elsewhere, of this share of the tokens, then passages with the rest.
     """
     later = sum(len(turn.steps) for turn in stretch.turns)
     excerpts = [
@@ -151,7 +154,7 @@ def tell_lines(stretch: Stretch, text: str, tokens: int, count: Callable[[str], 
     spans, _ = choose_spans(
         _to_sources(shown, count),
         stretch.visible | extract_names(text),
-        min(max(0, left - taken), int(tokens * LINES_SHARE)),
+        min(max(0, left - taken), int(tokens * share)),
         stretch.topic,
         split_words(words),
         stretch.cache,

@@ -9,7 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeAlias
 
-from yohaku.analysis.activity import Activity, describe_status, find_failures, find_plan, read_activity
+from yohaku.analysis.activity import (
+    Activity,
+    describe_status,
+    find_failures,
+    find_plan,
+    is_check,
+    is_solved,
+    read_activity,
+)
 from yohaku.analysis.file_access import LineRange
 from yohaku.analysis.file_log import FileRecord, build_file_log
 from yohaku.analysis.tool_calls import describe_call
@@ -139,7 +147,7 @@ def _add_sections(
         titles.still_failing, _failing_lines(activity, paths, solved), int(room * FAILING_SHARE), last=True
     )
     page.place = 2
-    _add_files(page, int(room * FILES_SHARE), activity, titles)
+    _add_files(page, int(room * FILES_SHARE), activity, titles, changed=tell is not None)
     page.place = 1
     title = titles.story + (f" {titles.folder.format(folder=paths.folder)}" if paths.folder else "")
     left = page.left - page.weigh(title)
@@ -157,22 +165,25 @@ MAX_FAILING = 3
 
 
 def _failing_lines(activity: Activity, paths: ShortPaths, solved: frozenset[str]) -> list[str]:
-    """Return a line for each attempt that failed last, the newest ones."""
+    """Return a line for each test run, build or check that failed last, the newest ones."""
     failures = [failure for failure in find_failures(activity.events) if not failure.solved]
-    failures = [one for one in failures if one.event.command is not None and one.event.attempt not in solved]
+    failing = [one.event for one in failures if is_check(one.event) and not is_solved(one.event, solved)]
     return [
-        f"- `{paths.shorten(describe_call(failure.event.use))}`: {describe_status(failure.event)}"
-        for failure in failures[-MAX_FAILING:]
+        f"- `{paths.shorten(describe_call(event.use))}`: {describe_status(event)}" for event in failing[-MAX_FAILING:]
     ]
 
 
 MAX_RANGES_SHOWN = 6
 
 
-def _add_files(page: GistText, tokens: int, activity: Activity, titles: GistTitles) -> None:
-    """Add the file log, files that were only read first to go; relative to their folder where space is short."""
+def _add_files(page: GistText, tokens: int, activity: Activity, titles: GistTitles, *, changed: bool) -> None:
+    """Add the file log, files that were only read first to go; relative to their folder where space is short.
+
+    `changed`: only files that were changed; the story names the others.
+    """
     events = activity.events
     files = list(build_file_log((event.step, access) for event in events for access in event.accesses).values())
+    files = [file for file in files if not changed or file.state != "read"]
     files.sort(key=lambda file: (file.state != "read", file.step))
     lines = [_file_line(file, file.path, titles) for file in files]
     folder = find_common_folder([file.path for file in files])

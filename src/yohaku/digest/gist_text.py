@@ -32,12 +32,15 @@ class GistTitles(NamedTuple):
     story: str
     speakers: dict[str, str]
     looked: str
+    counted: str
     asked_user: str
+    ahead: str
     as_before: str
     works_now: str
     untold: str
     said_again: str
     refused: str
+    rejected: str
     still_failing: str
     lines: str
     passages: str
@@ -54,19 +57,22 @@ ENGLISH = GistTitles(
     files="Files:",
     under="Files, under {root}:",
     open="Errors not yet solved:",
-    plan="The plan:",
+    plan="The plan at this point:",
     found="Seen in results:",
     source="from `{origin}`: ",
     states={"read": "read", "created": "created", "modified": "modified", "deleted": "deleted"},
     story="What happened, in order (what tools gave stands behind |):",
     speakers={"user": "User:", "assistant": "Assistant:"},
     looked="looked at",
+    counted="({lines} lines)",
     asked_user="asked the user:",
+    ahead="(what follows answers the user's message that comes next)",
     as_before="as before",
     works_now="works now",
     untold="- not told here, but behind the ref: {what}",
     said_again="said again",
     refused="refused by the user, who said:",
+    rejected="refused by the user, not done",
     still_failing="Failing at this point:",
     lines="Lines of what tools showed, under their calls:",
     passages="Passages of what tools showed:",
@@ -83,19 +89,22 @@ JAPANESE = GistTitles(
     files="ファイル:",
     under="ファイル ({root} 以下):",
     open="未解決のエラー:",
-    plan="計画:",
+    plan="この時点の計画:",
     found="結果に出てきたもの:",
     source="`{origin}` より: ",
     states={"read": "読取", "created": "作成", "modified": "変更", "deleted": "削除"},
     story="経緯(順に。| の後はツールの出力):",
     speakers={"user": "ユーザー:", "assistant": "アシスタント:"},
     looked="閲覧",
+    counted="({lines} 行)",
     asked_user="ユーザーに質問:",
+    ahead="(以下は、次に出てくるユーザーのメッセージへの対応)",
     as_before="前と同じ",
     works_now="今回は成功",
     untold="- ここでは省略 (ref で開けます): {what}",
     said_again="同じ発言",
     refused="ユーザーが断り、こう述べた:",
+    rejected="ユーザーが拒否(実行されていない)",
     still_failing="この時点で失敗しているもの:",
     lines="ツールが示した行(呼び出しごと):",
     passages="ツールが示した内容の抜粋:",

@@ -13,12 +13,12 @@ from heapq import heapify, heappop, heappush
 from typing import NamedTuple
 
 from yohaku.analysis.entities import extract_names
-from yohaku.analysis.tool_calls import describe_call, split_tool_name
+from yohaku.analysis.tool_calls import describe_call
 from yohaku.core.model import ToolUse, Turn
 from yohaku.digest.gist_text import Count
 from yohaku.digest.output_shape import describe_shape
 from yohaku.digest.short_paths import ShortPaths
-from yohaku.digest.story_items import output_of
+from yohaku.digest.story_items import is_listing, output_of
 
 MAX_PASSAGE_LINES = 8
 MIN_PASSAGE_LINES = 3
@@ -83,7 +83,7 @@ def _newest_results(turns: Sequence[Turn]) -> list[ToolUse]:
         for step in reversed(turn.steps):
             for use in reversed(tuple(step.uses)):
                 text = use.result.text
-                if len(text) < MIN_RESULT_CHARS or text in seen or use.result.error or _lists(use):
+                if len(text) < MIN_RESULT_CHARS or text in seen or use.result.error or is_listing(use):
                     continue
                 seen.add(text)
                 left -= min(len(text), MAX_RESULT_CHARS)
@@ -91,14 +91,6 @@ def _newest_results(turns: Sequence[Turn]) -> list[ToolUse]:
                     return found[::-1]
                 found.append(use)
     return found[::-1]
-
-
-_LISTS = re.compile(r"(?:ls|find|tree|fd|git (?:status|ls-files))\b")
-
-
-def _lists(use: ToolUse) -> bool:
-    """Test for a call that lists files: it is in the story, and its names say little beside one another."""
-    return bool(split_tool_name(use.call.name) & {"glob", "list", "ls"}) or bool(_LISTS.match(describe_call(use)))
 
 
 _DECLARES = re.compile(

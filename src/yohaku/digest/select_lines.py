@@ -22,7 +22,7 @@ from typing import NamedTuple, TypeAlias
 from yohaku.analysis.entities import extract_names, is_hyphenated, words_in_name
 from yohaku.digest.line_value import rate_line
 from yohaku.digest.output_shape import MAX_LOG_SAMPLE_CHARS, begins_like_log, names_trouble, reduce_to_form
-from yohaku.digest.spans import Span, has_line_numbers, is_diff, join_changes, split_ends
+from yohaku.digest.spans import Span, has_line_numbers, is_diff, join_changes, join_continued, split_ends
 
 MAX_SCANNED_CHARS = 240_000
 """Characters of all sources that are scanned, the most promising first."""
@@ -278,7 +278,7 @@ TROUBLE_MARK = "!"
 def _scan(source: Source, max_chars: int) -> _Scan:
     """Return the spans that name something, and the number of all spans; of a log only those that tell of trouble."""
     spans = list(split_ends(source.text, max_chars))
-    spans = list(join_changes(source.text, spans)) if is_diff(source.text) else spans
+    spans = list((join_changes if is_diff(source.text) else join_continued)(source.text, spans))
     telling = (
         [span for span in spans if names_trouble(source.text[span.start : span.end])] if _is_log(source) else spans
     )

@@ -68,6 +68,19 @@ def join_changes(text: str, spans: Iterable[Span]) -> Iterator[Span]:
         yield Span(together[0].line, together[0].start, together[-1].end)
 
 
+def join_continued(text: str, spans: Iterable[Span]) -> Iterator[Span]:
+    """Yield the spans, with a line that ends in a backslash and those that continue it as one."""
+    together: list[Span] = []
+    for span in spans:
+        together.append(span)
+        if text.endswith("\\", span.start, span.end) and len(together) < MAX_CHANGE_LINES:
+            continue
+        yield together[0] if len(together) == 1 else Span(together[0].line, together[0].start, together[-1].end)
+        together = []
+    if together:
+        yield Span(together[0].line, together[0].start, together[-1].end)
+
+
 def split_rows(text: str, spans: Iterable[Span]) -> Iterator[Span]:
     """Yield the lines of spans that have several."""
     for span in spans:

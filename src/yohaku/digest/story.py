@@ -1,6 +1,7 @@
 """Story of a stretch of the conversation, without a model: who asked, said and did what, in order, and how it ended.
 
-Each item has a line; its texts share the tokens by their worth, and the newest get most. Law: the same turns give the
+Each item has a line, and texts whose beginnings are worth most: those of prompts and of what was concluded. What is
+worth most has its tokens first, and the newest is worth more. Law: the same turns give the
 same text, and it never weighs more than allowed. Only what the user wrote stands behind the user's name: what tools
 gave stands behind a bar, on every line.
 """
@@ -10,17 +11,19 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from heapq import heapify, heappop, heappush
 from typing import NamedTuple
 
 from yohaku.core.model import Turn
 from yohaku.digest.gist_text import Count, GistTitles
 from yohaku.digest.short_paths import ShortPaths
-from yohaku.digest.story_items import WORTH, Detail, StoryItem, read_story_items
+from yohaku.digest.spans import Span, split_rows
+from yohaku.digest.story_items import LINE_WORTH, Detail, Speaker, StoryItem, read_story_items
 
 OLDEST_SHARE, NEWEST_SHARE = 0.6, 1.5
 """Factors of the worth of the oldest and of the newest item; the very first, the goal, has that of the newest."""
-MAX_LINES_SHARE = 0.6
-"""Share of the tokens for the lines of items: where they need more, items go, the least worth first."""
+PLAIN_WORTH = 1.0
+"""What is worth less has room only within the tokens that a story takes anyway."""
 MIN_STORY_TOKENS = 40
 SPEAKER_TOKENS = 2.0
 """Tokens of the speaker's name before what somebody said."""
@@ -28,6 +31,8 @@ UNTOLD_TOKENS = 24
 """Tokens left for the line that names what is not told."""
 MIN_TOLD_STEPS = 200
 """Newest steps that are told call by call; more in a longer story."""
+MAX_REST = 1.3
+"""A text that is this much longer than a portion is told whole with it."""
 MIN_CUT_TOKENS = 24
 """A text of which less could be shown is left out, unless it is that short."""
 OWN_MARK, TOOL_MARK = "  ", "  | "
@@ -42,6 +47,8 @@ class ToldItem(NamedTuple):
     item: StoryItem
     lines: list[str]
     """None if there was no room for it."""
+    shown: tuple[tuple[Span, ...], ...] = ()
+    """Lines of each of its texts that are shown."""
 
 
 def tell_story(turns: Sequence[Turn], titles: GistTitles, paths: ShortPaths, tokens: int, count: Count) -> list[str]:
@@ -74,21 +81,24 @@ def name_calls(turns: Sequence[Turn], titles: GistTitles) -> list[str]:
 
 
 def tell_items(
-    turns: Sequence[Turn], titles: GistTitles, paths: ShortPaths, tokens: int, count: Count
+    turns: Sequence[Turn], titles: GistTitles, paths: ShortPaths, tokens: int, count: Count, more: int = 0
 ) -> list[ToldItem]:
-    """Return the items of a story, in order, with lines that weigh at most `tokens` together."""
+    """Return the items of a story, in order, with lines that weigh at most `tokens` together.
+
+    What is worth more than PLAIN_WORTH may take up to `more` tokens beside them.
+    """
     items = read_story_items(turns, titles, paths, max_steps=max(MIN_TOLD_STEPS, tokens // 8))
     if not items or tokens < MIN_STORY_TOKENS:
         return [ToldItem(item, []) for item in items]
     teller = _Teller(items, titles, count)
     tokens -= UNTOLD_TOKENS
-    room = tokens
+    limit, scale = tokens + more, 1.0
     for _ in range(5):
-        told = teller.tell(room)
-        weight = count("\n".join(line for _, lines in told for line in lines))
-        if weight <= tokens:
+        told = teller.tell(tokens * scale, limit * scale)
+        weight = count("\n".join(line for one in told for line in one.lines))
+        if weight <= limit:
             return told
-        room = int(room * min(0.96, 0.98 * tokens / weight))
+        scale *= min(0.96, 0.98 * limit / weight)
     return [ToldItem(item, []) for item in items]
 
 
@@ -96,8 +106,20 @@ def tell_items(
 class _SizedDetail:
     detail: Detail
     tokens: float
-    worth: float
-    left_out: bool = False
+    allowed: float = 0.0
+    """Tokens of it that are shown."""
+
+
+class _Portion(NamedTuple):
+    """The line of an item, or some tokens of a text of it."""
+
+    order: float
+    """Its worth, negative: what is worth most comes first."""
+    item: int
+    detail: int
+    """-1 for the line."""
+    number: int
+    tokens: float
 
 
 class _Teller:
@@ -111,64 +133,79 @@ class _Teller:
         ]
         self._details = [
             [
-                _SizedDetail(detail, self._estimate(detail.text) + SPEAKER_TOKENS * item.is_speech, detail.worth * age)
+                _SizedDetail(detail, self._estimate(detail.text) + SPEAKER_TOKENS * item.is_speech)
                 for detail in item.details
             ]
-            for item, age in zip(items, self._ages, strict=True)
+            for item in items
         ]
 
-    def tell(self, tokens: int) -> list[ToldItem]:
-        shown = self._choose(tokens * MAX_LINES_SHARE)
-        left = tokens - sum(self._line_tokens[at] for at in shown)
-        share = self._share_out([sized for at in shown for sized in self._details[at]], left)
-        return [
-            ToldItem(item, self._tell_item(at, share) if at in shown else []) for at, item in enumerate(self._items)
-        ]
+    def tell(self, tokens: float, limit: float) -> list[ToldItem]:
+        shown = self._share_out(tokens, limit)
+        return [self._tell_item(at) if at in shown else ToldItem(item, []) for at, item in enumerate(self._items)]
 
-    def _share_out(self, details: list[_SizedDetail], tokens: float) -> float:
-        """Return the tokens per worth. Texts that would be torn off after a few words are left out instead."""
-        for sized in details:
-            sized.left_out = False
-        for _ in range(8):
-            share = _find_share([sized for sized in details if not sized.left_out], tokens)
-            torn = [
-                sized
-                for sized in details
-                if not sized.left_out and share * sized.worth < min(MIN_CUT_TOKENS, sized.tokens)
-            ]
-            if not torn:
-                break
-            for sized in sorted(torn, key=lambda sized: sized.worth)[: (len(torn) + 1) // 2]:
-                sized.left_out = True
-        return share
+    def _share_out(self, tokens: float, limit: float) -> set[int]:
+        """Give tokens to lines and to portions of texts, those worth most first; return the items that are told."""
+        queue = [portion for at in range(len(self._items)) for portion in self._begin(at)]
+        heapify(queue)
+        shown: set[int] = set()
+        used = 0.0
+        while queue:
+            portion = heappop(queue)
+            left = (limit if -portion.order > PLAIN_WORTH else tokens) - used
+            if portion.detail < 0:
+                if portion.tokens > left:
+                    continue
+                used += portion.tokens
+                following = self._begin_details(portion.item)
+            else:
+                sized = self._details[portion.item][portion.detail]
+                taken = min(portion.tokens, left)
+                if taken <= 0 or sized.allowed + taken < min(MIN_CUT_TOKENS, sized.tokens):
+                    continue
+                sized.allowed += taken
+                used += taken
+                following = self._portion(portion.item, portion.detail, portion.number + 1)
+            shown.add(portion.item)
+            for more in following:
+                heappush(queue, more)
+        return shown
 
-    def _choose(self, tokens: float) -> set[int]:
-        """Return the items that have a line: all, or those worth most."""
-        order = sorted(range(len(self._items)), key=lambda at: -WORTH[self._items[at].kind] * self._ages[at])
-        chosen: set[int] = set()
-        for at in order:
-            if self._items[at].kind != "skipped" and self._line_tokens[at] <= tokens:
-                tokens -= self._line_tokens[at]
-                chosen.add(at)
-        return chosen
+    def _begin(self, at: int) -> list[_Portion]:
+        """Return what is told first of an item: its line, or the beginning of what somebody said."""
+        for sized in self._details[at]:
+            sized.allowed = 0.0
+        if not self._lines[at]:
+            return self._begin_details(at)
+        if self._items[at].kind == "skipped":
+            return []
+        return [_Portion(-LINE_WORTH[self._items[at].kind] * self._ages[at], at, -1, 0, self._line_tokens[at])]
 
-    def _tell_item(self, at: int, share: float) -> list[str]:
-        line = self._lines[at]
-        texts = [(sized.detail.by, self._cut(sized, share)) for sized in self._details[at]]
-        if not line:
-            by, text = texts[0]
-            return list(_indent_rest(f"{self._titles.speakers[by]} {text}")) if text else []
-        marked = ((TOOL_MARK if by == "tool" else OWN_MARK, text) for by, text in texts)
-        return [line, *(mark + row for mark, text in marked for row in text.splitlines() if row.strip())]
+    def _begin_details(self, at: int) -> list[_Portion]:
+        return [portion for number in range(len(self._details[at])) for portion in self._portion(at, number, 0)]
 
-    def _cut(self, sized: _SizedDetail, share: float) -> str:
-        allowed = share * sized.worth
+    def _portion(self, at: int, detail: int, number: int) -> list[_Portion]:
+        """Return the next portion of a text, if there is one; a small rest goes with the portion before it."""
+        sized = self._details[at][detail]
+        if number == len(sized.detail.worth) or sized.allowed >= sized.tokens:
+            return []
+        end, worth = sized.detail.worth[number]
+        if sized.tokens <= end * MAX_REST:
+            end = sized.tokens
+        return [_Portion(-worth * self._ages[at], at, detail, number, end - sized.allowed)]
+
+    def _tell_item(self, at: int) -> ToldItem:
+        item = self._items[at]
+        shown = tuple(tuple(self._cut(sized)) for sized in self._details[at])
+        return ToldItem(item, show_item(item, self._titles, shown, self._lines[at]), shown)
+
+    def _cut(self, sized: _SizedDetail) -> Iterator[Span]:
+        """Yield the lines of a text that its tokens are enough for."""
         text = sized.detail.text
-        if sized.left_out:
-            return ""
-        if sized.tokens <= allowed:
-            return text
-        return cut_text(text, int(len(text) * (allowed - 3) / sized.tokens))
+        if sized.tokens <= sized.allowed:
+            yield from split_rows(text, [Span(1, 0, len(text))])
+        elif sized.allowed:
+            for start, end in cut_ranges(text, int(len(text) * (sized.allowed - 3) / sized.tokens)):
+                yield from split_rows(text, [Span(text.count("\n", 0, start) + 1, start, end)])
 
     def _estimate(self, text: str) -> float:
         """Return about as many tokens as a text has."""
@@ -194,39 +231,72 @@ def line_of(item: StoryItem, titles: GistTitles) -> str:
 MAX_LOOKS = 12
 
 
-def _indent_rest(text: str) -> Iterator[str]:
+def show_item(
+    item: StoryItem, titles: GistTitles, shown: Sequence[Sequence[Span]], line: str | None = None
+) -> list[str]:
+    """Return an item with the given lines of its texts."""
+    line = line_of(item, titles) if line is None else line
+    rows = [
+        (detail.by, row)
+        for detail, spans in zip(item.details, shown, strict=True)
+        for row in show_text(detail.text, spans)
+    ]
+    if line:
+        return [line, *((TOOL_MARK if by == "tool" else OWN_MARK) + row for by, row in rows)]
+    return [row if at else f"{titles.speakers[by]} {row}" for at, (by, row) in enumerate(_indent_rest(rows))]
+
+
+def _indent_rest(rows: list[tuple[Speaker, str]]) -> Iterator[tuple[Speaker, str]]:
     """Yield the lines of what somebody said; all but the first are indented, so that none looks like a new speaker."""
-    first, *rest = text.splitlines()
-    yield first
-    yield from (OWN_MARK + line for line in rest if line.strip())
+    for at, (by, row) in enumerate(rows):
+        yield by, OWN_MARK + row if at else row
 
 
-def _find_share(details: list[_SizedDetail], tokens: float) -> float:
-    """Return the tokens per worth with which the texts, each up to its own size, take just these tokens."""
-    order = sorted(details, key=lambda sized: sized.tokens / sized.worth)
-    worth = sum(sized.worth for sized in order)
-    left = max(0.0, tokens)
-    for sized in order:
-        if sized.tokens / sized.worth * worth > left:
-            return left / worth
-        left -= sized.tokens
-        worth -= sized.worth
-    return float("inf")
+GAP, END = "… ", " […]"
+"""Before a line that does not follow the one above it; behind the last one where only the rest is left out."""
+
+
+def show_text(text: str, spans: Sequence[Span]) -> Iterator[str]:
+    """Yield the given lines of a text, in order, with a mark where lines between them are left out."""
+    row, last, gaps = "", Span(0, 0, 0), False
+    for span in sorted(spans):
+        start = max(span.start, last.end)
+        piece = text[start : span.end]
+        if not piece.strip():
+            continue
+        if row and span.line == last.line:
+            row = row + piece if start == last.end else f"{row.rstrip()} … {piece.lstrip()}"
+        else:
+            if row:
+                yield row.rstrip()
+            gap = bool(text[last.end : start].strip())
+            gaps |= gap
+            row = GAP + piece.lstrip() if gap else piece
+        last = Span(span.line, start, span.end)
+    if row:
+        yield row.rstrip() + (END if not gaps and text[last.end :].strip() else "")
 
 
 def cut_text(text: str, chars: int) -> str:
     """Return the beginning of a text, up to the end of a line or sentence, and if there is room also its end."""
+    ranges = cut_ranges(text, chars)
+    shown = [text[start:end].strip() for start, end in ranges]
+    return "\n[…]\n".join(shown) + (END if ranges[-1][1] < len(text) else "")
+
+
+def cut_ranges(text: str, chars: int) -> list[tuple[int, int]]:
+    """Return where the beginning that is shown ends, and where the end begins, if there is room for one."""
     if len(text) <= chars:
-        return text
+        return [(0, len(text))]
     tail = chars // 3 if chars > MIN_ENDS_CHARS else 0
     head = _end_at_break(text, chars - tail)
     if not tail:
-        return f"{text[:head].rstrip()} […]"
+        return [(0, head)]
     start = len(text) - tail
     start = next(
         (at + 1 for at in (text.find("\n", start, start + tail // 2), text.find(" ", start)) if at >= 0), start
     )
-    return f"{text[:head].rstrip()}\n[…]\n{text[start:].strip()}"
+    return [(0, head), (start, len(text))]
 
 
 def _end_at_break(text: str, chars: int) -> int:

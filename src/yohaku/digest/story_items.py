@@ -5,6 +5,7 @@ Law: each item says who it comes from. Texts stay as they were written; only wha
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Sequence
@@ -20,6 +21,7 @@ from yohaku.analysis.tool_calls import (
     find_command,
     find_complaint,
     find_errors,
+    find_refusal,
     read_arguments,
     split_tool_name,
 )
@@ -27,40 +29,73 @@ from yohaku.core.model import Step, Text, ToolUse, Turn
 from yohaku.digest.gist_text import GistTitles
 from yohaku.digest.output_shape import count_log
 from yohaku.digest.prompt_text import clean_prompt, split_reports
+from yohaku.digest.readable_json import read_json_text
 from yohaku.digest.short_paths import ShortPaths
 from yohaku.digest.written_changes import bound_text, find_changes
 
 Speaker: TypeAlias = Literal["user", "assistant", "tool"]
-ItemKind: TypeAlias = Literal["asked", "answered", "concluded", "said", "changed", "failed", "ran", "looked", "skipped"]
+ItemKind: TypeAlias = Literal[
+    "asked",
+    "ahead",
+    "answered",
+    "concluded",
+    "said",
+    "reported",
+    "changed",
+    "failed",
+    "ran",
+    "seen",
+    "looked",
+    "skipped",
+]
 
-WORTH: dict[ItemKind, float] = {
-    "asked": 20.0,
-    "answered": 6.0,
-    "concluded": 10.0,
-    "changed": 3.0,
-    "failed": 3.0,
-    "said": 2.0,
-    "ran": 1.0,
-    "looked": 0.3,
+Worth: TypeAlias = tuple[tuple[float, float], ...]
+"""Worth of a token up to each position of a text; a text says most in its beginning."""
+
+LINE_WORTH: dict[ItemKind, float] = {
+    "ahead": 20.0,
+    "answered": 20.0,
+    "reported": 8.0,
+    "changed": 8.0,
+    "failed": 7.0,
+    "ran": 6.0,
+    "seen": 3.0,
+    "looked": 1.2,
     "skipped": 0.0,
 }
-"""How much an item may take beside others, and how long it stays where not every item has a line."""
-REPORT_WORTH, DOCUMENT_WORTH, WRITTEN_WORTH, COMPLAINT_WORTH, OUTPUT_WORTH = 10.0, 4.0, 2.0, 2.0, 0.8
-"""Of what a sub-agent reported, of a document or other text written to a file, of an error, of a command's output."""
-FEW_LINES_WORTH = 3.0
+"""Worth of a token of the line that says what was done and how it ended."""
+_ALL = math.inf
+GOAL_WORTH: Worth = ((160, 20.0), (500, 5.0), (_ALL, 0.8))
+PROMPT_WORTH: Worth = ((64, 20.0), (160, 5.0), (_ALL, 0.8))
+MARK_WORTH: Worth = ((_ALL, 2.0),)
+"""Of a prompt that only says that the user stopped the assistant."""
+ANSWER_WORTH: Worth = ((80, 20.0), (240, 5.0), (_ALL, 0.8))
+"""Of what the user answered in a tool, or said when refusing a call."""
+CONCLUSION_WORTH: Worth = ((32, 10.0), (120, 4.0), (400, 1.5), (_ALL, 0.5))
+"""Of the text that ends a turn."""
+SAID_WORTH: Worth = ((40, 5.0), (100, 1.5), (_ALL, 0.5))
+ANNOUNCED_WORTH: Worth = ((_ALL, 0.6),)
+"""Of a short text before a call: it mostly says no more than the call."""
+REPORT_WORTH: Worth = ((60, 8.0), (300, 3.0), (_ALL, 0.8))
+"""Of what a sub-agent reported."""
+DOCUMENT_WORTH: Worth = ((40, 3.0), (160, 1.4), (_ALL, 0.5))
+"""Of a document written to a file."""
+WRITTEN_WORTH: Worth = ((40, 3.0), (120, 1.2), (_ALL, 0.4))
+"""Of other text written to a file, and of a command behind its first line."""
+COMPLAINT_WORTH: Worth = ((60, 5.0), (_ALL, 1.0))
+OUTPUT_WORTH: Worth = ((30, 1.5), (_ALL, 0.4))
+FEW_LINES_WORTH: Worth = ((60, 2.0), (_ALL, 0.5))
 """Of the output of a look that has only a few lines."""
-ANSWER_WORTH = 300.0
-"""Of what the user answered in a tool: so much that it is shown whole wherever it fits."""
 
 
 DOCUMENT_ENDINGS = (".md", ".mdx", ".rst", ".txt", ".adoc")
 
 
 class Detail(NamedTuple):
-    """Text of an item, shown as far as its share of the tokens goes."""
+    """Text of an item; a prefix of it is shown, as far as there are tokens."""
 
     text: str
-    worth: float
+    worth: Worth
     by: Speaker
 
 
@@ -76,12 +111,10 @@ class StoryItem:
     """Calls, or texts, that it stands for."""
     names: Counter[str] = field(default_factory=Counter)
     """Programs and tools of its calls, and how often."""
-    uses: list[tuple[str, ToolUse]] = field(default_factory=list)
-    """Its calls, each with the words that name it where it stands alone."""
+    results: list[tuple[str, str]] = field(default_factory=list)
+    """What its calls gave, each with the words that name the call where it stands alone."""
     step: int = 0
     """Number of its step in the stretch; of a call that is repeated, of the last one."""
-    is_report: bool = False
-    """What it gave was written by another agent for this one."""
 
     @property
     def is_speech(self) -> bool:
@@ -94,6 +127,8 @@ def read_story_items(turns: Sequence[Turn], titles: GistTitles, paths: ShortPath
     left_out = sum(len(turn.steps) for turn in turns) - max_steps
     for turn in turns:
         reader.read_prompt(turn)
+        if not turn.prompt and turn is turns[-1] and turn.steps:
+            reader.items.append(StoryItem("ahead", titles.ahead, step=reader.step))
         for number, step in enumerate(turn.steps):
             left_out -= 1
             reader.step += 1
@@ -114,11 +149,18 @@ def _drop_repeats(items: list[StoryItem]) -> list[StoryItem]:
                 kept.append(StoryItem("skipped"))
             kept[-1].calls += 1
         else:
-            item.details = [detail._replace(worth=detail.worth / max(1, times[text])) for detail in item.details]
+            if times[text] > 1:
+                item.details = [detail._replace(worth=_lower(detail.worth, times[text])) for detail in item.details]
             kept.append(item)
     return kept
 
 
+def _lower(worth: Worth, times: int) -> Worth:
+    return tuple((end, each / times) for end, each in worth)
+
+
+MIN_FINDING_BYTES = 60
+MIN_TEMPLATE_LINES, MIN_KNOWN_CHARS = 8, 20
 MAX_ROUTINE_CHARS = 160
 _ROUTINE = re.compile(
     r"(?:now )?running\b|now (?!i (?:see|understand|know|have))"
@@ -129,6 +171,13 @@ _ROUTINE = re.compile(
 )
 """A short text that only announces the next call."""
 _THOUGHT_MARK = re.compile(r"^(?:THOUGHT|DISCUSSION)\s*:\s*", re.IGNORECASE)
+_ANSWER_FRAME = re.compile(
+    r"^User has answered your questions:|You can now continue with the user's answers in mind\.$"
+    r"|^The user wants to clarify these questions\..*?Questions asked:",
+    re.DOTALL,
+)
+"""Sentences that clients put around what the user answered."""
+_INTERRUPTED = re.compile(r"\[Request interrupted by user[^\n]{0,40}\]$")
 _BASH_FENCE = re.compile(r"\n*```(?:bash|sh)\n.*?\n```\s*$", re.DOTALL)
 
 
@@ -138,6 +187,8 @@ class _StoryReader:
         self.items: list[StoryItem] = []
         self.step = 0
         """Number of the step that is read."""
+        self._prompt_lines: set[str] = set()
+        """Lines of earlier prompts that are long."""
         self._complaints: dict[str, str] = {}
         """Complaint of the last failure of each attempt."""
 
@@ -148,9 +199,28 @@ class _StoryReader:
             text, reports = split_reports(part.text)
             for summary, report in reports:
                 details = [Detail(bound_text(report), REPORT_WORTH, "tool")]
-                self.items.append(StoryItem("ran", summary, details, calls=1, step=self.step, is_report=True))
+                self.items.append(StoryItem("reported", summary, details, calls=1, step=self.step))
             if text := clean_prompt(text):
-                self.items.append(StoryItem("asked", details=[Detail(text, WORTH["asked"], "user")], step=self.step))
+                self._add_prompt(text)
+
+    def _add_prompt(self, text: str) -> None:
+        text = self._leave_out_known(text)
+        worth = PROMPT_WORTH if any(item.kind == "asked" for item in self.items) else GOAL_WORTH
+        if _INTERRUPTED.match(text):
+            if self.items and self.items[-1].kind == "answered":
+                return  # the call that was refused says so already
+            worth = MARK_WORTH
+        self.items.append(StoryItem("asked", details=[Detail(text, worth, "user")], step=self.step))
+
+    def _leave_out_known(self, text: str) -> str:
+        """Return a prompt without the lines of an earlier one: a template that is used again is told once."""
+        first, *lines = text.splitlines() or [""]
+        long = [line for line in lines if len(line) > MIN_KNOWN_CHARS]
+        new = [line for line in long if line not in self._prompt_lines]
+        self._prompt_lines.update(long)
+        if len(long) < MIN_TEMPLATE_LINES or len(new) > len(long) // 2:
+            return text
+        return "\n".join([first, *new, f"[… {self._titles.as_before}]"])
 
     def read_step(self, step: Step, last: bool, old: bool) -> None:
         calls = [item for item in step.items if isinstance(item, ToolUse)]
@@ -179,7 +249,9 @@ class _StoryReader:
         kind: ItemKind = "said" if calls and not last else "concluded"
         if calls and len(text) < MAX_ROUTINE_CHARS and _ROUTINE.match(text):
             return  # it only announces the call, which is told
-        self.items.append(StoryItem(kind, details=[Detail(bound_text(text), WORTH[kind], "assistant")], step=self.step))
+        brief = len(text.encode()) < MIN_FINDING_BYTES
+        worth = CONCLUSION_WORTH if kind == "concluded" else ANNOUNCED_WORTH if brief else SAID_WORTH
+        self.items.append(StoryItem(kind, details=[Detail(bound_text(text), worth, "assistant")], step=self.step))
 
     def _read_call(self, use: ToolUse) -> None:
         event = read_event(0, use)
@@ -201,13 +273,13 @@ class _StoryReader:
         item.calls, item.names = 1, Counter([_name_of(use)])
         item.step = self.step
         told = item.kind == "answered" or (item.kind == "changed" and find_command(use) is None)
-        item.uses = [] if told else [(item.line, use)]
+        item.results = [] if told else [(item.line, _find_result(item, use))]
         before = self.items[-1] if self.items else None
         if before and before.line == item.line and before.kind == item.kind and before.calls:
             before.calls += 1  # done again, with the same end
             before.names += item.names
             before.details += [detail for detail in item.details if detail not in before.details]
-            before.uses += item.uses
+            before.results += item.results
             before.step = self.step
             return
         self.items.append(item)
@@ -215,14 +287,17 @@ class _StoryReader:
     def _add_look(self, event: ToolEvent, looks: list[str]) -> None:
         answer = _short_output(event.use) if event.command is not None else ""
         if answer:
-            self._add(StoryItem("ran", f"{self._call_name(event)}: {answer}"), event.use)
+            self._add(StoryItem("seen", f"{self._call_name(event)}: {answer}"), event.use)
             return
         if few := _few_lines(event.use):
             line = f"{self._titles.looked} {', '.join(looks)}"
-            self._add(StoryItem("ran", line, [Detail(few, FEW_LINES_WORTH, "tool")]), event.use)
+            self._add(StoryItem("seen", line, [Detail(few, FEW_LINES_WORTH, "tool")]), event.use)
             return
+        lines = event.use.result.text.count("\n") + 1
         if counted := count_log(bound_text(event.use.result.text)):
             looks = [*looks[:-1], f"{looks[-1]} {counted}"]
+        elif is_listing(event.use) and lines > MAX_FEW_LINES:
+            looks = [*looks[:-1], f"{looks[-1]} {self._titles.counted.format(lines=f'{lines:,}')}"]
         before = self.items[-1] if self.items else None
         if before is None or not before.looked_at:
             before = StoryItem("looked")
@@ -230,13 +305,16 @@ class _StoryReader:
         before.looked_at += [look for look in looks if look not in before.looked_at]
         before.calls += 1
         before.names[_name_of(event.use)] += 1
-        before.uses.append((", ".join(looks), event.use))
+        if not is_listing(event.use):
+            before.results.append((", ".join(looks), output_of(read_json_text(event.use.result.text))))
         before.step = self.step
 
     def _failure(self, event: ToolEvent) -> StoryItem:
-        if refused := _REFUSED.match(event.use.result.text):
-            line = f"{self._call_name(event)}: {self._titles.refused}"
-            return StoryItem("answered", line, [Detail(bound_text(refused[1].strip()), ANSWER_WORTH, "tool")])
+        if (words := find_refusal(event.use)) is not None:
+            line = f"{self._call_name(event)}: {self._titles.refused if words else self._titles.rejected}"
+            words = _ANSWER_FRAME.sub("", words).strip()
+            details = [Detail(bound_text(words), ANSWER_WORTH, "tool")] if words else []
+            return StoryItem("answered", line, [*details, *_rest_of_command(event)])
         complaint = " | ".join(line.strip("=-* ") for line in find_complaint(event.use, 3))
         if event.test_summary and event.test_summary not in complaint:
             complaint = f"{complaint} | {event.test_summary}" if complaint else event.test_summary
@@ -268,7 +346,7 @@ class _StoryReader:
         return StoryItem("changed", line, details)
 
     def _command(self, event: ToolEvent) -> StoryItem:
-        output = output_of(bound_text(event.use.result.text))
+        output = output_of(read_json_text(bound_text(event.use.result.text)))
         last = "" if event.test_summary else _last_line(output)
         complains = bool(last and find_errors(last, 1))
         worked = not complains and self._complaints.pop(event.attempt, None) is not None
@@ -277,7 +355,7 @@ class _StoryReader:
             status = f"{status}, {event.test_summary}"
         if output and "\n" not in output and len(output) <= MAX_SHORT_OUTPUT_CHARS and not event.test_summary:
             return StoryItem("ran", f"{self._call_name(event)}: {output}", _rest_of_command(event))
-        told = not output or output == event.test_summary
+        told = not output or event.test_summary is not None
         if last and not told:
             errors = find_errors(output, 1)
             status = f"{status}, … {errors[0] if errors else last}"
@@ -289,26 +367,44 @@ class _StoryReader:
         use = event.use
         text = bound_text(use.result.text.strip())
         if words & {"ask", "question"} and words & {"user", "question", "human"}:
+            text = _ANSWER_FRAME.sub("", text).strip()
             details = [Detail(text, ANSWER_WORTH, "tool")]
             if len(text) < MIN_ANSWER_CHARS:  # it does not repeat the question
                 details.insert(0, Detail(bound_text(_arguments_text(use)), OUTPUT_WORTH, "assistant"))
             return StoryItem("answered", self._titles.asked_user, details)
-        is_report = bool(words & {"task", "agent", "subagent", "delegate"})
-        details = [Detail(text, REPORT_WORTH if is_report else OUTPUT_WORTH, "tool")] if text else []
-        return StoryItem("ran", f"{self._call_name(event)}: ok", details, is_report=is_report)
+        kind: ItemKind = "reported" if words & {"task", "agent", "subagent", "delegate"} else "ran"
+        text = output_of(read_json_text(text))
+        details = [Detail(text, REPORT_WORTH if kind == "reported" else OUTPUT_WORTH, "tool")] if text else []
+        return StoryItem(kind, f"{self._call_name(event)}: ok", details)
 
     def _call_name(self, event: ToolEvent) -> str:
         if event.command is not None:
-            return f"`{self._paths.shorten(describe_call(event.use, MAX_COMMAND_CHARS))}`"
+            return f"`{_describe(event.use, self._paths, MAX_COMMAND_CHARS)}`"
         if event.accesses and split_tool_name(event.use.call.name).isdisjoint(SEARCH_WORDS):
             return f"{event.use.call.name} {self._paths.show(event.accesses[0].path)}"
-        return self._paths.shorten(describe_call(event.use, MAX_COMMAND_CHARS))
+        return _describe(event.use, self._paths, MAX_COMMAND_CHARS)
 
 
-_REFUSED = re.compile(
-    r"The user doesn't want to proceed with this tool use\..*?the user said:\s*(\S.*)", re.DOTALL | re.IGNORECASE
-)
-"""Result of a call that the user refused, with the user's words."""
+def _describe(use: ToolUse, paths: ShortPaths, limit: int) -> str:
+    """Return a call in a short line, with its paths shortened first, so that more of the rest fits."""
+    line = paths.shorten(describe_call(use, 4 * limit))
+    return line if len(line) <= limit else f"{line[: limit - 1]}…"
+
+
+_LISTS = re.compile(r"(?:ls|find|tree|fd|git (?:status|ls-files))\b")
+
+
+def is_listing(use: ToolUse) -> bool:
+    """Test for a call that lists files: its names say little beside one another."""
+    return bool(split_tool_name(use.call.name) & {"glob", "list", "ls"}) or bool(_LISTS.match(describe_call(use)))
+
+
+def _find_result(item: StoryItem, use: ToolUse) -> str:
+    """Return the result of a call: as the item shows it, if it shows its text."""
+    shown = [detail.text for detail in item.details if detail.by == "tool"]
+    if item.kind in ("ran", "seen", "reported") and len(shown) == 1:
+        return shown[0]
+    return output_of(read_json_text(use.result.text))
 
 
 def _name_of(use: ToolUse) -> str:
@@ -326,7 +422,7 @@ def keeps_tasks(words: frozenset[str]) -> bool:
 
 # Calls that only look
 
-MAX_COMMAND_CHARS = 90
+MAX_COMMAND_CHARS, MAX_LOOK_CHARS = 90, 70
 MAX_CHANGE_CHARS = 200
 """Characters of a command that changes files: it is shown whole, since it says what was changed."""
 MAX_SHORT_OUTPUT_CHARS = 120
@@ -341,9 +437,9 @@ def _find_looks(event: ToolEvent, words: frozenset[str], paths: ShortPaths) -> l
     if event.command is not None:
         if not event.only_looks:
             return []
-        return [f"`{paths.shorten(describe_call(event.use, 70))}`"]
+        return [f"`{_describe(event.use, paths, MAX_LOOK_CHARS)}`"]
     if not words.isdisjoint(SEARCH_WORDS):
-        return [f"`{paths.shorten(describe_call(event.use, 70))}`"]
+        return [f"`{_describe(event.use, paths, MAX_LOOK_CHARS)}`"]
     reads = [access for access in event.accesses if access.kind == "read"]
     if not reads or len(reads) < len(event.accesses):
         return []
@@ -355,10 +451,13 @@ def _range_text(lines: LineRange | None) -> str:
 
 
 _FRAME = re.compile(
-    r"</?(?:output|returncode|stdout|stderr)>|^\(no output\)$|^\[changed on disk since you read it: [^\n]*\]$",
+    r"^agentId: \S+ \(for resuming[^\n]*$|<usage>[^<]*</usage>"
+    r"|^total \d+$|^d\S{9} .* \.\.?$"
+    r"|^[.sxXFE]{4,}(?:[ \t]+\[ *\d{1,3}%\])?[ \t]*$"
+    r"|</?(?:output|returncode|stdout|stderr)>|^\(no output\)$|^\[changed on disk since you read it: [^\n]*\]$",
     re.MULTILINE,
 )
-"""Marks around an output, and a note on files that only held at that moment."""
+"""Marks around an output, a bar of progress, and notes that only held at that moment."""
 
 
 def output_of(text: str) -> str:
@@ -367,7 +466,9 @@ def output_of(text: str) -> str:
 
 
 def _last_line(output: str) -> str:
-    """Return the last line that says something, if it is short: it tells how a command ended."""
+    """Return the line that tells how a command ended, if it is short: that of a commit, or the last with words."""
+    if commit := _COMMIT.search(output):
+        return commit[0]
     for line in reversed(output[-4 * MAX_SHORT_OUTPUT_CHARS :].splitlines()):
         if len(set(_LETTERS.findall(line))) >= MIN_LAST_LINE_LETTERS:
             line = " ".join(line.strip("=-* \t").split())
@@ -375,6 +476,7 @@ def _last_line(output: str) -> str:
     return ""
 
 
+_COMMIT = re.compile(r"^\[[^\]\n]{1,60} [0-9a-f]{7,40}\] [^\n]{1,100}", re.MULTILINE)
 MIN_LAST_LINE_LETTERS = 4
 """Different letters: `..x..xxx [ 20%]` says nothing."""
 _LETTERS = re.compile(r"[^\W\d_]")
@@ -397,12 +499,12 @@ def _short_output(use: ToolUse) -> str:
 
 
 def _rest_of_command(event: ToolEvent) -> list[Detail]:
-    """Return the lines of a long command behind the first, which its line shows."""
-    command = event.command or ""
-    if len(command) <= MAX_COMMAND_CHARS and "\n" not in command.strip():
-        return []
-    rest = command.strip().partition("\n")[2] if "\n" in command.strip() else command
-    return [Detail(bound_text(rest.strip("\n")), WRITTEN_WORTH, "assistant")]
+    """Return what a long command says behind its beginning, which its line shows."""
+    command = (event.command or "").strip()
+    first, _, rest = command.partition("\n")
+    if not rest and len(first) > MAX_COMMAND_CHARS:
+        rest = f"…{first[first.rfind(' ', 0, MAX_COMMAND_CHARS) :]}"
+    return [Detail(bound_text(rest.strip("\n")), WRITTEN_WORTH, "assistant")] if rest else []
 
 
 def _arguments_text(use: ToolUse) -> str:

@@ -1,6 +1,7 @@
 """Lines woven into a story: under each item those of its texts and results that are likely to be needed again.
 
-Law: a line stands as it was, under what it belongs to; what a tool gave stands behind a bar. A call is named once.
+Law: a line stands as it was (of JSON: a value behind its name), under what it belongs to; what a tool gave stands
+behind a bar. A call is named once.
 """
 
 from __future__ import annotations
@@ -13,7 +14,18 @@ from yohaku.digest.gist_text import Count, GistTitles
 from yohaku.digest.select_lines import Source
 from yohaku.digest.short_paths import ShortPaths
 from yohaku.digest.spans import Span, split_rows
-from yohaku.digest.story import OWN_MARK, TOOL_MARK, ToldItem, cut_text, line_of, name_untold
+from yohaku.digest.story import (
+    END,
+    GAP,
+    OWN_MARK,
+    TOOL_MARK,
+    ToldItem,
+    cut_ranges,
+    line_of,
+    name_untold,
+    show_item,
+    show_text,
+)
 from yohaku.digest.story_items import Speaker, StoryItem
 
 MIN_CHARS = 8
@@ -22,8 +34,6 @@ MAX_SAMPLE_CHARS = 6_000
 """Characters by which the tokens of a text are estimated."""
 BEGINNING_CHARS = 90
 """Characters of the beginning of what somebody said, before lines of it, where the story has no room for more."""
-CUT_MARK = "… "
-"""Before a line of a text that is shown in part."""
 
 
 class WovenText(NamedTuple):
@@ -41,21 +51,21 @@ def collect_woven_texts(told: Sequence[ToldItem]) -> list[WovenText]:
 
 
 def _collect(told: Sequence[ToldItem]) -> Iterator[WovenText]:
-    for at, (item, _) in enumerate(told):
+    for at, item in enumerate(one.item for one in told):
         for detail in item.details:
-            if (detail.by != "tool" or not item.uses) and len(detail.text) >= MIN_CHARS:
+            if (detail.by != "tool" or not item.results) and len(detail.text) >= MIN_CHARS:
                 yield WovenText(at, "", detail.text, detail.by)
-        for label, use in item.uses:
-            if len(use.result.text) >= MIN_CHARS:
-                yield WovenText(at, label, use.result.text, "tool")
+        for label, text in item.results:
+            if len(text) >= MIN_CHARS:
+                yield WovenText(at, label, text, "tool")
 
 
 def to_sources(told: Sequence[ToldItem], texts: Sequence[WovenText], age: int, count: Count) -> list[Source]:
     """Return the texts as sources to choose lines of; `age`: steps that follow the stretch."""
-    last = max((item.step for item, _ in told), default=0)
+    last = max((one.item.step for one in told), default=0)
     sources: list[Source] = []
     for text in texts:
-        item, lines = told[text.item]
+        item, lines, _ = told[text.item]
         new = not lines or (item.looked_at and text.by == "tool")
         title = count(text.label or item.line or _begin(item)) + 2 if new else 0
         sample = text.text[:MAX_SAMPLE_CHARS]
@@ -64,7 +74,7 @@ def to_sources(told: Sequence[ToldItem], texts: Sequence[WovenText], age: int, c
                 text.text,
                 max(1, age + last - item.step),
                 count(sample) / len(sample),
-                own=text.by != "tool" or item.is_report,
+                own=text.by != "tool" or item.kind == "reported",
                 title_tokens=title,
                 group=-1 if item.looked_at else text.item,
                 shown="\n".join(lines) or ("" if item.line else _begin(item)),
@@ -95,24 +105,34 @@ def weave(
 def _weave_item(
     told: ToldItem, chosen: Sequence[tuple[WovenText, Sequence[Span]]], titles: GistTitles
 ) -> Iterator[str]:
-    item, lines = told
+    item = told.item
     if item.looked_at:
         yield from _weave_looks(told, chosen, titles)
         return
-    rows = [row for text, spans in chosen for row in _show_spans(text, spans)]
-    if lines:
-        yield from lines
-    elif item.is_speech:
-        yield f"{titles.speakers[item.details[0].by]} {_begin(item)}"
-    else:
-        yield line_of(item, titles)
-    yield from rows
+    shown = [list(spans) for spans in told.shown] or [[] for _ in item.details]
+    rest: list[tuple[WovenText, Sequence[Span]]] = []
+    for text, spans in chosen:
+        at = next((at for at, detail in enumerate(item.details) if detail.text == text.text), None)
+        if at is None or (text.by == "tool" and not shown[at]):
+            rest.append((text, spans))
+        else:
+            shown[at] += split_rows(text.text, spans)
+    if item.is_speech and not told.lines:
+        shown[0].append(_begin_span(item.details[0].text))
+    yield from show_item(item, titles, shown)
+    for text, spans in rest:
+        yield from _show_spans(text, spans)
 
 
 def _begin(item: StoryItem) -> str:
     """Return the first words of what somebody said."""
-    text = item.details[0].text.strip() if item.details else ""
-    return cut_text(text.partition("\n")[0], BEGINNING_CHARS)
+    return next(show_text(item.details[0].text, [_begin_span(item.details[0].text)]), "") if item.details else ""
+
+
+def _begin_span(text: str) -> Span:
+    start = len(text) - len(text.lstrip())
+    first = text[start:].partition("\n")[0]
+    return Span(text.count("\n", 0, start) + 1, start, start + cut_ranges(first, BEGINNING_CHARS)[0][1])
 
 
 def _weave_looks(
@@ -132,16 +152,7 @@ def _weave_looks(
 
 
 def _show_spans(text: WovenText, spans: Sequence[Span]) -> Iterator[str]:
-    mark = TOOL_MARK if text.by == "tool" else OWN_MARK + CUT_MARK
-    row, last = "", Span(0, 0, 0)
-    for span in split_rows(text.text, spans):
-        piece = text.text[span.start : span.end].strip()
-        if row and span.line == last.line:
-            row += f" {piece}" if span.start == last.end else f" … {piece}"
-        else:
-            if row:
-                yield mark + row
-            row = piece
-        last = span
-    if row:
-        yield mark + row
+    """Yield lines that stand alone: most of the text is left out, which needs no mark."""
+    mark = TOOL_MARK if text.by == "tool" else OWN_MARK + GAP
+    for row in show_text(text.text, list(split_rows(text.text, spans))):
+        yield mark + row.removeprefix(GAP).removesuffix(END).strip()

@@ -69,7 +69,8 @@ MIN_CHAPTER_TOKENS = 40
 NEAR_LIMIT_SHARE = 0.95
 """Share of the free tokens that a folding leaves shown at most."""
 CAPABLE_SHARE = 0.5
-"""A model that may write this share of a chapter is shown more of the record, and trusted more."""
+"""A model that may write this share of a chapter is shown more of the record, and trusted more; beside what it writes
+stand passages, and no single lines."""
 MAX_VISIBLE_PROMPT_CHARS = 1_500
 """Characters of a prompt that stays visible, in the question about the steps that answer it."""
 MIN_ASKED_TOKENS = 2 * SMALL
@@ -393,7 +394,9 @@ class _ChapterTeller:
         """Return a summary by a model with the lines behind it."""
         stretch = chapter.stretch
         text = f"{stretch.header}\n{found.headed(stretch.titles is JAPANESE)}"
-        lines = tell_lines(stretch, text, chapter.tokens - self._count(found.whole), self._count)
+        left = chapter.tokens - self._count(found.whole)
+        capable = self._context.options.summary_share >= CAPABLE_SHARE
+        lines = tell_lines(stretch, text, left, self._count, *((0.0,) if capable else ()))
         tokens, told = appendix_tokens(self._room.whole), "\n".join([text, *lines])
         appendix = write_appendix(stretch.turns, told, tokens, self._count, index=False)
         return "\n".join([text, *appendix, *lines])
