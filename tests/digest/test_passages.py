@@ -4,7 +4,7 @@ from tests.digest.uses import bash, count, turn, use
 
 from yohaku.core.model import Step, Turn
 from yohaku.digest.output_shape import describe_shape
-from yohaku.digest.passages import choose_passages, find_focus
+from yohaku.digest.passages import choose_passage_spans, choose_passages, find_focus
 from yohaku.digest.short_paths import ShortPaths
 
 SOURCE = "\n".join(
@@ -35,6 +35,34 @@ def test_listings_and_short_results_are_no_passages() -> None:
     listing = "\n".join(f"src/part_{number}.py" for number in range(60))
     files = Step((use("Glob", {"pattern": "**/*.py"}, listing),))
     assert passages(turn("Go.", bash("find . -name '*.py'", listing), files, bash("date", "Monday"))) == []
+
+
+CONFIG = "\n".join(
+    f"    {number}→{line}"
+    for number, line in enumerate(
+        [
+            *(f"import {{ helper{at} }} from './helper{at}.js'; // used beside EVALUATOR_FILES" for at in range(9)),
+            "",
+            "export const EVALUATOR_FILES: Record<string, Config> = {",
+            '    "git-workflow.md": { strategy: "root" },',
+            "};",
+            "",
+            *(f"console.log(helper{at}, other{at}, EVALUATOR_FILES);" for at in range(30)),
+        ],
+        1,
+    )
+)
+
+
+def test_what_defines_a_name_of_the_work_is_worth_more_than_what_uses_it() -> None:
+    (spans,) = choose_passage_spans([(CONFIG, 1)], find_focus([(1, "Add to EVALUATOR_FILES")]), 120, count)
+    shown = [CONFIG[span.start : span.end] for span in spans]
+    assert '    12→    "git-workflow.md": { strategy: "root" },' in shown
+    assert [span.line for span in spans] == sorted(int(line.split("→")[0]) for line in shown)
+
+
+def test_a_log_has_no_passages() -> None:
+    assert choose_passage_spans([("\n".join(log_lines(600)), 1)], find_focus([(1, "pool")]), 400, count) == [[]]
 
 
 def test_passages_weigh_no_more_than_they_may() -> None:

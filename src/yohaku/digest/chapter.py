@@ -6,7 +6,7 @@ A chapter does not state again what an earlier one states: the goal, and the rul
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -15,19 +15,21 @@ from yohaku.core.model import Turn
 from yohaku.digest.excerpts import Excerpt, collect_excerpts, render_excerpts
 from yohaku.digest.gist import word_lines, write_gist, write_opening
 from yohaku.digest.gist_text import ENGLISH, Count, GistTitles, cut_to_tokens
-from yohaku.digest.passages import choose_passages
+from yohaku.digest.passages import choose_passage_spans, choose_passages
 from yohaku.digest.select_lines import Source, SpanCache, choose_spans
 from yohaku.digest.short_paths import ShortPaths
 from yohaku.digest.spans import Span
 from yohaku.digest.story import tell_items
 from yohaku.digest.wished_lines import choose_wished, merge_spans
-from yohaku.digest.woven_lines import collect_woven_texts, to_sources, weave
+from yohaku.digest.woven_lines import WovenText, collect_woven_texts, to_sources, weave
 
 STORY_SHARE, MAX_STORY_SHARE = 0.45, 0.6
 """Shares of a chapter for its story: in any case, and if it has so much that is worth more than lines; lines and
 passages have the rest."""
 MIN_STORY_TOKENS = 300
 """A story gets so many at least, of a chapter that has them."""
+PASSAGES_SHARE = 0.4
+"""Share of that rest that passages take: several lines in a row of what the work is about now."""
 LINES_SHARE = 0.9
 """Share that lines have at most of what stands beside a text by a model."""
 TITLE_TOKENS = 10
@@ -120,6 +122,10 @@ def _tell_story(stretch: Stretch, count: Count, paths: ShortPaths, text: str, to
         wished, taken = choose_wished(excerpts, words, room * WISHED_SHARE, count)
         room -= int(taken)
     covered = stretch.visible | extract_names("\n".join([text, *story]))
+    passages = _choose_passages(stretch, texts, sources, int(room * PASSAGES_SHARE), count)
+    passed = [text.text[span.start : span.end] for text, some in zip(texts, passages, strict=True) for span in some]
+    covered |= extract_names("\n".join(passed))
+    room -= count("\n".join(passed)) + 2 * len(passed)
     for _ in range(MAX_TRIES):
         if room <= 0:
             break
@@ -127,12 +133,22 @@ def _tell_story(stretch: Stretch, count: Count, paths: ShortPaths, text: str, to
         chosen = dict(zip(map(id, again), spans[len(texts) :], strict=True))
         others = [chosen.get(id(excerpt), []) for excerpt in excerpts]
         shown = render_excerpts(excerpts, merge_spans(wished, others) if wished else others)
-        lines = [*weave(told, texts, spans[: len(texts)], titles, paths), *([titles.lines, *shown] if shown else [])]
+        woven = [[*some, *more] for some, more in zip(spans, passages, strict=False)]
+        lines = [*weave(told, texts, woven, titles, paths), *([titles.lines, *shown] if shown else [])]
         over = sum(map(weigh, lines)) - tokens
         if over <= 0:
             return lines
         room -= max(over, tokens // 50)
     return story
+
+
+def _choose_passages(
+    stretch: Stretch, texts: Sequence[WovenText], sources: Sequence[Source], tokens: int, count: Count
+) -> list[list[Span]]:
+    """Return passages of what was looked at, about what the work is about now."""
+    ages = [source.age for source in sources[: len(texts)]]
+    looked = [(text.text if text.by == "tool" else "", age) for text, age in zip(texts, ages, strict=True)]
+    return choose_passage_spans(looked, stretch.focus, tokens, count)
 
 
 def tell_lines(

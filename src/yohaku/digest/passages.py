@@ -16,8 +16,9 @@ from yohaku.analysis.entities import extract_names
 from yohaku.analysis.tool_calls import describe_call
 from yohaku.core.model import ToolUse, Turn
 from yohaku.digest.gist_text import Count
-from yohaku.digest.output_shape import describe_shape
+from yohaku.digest.output_shape import MAX_LOG_SAMPLE_CHARS, begins_like_log, describe_shape
 from yohaku.digest.short_paths import ShortPaths
+from yohaku.digest.spans import Span
 from yohaku.digest.story_items import is_listing, output_of
 
 MAX_PASSAGE_LINES = 8
@@ -34,6 +35,10 @@ BASE_WORTH = 0.03
 """Worth of a name that nobody wrote: it decides where the work has not said yet what it is about."""
 SHOWN_FACTOR = 0.1
 """Factor of the worth of a name in a passage that is shown already."""
+DEFINED_FACTOR = 4.0
+"""Factor of the worth of a name in the passage that defines it."""
+DEFINITION_MARK = "="
+"""Before a name that is defined, among the names of the passage."""
 STALE_RATIO = 0.9
 CHARS_PER_TOKEN = 3.2
 MAX_FOCUS_CHARS = 20_000
@@ -74,6 +79,27 @@ def choose_passages(
     return lines
 
 
+def choose_passage_spans(
+    texts: Sequence[tuple[str, int]], focus: Mapping[str, float], tokens: int, count: Count
+) -> list[list[Span]]:
+    """Return the lines of each text, given with its age, that are passages about what the work is about."""
+    passages: list[Passage] = []
+    for source, (text, age) in enumerate(texts):
+        if len(text) >= MIN_RESULT_CHARS and not begins_like_log(text[:MAX_LOG_SAMPLE_CHARS]):
+            passages += _split_lines(text[:MAX_RESULT_CHARS].split("\n"), source, age)
+    spans: list[list[Span]] = [[] for _ in texts]
+    for passage in sorted(_take_best(passages, focus, tokens, count)):
+        text, start = texts[passage.source][0], 0
+        for _ in range(passage.first):
+            start = text.index("\n", start) + 1
+        for number in range(len(passage.lines)):
+            end = text.find("\n", start)
+            end = len(text) if end < 0 else end
+            spans[passage.source].append(Span(passage.first + number + 1, start, end))
+            start = end + 1
+    return spans
+
+
 def _newest_results(turns: Sequence[Turn]) -> list[ToolUse]:
     """Return the calls with long results, in order, as far back as may be searched; a result shown twice once."""
     found: list[ToolUse] = []
@@ -99,6 +125,14 @@ _DECLARES = re.compile(
     r"(?:def|class|func|fn|function|interface|type|enum|struct|impl|trait|const|describe|test|it|@@|diff --git)\b"
     r"|^#{1,4} "
 )
+_DEFINES = re.compile(
+    r"[+-]?[ \t]*(?:export |default |public |private |protected |static |final |async |abstract |readonly |pub )*"
+    r"(?:(?:def|class|func|fn|function|interface|type|enum|struct|trait|impl)[ \t]+(?:\([^)\n]{0,60}\)[ \t]*)?"
+    r"(?P<name>[A-Za-z_]\w{3,})"
+    r"|(?:const |let |var )?[\"']?(?P<value>[A-Za-z_][\w-]{3,})[\"']?"
+    r"(?:[ \t]*:[ \t]*[^=\n]{1,60}|[ \t]+[A-Za-z]\w{2,30})?[ \t]*(?::=|=(?![=>])|:)[ \t]*\S)"
+)
+"""A line that defines a function, a class or a value."""
 _FRAME = re.compile(r"^<(path|type)>.*</\1>\n|</?content>", re.MULTILINE)
 """Marks that tools put around a file."""
 _NUMBER = re.compile(r"^\s*\d{1,7}[→|:\t]\s?")
@@ -109,15 +143,19 @@ def _split_result(use: ToolUse, source: int, age: int) -> Iterator[Passage]:
     if shaped := describe_shape(lines):
         yield Passage(source, 0, tuple(shaped), extract_names("\n".join(shaped)), age)
         return
-    for first, last in _split_blocks(lines):
-        block = tuple(line.rstrip()[:MAX_LINE_CHARS] for line in _strip_blank(lines[first:last]))
-        yield Passage(source, first, block, extract_names("\n".join(_NUMBER.sub("", line) for line in block)), age)
+    yield from _split_lines(lines, source, age)
 
 
-def _strip_blank(lines: list[str]) -> list[str]:
-    """Return the lines without blank ones at both ends."""
-    filled = [at for at, line in enumerate(lines) if _NUMBER.sub("", line).strip()]
-    return lines[filled[0] : filled[-1] + 1] if filled else []
+def _split_lines(lines: list[str], source: int, age: int) -> Iterator[Passage]:
+    """Yield the passages of a text, without blank lines at their ends."""
+    for begin, end in _split_blocks(lines):
+        filled = [at for at in range(begin, end) if _NUMBER.sub("", lines[at]).strip()]
+        if filled:
+            block = tuple(line.rstrip()[:MAX_LINE_CHARS] for line in lines[filled[0] : filled[-1] + 1])
+            bare = [_NUMBER.sub("", line) for line in block]
+            found = filter(None, map(_DEFINES.match, bare))
+            defined = (DEFINITION_MARK + (each["name"] or each["value"]) for each in found)
+            yield Passage(source, filled[0], block, extract_names("\n".join(bare)).union(defined), age)
 
 
 def _split_blocks(lines: list[str]) -> Iterator[tuple[int, int]]:
@@ -134,9 +172,15 @@ def _split_blocks(lines: list[str]) -> Iterator[tuple[int, int]]:
         yield start, len(lines)
 
 
+def _worth_of(name: str, focus: Mapping[str, float]) -> float:
+    if name[0] == DEFINITION_MARK:
+        return DEFINED_FACTOR * focus.get(name[1:], 0.0)
+    return focus.get(name, 0.0) + BASE_WORTH
+
+
 def _take_best(passages: list[Passage], focus: Mapping[str, float], tokens: int, count: Count) -> list[Passage]:
     spread = Counter(name for passage in passages for name in passage.names)
-    worth = {name: (focus.get(name, 0.0) + BASE_WORTH) / math.sqrt(number) for name, number in spread.items()}
+    worth = {name: _worth_of(name, focus) / math.sqrt(number) for name, number in spread.items()}
 
     def rank(at: int) -> float:
         passage = passages[at]

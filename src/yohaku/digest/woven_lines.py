@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from textwrap import dedent
 from typing import NamedTuple
 
 from yohaku.digest.gist_text import Count, GistTitles
 from yohaku.digest.select_lines import Source
 from yohaku.digest.short_paths import ShortPaths
-from yohaku.digest.spans import Span, split_rows
+from yohaku.digest.spans import Span, has_line_numbers, split_rows
 from yohaku.digest.story import (
-    END,
     GAP,
     OWN_MARK,
     TOOL_MARK,
@@ -152,7 +152,17 @@ def _weave_looks(
 
 
 def _show_spans(text: WovenText, spans: Sequence[Span]) -> Iterator[str]:
-    """Yield lines that stand alone: most of the text is left out, which needs no mark."""
+    """Yield lines that stand alone, or a few in a row: most of the text is left out, which needs no mark."""
     mark = TOOL_MARK if text.by == "tool" else OWN_MARK + GAP
-    for row in show_text(text.text, list(split_rows(text.text, spans))):
-        yield mark + row.removeprefix(GAP).removesuffix(END).strip()
+    rows: list[str] = []
+    last = Span(0, 0, 0)
+    for span in sorted(split_rows(text.text, spans)):
+        start = max(span.start, last.end)
+        piece = text.text[start : span.end]
+        if piece.strip() and span.line == last.line:
+            rows[-1] += piece if start == last.end else f" … {piece.strip()}"
+        elif piece.strip():
+            rows.append(piece)
+        last = Span(span.line, start, max(span.end, last.end))
+    rows = [row.strip() for row in rows] if has_line_numbers(text.text) else dedent("\n".join(rows)).split("\n")
+    yield from (mark + row.rstrip() for row in rows if row.strip())
