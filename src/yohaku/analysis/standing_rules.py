@@ -34,17 +34,24 @@ class StandingRule(NamedTuple):
     """True if it is of the first prompt, which frames the whole task."""
 
 
+IN_PASTED_TEXTS = "[from longer texts among the prompts; what the user said later goes before them:]"
+IN_PASTED_TEXTS_JA = "[以下は指示に含まれる長い文書から。後のユーザーの発言が優先:]"
+
+
 class RuleChoice(NamedTuple):
     shown: tuple[str, ...]
     """In the order in which they were stated."""
     left_out: int = 0
+    pasted: frozenset[str] = frozenset()
+    """Those shown that stand in a longer text: a template, a document, a plan."""
 
     def lines(self, ref: str, japanese: bool = False) -> tuple[str, ...]:
-        """Return the rules, and behind them how many more there are and the ref that opens them."""
-        if not self.left_out:
-            return self.shown
+        """Return the rules, typed ones first, and behind them how many more there are and the ref that opens them."""
+        typed = [rule for rule in self.shown if rule not in self.pasted]
+        pasted = [rule for rule in self.shown if rule in self.pasted]
+        title = [IN_PASTED_TEXTS_JA if japanese else IN_PASTED_TEXTS] if pasted else []
         more = f"[ほかに決まり {self.left_out:,} 件: ref={ref}]" if japanese else f"[{self.left_out:,} more: ref={ref}]"
-        return (*self.shown, more)
+        return (*typed, *title, *pasted, *([more] if self.left_out else []))
 
 
 def find_standing_rules(turns: Iterable[Turn], then: Iterable[Turn] = ()) -> tuple[str, ...]:
@@ -76,7 +83,8 @@ def choose_rules(rules: Sequence[StandingRule], tokens: int, count: Callable[[st
             kept.append(at)
         elif (misses := misses + 1) > MAX_MISSES:
             break
-    return RuleChoice(tuple(rules[at].text for at in sorted(kept)), len(rules) - len(kept))
+    pasted = frozenset(rules[at].text for at in kept if not rules[at].brief)
+    return RuleChoice(tuple(rules[at].text for at in sorted(kept)), len(rules) - len(kept), pasted)
 
 
 def _rank(rule: StandingRule) -> int:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from yohaku.analysis.activity import Activity, ToolEvent, describe_status, find_failures, read_activity
+from yohaku.analysis.activity import Activity, ToolEvent, describe_status, find_failures, is_check, read_activity
 from yohaku.analysis.entities import MAX_RANKED_CHARS, rank_entities
 from yohaku.analysis.file_log import build_file_log
 from yohaku.analysis.retention import contains_word
@@ -43,10 +43,14 @@ def write_appendix(
 
 
 def _failure_lines(activity: Activity, summary: str, titles: GistTitles) -> list[str]:
-    """Return a line for each failure that is still open: how it ended, and its errors."""
+    """Return a line for each check that still fails: how it ended, and its errors."""
     lines = []
     for failure in find_failures(activity.events)[-MAX_FAILURES:]:
-        if not failure.solved and (errors := [line for line in failure.lines(2) if line not in summary]):
+        if (
+            is_check(failure.event)
+            and not failure.solved
+            and (errors := [line for line in failure.lines(2) if line not in summary])
+        ):
             status = describe_status(failure.event)
             lines.append(_source_line(failure.event, [*([status] if status != "failed" else []), *errors], titles))
     return lines
