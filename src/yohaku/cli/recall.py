@@ -67,6 +67,8 @@ def _search(store: Store, words: str, limit: int | None, lang: str, refs: frozen
 
     found = recall.search(store, words, limit or 20, refs=refs)
     lines = [f"ref={hit.ref}:{hit.number}: {hit.text}" for hit in found.hits]
+    if found.passages:
+        lines += [messages.say("search_passages", lang), *map(str, found.passages)]
     if not found.complete:
         lines.append(messages.say("search_late" if found.late else "search_more", lang))
     lines = lines or [messages.say("search_none", lang, name=words)]

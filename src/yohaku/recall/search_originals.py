@@ -15,6 +15,7 @@ from yohaku.core.errors import UnknownRef
 from yohaku.recall.blocks import MAX_LINE_BYTES, blocks, find_lines
 from yohaku.recall.index import IndexedBlocks, fill, look_up
 from yohaku.recall.patterns import compile_literal
+from yohaku.recall.search_passages import FoundPassage, find_passages, split_question
 from yohaku.stores import Store, StoredOriginal
 
 MIN_SECONDS_FOR_INDEX = 0.1
@@ -39,9 +40,13 @@ class SearchResult:
     """False if the limit was reached or time ran out."""
     late: bool = False
     """True if time ran out: some originals were not searched."""
+    passages: tuple[FoundPassage, ...] = ()
+    """Where no line holds all the words: passages that hold most of them, the best first."""
 
     def __str__(self) -> str:
         shown = [f"ref={hit.ref} line {hit.number:,}: {hit.text}" for hit in self.hits]
+        if self.passages:
+            shown += ["[no line holds all of these words; passages that hold most of them:]", *map(str, self.passages)]
         if self.late:
             shown.append("[the time ran out before everything was looked through: search again, or for longer words]")
         elif not self.complete:
@@ -60,6 +65,7 @@ def search(
 ) -> SearchResult:
     """Find lines that hold all the words, ignoring case, in the originals put last first.
 
+    Where there are none, and several words were given, find passages that hold most of them.
     `refs`: search only these. `learn`: extend the index beside the store for at most as long as this search took.
     """
     began = time.monotonic()
@@ -69,6 +75,9 @@ def search(
     known = look_up(store, wanted)
     kept: Iterable[StoredOriginal] = list(store.kept()) if known or refs is not None else store.kept()
     found = _search(store, wanted, limit, began + seconds, known, _refs_to_search(store, kept, refs))
+    if not found.hits and not found.late and len(split_question(words)) > 1:
+        near = find_passages(store, words, _refs_to_search(store, store.kept(), refs), began + seconds)
+        found = SearchResult((), complete=not near.late, late=near.late, passages=near.passages)
     took = time.monotonic() - began
     if learn and (_is_behind(known, kept) if known else took > MIN_SECONDS_FOR_INDEX):
         fill(store, min(took, MAX_INDEX_SECONDS))

@@ -64,7 +64,7 @@ GREP = Signature(
 SEARCH = Signature(
     "recall_search",
     "Search in everything that was folded away, where no ref is known: gives the lines that hold all the words, "
-    "in whatever case, each with the ref and the line to open it at.",
+    "in whatever case, each with the ref and the line to open it at; or else the passages that hold most of them.",
     {
         "type": "object",
         "properties": {
