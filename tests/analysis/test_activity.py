@@ -35,6 +35,11 @@ def test_the_newest_calls_are_looked_at_in_order() -> None:
         ("grep x a > b", False),
         ("make", False),
         ("cd x && git push", False),
+        ("gh pr view 12 --comments", True),
+        ("docker ps", True),
+        ("entire configure --help", True),
+        ("entire configure --remote github:a/b --local", False),
+        ("npm install list", False),
     ],
 )
 def test_a_command_that_only_looks_is_known(ran: str, looks: bool) -> None:

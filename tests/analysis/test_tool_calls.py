@@ -193,6 +193,13 @@ def test_where_nothing_sounds_like_an_error_the_last_line_is_given() -> None:
     assert find_complaint(use("bash", {"command": "x"}, "Exit code 1")) == ()
 
 
+def test_what_passed_is_not_why_a_call_failed() -> None:
+    hooks = "Exit code 1\ngitleaks........Passed\nbug: the script is in migration mode\ncommitizen check.....Passed"
+    assert find_complaint(use("bash", {"command": "git commit"}, hooks)) == ("bug: the script is in migration mode",)
+    assert find_complaint(use("bash", {"command": "x"}, "Exit code 1\nlast words\nlint passed")) == ("last words",)
+    assert find_complaint(use("bash", {"command": "x"}, "Exit code 1\nlint passed")) == ("lint passed",)
+
+
 @pytest.mark.parametrize("piece", ["a", " ", "error: ", "=== 1 passed", "1 failed, ", "\n", ":1:1", "A"])
 def test_a_huge_text_is_no_trouble(piece: str) -> None:
     text = piece * (1_000_000 // len(piece))

@@ -93,10 +93,20 @@ LOOK_COMMANDS = (
     READ_COMMANDS | QUERY_COMMANDS | frozenset("sed echo pwd find tree cd wc sort awk jq true stat du".split())
 )
 _GIT_LOOK_COMMANDS = frozenset("log status diff show branch ls-files ls-tree rev-parse remote blame".split())
+_LOOK_SUBCOMMANDS = frozenset("status list ls show view info describe checks help version ps logs".split())
+_NOUN_FIRST = frozenset("gh glab docker podman kubectl aws gcloud az".split())
+"""Programs whose verb is their second word: `gh pr view`."""
+_HELP_OPTIONS = frozenset(("--help", "-h", "--version"))
 
 
 def _only_looks(part: ShellCommand) -> bool:
-    return part.words[0] in LOOK_COMMANDS or (part.words[0] == "git" and not _GIT_LOOK_COMMANDS.isdisjoint(part.words))
+    program, *rest = part.words
+    if program in LOOK_COMMANDS or not _HELP_OPTIONS.isdisjoint(rest):
+        return True
+    if program == "git":
+        return not _GIT_LOOK_COMMANDS.isdisjoint(rest)
+    verbs = [word for word in rest if not word.startswith("-")]
+    return not _LOOK_SUBCOMMANDS.isdisjoint(verbs[: 2 if program in _NOUN_FIRST else 1])
 
 
 def describe_status(event: ToolEvent) -> str:
@@ -153,9 +163,14 @@ _CHECK = re.compile(
 _TEST = re.compile(r"\b(?:tests?|pytest|unittest|jest|vitest|tox|nox|rspec|phpunit|ctest|e2e)\b")
 
 
+_NOT_FOUND = 127
+"""Exit code of a shell that did not find the command: nothing was checked."""
+
+
 def is_check(event: ToolEvent) -> bool:
     """Test for a command that checks the work (tests, a build, a linter), and whose failure is therefore a state."""
-    return event.command is not None and bool(event.test_summary or _CHECK.search(event.attempt))
+    ran = event.command is not None and find_exit_code(event.use) != _NOT_FOUND
+    return ran and bool(event.test_summary or _CHECK.search(event.attempt))
 
 
 def is_solved(event: ToolEvent, worked: frozenset[str]) -> bool:

@@ -223,7 +223,7 @@ _ERROR = re.compile(
     r"|エラー[:：]|例外[:：]|失敗しました)"
     r"|(?P<weak>[Nn]o such file or directory|not found|[Pp]ermission denied|[Cc]annot \w|[Cc]an't \w|[Cc]ould not \w"
     r"|[Uu]nable to|[Ff]ailed to \w|FAIL\b|timed out|undefined(?:: | reference| name)|[Dd]oes not exist|[✕✗✘✖] "
-    r"|[Ii]nvalid \w|denied|refus(?:ed|ing)|エラー|失敗"
+    r"|[Ii]nvalid \w|denied|refus(?:ed|ing)|bug: |エラー|失敗"
     r"|見つかりません|存在しません|できません|ありません|不正な|無効な)"
 )
 """For speed, each alternative begins with letters and none looks behind."""
@@ -234,6 +234,9 @@ _HARMLESS = re.compile(
     r"|^\s{0,40}(?:\d{1,6}[:→|]?\s{0,40})?(?:raise|except|throw|catch|return|if|def|import|from)\b",
     re.IGNORECASE,
 )
+
+_PASSED = re.compile(r"\b(?:pass(?:ed)?|ok|success(?:ful(?:ly)?)?|skipped)\W*$|[✓✔]", re.IGNORECASE)
+"""A line of something that worked: not why the call failed."""
 
 _TAGS = re.compile(r"</?[a-z_]{1,40}>")
 _USER_REFUSED = re.compile(r"\bthe user said:\s*\S[^\n]{0,400}", re.IGNORECASE)
@@ -291,7 +294,7 @@ def find_complaint(use: ToolUse, limit: int = 3) -> tuple[str, ...]:
         return found
     ends = text[-2 * MAX_STATUS_CHARS :].splitlines()
     lines = [_shorten_line(line, 0) for line in ends if not (_CODE.search(line) or _PRINTED_CODE.match(line))]
-    filled = [line for line in lines if line]
+    filled = [line for line in lines if line and not _PASSED.search(line)] or [line for line in lines if line]
     return tuple(filled[-1:] if find_command(use) is not None else filled[:1])
 
 
