@@ -11,7 +11,14 @@ from yohaku.core.history_builder import history_of
 from yohaku.core.model import Call, History, Opaque, Result, Step, Text, ToolUse, Turn
 from yohaku.core.originals import Slot
 from yohaku.core.view import View
-from yohaku.digest.excerpts import Excerpt, collect_excerpts, find_topic_words, find_visible_names, render_excerpts
+from yohaku.digest.excerpts import (
+    Excerpt,
+    collect_excerpts,
+    find_topic_words,
+    find_visible_lines,
+    find_visible_names,
+    render_excerpts,
+)
 from yohaku.digest.select_lines import Source, choose_spans
 from yohaku.digest.spans import Span
 from yohaku.testing import histories
@@ -186,6 +193,13 @@ def test_what_a_cut_hides_covers_nothing_but_the_prompt_that_is_being_answered_d
         "new_rows",
         "set_rows",
     }
+
+
+def test_lines_that_stay_are_known_without_their_numbers_and_those_that_do_not_are_not() -> None:
+    shown = use("cat", "    12→  set_rows(2)\nnew_rows", path="a.py")
+    h = history_of([Turn((Text("go"),), (Step((Text("the first"),)), Step((Text("the\nlast"), shown))))])
+    assert find_visible_lines(View(h), None) == {"go", "the first", "the", "last", "a.py", "set_rows(2)", "new_rows"}
+    assert "the first" not in find_visible_lines(View(h), Cut(0, 1))
 
 
 def test_what_is_folded_already_covers_only_what_it_still_shows() -> None:

@@ -83,7 +83,7 @@ Files:
 modified /x/src/parse.py
 The plan at this point:
 [>] lexer
-Failing at this point:
+Failing when this was folded:
 - `make lex`: exit 2"""
 
 

@@ -4,13 +4,24 @@ from __future__ import annotations
 
 import pytest
 
-from yohaku.digest.line_value import BOILERPLATE, CHANGED, DEFINITION, FRAGMENT, PROSE, TROUBLE, VALUE, rate_line
+from yohaku.digest.line_value import (
+    BOILERPLATE,
+    CHANGED,
+    DEFINITION,
+    FILE_VALUE,
+    FRAGMENT,
+    PROSE,
+    TROUBLE,
+    VALUE,
+    rate_line,
+)
 
 
 @pytest.mark.parametrize(
     ("line", "factor"),
     [
-        ("    31\texport class ClaudeProvider extends BaseProvider {", DEFINITION),
+        ("    31\texport class ClaudeProvider extends BaseProvider {", FRAGMENT),
+        ("    32\tTTL = 86_400", FILE_VALUE),
         ("def parse(text: str) -> Tree:", DEFINITION),
         ("12: CREATE UNIQUE INDEX one ON shares (a)", DEFINITION),
         ("MAX_ROWS = 512", VALUE),

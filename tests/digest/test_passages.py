@@ -61,6 +61,27 @@ def test_what_defines_a_name_of_the_work_is_worth_more_than_what_uses_it() -> No
     assert [span.line for span in spans] == sorted(int(line.split("→")[0]) for line in shown)
 
 
+def test_a_passage_that_stays_visible_elsewhere_is_not_shown_again() -> None:
+    focus = find_focus([(1, "the bug is in gamma_total")])
+    (spans,) = choose_passage_spans([(SOURCE, 1)], focus, 60, count)
+    shown = frozenset(SOURCE[span.start : span.end].strip() for span in spans)
+    assert any("gamma_total" in line for line in shown)
+    (spans,) = choose_passage_spans([(SOURCE, 1)], focus, 60, count, shown)
+    assert not any("gamma" in SOURCE[span.start : span.end] for span in spans)
+
+
+def test_of_what_was_read_twice_a_passage_is_shown_once() -> None:
+    focus = find_focus([(1, "the bug is in gamma_total")])
+    spans = choose_passage_spans([(SOURCE, 2), (SOURCE + "\nend", 1)], focus, 60, count)
+    assert sum("gamma_total" in SOURCE[span.start : span.end] for some in spans for span in some) == 1
+
+
+def test_a_passage_that_is_too_long_is_shown_as_far_as_there_are_tokens() -> None:
+    long = "\n".join(["def gamma_total(rows):", *(f"    total += rows[{at}] * gamma_total" for at in range(11))])
+    (spans,) = choose_passage_spans([(long, 1)], find_focus([(1, "gamma_total")]), 60, count)
+    assert [span.line for span in spans] == list(range(1, len(spans) + 1)) and 3 <= len(spans) < 12
+
+
 def test_a_log_has_no_passages() -> None:
     assert choose_passage_spans([("\n".join(log_lines(600)), 1)], find_focus([(1, "pool")]), 400, count) == [[]]
 

@@ -9,6 +9,7 @@ from yohaku.core.model import Step, Text, Turn
 from yohaku.digest.gist_text import ENGLISH, JAPANESE
 from yohaku.digest.short_paths import ShortPaths
 from yohaku.digest.story import cut_text, tell_story
+from yohaku.digest.story_items import read_story_items
 from yohaku.digest.written_changes import diff_lines
 from yohaku.testing import histories
 
@@ -199,9 +200,15 @@ def test_every_prompt_of_a_long_session_is_told() -> None:
     assert sum(line.startswith("Assistant: Part") for line in lines) == 24
 
 
-def test_work_on_a_prompt_that_stays_visible_says_so() -> None:
-    lines = story(turn("First.", said("Done.")), Turn((), (bash("make all", "built"),)))
-    assert lines[2:] == ["- (what follows answers the user's message that comes next)", "- `make all`: built"]
+def test_work_on_a_prompt_that_stays_visible_says_so_with_its_beginning() -> None:
+    turns = (turn("First.", said("Done.")), Turn((), (bash("make all", "built"),)))
+    assert story(*turns)[2:] == [
+        "- (what follows was done for the user's message further below)",
+        "- `make all`: built",
+    ]
+    (*_, ahead, _) = read_story_items(turns, ENGLISH, ShortPaths(()), 9, "Now build\nit " + "all " * 40)
+    assert ahead.line.startswith("(what follows was done for the user's message further below: \"Now build it all")
+    assert ahead.line.endswith(' …")') and len(ahead.line) < 180
 
 
 def test_a_listing_is_told_by_its_size() -> None:
@@ -254,3 +261,41 @@ def test_what_the_user_said_when_refusing_a_call_stands_whole_and_the_boilerplat
         "- Edit a.py: refused by the user, who said:",
         f"  | {ANSWERS}",
     ]
+
+
+def test_the_instructions_of_a_project_are_not_the_goal() -> None:
+    rules = "# AGENTS.md instructions for /srv/app\n\n<INSTRUCTIONS>\n" + "- keep it simple\n" * 400 + "</INSTRUCTIONS>"
+    lines = story(turn(rules), turn("Please fix the hook. " + "It fails at every push. " * 8), tokens=200)
+    assert "User: # AGENTS.md instructions for /srv/app" in lines[0]
+    told = "\n".join(lines)
+    assert told.count("keep it simple") < 40 and told.count("It fails at every push.") == 8
+
+
+def test_tests_that_were_written_are_told_by_their_names() -> None:
+    body = "\n".join(
+        f"def test_part_{number}() -> None:\n" + f"    assert compute({number}) == {number}\n" * 20
+        for number in range(4)
+    )
+    lines = story(
+        turn("Go.", Step((use("Write", {"file_path": "tests/test_parts.py", "content": body}, "ok"),))), tokens=140
+    )
+    assert lines[1] == "- created tests/test_parts.py"
+    assert [line.strip() for line in lines[2:6]] == [f"def test_part_{number}" for number in range(4)]
+
+
+def test_a_test_run_of_long_ago_is_told_before_thoughts_of_lately() -> None:
+    thought = "I wonder whether this is the reason for what was seen, or something else. " * 6
+    steps = [
+        Step((Text(f"{number}: {thought}"), *bash(f"sed -n {number}p a.py", "x = 1\n" * 9).items))
+        for number in range(20)
+    ]
+    lines = story(turn("Go.", bash("pytest tests/all", "79 passed in 2.22s"), *steps), tokens=400)
+    assert "- `pytest tests/all`: ok, 79 passed in 2.22s" in lines
+
+
+def test_what_a_client_prints_before_an_output_is_no_output() -> None:
+    framed = (
+        "Chunk ID: 9b46de\nWall time: 0.0001 seconds\nProcess exited with code 0\nOriginal token count: 3\nOutput:\n{}"
+    )
+    lines = story(turn("Go.", bash("git push", framed.format("main -> main")), bash("git fetch", framed.format(""))))
+    assert lines[1:] == ["- `git push`: main -> main", "- `git fetch`: ok"]

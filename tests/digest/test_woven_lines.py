@@ -146,3 +146,12 @@ def test_changed_lines_of_a_diff_stay_together() -> None:
         "  | +    # raised for ticket_77",
         "  | +    return 512",
     ]
+
+
+def test_an_error_that_the_line_of_a_call_tells_is_not_told_again_under_it() -> None:
+    output = "\n".join(["started", "ERROR no table init_rows", *(f"built part_{n}" for n in range(30))])
+    items = tell_items((Turn((), (Step((bash("make", output),)),)),), ENGLISH, ShortPaths(()), 0, count)
+    texts = collect_woven_texts(items)
+    spans = [[Span(2, 8, 32), Span(3, 33, 45)] for _ in texts]
+    lines = weave(items, texts, spans, ENGLISH, ShortPaths(()))
+    assert lines == ["- `make`: ok, … ERROR no table init_rows", "  | built part_0"]

@@ -18,8 +18,8 @@ from yohaku.digest.gist_text import ENGLISH, Count, GistTitles, cut_to_tokens
 from yohaku.digest.passages import choose_passage_spans, choose_passages
 from yohaku.digest.select_lines import Source, SpanCache, choose_spans
 from yohaku.digest.short_paths import ShortPaths
-from yohaku.digest.spans import Span
-from yohaku.digest.story import tell_items
+from yohaku.digest.spans import Span, bare_line
+from yohaku.digest.story import ToldItem, tell_items
 from yohaku.digest.wished_lines import choose_wished, merge_spans
 from yohaku.digest.woven_lines import WovenText, collect_woven_texts, to_sources, weave
 
@@ -28,7 +28,7 @@ STORY_SHARE, MAX_STORY_SHARE = 0.45, 0.6
 passages have the rest."""
 MIN_STORY_TOKENS = 300
 """A story gets so many at least, of a chapter that has them."""
-PASSAGES_SHARE = 0.4
+PASSAGES_SHARE = 0.5
 """Share of that rest that passages take: several lines in a row of what the work is about now."""
 LINES_SHARE = 0.9
 """Share that lines have at most of what stands beside a text by a model."""
@@ -61,12 +61,16 @@ class Stretch:
     """Turns that earlier chapters tell; some of their lines may be needed again."""
     visible: frozenset[str] = frozenset()
     """Names that are shown elsewhere."""
+    visible_lines: frozenset[str] = frozenset()
+    """Lines, without their numbers, of what stays whole."""
     topic: frozenset[str] = frozenset()
     """Words of the current work."""
     solved: frozenset[str] = frozenset()
     """Attempts that worked after it."""
     words: str = ""
     """Words of the user on what to keep."""
+    answered: str = ""
+    """Prompt that the last steps answer, where it stays visible."""
     focus: Mapping[str, float] = field(default_factory=dict)
     """Names of the current work, each with its worth."""
     cache: SpanCache = field(default_factory=dict, compare=False, repr=False)
@@ -108,7 +112,7 @@ def _tell_story(stretch: Stretch, count: Count, paths: ShortPaths, text: str, to
     titles, words = stretch.titles, stretch.words
     least = min(tokens, max(int(tokens * STORY_SHARE), MIN_STORY_TOKENS))
     more = max(0, int(tokens * MAX_STORY_SHARE) - least)
-    told = tell_items(stretch.turns, titles, paths, least, count, more)
+    told = tell_items(stretch.turns, titles, paths, least, count, more, stretch.answered)
     story = weave(told, (), (), titles, paths)
     texts = collect_woven_texts(told)
     later = sum(len(turn.steps) for turn in stretch.turns)
@@ -122,7 +126,7 @@ def _tell_story(stretch: Stretch, count: Count, paths: ShortPaths, text: str, to
         wished, taken = choose_wished(excerpts, words, room * WISHED_SHARE, count)
         room -= int(taken)
     covered = stretch.visible | extract_names("\n".join([text, *story]))
-    passages = _choose_passages(stretch, texts, sources, int(room * PASSAGES_SHARE), count)
+    passages = _choose_passages(stretch, told, texts, sources, int(room * PASSAGES_SHARE), count)
     passed = [text.text[span.start : span.end] for text, some in zip(texts, passages, strict=True) for span in some]
     covered |= extract_names("\n".join(passed))
     room -= count("\n".join(passed)) + 2 * len(passed)
@@ -143,12 +147,19 @@ def _tell_story(stretch: Stretch, count: Count, paths: ShortPaths, text: str, to
 
 
 def _choose_passages(
-    stretch: Stretch, texts: Sequence[WovenText], sources: Sequence[Source], tokens: int, count: Count
+    stretch: Stretch,
+    told: Sequence[ToldItem],
+    texts: Sequence[WovenText],
+    sources: Sequence[Source],
+    tokens: int,
+    count: Count,
 ) -> list[list[Span]]:
     """Return passages of what was looked at, about what the work is about now."""
     ages = [source.age for source in sources[: len(texts)]]
     looked = [(text.text if text.by == "tool" else "", age) for text, age in zip(texts, ages, strict=True)]
-    return choose_passage_spans(looked, stretch.focus, tokens, count)
+    changes = (detail.text for one in told if one.item.kind == "changed" for detail in one.item.details)
+    changed = [bare_line(line.lstrip("+-")) for text in changes for line in text.split("\n")]
+    return choose_passage_spans(looked, stretch.focus, tokens, count, stretch.visible_lines.union(changed))
 
 
 def tell_lines(

@@ -21,7 +21,7 @@ from yohaku.core.folds import Cut
 from yohaku.core.model import Step, Text, ToolUse, Turn
 from yohaku.core.view import View
 from yohaku.digest.gist_text import user_prompts
-from yohaku.digest.spans import Span, render_spans
+from yohaku.digest.spans import Span, bare_line, render_spans
 
 MAX_HIDDEN_CHARS = 500_000
 """Characters of hidden texts that are collected, the newest first."""
@@ -150,16 +150,25 @@ MAX_TOPIC_CHARS = 4_000
 
 def find_visible_names(view: View, cut: Cut | None) -> set[str]:
     """Return the names in all that stays visible if everything before `cut` is hidden."""
-    hidden = {step.key for turn in view.hidden(cut) for step in turn.steps} if cut else set[str]()
-    turns = view.stubbed[cut.turn - view.cut.turn :] if cut else view.stubbed
     names: set[str] = set()
-    for part in (*view.history.system, *(part for turn in turns for part in turn.prompt)):
-        names |= extract_names(part.text) if isinstance(part, Text) else set()
-    for step in (step for turn in turns for step in turn.steps):
-        if step.key not in hidden:
-            for text in (*_written_texts(step), *_result_texts(step)):
-                names |= extract_names(text)
+    for text in (*(part.text for part in view.history.system if isinstance(part, Text)), *_visible_texts(view, cut)):
+        names |= extract_names(text)
     return names
+
+
+def find_visible_lines(view: View, cut: Cut | None) -> frozenset[str]:
+    """Return the lines, without their numbers, of all in the conversation that stays visible behind `cut`."""
+    return frozenset([bare_line(line) for text in _visible_texts(view, cut) for line in text.split("\n")])
+
+
+def _visible_texts(view: View, cut: Cut | None) -> Iterator[str]:
+    hidden = {step.key for turn in view.hidden(cut) for step in turn.steps} if cut else set[str]()
+    for turn in view.stubbed[cut.turn - view.cut.turn :] if cut else view.stubbed:
+        yield from (part.text for part in turn.prompt if isinstance(part, Text))
+        for step in turn.steps:
+            if step.key not in hidden:
+                yield from _written_texts(step)
+                yield from _result_texts(step)
 
 
 def find_topic_words(view: View, steps: int = TOPIC_STEPS, max_chars: int = MAX_TOPIC_CHARS) -> frozenset[str]:

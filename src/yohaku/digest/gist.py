@@ -25,13 +25,14 @@ from yohaku.core.model import Step, Text, ToolUse, Turn
 from yohaku.digest.gist_text import JAPANESE, Count, GistText, GistTitles, choose_titles, cut_to_tokens, user_prompts
 from yohaku.digest.passages import choose_passages, find_focus
 from yohaku.digest.short_paths import ShortPaths, find_common_folder
+from yohaku.digest.spans import find_changed_lines, is_diff
 from yohaku.digest.story import name_calls, tell_story
 
 MIN_SECTION_TOKENS = 40
 """With fewer tokens left, no section is added."""
 MIN_STORY_TOKENS = 160
 """With fewer tokens left, only the first prompt is added, and a line that names the calls."""
-PLAN_SHARE, FILES_SHARE, FAILING_SHARE, PASSAGES_SHARE = 0.08, 0.08, 0.06, 0.45
+PLAN_SHARE, FILES_SHARE, FAILING_SHARE, PASSAGES_SHARE = 0.08, 0.1, 0.06, 0.45
 """Shares of the tokens at most; the story has the rest, and what they leave."""
 STATE_SHARE = 0.5
 """Factor of those shares where the story is told with its lines."""
@@ -161,7 +162,8 @@ def _add_sections(
     page.add_section(titles.passages, choose_passages(turns, focus, tokens, page.count, paths))
 
 
-MAX_FAILING = 3
+MAX_FAILING, MAX_FAILING_CHARS = 3, 90
+"""Checks that fail, and characters of the command of each."""
 
 
 def _failing_lines(activity: Activity, paths: ShortPaths, solved: frozenset[str]) -> list[str]:
@@ -169,7 +171,8 @@ def _failing_lines(activity: Activity, paths: ShortPaths, solved: frozenset[str]
     failures = [failure for failure in find_failures(activity.events) if not failure.solved]
     failing = [one.event for one in failures if is_check(one.event) and not is_solved(one.event, solved)]
     return [
-        f"- `{paths.shorten(describe_call(event.use))}`: {describe_status(event)}" for event in failing[-MAX_FAILING:]
+        f"- `{paths.shorten(describe_call(event.use, MAX_FAILING_CHARS))}`: {describe_status(event)}"
+        for event in failing[-MAX_FAILING:]
     ]
 
 
@@ -186,12 +189,18 @@ def _add_files(page: GistText, tokens: int, activity: Activity, titles: GistTitl
     files = [file for file in files if not changed or file.state != "read"]
     files.sort(key=lambda file: (file.state != "read", file.step))
     lines = [_file_line(file, file.path, titles) for file in files]
-    folder = find_common_folder([file.path for file in files])
+    folder, title = find_common_folder([file.path for file in files]), titles.files
     if folder and sum(map(page.weigh, lines)) > tokens:
         lines = [_file_line(file, _relative_to(file.path, folder), titles) for file in files]
-        page.add_section(titles.under.format(root=folder), lines, tokens, last=True)
-    else:
-        page.add_section(titles.files, lines, tokens, last=True)
+        title = titles.under.format(root=folder)
+    weights = [page.weigh(line) for line in lines]
+    more = titles.more.format(count=f"{len(files):,}")
+    left, first = tokens - page.weigh(title) - page.weigh(more), len(lines)
+    while first and (left := left - weights[first - 1]) >= 0:
+        first -= 1
+    if 0 < first < len(lines):
+        lines = [titles.more.format(count=f"{first:,}"), *lines[first:]]
+    page.add_section(title, lines if first < len(files) else [], tokens, last=True)
 
 
 def _file_line(file: FileRecord, path: str, titles: GistTitles) -> str:
@@ -212,7 +221,7 @@ def _relative_to(path: str, folder: str) -> str:
 
 
 def own_texts(turns: Sequence[Turn], steps: int = FOCUS_STEPS) -> list[tuple[int, str]]:
-    """Return what user and model wrote in the newest `steps`, each text with its age in steps."""
+    """Return what user and model wrote in the newest `steps`, and changes they looked at, with their age in steps."""
     found: list[tuple[int, str]] = []
     age = 1
     for turn in reversed(turns):
@@ -229,5 +238,7 @@ def _written(step: Step) -> Iterator[str]:
     for item in step.items:
         if isinstance(item, ToolUse):
             yield item.call.arguments
+            if is_diff(item.result.text):  # a change that is looked at is the work
+                yield "\n".join(find_changed_lines(item.result.text))
         elif isinstance(item, Text):
             yield item.text

@@ -24,6 +24,8 @@ class GistTitles(NamedTuple):
     goal: str
     files: str
     under: str
+    more: str
+    """In place of files that are not listed."""
     open: str
     plan: str
     found: str
@@ -35,6 +37,9 @@ class GistTitles(NamedTuple):
     counted: str
     asked_user: str
     ahead: str
+    """Before steps that answer a prompt which is still visible, behind them."""
+    ahead_of: str
+    """The same, with the beginning of that prompt."""
     as_before: str
     works_now: str
     untold: str
@@ -56,6 +61,7 @@ ENGLISH = GistTitles(
     goal="The goal, as the user put it:",
     files="Files:",
     under="Files, under {root}:",
+    more="… {count} more, named above",
     open="Errors not yet solved:",
     plan="The plan at this point:",
     found="Seen in results:",
@@ -66,14 +72,15 @@ ENGLISH = GistTitles(
     looked="looked at",
     counted="({lines} lines)",
     asked_user="asked the user:",
-    ahead="(what follows answers the user's message that comes next)",
+    ahead="(what follows was done for the user's message further below)",
+    ahead_of='(what follows was done for the user\'s message further below: "{prompt}")',
     as_before="as before",
     works_now="works now",
     untold="- not told here, but behind the ref: {what}",
     said_again="said again",
     refused="refused by the user, who said:",
     rejected="refused by the user, not done",
-    still_failing="Failing at this point:",
+    still_failing="Failing when this was folded:",
     lines="Lines of what tools showed, under their calls:",
     passages="Passages of what tools showed:",
     folder="Paths are below {folder}",
@@ -88,6 +95,7 @@ JAPANESE = GistTitles(
     goal="目的(ユーザーの言葉):",
     files="ファイル:",
     under="ファイル ({root} 以下):",
+    more="… ほか {count} 件 (上に記載)",
     open="未解決のエラー:",
     plan="この時点の計画:",
     found="結果に出てきたもの:",
@@ -98,14 +106,15 @@ JAPANESE = GistTitles(
     looked="閲覧",
     counted="({lines} 行)",
     asked_user="ユーザーに質問:",
-    ahead="(以下は、次に出てくるユーザーのメッセージへの対応)",
+    ahead="(以下は、後に出てくるユーザーのメッセージへの対応)",
+    ahead_of="(以下は、後に出てくるユーザーのメッセージ「{prompt}」への対応)",
     as_before="前と同じ",
     works_now="今回は成功",
     untold="- ここでは省略 (ref で開けます): {what}",
     said_again="同じ発言",
     refused="ユーザーが断り、こう述べた:",
     rejected="ユーザーが拒否(実行されていない)",
-    still_failing="この時点で失敗しているもの:",
+    still_failing="折りたたんだ時点で失敗していたもの:",
     lines="ツールが示した行(呼び出しごと):",
     passages="ツールが示した内容の抜粋:",
     folder="パスは {folder} 以下",

@@ -1,7 +1,8 @@
 """How much a line tells a reader who does not see its neighbours.
 
 A definition, a value, an error or a sentence stands for itself; a call in the middle of a function, an import or a
-closing bracket does not, whatever it names.
+closing bracket does not, whatever it names. The first line of a function in a file that was read says little without
+its body.
 """
 
 from __future__ import annotations
@@ -14,11 +15,14 @@ PROSE, DEFINITION, VALUE, TROUBLE = 1.0, 1.3, 1.0, 1.5
 CHANGED = 1.5
 FRAGMENT = 0.3
 """Of code or data that says little without what stands around it."""
+FILE_VALUE = 0.5
+"""Of a value in a file that was read: more of the file stands in passages, with what is around it."""
 BOILERPLATE = 0.1
 """Of an import, and of what programs print around their output."""
 MIN_PROSE_WORDS = 5
 MIN_PROSE_CHARS_JA = 12
 
+_FILE_LINE = re.compile(r"\s*\d{1,7}[→|:\t]")
 _PLACE = re.compile(r"^\s*(?:\d{1,7}[→|:\t]|[^\s:]+:\d+[:-])\s?")
 _MARK = re.compile(r"^\s*(?:[-+*>#|]\s*)*")
 _CHANGED = re.compile(r"[+-](?![+-])\s*\S")
@@ -46,12 +50,13 @@ def rate_line(line: str) -> float:
     text = _MARK.sub("", _PLACE.sub("", line, count=1), count=1)
     if _IMPORT.match(text) or _FRAME.match(text):
         return BOILERPLATE
+    in_file = _FILE_LINE.match(line) is not None
     if _DEFINES.match(text):
-        return DEFINITION
+        return FRAGMENT if in_file and line.rstrip()[-1] in "{(:" else DEFINITION
     if _CHANGED.match(line):
         return CHANGED
     if len(_WORD.findall(text)) >= MIN_PROSE_WORDS or len(_JAPANESE.findall(text)) >= MIN_PROSE_CHARS_JA:
         return PROSE
     if _VALUE.match(text) or _LITERAL.search(text):
-        return VALUE
+        return FILE_VALUE if in_file else VALUE
     return FRAGMENT

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from heapq import heapify, heappop, heappush
 from typing import NamedTuple
 
@@ -18,10 +18,10 @@ from yohaku.core.model import ToolUse, Turn
 from yohaku.digest.gist_text import Count
 from yohaku.digest.output_shape import MAX_LOG_SAMPLE_CHARS, begins_like_log, describe_shape
 from yohaku.digest.short_paths import ShortPaths
-from yohaku.digest.spans import Span
+from yohaku.digest.spans import Span, bare_line
 from yohaku.digest.story_items import is_listing, output_of
 
-MAX_PASSAGE_LINES = 8
+MAX_PASSAGE_LINES = 12
 MIN_PASSAGE_LINES = 3
 MAX_LINE_CHARS = 200
 """A longer line is cut."""
@@ -40,6 +40,9 @@ DEFINED_FACTOR = 4.0
 DEFINITION_MARK = "="
 """Before a name that is defined, among the names of the passage."""
 STALE_RATIO = 0.9
+MIN_TELLING_CHARS = 4
+MAX_SHOWN_SHARE = 0.5
+"""Share of the lines of a passage that may be visible elsewhere, or changed since."""
 CHARS_PER_TOKEN = 3.2
 MAX_FOCUS_CHARS = 20_000
 MIN_RESULT_CHARS = 160
@@ -80,13 +83,20 @@ def choose_passages(
 
 
 def choose_passage_spans(
-    texts: Sequence[tuple[str, int]], focus: Mapping[str, float], tokens: int, count: Count
+    texts: Sequence[tuple[str, int]],
+    focus: Mapping[str, float],
+    tokens: int,
+    count: Count,
+    shown: Collection[str] = frozenset(),
 ) -> list[list[Span]]:
-    """Return the lines of each text, given with its age, that are passages about what the work is about."""
+    """Return the lines of each text, given with its age, that are passages about what the work is about.
+
+    `shown` are lines, without their numbers, that a reader sees elsewhere, or that have been changed since.
+    """
     passages: list[Passage] = []
     for source, (text, age) in enumerate(texts):
         if len(text) >= MIN_RESULT_CHARS and not begins_like_log(text[:MAX_LOG_SAMPLE_CHARS]):
-            passages += _split_lines(text[:MAX_RESULT_CHARS].split("\n"), source, age)
+            passages += _split_lines(text[:MAX_RESULT_CHARS].split("\n"), source, age, shown)
     spans: list[list[Span]] = [[] for _ in texts]
     for passage in sorted(_take_best(passages, focus, tokens, count)):
         text, start = texts[passage.source][0], 0
@@ -133,29 +143,34 @@ _DEFINES = re.compile(
     r"(?:[ \t]*:[ \t]*[^=\n]{1,60}|[ \t]+[A-Za-z]\w{2,30})?[ \t]*(?::=|=(?![=>])|:)[ \t]*\S)"
 )
 """A line that defines a function, a class or a value."""
-_FRAME = re.compile(r"^<(path|type)>.*</\1>\n|</?content>", re.MULTILINE)
-"""Marks that tools put around a file."""
-_NUMBER = re.compile(r"^\s*\d{1,7}[→|:\t]\s?")
 
 
 def _split_result(use: ToolUse, source: int, age: int) -> Iterator[Passage]:
-    lines = _FRAME.sub("", output_of(use.result.text[:MAX_RESULT_CHARS])).splitlines()
+    lines = output_of(use.result.text[:MAX_RESULT_CHARS]).splitlines()
     if shaped := describe_shape(lines):
         yield Passage(source, 0, tuple(shaped), extract_names("\n".join(shaped)), age)
         return
     yield from _split_lines(lines, source, age)
 
 
-def _split_lines(lines: list[str], source: int, age: int) -> Iterator[Passage]:
-    """Yield the passages of a text, without blank lines at their ends."""
+def _split_lines(lines: list[str], source: int, age: int, shown: Collection[str] = frozenset()) -> Iterator[Passage]:
+    """Yield the passages of a text, without blank lines at their ends, but not those whose lines are `shown`."""
     for begin, end in _split_blocks(lines):
-        filled = [at for at in range(begin, end) if _NUMBER.sub("", lines[at]).strip()]
+        filled = [at for at in range(begin, end) if bare_line(lines[at])]
         if filled:
             block = tuple(line.rstrip()[:MAX_LINE_CHARS] for line in lines[filled[0] : filled[-1] + 1])
-            bare = [_NUMBER.sub("", line) for line in block]
+            bare = [bare_line(line) for line in block]
+            if _is_mostly(shown, bare):
+                continue
             found = filter(None, map(_DEFINES.match, bare))
             defined = (DEFINITION_MARK + (each["name"] or each["value"]) for each in found)
             yield Passage(source, filled[0], block, extract_names("\n".join(bare)).union(defined), age)
+
+
+def _is_mostly(shown: Collection[str], lines: list[str]) -> bool:
+    """Test whether more than half of the different lines of a passage, beside brackets, are shown."""
+    telling = {line for line in lines if len(line) >= MIN_TELLING_CHARS} if shown else ()
+    return bool(telling) and sum(line in shown for line in telling) > MAX_SHOWN_SHARE * len(telling)
 
 
 def _split_blocks(lines: list[str]) -> Iterator[tuple[int, int]]:
@@ -163,7 +178,7 @@ def _split_blocks(lines: list[str]) -> Iterator[tuple[int, int]]:
     start = 0
     for at, line in enumerate(lines):
         size = at - start
-        blank = not _NUMBER.sub("", line).strip()
+        blank = not bare_line(line)
         breaks = (_DECLARES.match(line) and size >= MIN_PASSAGE_LINES) or (blank and size >= MAX_PASSAGE_LINES // 2)
         if breaks or size >= MAX_PASSAGE_LINES:
             yield start, at
@@ -189,6 +204,7 @@ def _take_best(passages: list[Passage], focus: Mapping[str, float], tokens: int,
         return -value / math.pow(size, SIZE_POWER)
 
     chosen: list[Passage] = []
+    shown: set[str] = set()
     left = float(tokens)
     heap = [(value, at) for at in range(len(passages)) if (value := rank(at)) < 0]
     heapify(heap)
@@ -200,14 +216,23 @@ def _take_best(passages: list[Passage], focus: Mapping[str, float], tokens: int,
                 heappush(heap, (now, at))
             continue
         passage = passages[at]
-        cost = count("\n".join(f"  | {line}" for line in passage.lines)) + TITLE_TOKENS
+        bare = [bare_line(line) for line in passage.lines]
+        if _is_mostly(shown, bare):
+            continue
+        while (cost := _weigh_passage(passage, count)) > left and len(passage.lines) > MIN_PASSAGE_LINES:
+            passage = passage._replace(lines=passage.lines[: -max(1, len(passage.lines) // 4)])
         if cost > left:
             continue
         left -= cost
         chosen.append(passage)
+        shown.update(bare)
         for name in worth.keys() & passage.names:
             worth[name] *= SHOWN_FACTOR
     return chosen
+
+
+def _weigh_passage(passage: Passage, count: Count) -> int:
+    return count("\n".join(f"  | {line}" for line in passage.lines)) + TITLE_TOKENS
 
 
 def find_focus(own_texts: Sequence[tuple[int, str]]) -> dict[str, float]:

@@ -39,6 +39,14 @@ def clean_prompt(text: str) -> str:
     return bound_text(_TABLE.sub(_shorten_table, text.strip()))
 
 
+_INSTRUCTIONS = re.compile(r"\s*(?:#[^\n]{0,200}\s+)?<(?:user_)?instructions>", re.IGNORECASE)
+
+
+def is_instructions(text: str) -> bool:
+    """Test for the instructions of a project, which some clients send as a prompt before the user's own."""
+    return _INSTRUCTIONS.match(text) is not None
+
+
 MIN_TABLE_ROWS = 10
 _TABLE = re.compile(rf"(?:^[ \t]*\S+(?:[ \t]{{2,}}\S+){{1,4}}[ \t\r]*\n){{{MIN_TABLE_ROWS},}}", re.MULTILINE)
 """Rows of a pasted table, such as the versions of all installed packages."""

@@ -49,6 +49,10 @@ def is_diff(text: str) -> bool:
     return "\n@@ " in sample and ("diff --git " in sample or "\n+++ " in sample)
 
 
+def find_changed_lines(diff: str) -> list[str]:
+    return [line for line in diff.split("\n") if _CHANGED_LINE.match(line)]
+
+
 def join_changes(text: str, spans: Iterable[Span]) -> Iterator[Span]:
     """Yield the spans of a diff, with changed lines in a row as one."""
     together: list[Span] = []
@@ -133,6 +137,15 @@ def render_spans(text: str, spans: Sequence[Span], numbered: bool = True) -> lis
             lines.append(piece if marked else f" {piece}")
         last = span
     return lines
+
+
+_LINE_NUMBER = re.compile(r"\s*\d{1,7}[→|:\t]\s?")
+
+
+def bare_line(line: str) -> str:
+    """Return a line without its number and the space around it."""
+    number = _LINE_NUMBER.match(line)
+    return line[number.end() if number else 0 :].strip()
 
 
 def has_line_numbers(text: str) -> bool:

@@ -81,13 +81,20 @@ def name_calls(turns: Sequence[Turn], titles: GistTitles) -> list[str]:
 
 
 def tell_items(
-    turns: Sequence[Turn], titles: GistTitles, paths: ShortPaths, tokens: int, count: Count, more: int = 0
+    turns: Sequence[Turn],
+    titles: GistTitles,
+    paths: ShortPaths,
+    tokens: int,
+    count: Count,
+    more: int = 0,
+    answered: str = "",
 ) -> list[ToldItem]:
     """Return the items of a story, in order, with lines that weigh at most `tokens` together.
 
-    What is worth more than PLAIN_WORTH may take up to `more` tokens beside them.
+    What is worth more than PLAIN_WORTH may take up to `more` tokens beside them. `answered`: the prompt that the last
+    steps answer, where it stays visible.
     """
-    items = read_story_items(turns, titles, paths, max_steps=max(MIN_TOLD_STEPS, tokens // 8))
+    items = read_story_items(turns, titles, paths, max(MIN_TOLD_STEPS, tokens // 8), answered)
     if not items or tokens < MIN_STORY_TOKENS:
         return [ToldItem(item, []) for item in items]
     teller = _Teller(items, titles, count)

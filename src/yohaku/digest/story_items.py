@@ -28,10 +28,10 @@ from yohaku.analysis.tool_calls import (
 from yohaku.core.model import Step, Text, ToolUse, Turn
 from yohaku.digest.gist_text import GistTitles
 from yohaku.digest.output_shape import count_log
-from yohaku.digest.prompt_text import clean_prompt, split_reports
+from yohaku.digest.prompt_text import clean_prompt, is_instructions, split_reports
 from yohaku.digest.readable_json import read_json_text
 from yohaku.digest.short_paths import ShortPaths
-from yohaku.digest.written_changes import bound_text, find_changes
+from yohaku.digest.written_changes import bound_text, find_changes, list_tests
 
 Speaker: TypeAlias = Literal["user", "assistant", "tool"]
 ItemKind: TypeAlias = Literal[
@@ -43,6 +43,7 @@ ItemKind: TypeAlias = Literal[
     "reported",
     "changed",
     "failed",
+    "tested",
     "ran",
     "seen",
     "looked",
@@ -58,6 +59,7 @@ LINE_WORTH: dict[ItemKind, float] = {
     "reported": 8.0,
     "changed": 8.0,
     "failed": 7.0,
+    "tested": 12.0,
     "ran": 6.0,
     "seen": 3.0,
     "looked": 1.2,
@@ -65,7 +67,9 @@ LINE_WORTH: dict[ItemKind, float] = {
 }
 """Worth of a token of the line that says what was done and how it ended."""
 _ALL = math.inf
-GOAL_WORTH: Worth = ((160, 20.0), (500, 5.0), (_ALL, 0.8))
+GOAL_WORTH: Worth = ((160, 20.0), (500, 3.5), (_ALL, 0.8))
+INSTRUCTIONS_WORTH: Worth = ((40, 10.0), (160, 1.5), (_ALL, 0.4))
+"""Of a file of instructions that a client sends as the first prompt: its rules are stated anyway."""
 PROMPT_WORTH: Worth = ((64, 20.0), (160, 5.0), (_ALL, 0.8))
 MARK_WORTH: Worth = ((_ALL, 2.0),)
 """Of a prompt that only says that the user stopped the assistant."""
@@ -73,13 +77,16 @@ ANSWER_WORTH: Worth = ((80, 20.0), (240, 5.0), (_ALL, 0.8))
 """Of what the user answered in a tool, or said when refusing a call."""
 CONCLUSION_WORTH: Worth = ((32, 10.0), (120, 4.0), (400, 1.5), (_ALL, 0.5))
 """Of the text that ends a turn."""
-SAID_WORTH: Worth = ((40, 5.0), (100, 1.5), (_ALL, 0.5))
+SAID_WORTH: Worth = ((40, 4.0), (100, 1.0), (_ALL, 0.3))
+"""Of a text before a call: what is found out comes first, and then how it was thought."""
 ANNOUNCED_WORTH: Worth = ((_ALL, 0.6),)
 """Of a short text before a call: it mostly says no more than the call."""
 REPORT_WORTH: Worth = ((60, 8.0), (300, 3.0), (_ALL, 0.8))
 """Of what a sub-agent reported."""
 DOCUMENT_WORTH: Worth = ((40, 3.0), (160, 1.4), (_ALL, 0.5))
 """Of a document written to a file."""
+TEST_CODE_WORTH: Worth = ((40, 2.0), (_ALL, 0.2))
+"""Of tests written to a file: their names say most."""
 WRITTEN_WORTH: Worth = ((40, 3.0), (120, 1.2), (_ALL, 0.4))
 """Of other text written to a file, and of a command behind its first line."""
 COMPLAINT_WORTH: Worth = ((60, 5.0), (_ALL, 1.0))
@@ -88,6 +95,7 @@ FEW_LINES_WORTH: Worth = ((60, 2.0), (_ALL, 0.5))
 """Of the output of a look that has only a few lines."""
 
 
+_TEST_FILE = re.compile(r"(?:^|/)(?:tests?|__tests__|spec)/|(?:^|/)test_[^/]*$|[._-](?:test|spec)\.\w+$|_test\.\w+$")
 DOCUMENT_ENDINGS = (".md", ".mdx", ".rst", ".txt", ".adoc")
 
 
@@ -97,6 +105,8 @@ class Detail(NamedTuple):
     text: str
     worth: Worth
     by: Speaker
+    whole: bool = False
+    """Only its beginning and its end are shown: its lines do not stand for themselves."""
 
 
 @dataclass(slots=True)
@@ -121,14 +131,26 @@ class StoryItem:
         return bool(self.details) and not self.line
 
 
-def read_story_items(turns: Sequence[Turn], titles: GistTitles, paths: ShortPaths, max_steps: int) -> list[StoryItem]:
-    """Return the items in order; of steps older than the newest `max_steps`, only prompts and conclusions."""
+MAX_ANSWERED_CHARS = 100
+"""Characters of a visible prompt, before the steps that answer it."""
+
+
+def read_story_items(
+    turns: Sequence[Turn], titles: GistTitles, paths: ShortPaths, max_steps: int, answered: str = ""
+) -> list[StoryItem]:
+    """Return the items in order; of steps older than the newest `max_steps`, only prompts and conclusions.
+
+    `answered` is the prompt that the last steps answer, where it stays visible and is not among the turns.
+    """
     reader = _StoryReader(titles, paths)
     left_out = sum(len(turn.steps) for turn in turns) - max_steps
     for turn in turns:
         reader.read_prompt(turn)
         if not turn.prompt and turn is turns[-1] and turn.steps:
-            reader.items.append(StoryItem("ahead", titles.ahead, step=reader.step))
+            prompt = " ".join(clean_prompt(answered).split())
+            prompt = prompt if len(prompt) <= MAX_ANSWERED_CHARS else f"{prompt[:MAX_ANSWERED_CHARS].rstrip()} …"
+            line = titles.ahead_of.format(prompt=prompt) if prompt else titles.ahead
+            reader.items.append(StoryItem("ahead", line, step=reader.step))
         for number, step in enumerate(turn.steps):
             left_out -= 1
             reader.step += 1
@@ -187,6 +209,7 @@ class _StoryReader:
         self.items: list[StoryItem] = []
         self.step = 0
         """Number of the step that is read."""
+        self._has_goal = False
         self._prompt_lines: set[str] = set()
         """Lines of earlier prompts that are long."""
         self._complaints: dict[str, str] = {}
@@ -205,12 +228,16 @@ class _StoryReader:
 
     def _add_prompt(self, text: str) -> None:
         text = self._leave_out_known(text)
-        worth = PROMPT_WORTH if any(item.kind == "asked" for item in self.items) else GOAL_WORTH
+        worth = PROMPT_WORTH if self._has_goal else GOAL_WORTH
+        if is_instructions(text):
+            worth = INSTRUCTIONS_WORTH
+        else:
+            self._has_goal = True
         if _INTERRUPTED.match(text):
             if self.items and self.items[-1].kind == "answered":
                 return  # the call that was refused says so already
             worth = MARK_WORTH
-        self.items.append(StoryItem("asked", details=[Detail(text, worth, "user")], step=self.step))
+        self.items.append(StoryItem("asked", details=[Detail(text, worth, "user", whole=True)], step=self.step))
 
     def _leave_out_known(self, text: str) -> str:
         """Return a prompt without the lines of an earlier one: a template that is used again is told once."""
@@ -251,7 +278,8 @@ class _StoryReader:
             return  # it only announces the call, which is told
         brief = len(text.encode()) < MIN_FINDING_BYTES
         worth = CONCLUSION_WORTH if kind == "concluded" else ANNOUNCED_WORTH if brief else SAID_WORTH
-        self.items.append(StoryItem(kind, details=[Detail(bound_text(text), worth, "assistant")], step=self.step))
+        detail = Detail(bound_text(text), worth, "assistant", whole=kind == "said")
+        self.items.append(StoryItem(kind, details=[detail], step=self.step))
 
     def _read_call(self, use: ToolUse) -> None:
         event = read_event(0, use)
@@ -333,8 +361,11 @@ class _StoryReader:
         changed = dict.fromkeys((access.path, access.kind) for access in event.accesses if access.kind != "read")
         names = ", ".join(f"{states[kind]} {self._paths.show(path)}" for path, kind in changed)
         line = names
-        worth = DOCUMENT_WORTH if any(path.endswith(DOCUMENT_ENDINGS) for path, _ in changed) else WRITTEN_WORTH
-        details = [Detail(text, worth, "assistant") for text in find_changes(event.use)]
+        tests = any(_TEST_FILE.search(path) for path, _ in changed)
+        documents = any(path.endswith(DOCUMENT_ENDINGS) for path, _ in changed)
+        worth = DOCUMENT_WORTH if documents else TEST_CODE_WORTH if tests else WRITTEN_WORTH
+        changes = map(list_tests if tests else str, find_changes(event.use))
+        details = [Detail(text, worth, "assistant", whole=tests) for text in changes]
         if event.command is not None:
             rest = _rest_of_command(event)
             short = " ".join(event.command.split())
@@ -361,7 +392,8 @@ class _StoryReader:
             status = f"{status}, … {errors[0] if errors else last}"
             output = output if errors and errors[0] != last else output.rstrip().rpartition("\n")[0]
         details = [Detail(output, OUTPUT_WORTH, "tool")] if output and not told else []
-        return StoryItem("ran", f"{self._call_name(event)}: {status}", [*_rest_of_command(event), *details])
+        kind: ItemKind = "tested" if event.test_summary else "ran"
+        return StoryItem(kind, f"{self._call_name(event)}: {status}", [*_rest_of_command(event), *details])
 
     def _other(self, event: ToolEvent, words: frozenset[str]) -> StoryItem:
         use = event.use
@@ -452,9 +484,11 @@ def _range_text(lines: LineRange | None) -> str:
 
 _FRAME = re.compile(
     r"^agentId: \S+ \(for resuming[^\n]*$|<usage>[^<]*</usage>"
+    r"|\AChunk ID: [^\n]*\n(?:[A-Z][^\n:]{3,40}[^\n]*\n){1,4}?Output:$"
     r"|^total \d+$|^d\S{9} .* \.\.?$"
     r"|^[.sxXFE]{4,}(?:[ \t]+\[ *\d{1,3}%\])?[ \t]*$"
-    r"|</?(?:output|returncode|stdout|stderr)>|^\(no output\)$|^\[changed on disk since you read it: [^\n]*\]$",
+    r"|</?(?:output|returncode|stdout|stderr|content)>|^<(?P<tag>path|type)>[^<\n]*</(?P=tag)>\n?|^\(no output\)$"
+    r"|^\[changed on disk since you read it: [^\n]*\]$",
     re.MULTILINE,
 )
 """Marks around an output, a bar of progress, and notes that only held at that moment."""

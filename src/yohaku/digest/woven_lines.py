@@ -53,7 +53,7 @@ def collect_woven_texts(told: Sequence[ToldItem]) -> list[WovenText]:
 def _collect(told: Sequence[ToldItem]) -> Iterator[WovenText]:
     for at, item in enumerate(one.item for one in told):
         for detail in item.details:
-            if (detail.by != "tool" or not item.results) and len(detail.text) >= MIN_CHARS:
+            if not detail.whole and (detail.by != "tool" or not item.results) and len(detail.text) >= MIN_CHARS:
                 yield WovenText(at, "", detail.text, detail.by)
         for label, text in item.results:
             if len(text) >= MIN_CHARS:
@@ -121,7 +121,7 @@ def _weave_item(
         shown[0].append(_begin_span(item.details[0].text))
     yield from show_item(item, titles, shown)
     for text, spans in rest:
-        yield from _show_spans(text, spans)
+        yield from _show_spans(text, spans, line_of(item, titles))
 
 
 def _begin(item: StoryItem) -> str:
@@ -151,8 +151,11 @@ def _weave_looks(
         yield from _show_spans(text, spans)
 
 
-def _show_spans(text: WovenText, spans: Sequence[Span]) -> Iterator[str]:
-    """Yield lines that stand alone, or a few in a row: most of the text is left out, which needs no mark."""
+def _show_spans(text: WovenText, spans: Sequence[Span], above: str = "") -> Iterator[str]:
+    """Yield lines that stand alone, or a few in a row: most of the text is left out, which needs no mark.
+
+    A line that `above` says already is left out, too.
+    """
     mark = TOOL_MARK if text.by == "tool" else OWN_MARK + GAP
     rows: list[str] = []
     last = Span(0, 0, 0)
@@ -165,4 +168,4 @@ def _show_spans(text: WovenText, spans: Sequence[Span]) -> Iterator[str]:
             rows.append(piece)
         last = Span(span.line, start, max(span.end, last.end))
     rows = [row.strip() for row in rows] if has_line_numbers(text.text) else dedent("\n".join(rows)).split("\n")
-    yield from (mark + row.rstrip() for row in rows if row.strip())
+    yield from (mark + row.rstrip() for row in rows if row.strip() and row.strip() not in above)

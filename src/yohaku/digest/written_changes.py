@@ -51,6 +51,23 @@ def _change_of(edit: dict[str, Any]) -> Iterator[str]:
         yield bound_text(text)
 
 
+_TEST_NAME = re.compile(
+    r"^[ \t+-]*(?:(?:async )?def test_\w+|class Test\w+|func (?:\([^)\n]*\) )?Test\w+"
+    r"|(?:describe|it|test)(?:\.\w+)?\s*\(\s*[\"'`][^\"'`\n]{1,160}[\"'`]|(?:#\[test\]\s*)?fn test_\w+)",
+    re.MULTILINE,
+)
+
+
+def list_tests(text: str) -> str:
+    """Return the lines that name tests, then the others; a text without any as it is."""
+    names = [match[0] for match in _TEST_NAME.finditer(text)]
+    if not names:
+        return text
+    marked = [name.strip() for name in names]
+    rest = [line for line in text.split("\n") if not _TEST_NAME.match(line)]
+    return "\n".join([*marked, *rest])
+
+
 def diff_lines(old: str, new: str) -> str:
     """Return the lines that differ, marked - and +."""
     before, after = old.splitlines(), new.splitlines()

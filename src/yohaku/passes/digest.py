@@ -22,7 +22,7 @@ from yohaku.core.recipe import AskingPass, Effect, Pass, PassContext
 from yohaku.core.view import View
 from yohaku.digest.appendix import appendix_tokens, write_appendix
 from yohaku.digest.chapter import Stretch, tell, tell_lines
-from yohaku.digest.excerpts import find_topic_words, find_visible_names
+from yohaku.digest.excerpts import find_topic_words, find_visible_lines, find_visible_names
 from yohaku.digest.gist import own_texts
 from yohaku.digest.gist_text import JAPANESE, choose_titles
 from yohaku.digest.passages import find_focus
@@ -334,9 +334,11 @@ class _ChapterTeller:
             withdrawn,
             earlier=earlier,
             visible=names,
+            visible_lines=find_visible_lines(view, cut),
             topic=topic,
             solved=solved,
             words=words,
+            answered=self._visible_prompt(cut),
             focus=focus,
             cache=self._cache,
         )
@@ -408,14 +410,18 @@ class _ChapterTeller:
 
     def _read_record(self, turns: tuple[Turn, ...], cut: Cut) -> Iterator[Utterance]:
         """Yield the record of a stretch; before the steps of a turn whose prompt stays, the beginning of that."""
-        visible = self._view.history.turns[cut.turn].prompt if cut.steps else ()
-        text = "\n".join(part.text for part in visible if isinstance(part, Text) and not part.by)
+        text = self._visible_prompt(cut)
         if not text:
             yield from read_utterances(turns)
             return
         yield from read_utterances(turns[:-1])
         yield Utterance("USER (still visible)", cut_middle(text, MAX_VISIBLE_PROMPT_CHARS))
         yield from read_utterances(turns[-1:])
+
+    def _visible_prompt(self, cut: Cut) -> str:
+        """Return the prompt that the last hidden steps answer; empty if it is hidden with them."""
+        prompt = self._view.history.turns[cut.turn].prompt if cut.steps else ()
+        return "\n".join(part.text for part in prompt if isinstance(part, Text) and not part.by)
 
     def ask(self, chapter: _Chapter, limit: int) -> Generator[Effect, str, Accepted | Rejected]:
         """Ask for the chapter; its question has the chapters before it as they stand.
