@@ -187,6 +187,20 @@ def test_what_is_retained_need_not_be_said_again_in_the_summary() -> None:
     assert found(f"<retain>\n{GOOD}\n</retain>\n<summary>\n{GOOD}\n</summary>") == Accepted(GOOD)
 
 
+def test_a_line_to_keep_that_the_summary_holds_as_it_stands_is_not_shown_twice() -> None:
+    said = "- src/auth/login.py\n- two tests\n- auth/login"
+    assert found(f"<retain>\n{said}\n</retain><summary>{GOOD}</summary>") == Accepted(GOOD)
+    kept = "The login\nNever push it.\nsrc/auth"
+    assert found(f"<retain>\n{kept}\n</retain><summary>{GOOD}</summary>") == Accepted(GOOD, "Never push it.")
+
+
+def test_code_in_backticks_is_not_split_where_a_sentence_might_end() -> None:
+    said = [Utterance("TOOL", 'const model = given ?? "openai/gpt-5"; args.push("--fast")\nif (!model) login(user?)')]
+    line = f'{GOOD} Set: `const model = given ?? "openai/gpt-5";`, then `--fast` only `if (!model)`, in `login(user?)`.'
+    evidence = Evidence.of([*SAID, *said])
+    assert check_answer(f"<summary>{line}</summary>", "summary", evidence, 400, count) == Accepted(line)
+
+
 def test_a_line_that_says_only_what_was_asked_for_is_left_out() -> None:
     echo = "The user's requirements, preferences, decisions, names and values are kept to the letter."
     assert found(f"<retain>\n{echo}\n</retain>\n<summary>\n{GOOD}\n</summary>") == Accepted(GOOD)

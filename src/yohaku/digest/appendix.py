@@ -7,13 +7,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from yohaku.analysis.activity import Activity, ToolEvent, describe_status, find_failures, is_check, read_activity
+from yohaku.analysis.activity import (
+    Activity,
+    ToolEvent,
+    describe_status,
+    find_failures,
+    is_check,
+    is_solved,
+    read_activity,
+)
 from yohaku.analysis.entities import MAX_RANKED_CHARS, rank_entities
 from yohaku.analysis.file_log import build_file_log
 from yohaku.analysis.retention import contains_word
 from yohaku.analysis.tool_calls import describe_call
 from yohaku.core.model import Turn
 from yohaku.digest.gist_text import GistText, GistTitles, choose_titles
+from yohaku.digest.short_paths import find_common_folder
 
 ERRORS_SHARE, FILES_SHARE = 0.4, 0.3
 """Shares of the appendix; entities get the rest."""
@@ -28,27 +37,38 @@ def appendix_tokens(limit: int, share: float = 0.02, least: int = 60) -> int:
 
 
 def write_appendix(
-    turns: Sequence[Turn], summary: str, tokens: int, count: Callable[[str], int], *, index: bool = True
+    turns: Sequence[Turn],
+    summary: str,
+    tokens: int,
+    count: Callable[[str], int],
+    *,
+    index: bool = True,
+    solved: frozenset[str] = frozenset(),
 ) -> list[str]:
-    """Return lines of at most `tokens` with what `summary` leaves out of `turns`; `index`: also the names alone."""
+    """Return lines of at most `tokens` with what `summary` leaves out of `turns`.
+
+    `index`: also the names alone; `solved`: attempts that worked later.
+    """
     if tokens < MIN_TOKENS:
         return []
     titles, activity = choose_titles(turns), read_activity(turns, max(200, tokens))
     page = GistText(tokens, count)
-    page.add_section(titles.open, _failure_lines(activity, summary, titles), page.take_share(ERRORS_SHARE), last=True)
-    page.add_section(titles.files, _file_lines(activity, summary, titles), page.take_share(FILES_SHARE), last=True)
+    failures = _failure_lines(activity, summary, titles, solved)
+    page.add_section(titles.open, failures, page.take_share(ERRORS_SHARE), last=True)
+    page.add_section(*_list_files(activity, summary, titles), page.take_share(FILES_SHARE), last=True)
     if index:
         _add_index(page, turns, summary, titles)
     return page.text().splitlines()
 
 
-def _failure_lines(activity: Activity, summary: str, titles: GistTitles) -> list[str]:
+def _failure_lines(activity: Activity, summary: str, titles: GistTitles, solved: frozenset[str]) -> list[str]:
     """Return a line for each check that still fails: how it ended, and its errors."""
     lines = []
     for failure in find_failures(activity.events)[-MAX_FAILURES:]:
         if (
             is_check(failure.event)
             and not failure.solved
+            and not is_solved(failure.event, solved)
             and (errors := [line for line in failure.lines(2) if line not in summary])
         ):
             status = describe_status(failure.event)
@@ -60,11 +80,14 @@ def _source_line(event: ToolEvent, details: list[str], titles: GistTitles) -> st
     return f"- {titles.source.format(origin=describe_call(event.use))}{', '.join(details)}"
 
 
-def _file_lines(activity: Activity, summary: str, titles: GistTitles) -> list[str]:
+def _list_files(activity: Activity, summary: str, titles: GistTitles) -> tuple[str, list[str]]:
+    """Return the title and the lines of a list of files: under their common folder, if they have one."""
     files = build_file_log((event.step, access) for event in activity.events for access in event.accesses).values()
     missing = [file for file in files if not contains_word(summary, file.path)]
     missing.sort(key=lambda file: (file.state != "read", file.step))
-    return [f"{titles.states[file.state]} {file.path}" for file in missing]
+    folder = find_common_folder([file.path for file in missing])
+    lines = [f"{titles.states[file.state]} {file.path.removeprefix(folder)}" for file in missing]
+    return titles.under.format(root=folder) if folder else titles.files, lines
 
 
 def _add_index(page: GistText, turns: Sequence[Turn], summary: str, titles: GistTitles) -> None:

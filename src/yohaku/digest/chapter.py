@@ -195,7 +195,8 @@ def tell_lines(
 
 def _tell_passages(stretch: Stretch, tokens: int, count: Callable[[str], int]) -> list[str]:
     title = stretch.titles.passages
-    found = choose_passages(stretch.turns, stretch.focus, tokens - count(title) - 2, count, ShortPaths(()))
+    left, paths = tokens - count(title) - 2, ShortPaths(())
+    found = choose_passages(stretch.turns, stretch.focus, left, count, paths, stretch.visible_lines)
     return [title, *found] if found else []
 
 

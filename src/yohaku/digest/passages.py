@@ -18,7 +18,7 @@ from yohaku.core.model import ToolUse, Turn
 from yohaku.digest.gist_text import Count
 from yohaku.digest.output_shape import MAX_LOG_SAMPLE_CHARS, begins_like_log, describe_shape
 from yohaku.digest.short_paths import ShortPaths
-from yohaku.digest.spans import Span, bare_line
+from yohaku.digest.spans import Span, bare_line, has_line_numbers
 from yohaku.digest.story_items import is_listing, output_of
 
 MAX_PASSAGE_LINES = 12
@@ -60,14 +60,20 @@ class Passage(NamedTuple):
 
 
 def choose_passages(
-    turns: Sequence[Turn], focus: Mapping[str, float], tokens: int, count: Count, paths: ShortPaths
+    turns: Sequence[Turn],
+    focus: Mapping[str, float],
+    tokens: int,
+    count: Count,
+    paths: ShortPaths,
+    shown: Collection[str] = frozenset(),
 ) -> list[str]:
     """Return lines of at most `tokens`: the passages that hold most of what the work is about, in order.
 
-    `focus` are the names of the work, each with its worth.
+    `focus` are the names of the work, each with its worth; `shown` are lines, without their numbers, that a reader sees
+    elsewhere.
     """
     uses = list(_newest_results(turns))
-    passages = [passage for at, use in enumerate(uses) for passage in _split_result(use, at, len(uses) - at)]
+    passages = [passage for at, use in enumerate(uses) for passage in _split_result(use, at, len(uses) - at, shown)]
     chosen = _take_best(passages, focus, tokens, count)
     lines: list[str] = []
     last: Passage | None = None
@@ -77,7 +83,8 @@ def choose_passages(
             lines.append(title)
         elif last.first + len(last.lines) < passage.first:
             lines.append("  | …")
-        lines += [f"  | {line}" for line in passage.lines]
+        numbered = has_line_numbers("\n".join(passage.lines))
+        lines += [f"  | {line.lstrip() if numbered else line}" for line in passage.lines]
         last = passage
     return lines
 
@@ -145,12 +152,12 @@ _DEFINES = re.compile(
 """A line that defines a function, a class or a value."""
 
 
-def _split_result(use: ToolUse, source: int, age: int) -> Iterator[Passage]:
+def _split_result(use: ToolUse, source: int, age: int, shown: Collection[str]) -> Iterator[Passage]:
     lines = output_of(use.result.text[:MAX_RESULT_CHARS]).splitlines()
     if shaped := describe_shape(lines):
         yield Passage(source, 0, tuple(shaped), extract_names("\n".join(shaped)), age)
         return
-    yield from _split_lines(lines, source, age)
+    yield from _split_lines(lines, source, age, shown)
 
 
 def _split_lines(lines: list[str], source: int, age: int, shown: Collection[str] = frozenset()) -> Iterator[Passage]:

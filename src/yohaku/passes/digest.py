@@ -38,6 +38,7 @@ from yohaku.summary.request import (
     ask_for_chapter,
     ask_for_merge,
     join_parts,
+    measure_japanese,
 )
 from yohaku.summary.transcript_text import Utterance, cut_middle, read_utterances
 
@@ -71,8 +72,8 @@ NEAR_LIMIT_SHARE = 0.95
 CAPABLE_SHARE = 0.5
 """A model that may write this share of a chapter is shown more of the record, and trusted more; beside what it writes
 stand passages, and no single lines."""
-MAX_VISIBLE_PROMPT_CHARS = 1_500
-"""Characters of a prompt that stays visible, in the question about the steps that answer it."""
+MAX_VISIBLE_PROMPT_CHARS, CAPABLE_PROMPT_CHARS = 1_500, 4_000
+"""Characters of a prompt that stays visible, in the question about the steps that answer it; for a capable model."""
 MIN_ASKED_TOKENS = 2 * SMALL
 """A model that may write less is not asked."""
 MAX_SPARE_SHARE = 0.05
@@ -400,7 +401,7 @@ class _ChapterTeller:
         capable = self._context.options.summary_share >= CAPABLE_SHARE
         lines = tell_lines(stretch, text, left, self._count, *((0.0,) if capable else ()))
         tokens, told = appendix_tokens(self._room.whole), "\n".join([text, *lines])
-        appendix = write_appendix(stretch.turns, told, tokens, self._count, index=False)
+        appendix = write_appendix(stretch.turns, told, tokens, self._count, index=False, solved=stretch.solved)
         return "\n".join([text, *appendix, *lines])
 
     def find_limit(self, chapter: _Chapter) -> int:
@@ -415,7 +416,9 @@ class _ChapterTeller:
             yield from read_utterances(turns)
             return
         yield from read_utterances(turns[:-1])
-        yield Utterance("USER (still visible)", cut_middle(text, MAX_VISIBLE_PROMPT_CHARS))
+        capable = self._context.options.summary_share >= CAPABLE_SHARE
+        chars = CAPABLE_PROMPT_CHARS if capable else MAX_VISIBLE_PROMPT_CHARS
+        yield Utterance("USER (still visible)", cut_middle(text, chars))
         yield from read_utterances(turns[-1:])
 
     def _visible_prompt(self, cut: Cut) -> str:
@@ -438,6 +441,7 @@ class _ChapterTeller:
             rules=stretch.rules,
             model=self._request.model or context.options.summary_model,
             japanese=is_japanese(prompts),
+            characters_per_token=measure_japanese(self._count),
             chapter=True,
             earlier=earlier if chapter.start else (),
             capable=context.options.summary_share >= CAPABLE_SHARE,
@@ -451,6 +455,8 @@ class _ChapterTeller:
         if not chapter.start and new and all(gist.why == BY_MODEL for gist in view.chapters):
             short = replace(request, limit=limit - new)
             found = yield from ask_for_merge(short, earlier, evidence, tokens, self._count)
+            if isinstance(found, Rejected) and found.code == "unanswered":
+                return found  # nobody is there to ask more
             if isinstance(found, Accepted):
                 merged = [found]
                 request = replace(request, limit=new, earlier=(found.whole,))

@@ -25,7 +25,14 @@ from yohaku.passes.pieces import SMALL
 from yohaku.passes.use_draft import find_draft
 from yohaku.summary.check import RETAINED, RETAINED_JA, Accepted, Evidence, Rejected
 from yohaku.summary.prompts import RETAIN
-from yohaku.summary.request import BY_MODEL, WITHOUT_MODEL, SummaryKind, SummaryRequest, ask_for_summary
+from yohaku.summary.request import (
+    BY_MODEL,
+    WITHOUT_MODEL,
+    SummaryKind,
+    SummaryRequest,
+    ask_for_summary,
+    measure_japanese,
+)
 from yohaku.summary.transcript_text import prefer_earlier_gist, read_utterances
 
 RULES_SHARE = 0.05
@@ -160,7 +167,9 @@ def _plan(
     goal = context.goal if left + SMALL < context.goal else limit
     tokens = min(int(limit * share), goal - left, removed // 2, context.budget.reserve or limit, MAX_SUMMARY_TOKENS)
     tokens = min(tokens, context.question_tokens() // 3)  # another model's window may be small
-    return _Plan(cut, removed, fixed, replace(request, limit=max(0, tokens), rules=rules, japanese=japanese))
+    rate = measure_japanese(count)
+    request = replace(request, limit=max(0, tokens), rules=rules, japanese=japanese, characters_per_token=rate)
+    return _Plan(cut, removed, fixed, request)
 
 
 def _is_japanese(view: View, cut: Cut) -> bool:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from yohaku.analysis.language import count_japanese
+from yohaku.analysis.retention import contains_word
 from yohaku.analysis.sentences import SENTENCE_END
 from yohaku.summary.answer_fields import (
     ANY_TAG,
@@ -24,7 +25,7 @@ from yohaku.summary.answer_fields import (
     read_summary,
     strip_wrapping,
 )
-from yohaku.summary.prompts import CHAPTER, FORMS, MERGE, REPAIR, RETAIN, SNAPSHOT, SUMMARY
+from yohaku.summary.prompts import CHAPTER, FORMS, GOES_ON, MERGE, OPEN_AT_END, REPAIR, RETAIN, SNAPSHOT, SUMMARY
 from yohaku.summary.repeats import Seen, is_repeated
 from yohaku.summary.transcript_text import Utterance
 
@@ -137,11 +138,22 @@ def check_answer(
         cleaned[last] = _drop_broken_end(cleaned[last])
     checked = {name: _keep_supported(field, evidence, trust_numbers) for name, field in cleaned.items()}
     kept = {name: field for name, (field, _, _) in checked.items() if count_substance(field)}
+    kept = _drop_retained_twice(kept)
     units = sum(units for _, units, _ in checked.values())
     dropped = sum(dropped for _, _, dropped in checked.values())
     if 2 * dropped > units or not _has_content(kept):
         return Rejected("unfounded")
     return _fit_tokens(kept, kind, dropped, tokens, count)
+
+
+def _drop_retained_twice(fields: dict[str, str]) -> dict[str, str]:
+    """Return the fields without the lines to keep to the letter that the summary holds as they stand."""
+    if not (fields.get("retain") and fields.get("summary")):
+        return fields
+    summary = _normalize(fields["summary"])
+    lines = fields["retain"].split("\n")
+    left = "\n".join(line for line in lines if not contains_word(summary, _normalize(line.lstrip("-* "))))
+    return {name: left if name == "retain" else field for name, field in fields.items() if name != "retain" or left}
 
 
 def _has_content(fields: dict[str, str]) -> bool:
@@ -198,12 +210,13 @@ SENTENCE_ENDS = tuple(".!?。！？)]`")
 WORD = re.compile(r"[a-z\d_]{4,}")
 PROMPT_LINES = frozenset(
     " ".join(line.split()).strip("()")
-    for text in (SUMMARY, CHAPTER, RETAIN, SNAPSHOT, MERGE, REPAIR, *FORMS.values())
+    for text in (SUMMARY, CHAPTER, OPEN_AT_END, GOES_ON, RETAIN, SNAPSHOT, MERGE, REPAIR, *FORMS.values())
     for line in (*text.splitlines(), *SENTENCE_END.split(text))
     if len(line) > 8
 )
 PROMPT_WORDS = tuple(
-    frozenset(WORD.findall(text.casefold())) for text in (SUMMARY, CHAPTER, RETAIN, SNAPSHOT, MERGE, *FORMS.values())
+    frozenset(WORD.findall(text.casefold()))
+    for text in (SUMMARY, CHAPTER.format(end=OPEN_AT_END), RETAIN, SNAPSHOT, MERGE, *FORMS.values())
 )
 MIN_LONG_LINE_CHARS = 160
 """From this length on a line is judged sentence by sentence."""
@@ -265,12 +278,19 @@ def _drop_broken_end(field: str) -> str:
 
 
 def _split_line(line: str) -> list[str]:
-    """Return the sentences of a long line, or the line, with the spaces behind them."""
+    """Return the sentences of a long line, or the line, with the spaces behind them; code in backticks stays whole."""
     if len(line) < MIN_LONG_LINE_CHARS:
         return [line] if line.strip() else []
     ends = [found.end() for found in SENTENCE_END.finditer(line)]
-    spans = zip([0, *ends], [*ends, len(line)], strict=True)
-    return [line[start:end] for start, end in spans if line[start:end].strip()]
+    sentences: list[str] = []
+    open_code = False
+    for start, end in zip([0, *ends], [*ends, len(line)], strict=True):
+        if open_code:
+            sentences[-1] += line[start:end]
+        elif line[start:end].strip():
+            sentences.append(line[start:end])
+        open_code ^= line.count("`", start, end) % 2 == 1
+    return sentences
 
 
 # Support by the conversation

@@ -23,9 +23,11 @@ from yohaku.summary.prompts import (
     ANSWER_IN_FORM,
     CHAPTER,
     FORMS,
+    GOES_ON,
     IN_JAPANESE,
     IN_USERS_LANGUAGE,
     MERGE,
+    OPEN_AT_END,
     REPAIR,
     RETAIN,
     RULES_KNOWN,
@@ -56,6 +58,12 @@ EARLIER_SHARES = (0.5, 0.25)
 CAPABLE_RESULT_CHARS = 8_000
 CHAPTER_EXCESS = 1.25
 """A chapter may be so many times as long as asked for: its last lines say what is open; lines of results make way."""
+SAMPLE_JA = """\
+利用者の依頼により `src/app.py` の load() を直した。設定が空だと失敗していた(KeyError: 'port')。\
+修正後 `pytest -q` は12件成功、1件失敗。残り: README.md の説明を更新する。"""
+"""Text as a summary in Japanese has it; its tokens tell how many characters a summary may have."""
+SAFE_SHARE = 0.85
+"""Share of these characters that is asked for, since texts differ."""
 MIN_RECORD_TOKENS = 64
 """With fewer tokens for the record, no question is asked."""
 
@@ -78,11 +86,15 @@ class SummaryRequest:
     rules: tuple[str, ...] = field(default=())
     """Rules that the gist shows anyway: the model need not repeat them."""
     japanese: bool = False
+    characters_per_token: float = 0.8
+    """Of a text in Japanese."""
     model: str = ""
     chapter: bool = False
     """Ask for what is new in the record, behind the chapters before it."""
     earlier: tuple[str, ...] = ()
     """These chapters, as they stand."""
+    goes_on: bool = False
+    """The next part of the record is asked about next: what is open is told then."""
     capable: bool = False
     """The model writes much of a chapter: it is shown results whole, in more questions, and its numbers are trusted."""
 
@@ -94,6 +106,11 @@ class SummaryRequest:
     @property
     def retains(self) -> bool:
         return self.kind == "summary" and self.retain is not None
+
+
+def measure_japanese(count: Count) -> float:
+    """Return the characters of a summary in Japanese to ask for, for each of its tokens."""
+    return SAFE_SHARE * len(SAMPLE_JA) / max(1, count(SAMPLE_JA))
 
 
 def build_question(request: SummaryRequest, record: str, reason: str = "", merge: bool = False) -> Question:
@@ -116,7 +133,7 @@ def build_question(request: SummaryRequest, record: str, reason: str = "", merge
 
 
 def _instruction(request: SummaryRequest, merge: bool) -> str:
-    own = request.prompt or (SNAPSHOT if request.kind == "snapshot" else CHAPTER if request.chapter else SUMMARY)
+    own = request.prompt or _default_prompt(request)
     parts = [_list_points(MERGE if merge else own, request.directives)]
     if request.retains:
         parts.append(_list_points(request.retain or "", request.retain_directives))
@@ -125,11 +142,19 @@ def _instruction(request: SummaryRequest, merge: bool) -> str:
     if request.rules:
         parts.append(_list_points(RULES_KNOWN, request.rules))
     if request.japanese:  # tokens in characters or words, on the safe side
-        language, size = IN_JAPANESE, f"{request.limit * 4 // 5:,} characters"
+        language, size = IN_JAPANESE, f"{int(request.limit * request.characters_per_token):,} characters"
     else:
         language, size = IN_USERS_LANGUAGE, f"{max(20, request.limit * 3 // 5):,} words"
     together = " for both together" if request.chapter and request.retains else ""
     return "\n\n".join(filter(None, [*parts, f"{language} At most {size}{together}."]))
+
+
+def _default_prompt(request: SummaryRequest) -> str:
+    if request.kind == "snapshot":
+        return SNAPSHOT
+    if not request.chapter:
+        return SUMMARY
+    return CHAPTER.format(end=GOES_ON if request.goes_on else OPEN_AT_END)
 
 
 def _list_points(text: str, points: Iterable[str]) -> str:
@@ -199,9 +224,10 @@ def ask_for_chapter(
         records = split_stretches(utterances, bare - min(most, earlier + request.limit), count, request.result_chars)
     part, answers, may_repair = replace(request, limit=request.limit // len(records)), list[Accepted](), True
     try:
-        for record in records:
+        for number, record in enumerate(records, 1):
             told = _shorten_all((*request.earlier, *(answer.whole for answer in answers)), most, count)
-            found, may_repair = yield from _ask(replace(part, earlier=told), record, evidence, count, may_repair)
+            part = replace(part, earlier=told, goes_on=number < len(records))
+            found, may_repair = yield from _ask(part, record, evidence, count, may_repair)
             if isinstance(found, Rejected):
                 return found
             answers.append(found)
