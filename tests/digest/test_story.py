@@ -7,6 +7,7 @@ from tests.digest.uses import bash, count, said, turn, use
 
 from yohaku.core.model import Step, Text, Turn
 from yohaku.digest.gist_text import ENGLISH, JAPANESE
+from yohaku.digest.output_shape import shorten_tables
 from yohaku.digest.short_paths import ShortPaths
 from yohaku.digest.story import cut_text, tell_story
 from yohaku.digest.story_items import read_story_items
@@ -213,6 +214,21 @@ def test_work_on_a_prompt_that_stays_visible_says_so_with_its_beginning() -> Non
 
 def test_a_listing_is_told_by_its_size() -> None:
     assert story(turn("Look.", bash("ls -R src", "a.py\nb.py\n" * 40)))[1:] == ["- looked at `ls -R src` (81 lines)"]
+
+
+def test_of_a_table_that_a_command_printed_the_ends_are_shown() -> None:
+    rows = "\n".join(f"{n * n:7} src/file_{n}.py" for n in range(40))
+    lines = story(turn("How big is it?", bash("find src | xargs wc -l | sort -n", f"{rows}\n  20540 total")))
+    assert lines[1] == "- `find src | xargs wc -l | sort -n`: ok, … 20540 total"
+    assert [line.split()[-1] for line in lines[2:4]] == ["src/file_0.py", "src/file_1.py"]
+    assert lines[4] == "  | [… 33 more such lines …]" and "file_39.py" in lines[-1] and len(lines) == 10
+
+
+def test_prose_and_short_tables_stand_whole() -> None:
+    prose = "\n".join(f"This is the sentence of number {n}, about file_{n}.py and much more." for n in range(20))
+    short = "\n".join(f"{n} src/file_{n}.py" for n in range(11))
+    for text in (prose, short, "", "\n\n", "one word\n" * 3):
+        assert shorten_tables(text, "[{rows}]") == text
 
 
 REFUSED = (

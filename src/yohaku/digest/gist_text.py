@@ -35,6 +35,7 @@ class GistTitles(NamedTuple):
     speakers: dict[str, str]
     looked: str
     counted: str
+    rows_left_out: str
     asked_user: str
     ahead: str
     """Before steps that answer a prompt which is still visible, behind them."""
@@ -71,6 +72,7 @@ ENGLISH = GistTitles(
     speakers={"user": "User:", "assistant": "Assistant:"},
     looked="looked at",
     counted="({lines} lines)",
+    rows_left_out="[… {rows} more such lines …]",
     asked_user="asked the user:",
     ahead="(what follows was done for the user's message further below)",
     ahead_of='(what follows was done for the user\'s message further below: "{prompt}")',
@@ -105,6 +107,7 @@ JAPANESE = GistTitles(
     speakers={"user": "ユーザー:", "assistant": "アシスタント:"},
     looked="閲覧",
     counted="({lines} 行)",
+    rows_left_out="[… 同様の行があと {rows} 行 …]",
     asked_user="ユーザーに質問:",
     ahead="(以下は、後に出てくるユーザーのメッセージへの対応)",
     ahead_of="(以下は、後に出てくるユーザーのメッセージ「{prompt}」への対応)",

@@ -1,10 +1,11 @@
-"""Shape of logs and listings: how many lines of which form, the first and the last, and every error and warning."""
+"""Shape of logs and tables: how many lines of which form, the first and the last, and every error and warning."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
 from functools import lru_cache
+from itertools import groupby
 
 MIN_LINES = 20
 """Shorter outputs are shown as they are."""
@@ -85,3 +86,35 @@ def reduce_to_form(line: str) -> str:
 
 def _form(line: str) -> str:
     return " ".join(_WORD.findall(_VARIES.sub("#", line[:300]))[:6])
+
+
+# Tables
+
+MIN_TABLE_ROWS = 12
+FIRST_ROWS, LAST_ROWS = 2, 5
+"""Rows that stand for a table. What is sorted has its largest at the end, and its sum behind that."""
+MAX_COLUMNS = 6
+
+
+def shorten_tables(text: str, rows_left_out: str) -> str:
+    """Leave out the middle of tables: rows in a row that differ in their numbers, paths and names only.
+
+    `rows_left_out`: the line in their place, with `{rows}` in it.
+    """
+    lines: list[str] = []
+    for form, group in groupby(text.split("\n"), key=_form_of_row):
+        rows = list(group)
+        left_out = len(rows) - FIRST_ROWS - LAST_ROWS
+        if form and len(rows) >= MIN_TABLE_ROWS:
+            rows[FIRST_ROWS:-LAST_ROWS] = [rows_left_out.format(rows=f"{left_out:,}")]
+        lines += rows
+    return "\n".join(lines)
+
+
+def _form_of_row(line: str) -> str:
+    """Return what kinds of cells a row has; empty for a line that is no row of a table."""
+    cells = line.split()
+    if not 2 <= len(cells) <= MAX_COLUMNS:
+        return ""
+    kinds = ["0" if cell[0].isdigit() else "/" if "/" in cell else "w" for cell in cells]
+    return "".join(kinds) if "0" in kinds or "/" in kinds else ""

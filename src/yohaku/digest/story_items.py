@@ -27,7 +27,7 @@ from yohaku.analysis.tool_calls import (
 )
 from yohaku.core.model import Step, Text, ToolUse, Turn
 from yohaku.digest.gist_text import GistTitles
-from yohaku.digest.output_shape import count_log
+from yohaku.digest.output_shape import count_log, shorten_tables
 from yohaku.digest.prompt_text import clean_prompt, is_instructions, split_reports
 from yohaku.digest.readable_json import read_json_text
 from yohaku.digest.short_paths import ShortPaths
@@ -378,6 +378,7 @@ class _StoryReader:
 
     def _command(self, event: ToolEvent) -> StoryItem:
         output = output_of(read_json_text(bound_text(event.use.result.text)))
+        output = shorten_tables(output, self._titles.rows_left_out)
         last = "" if event.test_summary else _last_line(output)
         complains = bool(last and find_errors(last, 1))
         worked = not complains and self._complaints.pop(event.attempt, None) is not None
