@@ -21,6 +21,12 @@ def use(arguments: str, *parts: Text | Opaque, error: bool = False) -> ToolUse:
     return ToolUse(Call("1", "bash", arguments), Result(parts, error))
 
 
+def test_code_keeps_its_indentation_and_tables_lose_their_gaps() -> None:
+    shown = Text("\n\n    def load():\n        return     1   # one\n\n\n        x\n")
+    turn = Turn((Text("Go."),), (Step((use("{}", shown),)),))
+    assert [said.text for said in read_utterances([turn])][-1] == "    def load():\n        return  1  # one\n        x"
+
+
 def test_everything_is_told_in_order_and_arguments_as_they_were_meant() -> None:
     turn = Turn(
         (Text("Fix it."), Text("Today is Monday.", "system"), Opaque("image", "x", "base64")),

@@ -44,14 +44,16 @@ def write_appendix(
     *,
     index: bool = True,
     solved: frozenset[str] = frozenset(),
+    titles: GistTitles | None = None,
 ) -> list[str]:
     """Return lines of at most `tokens` with what `summary` leaves out of `turns`.
 
-    `index`: also the names alone; `solved`: attempts that worked later.
+    `index`: also the names alone; `solved`: attempts that worked later; `titles`: by default those of the language of
+    `turns`.
     """
     if tokens < MIN_TOKENS:
         return []
-    titles, activity = choose_titles(turns), read_activity(turns, max(200, tokens))
+    titles, activity = titles or choose_titles(turns), read_activity(turns, max(200, tokens))
     page = GistText(tokens, count)
     failures = _failure_lines(activity, summary, titles, solved)
     page.add_section(titles.open, failures, page.take_share(ERRORS_SHARE), last=True)

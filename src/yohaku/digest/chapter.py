@@ -7,7 +7,7 @@ A chapter does not state again what an earlier one states: the goal, and the rul
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from yohaku.analysis.entities import extract_names, split_words
@@ -15,11 +15,12 @@ from yohaku.core.model import Turn
 from yohaku.digest.excerpts import Excerpt, collect_excerpts, render_excerpts
 from yohaku.digest.gist import word_lines, write_gist, write_opening
 from yohaku.digest.gist_text import ENGLISH, Count, GistTitles, cut_to_tokens
-from yohaku.digest.passages import choose_passage_spans, choose_passages
+from yohaku.digest.passages import MIN_PASSAGE_LINES, choose_passage_spans, choose_passages
 from yohaku.digest.select_lines import Source, SpanCache, choose_spans
 from yohaku.digest.short_paths import ShortPaths
 from yohaku.digest.spans import Span, bare_line
 from yohaku.digest.story import ToldItem, tell_items
+from yohaku.digest.story_items import is_listing, output_of
 from yohaku.digest.wished_lines import choose_wished, merge_spans
 from yohaku.digest.woven_lines import WovenText, collect_woven_texts, to_sources, weave
 
@@ -30,6 +31,8 @@ MIN_STORY_TOKENS = 300
 """A story gets so many at least, of a chapter that has them."""
 PASSAGES_SHARE = 0.5
 """Share of that rest that passages take: several lines in a row of what the work is about now."""
+AGAIN_SHARE = 0.15
+"""Share of that rest for passages of earlier stretches that have become relevant again."""
 LINES_SHARE = 0.9
 """Share that lines have at most of what stands beside a text by a model."""
 TITLE_TOKENS = 10
@@ -117,14 +120,15 @@ def _tell_story(stretch: Stretch, count: Count, paths: ShortPaths, text: str, to
     texts = collect_woven_texts(told)
     later = sum(len(turn.steps) for turn in stretch.turns)
     excerpts = collect_excerpts(stretch.earlier, stretch.age + later)
-    again = [excerpt for excerpt in excerpts if excerpt.use and not excerpt.own]
-    sources = [*to_sources(told, texts, stretch.age, count), *_to_sources(again, count)]
+    sources = to_sources(told, texts, stretch.age, count)
     room = tokens - sum(map(weigh, story))
-    wished: list[list[Span]] = []
+    shown = _show_again(stretch, excerpts, int(room * AGAIN_SHARE), count)
     if words:
         excerpts += collect_excerpts(stretch.turns, stretch.age)
-        wished, taken = choose_wished(excerpts, words, room * WISHED_SHARE, count)
-        room -= int(taken)
+        wished, _ = choose_wished(excerpts, words, room * WISHED_SHARE, count)
+        lines = render_excerpts(excerpts, wished)
+        shown = [*([titles.lines, *lines] if lines else []), *shown]
+    room -= sum(map(weigh, shown))
     covered = stretch.visible | extract_names("\n".join([text, *story]))
     passages = _choose_passages(stretch, told, texts, sources, int(room * PASSAGES_SHARE), count)
     passed = [text.text[span.start : span.end] for text, some in zip(texts, passages, strict=True) for span in some]
@@ -134,16 +138,26 @@ def _tell_story(stretch: Stretch, count: Count, paths: ShortPaths, text: str, to
         if room <= 0:
             break
         spans, _ = choose_spans(sources, covered, room, stretch.topic, split_words(words), stretch.cache)
-        chosen = dict(zip(map(id, again), spans[len(texts) :], strict=True))
-        others = [chosen.get(id(excerpt), []) for excerpt in excerpts]
-        shown = render_excerpts(excerpts, merge_spans(wished, others) if wished else others)
-        woven = [[*some, *more] for some, more in zip(spans, passages, strict=False)]
-        lines = [*weave(told, texts, woven, titles, paths), *([titles.lines, *shown] if shown else [])]
+        woven = [[*some, *more] for some, more in zip(spans, passages, strict=True)]
+        lines = [*weave(told, texts, woven, titles, paths), *shown]
         over = sum(map(weigh, lines)) - tokens
         if over <= 0:
             return lines
         room -= max(over, tokens // 50)
     return story
+
+
+def _show_again(stretch: Stretch, excerpts: Sequence[Excerpt], tokens: int, count: Count) -> list[str]:
+    """Return passages of earlier stretches that are about what the work is about now, under a title."""
+    results = [
+        replace(excerpt, text=output_of(excerpt.text))
+        for excerpt in excerpts
+        if excerpt.use and not excerpt.own and not is_listing(excerpt.use)
+    ]
+    texts = [(excerpt.text, excerpt.age) for excerpt in results]
+    found = choose_passage_spans(texts, stretch.focus, tokens, count, stretch.visible_lines)
+    lines = render_excerpts(results, [spans if len(spans) >= MIN_PASSAGE_LINES else [] for spans in found])
+    return [stretch.titles.passages, *lines] if lines else []
 
 
 def _choose_passages(

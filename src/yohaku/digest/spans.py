@@ -133,7 +133,7 @@ def render_spans(text: str, spans: Sequence[Span], numbered: bool = True) -> lis
         elif numbered and not own_numbers:
             lines.append(f"{span.line}: {piece}")
         else:
-            marked = piece[0].isspace() or (own_numbers and _OWN_NUMBER.match(piece))
+            marked = piece[:1].isspace() or (own_numbers and _OWN_NUMBER.match(piece))
             lines.append(piece if marked else f" {piece}")
         last = span
     return lines

@@ -27,6 +27,7 @@ from yohaku.digest.gist import own_texts
 from yohaku.digest.gist_text import JAPANESE, choose_titles
 from yohaku.digest.passages import find_focus
 from yohaku.digest.select_lines import SpanCache
+from yohaku.digest.spans import bare_line
 from yohaku.passes.drop_oldest import before, cuts, rules_tokens, weigh_chapters
 from yohaku.passes.pieces import SMALL
 from yohaku.summary.check import Accepted, Evidence, Rejected
@@ -280,6 +281,12 @@ class _Chapter:
     stretch: Stretch
 
 
+def _find_told_lines(view: View) -> Iterator[str]:
+    """Yield the lines of the chapters there are, without their numbers."""
+    for gist in view.chapters:
+        yield from (bare_line(line.lstrip(" |")) for line in gist.text.split("\n"))
+
+
 class _ChapterTeller:
     """Decides between one more chapter and one for all, and writes it."""
 
@@ -335,7 +342,7 @@ class _ChapterTeller:
             withdrawn,
             earlier=earlier,
             visible=names,
-            visible_lines=find_visible_lines(view, cut),
+            visible_lines=find_visible_lines(view, cut).union(_find_told_lines(view) if start else ()),
             topic=topic,
             solved=solved,
             words=words,
@@ -401,7 +408,8 @@ class _ChapterTeller:
         capable = self._context.options.summary_share >= CAPABLE_SHARE
         lines = tell_lines(stretch, text, left, self._count, *((0.0,) if capable else ()))
         tokens, told = appendix_tokens(self._room.whole), "\n".join([text, *lines])
-        appendix = write_appendix(stretch.turns, told, tokens, self._count, index=False, solved=stretch.solved)
+        titles, solved = stretch.titles, stretch.solved
+        appendix = write_appendix(stretch.turns, told, tokens, self._count, index=False, solved=solved, titles=titles)
         return "\n".join([text, *appendix, *lines])
 
     def find_limit(self, chapter: _Chapter) -> int:

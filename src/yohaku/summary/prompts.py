@@ -79,6 +79,10 @@ FORMS = {
 <summary>
 (what happened, what holds now, what comes next)
 </summary>""",
+    "chapter": """\
+<summary>
+(what is new in the record, in order)
+</summary>""",
     "snapshot": """\
 <scratchpad>
 (your thoughts)

@@ -120,7 +120,7 @@ def build_question(request: SummaryRequest, record: str, reason: str = "", merge
     parts += [f"<{name}>\n{record}\n</{name}>", _instruction(request, merge)]
     if reason:
         parts.append(REPAIR.format(reason=reason))
-    parts.append(f"{ANSWER_IN_FORM}\n{_answer_form(request)}")
+    parts.append(f"{ANSWER_IN_FORM}\n{_answer_form(request, merge)}")
     return Question(
         "repair" if reason else "merge" if merge else request.kind,
         "\n\n".join(parts),
@@ -161,8 +161,10 @@ def _list_points(text: str, points: Iterable[str]) -> str:
     return "\n".join([text, *(f"- {' '.join(point.split())}" for point in points)])
 
 
-def _answer_form(request: SummaryRequest) -> str:
-    return FORMS["snapshot"] if request.kind == "snapshot" else FORMS["retain"] * request.retains + FORMS["summary"]
+def _answer_form(request: SummaryRequest, merge: bool) -> str:
+    if request.kind == "snapshot":
+        return FORMS["snapshot"]
+    return FORMS["retain"] * request.retains + FORMS["chapter" if request.chapter and not merge else "summary"]
 
 
 def _answer_schema(request: SummaryRequest) -> str:

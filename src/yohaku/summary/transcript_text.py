@@ -62,13 +62,14 @@ def read_utterances(turns: Iterable[Turn]) -> Iterator[Utterance]:
                 yield Utterance("ASSISTANT", _part_text(item))
 
 
-_WIDE_SPACE = re.compile(r"[ \t]{3,}|\n\s*\n+")
+_WIDE_SPACE = re.compile(r"(?<=\S)[ \t]{3,}|\n\s*\n+")
+"""Inside a line, not before it: of some languages the indentation is part of what a line says."""
 
 
 def _part_text(part: Part) -> str:
     if isinstance(part, Text):  # the record stands between <transcript> tags: those inside it are broken
         text = part.text.replace("<transcript", "< transcript").replace("</transcript", "</ transcript")
-        return _WIDE_SPACE.sub(lambda found: "\n" if "\n" in found[0] else "  ", text).strip()
+        return _WIDE_SPACE.sub(lambda found: "\n" if "\n" in found[0] else "  ", text).strip("\r\n").rstrip()
     return f"[{part.kind}]"
 
 
