@@ -125,17 +125,18 @@ def _build(
     reserve = arguments.reserve or settings.reserve
     wait = DEFAULT_WAIT if arguments.summary_wait is None else arguments.summary_wait
     options = {"squeeze": arguments.squeeze, "recall_command": _recall_command(arguments, settings)}
+    upstream = Upstream(arguments.upstream, provider_urls())
     fitter = Fitter(store, settings, window=arguments.window, reserve=reserve, recipe=recipe, **options)
     return Proxy(
         fitter,
-        Upstream(arguments.upstream, provider_urls()),
+        upstream,
         hosts=LOOPBACK if getattr(arguments, "host", "127.0.0.1") in LOOPBACK else frozenset[str](),
         token=token_of(arguments, settings),
         tenants=tenants,
-        windows=UpstreamWindows(arguments.upstream, settings.data, arguments.window),
+        windows=UpstreamWindows(upstream, settings.data, arguments.window),
         recall_tool=arguments.recall_tool,
         believed=arguments.believe or 0,
-        routes=build_routes(settings.routes, fitter, arguments.upstream, settings.data, wait),
+        routes=build_routes(settings.routes, fitter, upstream, settings.data, wait),
         summaries=Summaries(spec, wait) if spec else None,
         held_state=HeldState() if arguments.hold_state else None,
     )
