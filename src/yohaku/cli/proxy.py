@@ -33,11 +33,13 @@ def proxy(arguments: argparse.Namespace, settings: Settings) -> int:
     if arguments.host not in LOOPBACK and not token:
         why = f"--host {arguments.host}: an address that others can reach needs a token (--token, or {TOKEN_VARIABLE})"
         raise BadSetting(why, code="proxy_host", host=arguments.host, variable=TOKEN_VARIABLE)
+    import gc
+    import logging
+
+    gc.disable()  # what is loaded now stays: there is nothing to collect
     opened = open_proxy(arguments, settings)
     if opened is None:
         return 2
-    import logging
-
     from yohaku.proxy.app import hide_secrets
     from yohaku.proxy.server import build_server
 
@@ -47,6 +49,8 @@ def proxy(arguments: argparse.Namespace, settings: Settings) -> int:
     host = f"[{arguments.host}]" if ":" in arguments.host else arguments.host
     url = f"http://{host}:{arguments.port}"
     with opened as app:
+        gc.freeze()
+        gc.enable()
         print(messages.say("proxy_started", settings.lang, url=url), file=sys.stderr, flush=True)
         build_server(app, arguments.host, arguments.port).run()
     return 0

@@ -41,6 +41,7 @@ class Upstream:
         """`url` serves every path; without it each dialect goes to its own provider."""
         self.url, self.by_dialect = url, by_dialect
         self._client: aiohttp.ClientSession | None = None
+        self._tls: ssl.SSLContext | None = None
 
     def url_for(self, dialect: str | None, path: str, query: str) -> str | None:
         base = self.url or self.by_dialect.get(dialect or "")
@@ -79,6 +80,7 @@ class Upstream:
                     allow_redirects=False,
                     skip_auto_headers=SKIPPED,
                     proxy=proxy_for(url),
+                    ssl=self._trust() if url.startswith("https:") else True,
                     trace_request_ctx=used,
                 )
             except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError):
@@ -114,13 +116,19 @@ class Upstream:
     def _open(self) -> aiohttp.ClientSession:
         if self._client is None:
             timeout = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_TIMEOUT)
-            connector = aiohttp.TCPConnector(limit=0, ssl=ssl.create_default_context())
+            connector = aiohttp.TCPConnector(limit=0)
             trace = aiohttp.TraceConfig()
             trace.on_connection_reuseconn.append(_note_reuse)
             self._client = aiohttp.ClientSession(
                 timeout=timeout, connector=connector, auto_decompress=False, trace_configs=[trace]
             )
         return self._client
+
+    def _trust(self) -> ssl.SSLContext:
+        """Return the certificates that are trusted, read when a server first has to show its own."""
+        if self._tls is None:
+            self._tls = ssl.create_default_context()
+        return self._tls
 
     async def close(self) -> None:
         if self._client:
