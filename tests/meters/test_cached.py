@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from yohaku.core.meter import Overhead
 from yohaku.core.model import Opaque
-from yohaku.meters.cached import ENTRY_CHARS, CachedMeter, CountCache
+from yohaku.meters.cached import MAX_KEY_CHARS, CachedMeter, CountCache, charge
 
 
 @dataclass
@@ -40,16 +40,33 @@ def test_a_picture_is_weighed_once_wherever_it_stands() -> None:
 
 
 def test_the_older_half_is_forgotten_when_there_is_no_room() -> None:
-    meter = CachedMeter(Letters(), CountCache(room=4 * (ENTRY_CHARS + 1)))
+    meter = CachedMeter(Letters(), CountCache(room=4 * charge("a")))
     assert [meter.count(letter) for letter in "abcde"] == [1] * 5
     assert list(meter.memory.counts) == ["d", "e"]
-    assert meter.memory.held == 2 * (ENTRY_CHARS + 1)
+    assert meter.memory.held == 2 * charge("a")
 
 
-def test_a_text_larger_than_the_memory_is_counted_and_forgotten() -> None:
-    meter = CachedMeter(Letters(), CountCache(room=100))
-    assert meter.count("x" * 1000) == 1000
-    assert meter.memory.counts == {}
+def test_a_long_text_is_counted_once_and_not_held() -> None:
+    letters = Letters()
+    meter = CachedMeter(letters)
+    texts = ["余" * (MAX_KEY_CHARS + 1), "余" * 100_000, "\ud800" * 1000]
+    assert [meter.count(text) for text in texts * 2] == [len(text) for text in texts] * 2
+    assert letters.asked == len(texts)
+    assert meter.memory.held < 1000
+
+
+def test_parts_that_differ_in_any_fact_are_weighed_apart() -> None:
+    letters = Letters()
+    meter = CachedMeter(letters)
+    parts = [
+        Opaque("image", "x"),
+        Opaque("audio", "x"),
+        Opaque("image", "x", "url"),
+        Opaque("image", "x", hint="low"),
+        Opaque("image", "x", mime="low"),
+    ]
+    assert [meter.weigh(part) for part in parts * 2] == [7] * 10
+    assert letters.asked == len(parts)
 
 
 def test_it_speaks_for_the_meter_it_remembers_for() -> None:

@@ -48,7 +48,8 @@ def behind_proxy(server: Served, client: Callable[[str], Any]) -> Any:
 
     async def run() -> Any:
         fitter = Fitter(stores.open("memory:"), Settings())
-        proxy = Proxy(fitter, Upstream(server.url, {}), windows=UpstreamWindows(server.url))
+        upstream = Upstream(server.url, {})
+        proxy = Proxy(fitter, upstream, windows=UpstreamWindows(upstream))
         async with proxy_at(proxy) as url:
             return await asyncio.to_thread(client, url)
 

@@ -78,12 +78,13 @@ async def running(upstream: StrictUpstream, **options: Any) -> AsyncIterator[str
     await web.TCPSite(runner, "127.0.0.1", 0).start()
     upstream.url = f"http://127.0.0.1:{runner.addresses[0][1]}"
     access = {name: options.pop(name) for name in OF_PROXY if name in options}
+    way = Upstream(upstream.url, {})
     if folder := options.pop("remembers", None):
-        access["windows"] = UpstreamWindows(upstream.url, folder, options.get("window"))
+        access["windows"] = UpstreamWindows(way, folder, options.get("window"))
     tables = options.pop("routes", {})
     fitter = Fitter(options.pop("store", None) or stores.open("memory:"), Settings(), **options)
-    routes = build_routes(tables, fitter, upstream.url, None)
-    proxy = Proxy(fitter, Upstream(upstream.url, {}), routes=routes, **access)
+    routes = build_routes(tables, fitter, way, None)
+    proxy = Proxy(fitter, way, routes=routes, **access)
     async with served(proxy) as url:
         yield url
     await runner.cleanup()

@@ -34,8 +34,10 @@ STALL = 3.0
 TIMEOUT = 120.0
 AT_ONCE = 32
 WINDOW = 4096
-WARM = 0.1
-"""Share of the requests after which memory counts as that of the start."""
+MARKS = 10
+"""How often memory is measured, at equal distances; the first counts as that of the start."""
+MAX_GROWTH = 8.0
+"""Megabytes by which the second half of the requests may raise it."""
 
 
 def fault_of(number: int) -> str:
@@ -134,11 +136,11 @@ def sample(number: int, chance: random.Random) -> tuple[str, bytes]:
 
 
 async def soak(count: int, tell: Callable[[str], None] = print) -> tuple[list[str], list[float]]:
-    """Send so many requests; return what was wrong, and megabytes at the start, in the middle and at the end."""
+    """Send so many requests; return what was wrong, and megabytes after each tenth of them."""
     wrong: list[str] = []
     memory: list[float] = []
     numbers, chance, begun = iter(range(count)), random.Random(1), time.monotonic()
-    marks = {int(count * WARM), count // 2, count - 1}
+    marks = {count * mark // MARKS - 1 for mark in range(1, MARKS + 1)}
     folded = Counter[bool]()
 
     async def work(client: aiohttp.ClientSession, proxy: ProxyProcess) -> None:
@@ -151,7 +153,7 @@ async def soak(count: int, tell: Callable[[str], None] = print) -> tuple[list[st
                     wrong.append(f"request {number} came back wrong, with {response.status}")
             if number in marks:
                 memory.append(proxy.megabytes)
-                tell(f"{number:,} requests: {proxy.megabytes:.0f} MB, {proxy.threads} threads, "
+                tell(f"{number + 1:,} requests: {proxy.megabytes:.0f} MB, {proxy.threads} threads, "
                      f"{proxy.open_files} files, {time.monotonic() - begun:.0f} s")  # fmt: skip
 
     async with upstream_at(plain) as upstream:
@@ -176,10 +178,11 @@ def main() -> int:
         wrong, _ = asyncio.run(streams(given.streams))
         print(f"{given.streams:,} streams at once, with faults: {len(wrong)} wrong")
     if given.requests:
-        found, (start, middle, end) = asyncio.run(soak(given.requests))
+        found, memory = asyncio.run(soak(given.requests))
         wrong += found
+        start, middle, end = memory[0], memory[len(memory) // 2 - 1], memory[-1]
         print(f"{given.requests:,} requests: {start:.0f}, {middle:.0f}, {end:.0f} MB at start, middle and end")
-        if end > middle * 1.1 + 5:
+        if end > middle + MAX_GROWTH:
             wrong.append("memory grows")
     for each in wrong[:20]:
         print(each)

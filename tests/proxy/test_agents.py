@@ -54,6 +54,7 @@ AGENTS = {
         ("shell_command", "exec_command", "shell"),
     ),
     "gemini": Agent("gemini", ("--yolo", "-p", TASK), ("run_shell_command",)),
+    "qwen": Agent("openai_chat", ("--yolo", "-p", TASK), ("run_shell_command",)),
     "opencode": Agent("openai_chat", ("run", TASK), ("bash",)),
 }
 
@@ -311,7 +312,7 @@ def test_codex_compacts_against_an_upstream_that_has_never_heard_of_it(provider:
     assert "compaction_trigger" not in sent and not any(path.endswith("/compact") for path in upstream.paths)
 
 
-SMALL_WINDOWS = {"claude": 12_288, "codex": 6144, "gemini": 8192, "opencode": 6144}
+SMALL_WINDOWS = {"claude": 12_288, "codex": 6144, "gemini": 8192, "qwen": 12_288, "opencode": 6144}
 """Less than each of them needs for itself, or hardly more."""
 
 

@@ -15,6 +15,8 @@ from tests.proxy.test_app import PATHS, post
 from yohaku import dialects
 from yohaku.core.weigh import weigh
 from yohaku.meters import for_model
+from yohaku.proxy.upstream import Upstream
+from yohaku.proxy.windows import UpstreamWindows
 
 TELLING = {
     "llama.cpp": {"/props": {"default_generation_settings": {"n_ctx": 2048}}},
@@ -77,6 +79,42 @@ def test_a_server_that_tells_its_window_is_asked_once_and_never_refuses(kind: st
     asyncio.run(run())
 
 
+@pytest.mark.parametrize("header", ["Authorization", "x-api-key"])
+def test_the_window_is_asked_for_with_the_credential_of_the_client(header: str, tmp_path: Path) -> None:
+    class Guarded(Telling):
+        async def handle(self, request: web.Request) -> web.StreamResponse:
+            if request.headers.get(header) != "Bearer k":
+                return web.json_response({"error": "no key"}, status=401)
+            return await super().handle(request)
+
+    async def run() -> None:
+        upstream = Guarded(TELLING["llama.cpp"])
+        async with running(upstream, remembers=tmp_path) as url:
+            body = conversation(60)
+            assert (await post(url + PATHS["openai_chat"], body, **{header: "Bearer k"}))[0] == 200
+        assert (upstream.refused, upstream.asked) == (0, 4)
+
+    asyncio.run(run())
+
+
+def test_a_server_that_is_still_loading_is_asked_again(tmp_path: Path) -> None:
+    class Loading(Telling):
+        ready = False
+
+        async def handle(self, request: web.Request) -> web.StreamResponse:
+            return await super().handle(request) if self.ready else web.Response(status=503)
+
+    async def run() -> None:
+        upstream = Loading(TELLING["llama.cpp"])
+        async with running(upstream, remembers=tmp_path) as url:
+            assert (await ask(url))[0] == 503
+            upstream.ready = True
+            assert await ask(url) == (200, b"".join(STREAM))
+        assert (upstream.refused, upstream.asked) == (0, 4)
+
+    asyncio.run(run())
+
+
 def test_a_declared_window_is_not_asked_for(tmp_path: Path) -> None:
     async def run() -> None:
         upstream = Telling({}, window=8192)
@@ -89,16 +127,15 @@ def test_a_declared_window_is_not_asked_for(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("declared", [None, 8192])
 def test_a_window_learned_from_a_refusal_is_remembered_after_a_restart(declared: int | None, tmp_path: Path) -> None:
-    from yohaku.proxy.windows import UpstreamWindows
-
     async def run() -> None:
         upstream = Telling({})
         async with running(upstream, window=declared, remembers=tmp_path) as url:
             assert (await ask(url))[0] == 200
         assert upstream.refused == 1
-        after = UpstreamWindows(upstream.url, tmp_path, declared)
+        after = UpstreamWindows(Upstream(upstream.url, {}), tmp_path, declared)
         assert await after.find("gpt-4o") == 2048
         assert await after.find("another") is None
+        await after.upstream.close()
 
     asyncio.run(run())
 

@@ -33,11 +33,13 @@ def proxy(arguments: argparse.Namespace, settings: Settings) -> int:
     if arguments.host not in LOOPBACK and not token:
         why = f"--host {arguments.host}: an address that others can reach needs a token (--token, or {TOKEN_VARIABLE})"
         raise BadSetting(why, code="proxy_host", host=arguments.host, variable=TOKEN_VARIABLE)
+    import gc
+    import logging
+
+    gc.disable()  # what is loaded now stays: there is nothing to collect
     opened = open_proxy(arguments, settings)
     if opened is None:
         return 2
-    import logging
-
     from yohaku.proxy.app import hide_secrets
     from yohaku.proxy.server import build_server
 
@@ -47,6 +49,8 @@ def proxy(arguments: argparse.Namespace, settings: Settings) -> int:
     host = f"[{arguments.host}]" if ":" in arguments.host else arguments.host
     url = f"http://{host}:{arguments.port}"
     with opened as app:
+        gc.freeze()
+        gc.enable()
         print(messages.say("proxy_started", settings.lang, url=url), file=sys.stderr, flush=True)
         build_server(app, arguments.host, arguments.port).run()
     return 0
@@ -125,17 +129,18 @@ def _build(
     reserve = arguments.reserve or settings.reserve
     wait = DEFAULT_WAIT if arguments.summary_wait is None else arguments.summary_wait
     options = {"squeeze": arguments.squeeze, "recall_command": _recall_command(arguments, settings)}
+    upstream = Upstream(arguments.upstream, provider_urls())
     fitter = Fitter(store, settings, window=arguments.window, reserve=reserve, recipe=recipe, **options)
     return Proxy(
         fitter,
-        Upstream(arguments.upstream, provider_urls()),
+        upstream,
         hosts=LOOPBACK if getattr(arguments, "host", "127.0.0.1") in LOOPBACK else frozenset[str](),
         token=token_of(arguments, settings),
         tenants=tenants,
-        windows=UpstreamWindows(arguments.upstream, settings.data, arguments.window),
+        windows=UpstreamWindows(upstream, settings.data, arguments.window),
         recall_tool=arguments.recall_tool,
         believed=arguments.believe or 0,
-        routes=build_routes(settings.routes, fitter, arguments.upstream, settings.data, wait),
+        routes=build_routes(settings.routes, fitter, upstream, settings.data, wait),
         summaries=Summaries(spec, wait) if spec else None,
         held_state=HeldState() if arguments.hold_state else None,
     )

@@ -42,12 +42,6 @@ def fetch_json_now(url: str, key: str = "", body: Json = None, timeout: float = 
         return None
 
 
-async def fetch_text(url: str, key: str = "", timeout: float = DEFAULT_TIMEOUT) -> str | None:
-    """Get a URL and return what it says; "" for an error, None where nobody answers."""
-    received = await asyncio.to_thread(_fetch, url, key, None, timeout)
-    return None if received is None else received.decode("utf-8", "replace")
-
-
 def _fetch(url: str, key: str, body: Json, timeout: float) -> bytes | None:
     from http.client import HTTPConnection, HTTPException, HTTPSConnection  # imported in the thread that needs it
 
@@ -67,7 +61,7 @@ def _fetch(url: str, key: str, body: Json, timeout: float) -> bytes | None:
         connection.request("GET" if sent is None else "POST", path, sent, headers)
         reply = connection.getresponse()
         if reply.status != 200:
-            return b""
+            return None
         received = bytearray()
         while len(received) <= MAX_BYTES and time.monotonic() < until:
             piece = reply.read1(65_536)

@@ -1,30 +1,38 @@
 """Counts cached by content, so that a turn costs only what is new in it.
 
-Law: a remembered count is the count. The memory is bounded by the characters it holds on to.
+Law: a remembered count is the count. The memory is bounded by the bytes it takes; no text that is longer than a line is
+held in it, only its hash: in a process that runs for long, texts of all sizes leave holes that nothing else fits into.
 """
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, field
+from hashlib import blake2b
+from typing import TypeAlias
 
 from yohaku.core.meter import Meter, Overhead
 from yohaku.core.model import Opaque
 
-MAX_CACHED_CHARS = 24_000_000
+MAX_CACHED_BYTES = 8_000_000
 """Beyond this the older half is forgotten."""
-ENTRY_CHARS = 64
-"""Characters added to each cached text, for the memory it takes in the table."""
+MAX_KEY_CHARS = 80
+"""Characters of a text that is its own key; a longer one is known by its hash."""
+ENTRY_BYTES = 100
+"""Bytes added to each key, for the memory it takes in the table."""
+
+Key: TypeAlias = str | bytes
 
 
 @dataclass(slots=True)
 class CountCache:
     """Cached counts; the only mutable state of a meter."""
 
-    room: int = MAX_CACHED_CHARS
-    counts: dict[str | Opaque, int] = field(default_factory=dict)
+    room: int = MAX_CACHED_BYTES
+    counts: dict[Key, int] = field(default_factory=dict)
     held: int = 0
 
-    def keep(self, key: str | Opaque, tokens: int) -> int:
+    def keep(self, key: Key, tokens: int) -> int:
         self.counts[key] = tokens
         self.held += charge(key)
         if self.held > self.room:
@@ -34,8 +42,19 @@ class CountCache:
         return tokens
 
 
-def charge(key: str | Opaque) -> int:
-    return ENTRY_CHARS + len(key if isinstance(key, str) else key.data)
+def charge(key: Key) -> int:
+    return ENTRY_BYTES + sys.getsizeof(key)
+
+
+def key_of_text(text: str) -> Key:
+    if len(text) <= MAX_KEY_CHARS:
+        return text
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+
+def key_of_part(part: Opaque) -> Key:
+    facts = "\0".join((part.kind, part.form, part.mime, part.hint, part.data))
+    return blake2b(facts.encode("utf-8", "surrogatepass"), digest_size=16, person=b"part").digest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +75,9 @@ class CachedMeter:
         return self.meter.frame
 
     def count(self, text: str) -> int:
-        tokens = self.memory.counts.get(text)
-        return self.memory.keep(text, self.meter.count(text)) if tokens is None else tokens
+        tokens = self.memory.counts.get(key := key_of_text(text))
+        return self.memory.keep(key, self.meter.count(text)) if tokens is None else tokens
 
     def weigh(self, part: Opaque) -> int:
-        tokens = self.memory.counts.get(part)
-        return self.memory.keep(part, self.meter.weigh(part)) if tokens is None else tokens
+        tokens = self.memory.counts.get(key := key_of_part(part))
+        return self.memory.keep(key, self.meter.weigh(part)) if tokens is None else tokens

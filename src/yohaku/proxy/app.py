@@ -79,7 +79,7 @@ class Proxy:
         """
         self.routes, self.summaries, self.held_state = routes, summaries, held_state
         self.recall_tool, self.believed = recall_tool, believed
-        self.windows = windows or UpstreamWindows(None)
+        self.windows = windows or UpstreamWindows(Upstream(None, {}))
         self.fitter, self.upstream, self.hosts, self.token = fitter, upstream, hosts, token
         self.tenants, self.bodies = tenants or Tenants(), Bodies()
         self.metrics = Metrics()

@@ -31,6 +31,7 @@ from yohaku.proxy.recall_tool import MAX_ROUNDS, Recalled, calls_us, hold_reply
 from yohaku.proxy.replies import Watch, refuse, relay_reply, unreachable
 from yohaku.proxy.routes import Route
 from yohaku.proxy.summaries import Ask, Summaries, ask_upstream
+from yohaku.proxy.tenants import CREDENTIAL_HEADERS
 from yohaku.proxy.translation import Translation, send_translated, translate
 from yohaku.proxy.upstream import Upstream, reply_headers
 from yohaku.proxy.usage import watch_usage
@@ -211,7 +212,7 @@ class Exchange:
         """Write a fitted request in the one dialect of an upstream that has to be spoken to in it; None elsewhere."""
         if not fitted.receipt:
             return None
-        server = await self.setup.windows.native_dialect(bearer(self.request))
+        server = await self.setup.windows.native_dialect(credentials(self.request))
         if server is None or server.name == self.route.dialect:
             return None
         facts = self.target, self.model, fitted.window, fitted.receipt.after
@@ -286,7 +287,7 @@ async def asker(setup: Setup, request: Request, target: str, dialect: Dialect, m
     spec, upstream, headers = setup.summaries.spec, setup.upstream, list(request.headers.items())
     if spec.endpoint:
         return setup.summaries.ask_configured
-    native = await setup.windows.native_dialect(bearer(request))
+    native = await setup.windows.native_dialect(credentials(request))
     url = upstream.url_at_root(native.path) if native else dialect.path_of_question(target)
 
     async def ask(question: Question) -> str:
@@ -298,12 +299,12 @@ async def asker(setup: Setup, request: Request, target: str, dialect: Dialect, m
 async def find_window(setup: Setup, request: Request, route: Route, raw: bytes) -> None:
     """Ask the upstream for its window before the first request for a model is fitted."""
     model = route.model or dialects.dialect_named(route.dialect).model_of(raw)
-    setup.fitter.use_window(model, await setup.windows.find(model, bearer(request)))
+    setup.fitter.use_window(model, await setup.windows.find(model, credentials(request)))
 
 
-def bearer(request: Request) -> str:
-    kind, _, key = request.headers.get("authorization", "").partition(" ")
-    return key if kind.lower() == "bearer" else ""
+def credentials(request: Request) -> list[tuple[str, str]]:
+    """Return the headers by which a client says who it is, for questions to its upstream beside the conversation."""
+    return [(name, value) for name, value in request.headers.items() if name.lower() in CREDENTIAL_HEADERS]
 
 
 def _log_folding(path: str, receipt: Receipt) -> None:

@@ -46,7 +46,7 @@ class ModelRoute:
 def build_routes(
     tables: Mapping[str, Mapping[str, Any]],
     fitter: Fitter,
-    upstream: str | None,
+    upstream: Upstream,
     folder: Path | None,
     wait: float = DEFAULT_WAIT,
 ) -> tuple[ModelRoute, ...]:
@@ -59,8 +59,8 @@ def build_routes(
         ours.learned, ours.found, ours.roles, ours.refuses_tools = {}, {}, {}, set()
         ours._sessions = OrderedDict()
         url = table.get("upstream")
-        windows = UpstreamWindows(url or upstream, folder, ours.window)
         own = Upstream(url, {}) if url else None
+        windows = UpstreamWindows(own or upstream, folder, ours.window)
         named = table.get("summaries", "")
         summaries = Summaries(read_summary_model(named, fitter.settings), wait) if named else None
         found.append(ModelRoute(pattern, ours, own, windows, table.get("model", ""), summaries))

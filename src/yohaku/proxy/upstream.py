@@ -7,6 +7,7 @@ are honoured, and SSL_CERT_FILE and SSL_CERT_DIR by the TLS library.
 
 from __future__ import annotations
 
+import asyncio
 import io
 import ssl
 from collections.abc import AsyncIterator, Iterable, Mapping
@@ -29,6 +30,10 @@ MAX_DEAD_CONNECTIONS = 16
 """Reused connections that are tried for one request: an upstream that was restarted leaves many dead."""
 CONNECT_TIMEOUT = 15.0
 """Seconds. There is no limit on the whole reply: a model may think for minutes."""
+NOT_READY = (502, 503, 504)
+"""Statuses of a server that is loading, and of a gateway or forward proxy before one that is not there."""
+MAX_FACTS_BYTES = 64_000_000
+"""Of an answer to a question beside the conversation."""
 
 
 class Upstream:
@@ -36,6 +41,7 @@ class Upstream:
         """`url` serves every path; without it each dialect goes to its own provider."""
         self.url, self.by_dialect = url, by_dialect
         self._client: aiohttp.ClientSession | None = None
+        self._tls: ssl.SSLContext | None = None
 
     def url_for(self, dialect: str | None, path: str, query: str) -> str | None:
         base = self.url or self.by_dialect.get(dialect or "")
@@ -74,6 +80,7 @@ class Upstream:
                     allow_redirects=False,
                     skip_auto_headers=SKIPPED,
                     proxy=proxy_for(url),
+                    ssl=self._trust() if url.startswith("https:") else True,
                     trace_request_ctx=used,
                 )
             except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError):
@@ -86,10 +93,30 @@ class Upstream:
         finally:
             response.close()
 
+    async def ask(
+        self, path: str, headers: Iterable[tuple[str, str]], body: bytes | None, timeout: float
+    ) -> bytes | None:
+        """Ask the one upstream for facts about itself; empty where it tells none, None where it is not there yet.
+
+        Law: this takes the way of the conversations. It raises TimeoutError, and nothing else.
+        """
+        try:
+            async with asyncio.timeout(timeout):
+                method, named = ("GET", []) if body is None else ("POST", [("Content-Type", "application/json")])
+                url, accepted = self.url_at_root(path), [("Accept", "application/json"), *named]
+                async with self.send(method, url, [*headers, *accepted], body) as response:
+                    if response.status != 200:
+                        return None if response.status in NOT_READY else b""
+                    return await _read_at_most(response, MAX_FACTS_BYTES)
+        except TimeoutError:
+            raise
+        except (aiohttp.ClientError, OSError, ValueError):
+            return None
+
     def _open(self) -> aiohttp.ClientSession:
         if self._client is None:
             timeout = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_TIMEOUT)
-            connector = aiohttp.TCPConnector(limit=0, ssl=ssl.create_default_context())
+            connector = aiohttp.TCPConnector(limit=0)
             trace = aiohttp.TraceConfig()
             trace.on_connection_reuseconn.append(_note_reuse)
             self._client = aiohttp.ClientSession(
@@ -97,9 +124,24 @@ class Upstream:
             )
         return self._client
 
+    def _trust(self) -> ssl.SSLContext:
+        """Return the certificates that are trusted, read when a server first has to show its own."""
+        if self._tls is None:
+            self._tls = ssl.create_default_context()
+        return self._tls
+
     async def close(self) -> None:
         if self._client:
             await self._client.close()
+
+
+async def _read_at_most(response: aiohttp.ClientResponse, limit: int) -> bytes:
+    received = bytearray()
+    async for piece in response.content.iter_any():
+        received += piece
+        if len(received) > limit:
+            return b""
+    return bytes(received)
 
 
 async def _note_reuse(session: aiohttp.ClientSession, context: SimpleNamespace, params: object) -> None:

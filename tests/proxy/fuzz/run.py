@@ -53,14 +53,15 @@ class Errors(logging.Handler):
         self.found.append(f"{record.name}: {record.getMessage()}\n{told}")
 
 
-def build_proxy(upstream: str, options: dict[str, Any]) -> Proxy:
+def build_proxy(url: str, options: dict[str, Any]) -> Proxy:
     options = dict(options)
     ours = {name: options.pop(name) for name in ("recall_tool", "believed", "tenants") if name in options}
     tables = options.pop("routes", {})
+    upstream = Upstream(url, {})
     fitter = Fitter(stores.open("memory:"), Settings(), **options)
     routes = build_routes(tables, fitter, upstream, None)
     windows = UpstreamWindows(upstream, None, options.get("window"))
-    return Proxy(fitter, Upstream(upstream, {}), windows=windows, routes=routes, **ours)
+    return Proxy(fitter, upstream, windows=windows, routes=routes, **ours)
 
 
 @asynccontextmanager
