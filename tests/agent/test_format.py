@@ -91,6 +91,16 @@ def test_one_line_says_the_level_without_colours_and_what_comes_next() -> None:
     assert format_gauge(gauge, "en", 60) == "7K / 8K (85%) !! ████████████░░  old outputs fold at 7,168 …"
 
 
+@pytest.mark.parametrize(
+    ("width", "told"),
+    [(80, "nothing until 99 % (28,385 tokens)"), (64, "nothing until 99 %"), (45, "nothing until 99…")],
+)
+def test_what_comes_next_ends_where_a_part_of_the_sentence_does(width: int, told: str) -> None:
+    coming = "nothing until 99 % (28,385 tokens); then folds"
+    line = format_gauge(Gauge(used=6200, window=32768, reserve=4096, coming=coming), "en", width)
+    assert line.partition("░  ")[2] == told
+
+
 @given(st.text(), st.integers(1, 60))
 def test_what_is_clipped_fits(text: str, width: int) -> None:
     assert count_columns(clip(text, width)) <= width
@@ -147,3 +157,9 @@ def test_a_text_is_wrapped_at_blanks_and_between_wide_characters() -> None:
     assert wrap("--all で全フォルダー", 9) == ["--all で", "全フォル", "ダー"]
     assert wrap("", 5) == [""] and wrap("unbreakable", 4) == ["unbreakable"]
     assert wrap_lines("short\n  one two three", 9) == ["short", "  one two", "  three"]
+
+
+def test_the_second_column_of_a_table_stays_one_where_it_is_wrapped() -> None:
+    assert wrap_lines("/clear  start over and again", 20) == ["/clear  start over", "        and again"]
+    assert wrap_lines("消去    最初からやり直します", 20) == ["消去    最初からや", "        り直します"]
+    assert wrap_lines("a first column too long  one two", 25) == ["a first column too long", "one two"]

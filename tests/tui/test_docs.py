@@ -10,6 +10,7 @@ import shlex
 from pathlib import Path
 
 import pytest
+from scripts import screen_matrix
 
 from yohaku.agent.commands.slash_commands import COMMANDS
 from yohaku.agent.events import Event, to_fields
@@ -28,6 +29,13 @@ def pictures() -> dict[str, str]:
     script = importlib.util.module_from_spec(found)
     found.loader.exec_module(script)
     return {name: asyncio.run(script.drawn(share, debug=debug)) for name, (share, debug) in script.names().items()}
+
+
+def test_every_picture_of_the_matrix_is_there_and_shown() -> None:
+    page = (ROOT / "docs" / "screens.md").read_text("utf-8")
+    shown = set(re.findall(r"\(screens/matrix/([\w.-]+)\)", page))
+    assert shown == {path.name for path in (ROOT / "docs" / "screens" / "matrix").iterdir()}
+    assert shown == {picture.name for picture in screen_matrix.list_pictures()}
 
 
 def test_every_command_is_told_as_it_is_written() -> None:

@@ -376,3 +376,17 @@ def test_a_change_too_long_for_the_screen_is_shown_from_its_first_line(tmp_path:
         await until(pilot, lambda: "-old line 16 " in seen(asked.app))
 
     run(asked.app, script, (80, 24))
+
+
+def test_the_hint_tells_how_to_see_the_rest_of_a_long_diff_until_it_was_seen(tmp_path: Path) -> None:
+    asked = Asked(tmp_path, replace(WRITE, detail=long_change(40)))
+
+    async def script(pilot: Pilot[int]) -> None:
+        await asked.open(pilot)
+        await until(pilot, lambda: "Page Down: the rest" in seen(asked.app))
+        for _ in range(20):
+            await pilot.press("pagedown")
+        await until(pilot, lambda: "Page Down: the rest" not in seen(asked.app))
+        await pilot.press("escape")
+
+    run(asked.app, script, (80, 24))

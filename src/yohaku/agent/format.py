@@ -168,7 +168,17 @@ def format_gauge(gauge: Gauge, lang: str, width: int = 80) -> str:
     bar = draw_bar(gauge.share, min(18, max(4, room // 3))) if room >= 6 else ""
     text = " ".join(filter(None, (head, bar)))
     room = width - count_columns(text) - 2
-    return f"{text}  {clip(gauge.coming, room)}" if gauge.coming and room >= 12 else clip(text, width)
+    coming = _shorten(gauge.coming, room) if room >= 12 else ""
+    return f"{text}  {coming}" if coming else clip(text, width)
+
+
+def _shorten(sentence: str, room: int) -> str:
+    """Return as much of a sentence as fits, up to where a part of it ends; cut only where no part fits."""
+    if count_columns(sentence) <= room:
+        return sentence
+    ends = [found.start() for found in re.finditer(r" \(|[;:,] |[。、]", sentence)]
+    fitting = [sentence[:end] for end in ends if count_columns(sentence[:end]) <= room]
+    return fitting[-1] if fitting else clip(sentence, room)
 
 
 ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]{0,2000}(?:\x07|\x1b\\)?|[@-Z\\-_])")
@@ -234,16 +244,26 @@ def wrap(text: str, width: int) -> list[str]:
 
 
 def wrap_lines(text: str, width: int) -> list[str]:
-    """Wrap each line that is too long, and keep its indentation."""
+    """Wrap each line that is too long, and keep its indentation: in a row of a table, that of its second column."""
     wrapped: list[str] = []
     for line in text.split("\n"):
-        indent = " " * min(len(line) - len(line.lstrip(" ")), width // 2)
-        long = width > 0 and len(line) <= MAX_CLIP_CHARS and count_columns(line) > width
-        room = width - len(indent) - (2 if re.search(f"[{WIDE}]", line) else 0)  # for a sign at the end of the line
-        wrapped += [indent + part for part in wrap(line, room)] if long else [line]
+        if width <= 0 or len(line) > MAX_CLIP_CHARS or count_columns(line) <= width:
+            wrapped.append(line)
+            continue
+        row = TABLE_ROW.match(line)
+        if row and count_columns(row[0]) <= width * 3 // 5:
+            head, indent = row[0], " " * count_columns(row[0])
+        else:
+            head = indent = " " * min(len(line) - len(line.lstrip(" ")), width // 2)
+        rest = line.removeprefix(head)
+        room = width - len(indent) - (2 if re.search(f"[{WIDE}]", rest) else 0)  # for a sign at the end of the line
+        first, *more = wrap(rest, room)
+        wrapped += [head + first, *(indent + part for part in more)]
     return wrapped
 
 
+TABLE_ROW = re.compile(r" *[^ ]+(?: [^ ]+)* {2,}(?=[^ ])")
+"""The first column of a row, with the spaces behind it."""
 WIDE = "\u2e80-\u9fff\uac00-\ud7a3\uf900-\ufaff\uff00-\uffef"
 PIECES = re.compile(rf"[ ]+|[{WIDE}]|[^ {WIDE}]+")
 NOT_FIRST = frozenset("、。，．）」』】〕？！ー…")

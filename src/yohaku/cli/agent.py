@@ -79,10 +79,10 @@ def _is_stdin_empty() -> bool:
 
 
 def _session_to_resume(name: str | None, settings: setting.Settings) -> str:
-    from yohaku.agent.sessions import find_session
-
     if name is None:
         return ""
+    from yohaku.agent.sessions import find_session
+
     path = find_session(settings.data, name, Path.cwd())
     if path is None:
         raise InputError(say("cli_no_session" if name else "resume_none", settings.lang, name=name))
@@ -98,9 +98,11 @@ def _run_once(settings: setting.Settings, prompt: str, resume: str, *, json: boo
 
 
 def _run_screen(settings: setting.Settings, resume: str, first: str = "") -> int:
-    from yohaku.agent.sessions import list_sessions
+    import gc
+
     from yohaku.agent.startup import Starter
 
+    gc.disable()  # until the first screen is drawn: all that is loaded for it stays
     try:
         from yohaku.tui.app import YohakuApp
     except ModuleNotFoundError as missing:
@@ -111,6 +113,8 @@ def _run_screen(settings: setting.Settings, resume: str, first: str = "") -> int
         code = app.run()
     finally:
         begin.close()
+    from yohaku.agent.sessions import list_sessions
+
     newest = next(iter(list_sessions(settings.data, 1, begin.root)), None)
     if newest and newest.at >= begun:
         print(say("cli_bye", settings.lang, name=newest.id), file=sys.stderr)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import gzip
 import json
 import os
 import sys
@@ -45,6 +44,8 @@ def load(arguments: argparse.Namespace, settings: setting.Settings, command: str
         model = model or (loaded.value.get("model") if isinstance(loaded.value, dict) else None)
         model = model if isinstance(model, str) else None
         if wanted in (None, loaded.dialect):
+            import gzip
+
             raw = gzip.decompress(data) if data.startswith(b"\x1f\x8b") else data
             return LoadedInput(loaded.value, loaded.dialect, model or settings.model, raw)
         given = dialects.dialect_named(loaded.dialect)

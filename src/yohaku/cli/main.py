@@ -38,9 +38,10 @@ def main(argv: list[str] | None = None) -> int:
         if isinstance(stream, io.TextIOWrapper):  # a terminal that cannot show a letter shows its number
             stream.reconfigure(errors="backslashreplace")
     print_notices(settings.warnings, lang)
-    program = parser(lang)
+    words = sys.argv[1:] if argv is None else argv
+    program = parser(lang, words)
     try:
-        task, rest = split_task(program, sys.argv[1:] if argv is None else argv, lang)
+        task, rest = split_task(program, words, lang)
     except InputError as error:
         program.error(str(error))
     arguments = program.parse_args(rest)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 import re
 from collections import ChainMap
-from collections.abc import Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 from yohaku import __version__
@@ -52,30 +52,22 @@ def _positive(command: HelpParser) -> ArgumentType:
     return ArgumentType(_parse_positive, "type_positive", command.lang)
 
 
-def parser(lang: str = "en") -> HelpParser:
+def parser(lang: str = "en", words: Collection[str] | None = None) -> HelpParser:
+    """Return the parser of the command line.
+
+    `words` are those of the command line, if only they are to be understood: of four hundred arguments a start needs
+    few.
+    """
     program = HelpParser(prog="yohaku", lang=lang, code="program", facts={"recipes": ", ".join(RECIPES)})
     program.add_argument("--version", action="version", version=f"yohaku {__version__}")
     _add_agent(program)
+    if words is None or any(word.startswith("-") for word in words):
+        _add_settings(program)
     commands = program.add_commands(title="title_commands", dest="command")
-    _add_fit(commands)
-    _add_show(commands)
-    _add_count(commands)
-    command = _add_command(commands, "demo")
-    command.add_argument("--window", type=_positive(command), metavar="N", help="demo_window")
-    command.add_argument("--fast", action="store_true", help="demo_fast")
-    _add_doctor(commands)
-    _add_recall(commands)
-    _add_receipts(commands)
-    _add_undo(commands)
-    _add_mcp(commands)
-    _add_acp(commands)
-    _add_proxy(commands)
-    _add_run(commands)
-    command = _add_command(commands, "config")
-    command.add_argument("names", nargs="*", metavar="NAME", help="config_names")
-    _add_settings(command)
-    command = _add_command(commands, "lab")
-    command.add_argument("rest", nargs=argparse.REMAINDER, metavar="run PATH…", help="lab_rest")
+    for name, add_arguments in COMMANDS.items():
+        command = commands.add_parser(name, help=name, code=name)
+        if words is None or name in words:
+            add_arguments(command)
     return program
 
 
@@ -95,7 +87,6 @@ def _add_agent(program: HelpParser) -> None:
         group.add_argument(f"--{mode}", dest="agent_permissions", action="store_const", const=mode, help=what)
     for name in ("chat", "debug", "plain"):
         group.add_argument(f"--{name}", dest=f"agent_{name}", action="store_const", const=True, help=f"agent_{name}")
-    _add_settings(group)
 
 
 def _add_settings(command: Any, keys: Iterable[SettingKey] = KEYS.values()) -> None:
@@ -117,8 +108,7 @@ def read_flags(arguments: argparse.Namespace) -> dict[str, object]:
     }
 
 
-def _add_fit(commands: Any) -> None:
-    command = _add_command(commands, "fit")
+def _add_fit(command: Any) -> None:
     _add_conversation(command)
     _add_folding(command)
     _add_store(command)
@@ -129,8 +119,7 @@ def _add_fit(commands: Any) -> None:
     _add_settings(command)
 
 
-def _add_show(commands: Any) -> None:
-    command = _add_command(commands, "show")
+def _add_show(command: Any) -> None:
     _add_conversation(command)
     _add_folding(command)
     command.add_argument("--diff", nargs="*", metavar="A B", help="show_diff")
@@ -138,8 +127,7 @@ def _add_show(commands: Any) -> None:
     _add_settings(command)
 
 
-def _add_count(commands: Any) -> None:
-    command = _add_command(commands, "count")
+def _add_count(command: Any) -> None:
     _add_conversation(command)
     what = command.add_mutually_exclusive_group()
     what.add_argument("--text", action="store_true", help="count_text")
@@ -147,11 +135,17 @@ def _add_count(commands: Any) -> None:
     command.add_argument("--json", dest="gap_json", action="store_true", help="count_json")
 
 
-def _add_doctor(commands: Any) -> None:
-    command = _add_command(commands, "doctor")
+def _add_demo(command: Any) -> None:
+    command.add_argument("--window", type=_positive(command), metavar="N", help="demo_window")
+    command.add_argument("--fast", action="store_true", help="demo_fast")
+
+
+def _add_doctor(command: Any) -> None:
     command.add_argument("file", nargs="?", metavar="FILE", help="doctor_file")
     command.add_argument("--out", metavar="FILE", help="doctor_out")
-    command = _add_command(commands, "export")
+
+
+def _add_export(command: Any) -> None:
     command.add_argument("file", metavar="FILE", help="export_file")
     dialects: Any = DIALECTS  # a list would leave out the dialects of plugins, which are found by name
     names = ChainMap({"transcript": None}, dialects)
@@ -159,8 +153,7 @@ def _add_doctor(commands: Any) -> None:
     command.add_argument("--out", metavar="FILE", help="export_out")
 
 
-def _add_recall(commands: Any) -> None:
-    command = _add_command(commands, "recall")
+def _add_recall(command: Any) -> None:
     command.add_argument("ref", nargs="?", metavar="REF", help="ref")
     command.add_argument("--offset", type=_positive(command), metavar="N", help="recall_offset")
     command.add_argument("--limit", type=_positive(command), metavar="N", help="recall_limit")
@@ -172,14 +165,17 @@ def _add_recall(commands: Any) -> None:
     _add_store(command)
 
 
-def _add_receipts(commands: Any) -> None:
-    command = _add_command(commands, "receipts")
+def _add_receipts(command: Any) -> None:
     command.add_argument("--limit", type=_positive(command), default=20, metavar="N", help="receipts_limit")
     _add_store(command)
-    command = _add_command(commands, "why")
+
+
+def _add_why(command: Any) -> None:
     command.add_argument("ref", metavar="REF", help="ref")
     _add_store(command)
-    command = _add_command(commands, "collect")
+
+
+def _add_collect(command: Any) -> None:
     days, size = (
         ArgumentType(parse, code, command.lang)
         for parse, code in ((_parse_days, "type_days"), (_parse_size, "type_size"))
@@ -190,14 +186,12 @@ def _add_receipts(commands: Any) -> None:
     _add_store(command)
 
 
-def _add_mcp(commands: Any) -> None:
-    command = _add_command(commands, "mcp")
+def _add_mcp(command: Any) -> None:
     command.add_argument("--session", metavar="KEY", help="mcp_session")
     _add_store(command)
 
 
-def _add_acp(commands: Any) -> None:
-    command = _add_command(commands, "acp")
+def _add_acp(command: Any) -> None:
     command.add_argument("--model", dest="agent_model", metavar="NAME", help="agent_model")
     command.add_argument("--window", "--context-window", dest="agent_window", metavar="N", help="agent_window")
     for mode, what in (("yolo", "agent_yolo"), ("read-only", "agent_read_only")):
@@ -205,8 +199,7 @@ def _add_acp(commands: Any) -> None:
     _add_settings(command)
 
 
-def _add_proxy(commands: Any) -> None:
-    command = _add_command(commands, "proxy")
+def _add_proxy(command: Any) -> None:
     command.add_argument("--port", type=_positive(command), default=8787, metavar="N", help="proxy_port")
     command.add_argument("--host", default="127.0.0.1", metavar="ADDRESS", help="proxy_host")
     command.add_argument("--token", metavar="TEXT", help="proxy_token")
@@ -215,8 +208,7 @@ def _add_proxy(commands: Any) -> None:
     _add_settings(command)
 
 
-def _add_run(commands: Any) -> None:
-    command = _add_command(commands, "run")
+def _add_run(command: Any) -> None:
     command.add_argument("--model", metavar="NAME", help="run_model")
     _add_upstream(command)
     _add_settings(command, (key for key in KEYS.values() if key.is_option))  # the others may be the client's
@@ -224,6 +216,15 @@ def _add_run(commands: Any) -> None:
     command.add_argument("client", choices=clients, metavar="CLIENT", help="run_client")
     command.add_argument("arguments", nargs=argparse.REMAINDER, metavar="…", help="run_arguments")
     command.set_defaults(parse_more=lambda words: command.parse_args(words))
+
+
+def _add_config(command: Any) -> None:
+    command.add_argument("names", nargs="*", metavar="NAME", help="config_names")
+    _add_settings(command)
+
+
+def _add_lab(command: Any) -> None:
+    command.add_argument("rest", nargs=argparse.REMAINDER, metavar="run PATH…", help="lab_rest")
 
 
 def _add_upstream(command: Any) -> None:
@@ -241,21 +242,24 @@ def _add_upstream(command: Any) -> None:
     _add_store(command)
 
 
-def _add_undo(commands: Any) -> None:
-    for name in ("undo", "redo"):
-        command = _add_command(commands, name)
-        number = _positive(command)
-        command.add_argument("count", nargs="?", type=number, default=1, metavar="N", help="count_of_foldings")
-        if name == "undo":
-            for flag in ("files", "dry-run", "yes", "overwrite"):
-                command.add_argument(f"--{flag}", action="store_true", help=f"undo_{flag.replace('-', '_')}")
-        _add_session(command)
-    for name in ("pin", "unpin"):
-        _add_pin_arguments(_add_command(commands, name))
-    _add_session(_add_command(commands, "pins"))
+def _add_undo(command: Any) -> None:
+    _add_number(command)
+    for flag in ("files", "dry-run", "yes", "overwrite"):
+        command.add_argument(f"--{flag}", action="store_true", help=f"undo_{flag.replace('-', '_')}")
+    _add_session(command)
 
 
-def _add_pin_arguments(command: Any) -> None:
+def _add_redo(command: Any) -> None:
+    _add_number(command)
+    _add_session(command)
+
+
+def _add_number(command: Any) -> None:
+    number = _positive(command)
+    command.add_argument("count", nargs="?", type=number, default=1, metavar="N", help="count_of_foldings")
+
+
+def _add_pin(command: Any) -> None:
     what = command.add_mutually_exclusive_group(required=True)
     what.add_argument("ref", nargs="?", metavar="REF", help="pin_ref")
     what.add_argument("--text", metavar="WORDS", help="pin_text")
@@ -269,10 +273,6 @@ def _add_session(command: Any) -> None:
 
 def _add_store(command: Any) -> None:
     command.add_argument("--store", metavar="URL", help="store")
-
-
-def _add_command(commands: Any, name: str) -> Any:
-    return commands.add_parser(name, help=name, code=name)
 
 
 def _add_conversation(command: Any) -> None:
@@ -289,3 +289,29 @@ def _add_folding(command: Any) -> None:
     command.add_argument("--recipe", metavar="R", help="recipe")
     command.add_argument("--fold", action="store_true", help="fold")
     command.add_argument("--words", metavar="TEXT", default="", help="words")
+
+
+COMMANDS: Mapping[str, Callable[[Any], None]] = {
+    "fit": _add_fit,
+    "show": _add_show,
+    "count": _add_count,
+    "demo": _add_demo,
+    "doctor": _add_doctor,
+    "export": _add_export,
+    "recall": _add_recall,
+    "receipts": _add_receipts,
+    "why": _add_why,
+    "collect": _add_collect,
+    "undo": _add_undo,
+    "redo": _add_redo,
+    "pin": _add_pin,
+    "unpin": _add_pin,
+    "pins": _add_session,
+    "mcp": _add_mcp,
+    "acp": _add_acp,
+    "proxy": _add_proxy,
+    "run": _add_run,
+    "config": _add_config,
+    "lab": _add_lab,
+}
+"""What adds the arguments of each command, in the order of the help page."""

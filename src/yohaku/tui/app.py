@@ -7,6 +7,7 @@ is a sentence on the screen.
 from __future__ import annotations
 
 import asyncio
+import gc
 import sys
 from contextlib import aclosing, suppress
 from dataclasses import replace
@@ -120,7 +121,7 @@ class YohakuApp(UserShellHost):
     def on_mount(self) -> None:
         self.query_one(PromptInput).focus()
         self.set_interval(1, self._tick)
-        self.call_after_refresh(self._look)
+        self.call_after_refresh(self._look_first)
 
     # what the user does
 
@@ -222,6 +223,11 @@ class YohakuApp(UserShellHost):
         return new
 
     # the work
+
+    def _look_first(self) -> None:
+        """Look for a model once the screen is drawn; until then garbage may wait."""
+        gc.enable()
+        self._look()
 
     def _look(self) -> None:
         self.run_worker(self._found(), group="begin", exit_on_error=False)

@@ -119,6 +119,7 @@ class Dialog(Vertical, Generic[Answer], can_focus=False):
         for part in self.query(".detail, .choices"):
             if part.max_scroll_y > 0:
                 part.scroll_relative(y=pages * max(1, part.size.height - 1), animate=False)
+                self.call_after_refresh(self.update_hint)
                 return True
         return False
 
@@ -257,9 +258,12 @@ class PermissionDialog(Dialog[Allowed]):
             at, end = first_change(lines)
             top, bottom, room = sum(rows[:at]), sum(rows[:end]), part.size.height
             part.scroll_to(y=min(top, max(0, bottom - room)), animate=False)
+        self.call_after_refresh(self.update_hint)
 
     def answer_hint(self) -> str:
-        return say("allow_hint_danger" if self.request.danger else "allow_hint", self.lang)
+        keys = say("allow_hint_danger" if self.request.danger else "allow_hint", self.lang)
+        hidden = any(part.display and part.max_scroll_y > part.scroll_offset.y for part in self.query(".detail"))
+        return say("allow_hint_more", self.lang, keys=keys) if hidden else keys
 
     def take_key(self, event: events.Key, typed: str, *, choosing: bool = False) -> bool:
         if self._letter:

@@ -11,7 +11,6 @@ import re
 from pathlib import Path
 
 from yohaku.agent.toolkit.ordinary_files import read_ordinary
-from yohaku.agent.toolkit.secrets import holds_secrets
 from yohaku.config.settings import config_folder
 
 FOLDER = Path(".yohaku") / "commands"
@@ -40,6 +39,8 @@ def _stays_inside(path: Path, root: Path) -> bool:
         found = path.resolve()
     except (OSError, RuntimeError):  # links in a circle
         return False
+    from yohaku.agent.toolkit.secrets import holds_secrets  # its patterns take longer than the first screen may wait
+
     return found.is_relative_to(root.resolve()) and not holds_secrets(str(found))
 
 
