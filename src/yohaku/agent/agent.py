@@ -392,9 +392,13 @@ class Agent:
         self._events.start_reply()
 
     def _remind(self) -> Nudge | None:
-        turn = self.conversation.history.turns[-1]
-        asked = "".join(part.text for part in turn.prompt if isinstance(part, Text))
-        return self._assistance.remind(prompt_for_people(asked)) if self._assistance and turn.steps else None
+        worked = self.conversation.history.turns[-1].steps
+        return self._assistance.remind(self._newest_prompt()) if self._assistance and worked else None
+
+    def _newest_prompt(self) -> str:
+        turns = self.conversation.history.turns
+        asked = "".join(part.text for part in turns[-1].prompt if isinstance(part, Text)) if turns else ""
+        return prompt_for_people(asked)
 
     def _follow_tier(self) -> None:
         self._assistance = self._assistance and follow_tier(self._assistance)
@@ -414,6 +418,7 @@ class Agent:
             events=self._events,
             keeper=self.keeper,
             careful=self.tier == "small",
+            prompt=self._newest_prompt(),
         )
 
     async def _delegate(self, task: str, show: Callable[[str], None]) -> str:

@@ -2,7 +2,8 @@
 
 Law: a file is written whole or not at all, in its own encoding and line ends, and only if it has not changed since it
 was opened; the user sees the diff first. An edit after which the file no longer parses is refused to a small model,
-and told to every other.
+and told to every other. One that takes out a definition the user did not name, or all of the text, is refused to a
+small model.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import NamedTuple
 from yohaku.agent.toolkit import seen_files, text_files
 from yohaku.agent.toolkit.arguments import BadArguments
 from yohaku.agent.toolkit.diffs import unified_diff
+from yohaku.agent.toolkit.lost_definitions import describe_loss
 from yohaku.agent.toolkit.ordinary_files import read_ordinary, show_name
 from yohaku.agent.toolkit.permissions import PermissionRefused, read_request, resolve_path, write_request
 from yohaku.agent.toolkit.secrets import restore_secrets
@@ -69,6 +71,8 @@ def open_for_edit(context: ToolContext, name: str, *, new: bool = False) -> Edit
 async def save_edit(context: ToolContext, tool: str, file: EditableFile, text: str) -> SavedEdit:
     """Ask the user and write the file."""
     note = await _check_syntax(context, file, text)
+    if context.careful and (loss := await asyncio.to_thread(describe_loss, file.text, text, file.name, context.prompt)):
+        raise BadArguments(f"Refused, nothing was changed: {loss} Change only what has to change.")
     try:
         data = file.form.encode(text)
     except UnicodeEncodeError as why:
