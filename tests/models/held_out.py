@@ -8,7 +8,7 @@ from __future__ import annotations
 from tests.models.task_project import Task, TaskProject, passes, says
 
 FILES = {
-    "README.md": "# Station\n\nReadings of a weather station, and warnings. `python3 -m unittest discover -q` runs the tests.\n",
+    "README.md": "# Station\n\nReadings and warnings. `python3 -m unittest discover -q` runs the tests.\n",
     "station/__init__.py": "",
     "station/units.py": '''\
 """Conversions between units."""

@@ -75,7 +75,10 @@ def shelves() -> str:
 
 
 FILES = {
-    "README.md": "# A lending library\n\nFees in cents. `node test-fees.js`, `node test-loans.js` and `node test-shelves.js` are the tests.\n",
+    "README.md": (
+        "# A lending library\n\nFees in cents. `node test-fees.js`, `node test-loans.js` and "
+        "`node test-shelves.js` are the tests.\n"
+    ),
     "package.json": '{\n  "name": "library",\n  "private": true,\n  "version": "1.0.0"\n}\n',
     "dates.js": """\
 "use strict";
@@ -197,7 +200,7 @@ TASKS = {
         passes(lambda: PROJECT, "node test-shelves.js"),
     ),
     "add a function": Task(
-        "Add a function wholeWeeks(days) to dates.js that returns how many whole weeks so many days are, and export it.",
+        "Add a function wholeWeeks(days) to dates.js that returns the number of whole weeks in them, and export it.",
         passes(lambda: PROJECT, FIVE_WEEKS),
     ),
 }

@@ -136,7 +136,7 @@ TASKS = {
         "Shipping shall be free from 6000 yen on. Change that.",
         passes(
             lambda: PROJECT,
-            "python3 -c import shipping; assert shipping.FREE_FROM == 6000; assert shipping.shipping_fee(5000, 500) == 610",
+            "python3 -c from shipping import *; assert FREE_FROM == 6000; assert shipping_fee(5000, 500) == 610",
         ),
     ),
     "change a number, in Japanese": Task(

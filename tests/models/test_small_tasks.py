@@ -97,13 +97,8 @@ async def attempt(endpoint: Endpoint, name: str, home: Path) -> Attempt:
     events = [event async for event in agent.work(task.prompt)]
     await agent.close()
     reply = next(event.text for event in events if isinstance(event, TurnEnded))
-    return Attempt(
-        events,
-        task.done(reply, project),
-        made.destroyed(project),
-        bool(made.changed(project)),
-        time.monotonic() - began,
-    )
+    seconds = time.monotonic() - began
+    return Attempt(events, task.done(reply, project), made.destroyed(project), bool(made.changed(project)), seconds)
 
 
 @pytest.fixture(scope="module")
