@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from yohaku.agent.small_models import Workspace
+from yohaku.agent.small_models.failure_trail import PLACE, Trail, follow_failure
 from yohaku.agent.small_models.word_search import TEST_FILE, count_definitions, find_definitions
 from yohaku.agent.toolkit.danger import find_danger
 from yohaku.agent.toolkit.file_lines import read_lines
@@ -33,6 +34,8 @@ MAX_FILES = MAX_SECTIONS = 2
 MAX_FILE_BYTES = 1 << 20
 WHOLE_FILE_DIVISOR = 6
 """A file is read whole if it takes at most this fraction of the window."""
+ALL_FILES_DIVISOR = 3
+"""All that is opened before the first request takes at most this fraction of the window."""
 MAX_SECTION_LINES = 60
 MAX_CONSTANTS = 8
 MAX_WORD_LINES = 6
@@ -48,8 +51,6 @@ MAX_OUTLINED = 150
 SOURCE_SUFFIXES = (".py", ".js", ".ts", ".go", ".rb", ".rs", ".java", ".kt", ".php", ".lua")
 """Of files that a dotted name such as `money.percent` may mean."""
 
-_TRACED = re.compile(r"""File "([^"\n]{1,300})", line \d+|^\W{0,4}([\w./~-]{1,300}\.\w{1,8}):\d+\b""", re.MULTILINE)
-"""A place in a traceback, or in the message of a compiler or of pytest."""
 _MARKED = re.compile(r"(?<![\w@])@([\w./~-]+)", re.ASCII)
 _DOTTED = re.compile(r"(?<![\w./])([A-Za-z_]\w*(?:\.[A-Za-z_]\w*){1,5})(?![\w/])", re.ASCII)
 _RUN = re.compile(r"[\w./~-]+", re.ASCII)
@@ -117,10 +118,17 @@ async def preload(workspace: Workspace, prompt: str, run_tools: RunTools) -> Pre
     calls: list[Call] = []
     names: list[str] = []
     beside = prompt[:MAX_TEXT_CHARS].replace(command, " ") if command else prompt[:MAX_TEXT_CHARS]
-    files = _named_files(workspace, beside) or (_files_in_output(workspace, text) if command else [])
+    files = _named_files(workspace, beside)
+    if command:
+        trail = _follow(workspace, command, text)
+        files, text = files or list(trail.files), f"{text}\n{trail.code}"
+    room = workspace.window // ALL_FILES_DIVISOR
     for path in files or _named_files(workspace, prompt[:MAX_TEXT_CHARS]):
         if found := read_lines(path, 1, 1, MAX_FILE_BYTES):
             sections = _named_sections(found.text, path.name, text)
+            room -= min(workspace.meter.count(found.text), workspace.window // WHOLE_FILE_DIVISOR)
+            if calls and room < 0:
+                break
             names += [each.name for each in sections]
             calls += _open(workspace, path, found.text, sections, prompt)
     if files and command:
@@ -172,15 +180,14 @@ def _named_files(workspace: Workspace, prompt: str) -> list[Path]:
     tried = [(workspace.root / name).resolve() for name in (*marked, *names)[:MAX_PATHS]]
     paths = dict.fromkeys((*tried, *_dotted_files(workspace, prompt)))
     found = [path for path in paths if _may_open(workspace, path)]
-    return (_tests_last(workspace, found) if _TRACED.search(prompt) else found)[:MAX_FILES]
+    return (_tests_last(workspace, found) if PLACE.search(prompt) else found)[:MAX_FILES]
 
 
-def _files_in_output(workspace: Workspace, text: str) -> list[Path]:
-    """Files of the project that a failure points to: those it names and those whose functions it calls."""
-    traced = [first or second for first, second in _TRACED.findall(text)][-MAX_PATHS:]
-    paths = dict.fromkeys((workspace.root / name).resolve() for name in reversed(traced))
-    paths |= dict.fromkeys(_dotted_files(workspace, text))
-    return _tests_last(workspace, [path for path in paths if _may_open(workspace, path)])[:MAX_FILES]
+def _follow(workspace: Workspace, command: str, text: str) -> Trail:
+    """Follow a failure: through the places of its output, the files its words mean, and those the command runs."""
+    named = [(workspace.root / run).resolve() for run in _RUN.findall(command)[:MAX_PATHS] if _like_a_path(run)]
+    others = [path for path in (*_dotted_files(workspace, text), *named) if _may_open(workspace, path)]
+    return follow_failure(workspace.root, text, others, lambda path: _may_open(workspace, path))
 
 
 def _tests_last(workspace: Workspace, paths: list[Path]) -> list[Path]:
