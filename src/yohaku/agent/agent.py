@@ -144,6 +144,7 @@ class Agent:
                 case RunCalls(reply):
                     uses = await self._run_tools(reply)
                     await self._assistance.after_tools(uses, text, self._run_tools)
+                    self._tell_notices(self._assistance)
                     await self._take_in_queued()
         self._events.notify("loop_steps", "warning", steps=self.max_steps)
         return TurnEnded("steps", text)
@@ -399,6 +400,11 @@ class Agent:
         turns = self.conversation.history.turns
         asked = "".join(part.text for part in turns[-1].prompt if isinstance(part, Text)) if turns else ""
         return prompt_for_people(asked)
+
+    def _tell_notices(self, assistance: Assistance) -> None:
+        while assistance.notices:
+            name, facts = assistance.notices.pop(0)
+            self._events.notify(name, "warning", **facts)
 
     def _follow_tier(self) -> None:
         self._assistance = self._assistance and follow_tier(self._assistance)

@@ -21,6 +21,7 @@ from yohaku.dialects.json_values import RAW, Json, arguments_object, dump
 if TYPE_CHECKING:
     from yohaku.client.model_client import ModelClient
 
+FENCE, FENCE_END = "```\n", "\n```"
 LOW_TEMPERATURE, VARYING_TEMPERATURE = 0.2, 0.6
 
 
@@ -154,6 +155,8 @@ def _prepend(begin: str, answer: Answer) -> Answer:
     if not begin:
         return answer
     first, *rest = answer.reply.items or (Text(""),)
+    if begin.startswith(FENCE) and isinstance(first, Text) and FENCE_END not in first.text:
+        first = Text(first.text.rstrip() + FENCE_END)
     items = (Text(begin + first.text), *rest) if isinstance(first, Text) else (Text(begin), first, *rest)
     return Answer(Reply(items), answer.usage, answer.stop)
 
@@ -164,4 +167,6 @@ def _add_nudge(body: Json, dialect: Dialect, nudge: Nudge) -> Json:
     body = dialect.add_words(body, nudge.text)
     if nudge.begin:
         body = dialect.with_entries(body, [*dialect.entries_of(body), dialect.model_entry(nudge.begin)])
+    if nudge.begin.startswith(FENCE):  # nothing is wanted behind the code
+        body = {**body, **dialect.stop_fields((FENCE_END,), str(body.get("model", "")))}
     return body if nudge.tools else dialect.without_tool_calls(body)

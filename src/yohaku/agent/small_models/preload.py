@@ -14,7 +14,9 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from yohaku.agent.small_models import Workspace
-from yohaku.agent.small_models.failure_trail import PLACE, Trail, follow_failure
+from yohaku.agent.small_models.failure_trail import PLACE, Trail, follow_failure, is_test
+from yohaku.agent.small_models.progress import last_line
+from yohaku.agent.small_models.suspects import Suspect, find_suspects
 from yohaku.agent.small_models.word_search import TEST_FILE, count_definitions, find_definitions
 from yohaku.agent.toolkit.danger import find_danger
 from yohaku.agent.toolkit.file_lines import read_lines
@@ -103,6 +105,10 @@ class Preloaded(NamedTuple):
     """The last line of its output."""
     names: tuple[str, ...] = ()
     """The definitions that were named, by the user or in the output of the command."""
+    output: str = ""
+    """What the command printed."""
+    suspects: tuple[Suspect, ...] = ()
+    """Functions that may be wrong, where a command failed."""
 
 
 async def preload(workspace: Workspace, prompt: str, run_tools: RunTools) -> Preloaded:
@@ -110,11 +116,10 @@ async def preload(workspace: Workspace, prompt: str, run_tools: RunTools) -> Pre
 
     Where nothing is named, the project is searched for definitions by the words of the prompt.
     """
-    text, failure = prompt[:MAX_TEXT_CHARS], ""
+    text, output, trail = prompt[:MAX_TEXT_CHARS], "", Trail()
     if command := _failing_command(workspace, text):
         output = (await rerun(command, run_tools)).text[-MAX_TEXT_CHARS:]
         text += f"\n{output}"
-        failure = next((line for line in reversed(output.split("\n")) if line.strip() and line[:1] != "["), "")
     calls: list[Call] = []
     names: list[str] = []
     beside = prompt[:MAX_TEXT_CHARS].replace(command, " ") if command else prompt[:MAX_TEXT_CHARS]
@@ -137,7 +142,8 @@ async def preload(workspace: Workspace, prompt: str, run_tools: RunTools) -> Pre
         calls += await asyncio.to_thread(_search, workspace, prompt[:MAX_TEXT_CHARS], names)
     if calls:
         await run_tools(Reply(tuple(calls)))
-    return Preloaded(command, failure.strip()[:MAX_FAILURE_CHARS], tuple(names))
+    suspects = await asyncio.to_thread(_find_suspects, workspace, trail, files, names) if command else ()
+    return Preloaded(command, last_line(output)[:MAX_FAILURE_CHARS], tuple(names), output, suspects)
 
 
 def find_big_file(workspace: Workspace, prompt: str, room: int) -> BigFile | None:
@@ -188,6 +194,13 @@ def _follow(workspace: Workspace, command: str, text: str) -> Trail:
     named = [(workspace.root / run).resolve() for run in _RUN.findall(command)[:MAX_PATHS] if _like_a_path(run)]
     others = [path for path in (*_dotted_files(workspace, text), *named) if _may_open(workspace, path)]
     return follow_failure(workspace.root, text, others, lambda path: _may_open(workspace, path))
+
+
+def _find_suspects(workspace: Workspace, trail: Trail, files: list[Path], names: list[str]) -> tuple[Suspect, ...]:
+    """Return the functions that may be wrong, those in the files that the user names first."""
+    sources = [path for path in dict.fromkeys((*files, *trail.files)) if not is_test(workspace.root, path)]
+    found = find_suspects(sources, trail.code, () if trail.code else names)
+    return tuple(sorted(found, key=lambda each: bool(files) and each.path not in files))
 
 
 def _tests_last(workspace: Workspace, paths: list[Path]) -> list[Path]:

@@ -71,13 +71,15 @@ def open_for_edit(context: ToolContext, name: str, *, new: bool = False) -> Edit
 async def save_edit(context: ToolContext, tool: str, file: EditableFile, text: str) -> SavedEdit:
     """Ask the user and write the file."""
     note = await _check_syntax(context, file, text)
-    if context.careful and (loss := await asyncio.to_thread(describe_loss, file.text, text, file.name, context.prompt)):
-        raise BadArguments(f"Refused, nothing was changed: {loss} Change only what has to change.")
     try:
         data = file.form.encode(text)
     except UnicodeEncodeError as why:
         letter = text[why.start : why.start + 1]
         raise BadArguments(f"{file.name} is in {file.form.name}, which has no {letter!r}: leave it out.") from None
+    if context.careful and not context.files.had(file.path, data):
+        loss = await asyncio.to_thread(describe_loss, file.text, text, file.name, context.prompt)
+        if loss:
+            raise BadArguments(f"Refused, nothing was changed: {loss} Change only what has to change.")
     diff = unified_diff(file.text, text, file.name) if file.data is not None else unified_diff("", text, file.name)
     if not await context.allow(write_request(context, tool, file.path, diff)):
         raise PermissionRefused
@@ -157,6 +159,14 @@ def _lines_with(text: str, piece: str, most: int = 8) -> str:
         found.append(str(line))
         at = text.find(piece, at + len(piece))
     return ", ".join(found) + (" …" if at >= 0 else "")
+
+
+def find_nearest_line(text: str, old: str) -> int | None:
+    """Return the number of the line that is most like the beginning of `old`; None where nothing is like it."""
+    wanted = [line.strip() for line in old.splitlines() if line.strip()][:50]
+    lines = text.splitlines()[:100_000]
+    at = _find_similar([line.strip() for line in lines], wanted) if wanted and lines else None
+    return None if at is None else at + 1
 
 
 def _describe_nearest(text: str, old: str) -> str:
