@@ -24,7 +24,7 @@ from yohaku.agent.small_models.implied_edit import (
     find_implied_edit,
 )
 from yohaku.agent.small_models.preload import Preloaded, RunTools, preload, rerun
-from yohaku.agent.small_models.progress import Failure, has_helped, read_failure
+from yohaku.agent.small_models.progress import CommandFailure, has_helped, read_failure
 from yohaku.agent.small_models.put_back import edits_back, read_texts
 from yohaku.agent.small_models.repetition import RepetitionGuard
 from yohaku.agent.small_models.rewrites import Rewrites
@@ -148,7 +148,7 @@ class SmallModelAssistance(Assistance):
         self.edits_left = MAX_EDITS
         self.edit_nudges: list[str] = []
         self.rewrites = Rewrites(workspace, prompt)
-        self.failure = Failure()
+        self.failure = CommandFailure()
         self.before: dict[Path, str] = {}
         """The files that the newest calls may change, as they were."""
         self.pending: Nudge | None = None

@@ -21,7 +21,7 @@ _COUNTS = re.compile(
 _NOT_LOADED = re.compile(r"\b(?:SyntaxError|IndentationError|ImportError|ModuleNotFoundError|ReferenceError)\b")
 
 
-class Failure(NamedTuple):
+class CommandFailure(NamedTuple):
     failed: int | None = None
     """Tests that failed, where the output counts them."""
     places: tuple[tuple[str, int], ...] = ()
@@ -31,15 +31,15 @@ class Failure(NamedTuple):
     not_loaded: bool = False
 
 
-def read_failure(output: str) -> Failure:
+def read_failure(output: str) -> CommandFailure:
     """Read what a command that failed printed."""
     counts = [int(next(filter(None, found))) for found in _COUNTS.findall(output)]
     found = [(Path(first or third).name, int(line or other)) for first, line, third, other in PLACE.findall(output)]
     places = tuple(dict.fromkeys(place for place in found if TEST_FILE.search(place[0])))
-    return Failure(sum(counts) if counts else None, places, last_line(output), bool(_NOT_LOADED.search(output)))
+    return CommandFailure(sum(counts) if counts else None, places, last_line(output), bool(_NOT_LOADED.search(output)))
 
 
-def has_helped(before: Failure, after: Failure) -> bool | None:
+def has_helped(before: CommandFailure, after: CommandFailure) -> bool | None:
     """Return whether a change between two failures was for the better; None where that cannot be told."""
     if after.not_loaded != before.not_loaded:
         return before.not_loaded
