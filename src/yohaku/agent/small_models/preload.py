@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, TypeAlias
 from yohaku.agent.small_models import Workspace
 from yohaku.agent.small_models.failure_trail import PLACE, Trail, follow_failure, is_test
 from yohaku.agent.small_models.progress import last_line
+from yohaku.agent.small_models.reproduction import find_check
 from yohaku.agent.small_models.suspects import Suspect, find_suspects
 from yohaku.agent.small_models.word_search import TEST_FILE, count_definitions, find_definitions
 from yohaku.agent.toolkit.danger import find_danger
@@ -172,11 +173,13 @@ def make_call(tool: str, **arguments: Any) -> Call:
 
 
 def _failing_command(workspace: Workspace, prompt: str) -> str:
-    """The command that is said to fail, unless it does harm or is not to be run."""
-    found = _FAILS.search(prompt)
-    if not found or not workspace.tool("bash") or workspace.permissions.changes_nothing:
+    """The command that is said to fail, or shows what is said to be wrong, unless it does harm or is not to be run."""
+    if not workspace.tool("bash") or workspace.permissions.changes_nothing or _NOT_RUN.search(prompt):
         return ""
-    return "" if find_danger(found[1]) or _NOT_RUN.search(prompt) else found[1]
+    found = _FAILS.search(prompt)
+    if not found:
+        return find_check(workspace.root, prompt)
+    return "" if find_danger(found[1]) else found[1]
 
 
 def _named_files(workspace: Workspace, prompt: str) -> list[Path]:
