@@ -17,6 +17,7 @@ from yohaku.agent.events import TurnEnded, TurnProblem, UserNotice
 from yohaku.agent.file_history.file_history import FileHistory
 from yohaku.agent.file_history.kept_files import ChangedPath
 from yohaku.agent.model_texts import REFUSED
+from yohaku.agent.small_models.traced_command import is_trace
 from yohaku.agent.toolkit.permissions import Permissions
 from yohaku.agent.toolkit.secrets import redact
 from yohaku.agent.toolkit.tool import AgentTool
@@ -69,7 +70,7 @@ class TurnReport:
         """Take in the calls of a step."""
         for use in uses:
             tool, arguments = self._agent.tool(use.call.name), _arguments(use)
-            if tool is None or use.result.text.startswith(REFUSED):
+            if tool is None or use.result.text.startswith(REFUSED) or is_trace(str(arguments.get("command", ""))):
                 continue
             if tool.kind == "run" and isinstance(command := arguments.get("command"), str):
                 runs = self._commands.pop(command, [])

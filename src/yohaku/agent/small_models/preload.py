@@ -18,6 +18,7 @@ from yohaku.agent.small_models.failure_trail import PLACE, Trail, follow_failure
 from yohaku.agent.small_models.progress import last_line
 from yohaku.agent.small_models.reproduction import find_check
 from yohaku.agent.small_models.suspects import Suspect, find_suspects
+from yohaku.agent.small_models.traced_command import trace_command
 from yohaku.agent.small_models.word_search import TEST_FILE, count_definitions, find_definitions
 from yohaku.agent.toolkit.danger import find_danger
 from yohaku.agent.toolkit.file_lines import read_lines
@@ -110,6 +111,8 @@ class Preloaded(NamedTuple):
     """What the command printed."""
     suspects: tuple[Suspect, ...] = ()
     """Functions that may be wrong, where a command failed."""
+    calls: tuple[str, ...] = ()
+    """Lines about what these were given and gave back, where that could be traced."""
 
 
 async def preload(workspace: Workspace, prompt: str, run_tools: RunTools) -> Preloaded:
@@ -117,9 +120,10 @@ async def preload(workspace: Workspace, prompt: str, run_tools: RunTools) -> Pre
 
     Where nothing is named, the project is searched for definitions by the words of the prompt.
     """
-    text, output, trail = prompt[:MAX_TEXT_CHARS], "", Trail()
+    text, output, trail, failed = prompt[:MAX_TEXT_CHARS], "", Trail(), False
     if command := _failing_command(workspace, text):
-        output = (await rerun(command, run_tools)).text[-MAX_TEXT_CHARS:]
+        result = await rerun(command, run_tools)
+        output, failed = result.text[-MAX_TEXT_CHARS:], result.error
         text += f"\n{output}"
     calls: list[Call] = []
     names: list[str] = []
@@ -141,10 +145,13 @@ async def preload(workspace: Workspace, prompt: str, run_tools: RunTools) -> Pre
         calls += _open_called(workspace, files)
     if not calls and not command:
         calls += await asyncio.to_thread(_search, workspace, prompt[:MAX_TEXT_CHARS], names)
-    if calls:
-        await run_tools(Reply(tuple(calls)))
-    suspects = await asyncio.to_thread(_find_suspects, workspace, trail, files, names) if command else ()
-    return Preloaded(command, last_line(output)[:MAX_FAILURE_CHARS], tuple(names), output, suspects)
+    suspects = await asyncio.to_thread(_find_suspects, workspace, trail, files, names) if failed else ()
+    traced = trace_command(command, [each.name for each in suspects]) if asks_for_change(prompt) else ""
+    if traced:
+        calls.append(make_call("bash", command=traced))
+    uses = await run_tools(Reply(tuple(calls))) if calls else ()
+    told = tuple(uses[-1].result.text.split("\n")) if traced and uses and not uses[-1].result.error else ()
+    return Preloaded(command, last_line(output)[:MAX_FAILURE_CHARS], tuple(names), output, suspects, told)
 
 
 def find_big_file(workspace: Workspace, prompt: str, room: int) -> BigFile | None:
