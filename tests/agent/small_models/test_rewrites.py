@@ -55,19 +55,24 @@ def asked(one: Agent, request: int) -> list[str]:
 
 def test_a_function_shown_as_it_stands_gives_way_to_those_that_it_calls(project: Path) -> None:
     same = fenced("def total(whole, rate):\n    return money.with_tax(money.percent(whole, rate))")
-    one = small(project, same, "    return total - total * rate // 100\n```", "Done.")
+    one = small(project, same, f"500.\n{fenced(RIGHT)}", "Done.")
     events = play(one, FAILS)
     nudge, begun = asked(one, 1)
     assert "the function percent of money.py" in nudge and "AssertionError" in nudge
-    assert begun == "```\ndef percent(total, rate):\n"
-    assert sent(one)[1]["stop"] == ["\n```"], "nothing is wanted behind the code"
+    assert begun == "`percent(total=1000, rate=50)` must give "
     assert "total - total" in (project / "money.py").read_text()
     assert (ended(events).why, ended(events).problems) == ("done", ())
 
 
 def test_what_does_not_help_is_taken_back_and_the_user_is_told(project: Path) -> None:
     one = small(
-        project, fenced(WRONG), "    return whole\n```", "    return 2 * total\n```", "I am at a loss.", "No.", "Sorry."
+        project,
+        fenced(WRONG),
+        fenced("def total(whole, rate):\n    return whole"),
+        fenced("def with_tax(total):\n    return 2 * total"),
+        "I am at a loss.",
+        "No.",
+        "Sorry.",
     )
     events = play(one, FAILS)
     assert {path.name: path.read_text() for path in project.iterdir() if path.suffix == ".py"} == {
@@ -117,10 +122,14 @@ def test_once_it_passes_a_small_model_is_asked_for_a_short_end(project: Path) ->
 
 def test_after_all_of_it_the_end_is_honest_and_nothing_more_is_changed(project: Path) -> None:
     heads = {"total": CART, "percent": MONEY, "with_tax": MONEY}
-    bodies = {name: text.split(f"def {name}(")[1].split("\n", 1)[1].split("\n\n\n")[0] for name, text in heads.items()}
+    bodies = {name: text.split(f"def {name}(")[1].split("\n\n\n")[0] for name, text in heads.items()}
     asks = ["percent", "with_tax", "total"]
     one = small(
-        project, fenced(CART.split("\n\n\n")[1]), *(f"{bodies[name]}\n```" for name in asks), "No idea.", fenced(RIGHT)
+        project,
+        fenced(CART.split("\n\n\n")[1]),
+        *(fenced(f"def {name}({bodies[name]}") for name in asks),
+        "No idea.",
+        fenced(RIGHT),
     )
     events = play(one, FAILS)
     assert sent(one)[-1]["messages"][-1]["content"] == WORDS.honest

@@ -162,6 +162,7 @@ class SmallModelAssistance(Assistance):
             self.failure = read_failure(self.preloaded.output)
             if asks_for_change(self.prompt):
                 self.rewrites.suspect([*self.preloaded.suspects])
+                self.rewrites.calls = self.preloaded.calls
 
     def remind(self, prompt: str) -> Nudge | None:
         pending, self.pending = self.pending, None

@@ -24,6 +24,8 @@ MAX_HEAD_LINES = 8
 
 class Wording(NamedTuple):
     write: str
+    must: str
+    must_give: str
     missed: str
     line: str
     honest: str
@@ -34,8 +36,10 @@ class Wording(NamedTuple):
 
 WORDINGS = {
     "en": Wording(
-        write="[{task}{state} {why} Write the function {name} of {path} again, whole and corrected, in a code block. "
-        "Compare each of its lines with what its name and its description promise.]",
+        write="[{task}{state} {why} Look at the function {name} of {path}. {called}Say in a sentence what it must do "
+        "by its name and its description. If it does something else, write it whole and corrected in a code block.]",
+        must="The function `{name}` must ",
+        must_give="`{call}` must give ",
         missed="[That changed nothing: old_string is not in {path} like that. Write the function {name} whole and "
         "corrected, in a code block; it takes the place of the old one.]",
         line="[{state} {why} Follow the code with these numbers step by step, say which line gives the wrong result, "
@@ -48,8 +52,10 @@ WORDINGS = {
         yet="Nothing is changed yet, that is how it stands.",
     ),
     "ja": Wording(
-        write="[{task}{state} {why} {path} の関数 {name} を、直した形で全体をコードブロックに書いてください。"
-        "各行が、名前と説明のとおりになっているか確かめてください。]",
+        write="[{task}{state} {why} {path} の関数 {name} を見てください。{called}名前と説明によれば何をすべきかを "
+        "1 文で答え、そうなっていなければ、直した関数の全体をコードブロックに書いてください。]",
+        must="関数 `{name}` は、",
+        must_give="`{call}` の正しい結果は ",
         missed="[何も変わっていません。old_string はそのままの形では {path} にありません。"
         "直した関数 {name} の全体をコードブロックに書いてください。古いものと入れ替えます。]",
         line="[{state} {why} この数値でコードを 1 行ずつたどり、どの行の結果が誤りか、"
@@ -71,6 +77,8 @@ class Rewrites:
         self._language = "ja" if is_japanese([prompt]) else "en"
         self._left: list[Suspect] = []
         self._line_asked = self._ended = False
+        self.calls: tuple[str, ...] = ()
+        """Lines about what functions were given and gave back."""
         self.known = False
         """Whether there is a function that may be wrong."""
 
@@ -97,7 +105,11 @@ class Rewrites:
             spoken = [each for each in self._left if re.search(rf"\b{re.escape(each.name)}\b", said)]
             suspect = (spoken or self._left)[0]
             self._left.remove(suspect)
-            return self._write(suspect, wording.write, task=f"{task} " if task else "", **facts)
+            called = next((each for each in reversed(self.calls) if each.startswith(f"{suspect.name}(")), "")
+            begin = wording.must_give if called else wording.must
+            given = begin.format(name=suspect.name, call=called.rpartition(" gave ")[0])
+            facts["called"] = f"{called}. " if called else ""
+            return self._write(suspect, wording.write, given, task=f"{task} " if task else "", **facts)
         if not self._line_asked:
             self._line_asked = True
             return Nudge(wording.line.format(**facts), previous=said, vary=True)
@@ -117,12 +129,12 @@ class Rewrites:
         suspect = _definition_of(path, text, old, new) if text else None
         return self._write(suspect, self.wording.missed) if suspect else None
 
-    def _write(self, suspect: Suspect, form: str, **facts: str) -> Nudge:
+    def _write(self, suspect: Suspect, form: str, begin: str = "", **facts: str) -> Nudge:
         text = _text(suspect.path)
         section = next((each for each in declarations(text, suspect.path.name) if each.name == suspect.name), None)
         lines = split_lines(text)[section.first - 1 : section.last] if section else []
         said = form.format(name=suspect.name, path=self._workspace.files.name(suspect.path), **facts)
-        return Nudge(said, begin=f"```\n{head_of(lines)}", vary=False)
+        return Nudge(said, begin=begin or f"```\n{head_of(lines)}", code=True)
 
 
 def head_of(lines: list[str]) -> str:
