@@ -223,8 +223,7 @@ class SmallModelAssistance(Assistance):
 
     def _ask_for_more(self, said: str, *, back: bool = False) -> Nudge | None:
         """Ask for the next function that may be wrong; at the end for what was found out."""
-        task = "" if self.edit_nudges or not self.workspace.has_small_model else _say_again(self.prompt)
-        nudge = self.rewrites.ask(self.failure.why, said, task=task, back=back)
+        nudge = self.rewrites.ask(self.failure.why, said, back=back)
         self.edits_left *= not self.rewrites.ended
         return nudge
 

@@ -24,8 +24,8 @@ MAX_HEAD_LINES = 8
 
 class Wording(NamedTuple):
     write: str
-    must: str
-    must_give: str
+    called: str
+    uncalled: str
     missed: str
     line: str
     honest: str
@@ -36,10 +36,9 @@ class Wording(NamedTuple):
 
 WORDINGS = {
     "en": Wording(
-        write="[{task}{state} {why} Look at the function {name} of {path}. {called}Say in a sentence what it must do "
-        "by its name and its description. If it does something else, write it whole and corrected in a code block.]",
-        must="The function `{name}` must ",
-        must_give="`{call}` must give ",
+        write="[{back}{wrong} Fix the function {name} of {path}: write it whole and corrected in a code block.]",
+        called="{called}, which is wrong.",
+        uncalled="{why} The function {name} of {path} is wrong.",
         missed="[That changed nothing: old_string is not in {path} like that. Write the function {name} whole and "
         "corrected, in a code block; it takes the place of the old one.]",
         line="[{state} {why} Follow the code with these numbers step by step, say which line gives the wrong result, "
@@ -52,10 +51,9 @@ WORDINGS = {
         yet="Nothing is changed yet, that is how it stands.",
     ),
     "ja": Wording(
-        write="[{task}{state} {why} {path} の関数 {name} を見てください。{called}名前と説明によれば何をすべきかを "
-        "1 文で答え、そうなっていなければ、直した関数の全体をコードブロックに書いてください。]",
-        must="関数 `{name}` は、",
-        must_give="`{call}` の正しい結果は ",
+        write="[{back}{wrong} {path} の関数 {name} を直し、その全体をコードブロックに書いてください。]",
+        called="{called} となりましたが、これは誤りです。",
+        uncalled="{why} {path} の関数 {name} が誤っています。",
         missed="[何も変わっていません。old_string はそのままの形では {path} にありません。"
         "直した関数 {name} の全体をコードブロックに書いてください。古いものと入れ替えます。]",
         line="[{state} {why} この数値でコードを 1 行ずつたどり、どの行の結果が誤りか、"
@@ -94,29 +92,32 @@ class Rewrites:
         written = [each for each in self._left if re.search(rf"\b{re.escape(each.name)}\b[^\n]*[:{{]\s*$", said, re.M)]
         self._left = [*(each for each in self._left if each not in written), *written]
 
-    def ask(self, why: str, said: str = "", *, task: str = "", back: bool = False) -> Nudge | None:
+    def ask(self, why: str, said: str = "", *, back: bool = False) -> Nudge | None:
         """Return what to ask next; None where nothing is left. `said`: the reply, which may name a function."""
         wording = self.wording
-        facts = {
-            "state": wording.back if back else wording.yet,
-            "why": WHY[self._language].format(why=why) if why else "",
-        }
+        told = WHY[self._language].format(why=why) if why else ""
         if self._left:
             spoken = [each for each in self._left if re.search(rf"\b{re.escape(each.name)}\b", said)]
             suspect = (spoken or self._left)[0]
             self._left.remove(suspect)
-            called = next((each for each in reversed(self.calls) if each.startswith(f"{suspect.name}(")), "")
-            begin = wording.must_give if called else wording.must
-            given = begin.format(name=suspect.name, call=called.rpartition(" gave ")[0])
-            facts["called"] = f"{called}. " if called else ""
-            return self._write(suspect, wording.write, given, task=f"{task} " if task else "", **facts)
+            return self._ask_for(suspect, told, back)
         if not self._line_asked:
             self._line_asked = True
-            return Nudge(wording.line.format(**facts), previous=said, vary=True)
+            state = wording.back if back else wording.yet
+            return Nudge(wording.line.format(state=state, why=told), previous=said, vary=True)
         if not self._ended:
             self._ended = True
             return Nudge(wording.honest, tools=False)
         return None
+
+    def _ask_for(self, suspect: Suspect, why: str, back: bool) -> Nudge:
+        """Call a function wrong: asked whether it is, small models say that it is not."""
+        wording, path = self.wording, self._workspace.files.name(suspect.path)
+        called = next((each for each in reversed(self.calls) if each.startswith(f"{suspect.name}(")), "")
+        form = wording.called if called else wording.uncalled
+        wrong = form.format(called=called, why=why, name=suspect.name, path=path).strip()
+        said = wording.write.format(back=f"{wording.back} " * back, wrong=wrong, name=suspect.name, path=path)
+        return Nudge(said, code=True)
 
     @property
     def ended(self) -> bool:
@@ -127,14 +128,12 @@ class Rewrites:
         """Ask for the function in which an edit was to be, and whose text it did not meet."""
         text = _text(path)
         suspect = _definition_of(path, text, old, new) if text else None
-        return self._write(suspect, self.wording.missed) if suspect else None
-
-    def _write(self, suspect: Suspect, form: str, begin: str = "", **facts: str) -> Nudge:
-        text = _text(suspect.path)
+        if suspect is None:
+            return None
         section = next((each for each in declarations(text, suspect.path.name) if each.name == suspect.name), None)
         lines = split_lines(text)[section.first - 1 : section.last] if section else []
-        said = form.format(name=suspect.name, path=self._workspace.files.name(suspect.path), **facts)
-        return Nudge(said, begin=begin or f"```\n{head_of(lines)}", code=True)
+        said = self.wording.missed.format(name=suspect.name, path=self._workspace.files.name(path))
+        return Nudge(said, begin=f"```\n{head_of(lines)}", code=True)
 
 
 def head_of(lines: list[str]) -> str:
