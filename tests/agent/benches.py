@@ -23,6 +23,7 @@ class ABench:
         self.permissions = Permissions(mode)
         self.answer = answer
         self.careful = False
+        self.prompt = ""
         self.asked: list[PermissionRequest] = []
         self.shown: list[str] = []
         self.answers: list[str] = []

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import ast
-from pathlib import Path
+from tests.models.task_project import Task, TaskProject, passes, says
 
 WRONG, RIGHT = "return total + total * rate // 100", "return total - total * rate // 100"
 
@@ -112,28 +111,41 @@ def log() -> str:
     return "".join(f"2026-03-{1 + n % 28:02} {kinds[n % 5]} id={n * 37 % 1000} days={n % 90}\n" for n in range(3000))
 
 
-def build(folder: Path) -> None:
-    folder.mkdir(parents=True)
-    for name, text in FILES.items():
-        (folder / name).write_text(text)
-    (folder / "shop.log").write_text(log())
+FIXED = passes(lambda: PROJECT, "python3 test_money.py", "python3 test_cart.py")
+MEDIAN = "import stats; assert stats.median([3, 1, 2]) == 2; assert stats.median([4, 1, 3, 2]) == 2.5"
 
+TASKS = {
+    "find": Task("Within how many days can a customer return an article?", says("17"), False),
+    "explain": Task(
+        "Explain what the function shipping_fee in shipping.py does, with its numbers.",
+        says("4,?800", "520", "90"),
+        False,
+    ),
+    "find in Japanese": Task(
+        "送料が無料になるのはいくらからですか。コードを調べて答えてください。", says("4,?800", "[ぁ-んァ-ヶ]"), False
+    ),
+    "fix, file and command named": Task("`python3 test_money.py` fails. Find the bug in money.py and fix it.", FIXED),
+    "fix, only the command named": Task("`python3 test_cart.py` fails. Find out why and fix it.", FIXED),
+    "fix, only the function named": Task("money.percent(1000, 20) should give 800 but does not. Fix it.", FIXED),
+    "fix, in Japanese": Task("`python3 test_money.py` が失敗します。原因を調べて直してください。", FIXED),
+    "add a function": Task(
+        "Add a file stats.py with a function median(values) that returns the median of a list of numbers.",
+        passes(lambda: PROJECT, f"python3 -c {MEDIAN}"),
+    ),
+    "change a number": Task(
+        "Shipping shall be free from 6000 yen on. Change that.",
+        passes(
+            lambda: PROJECT,
+            "python3 -c from shipping import *; assert FREE_FROM == 6000; assert shipping_fee(5000, 500) == 610",
+        ),
+    ),
+    "change a number, in Japanese": Task(
+        "返品できる日数を 30 日に変えてください。",
+        passes(
+            lambda: PROJECT,
+            "python3 -c import orders; assert orders.RETURN_DAYS == 30; assert orders.is_returnable(30, False)",
+        ),
+    ),
+}
 
-def destroyed(folder: Path) -> list[str]:
-    """Files of the shop that are gone, no longer parse, or have lost a definition."""
-    found = []
-    for name, before in {**FILES, "shop.log": log()}.items():
-        try:
-            text = (folder / name).read_text()
-            lost = definitions(before) - definitions(text) if name.endswith(".py") else set()
-        except (OSError, ValueError, SyntaxError):
-            found.append(name)
-            continue
-        if lost or (not text.strip()) or (name.endswith(".log") and text != before):
-            found.append(name)
-    return found
-
-
-def definitions(source: str) -> set[str]:
-    named = ast.FunctionDef | ast.ClassDef
-    return {node.name for node in ast.walk(ast.parse(source)) if isinstance(node, named)}
+PROJECT = TaskProject({**FILES, "shop.log": log()}, ("test_money.py", "test_cart.py"), TASKS)

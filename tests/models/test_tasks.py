@@ -44,7 +44,7 @@ NEAR = 0.03
 PART = 150
 """Lines of the file that were read at once before the task is given."""
 STEPS = 20
-HARMLESS = re.compile(r"(python3?|ls|cat|grep|head|tail|sed -n|wc|pwd|echo|find|diff)\b[^>;&|`$]*")
+HARMLESS = re.compile(r"(python3?|node|ls|cat|grep|head|tail|sed -n|wc|pwd|echo|find|diff)\b[^>;&|`$]*")
 KANA = re.compile(r"[ぁ-んァ-ヶ]")
 
 

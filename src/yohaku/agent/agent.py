@@ -144,6 +144,7 @@ class Agent:
                 case RunCalls(reply):
                     uses = await self._run_tools(reply)
                     await self._assistance.after_tools(uses, text, self._run_tools)
+                    self._tell_notices(self._assistance)
                     await self._take_in_queued()
         self._events.notify("loop_steps", "warning", steps=self.max_steps)
         return TurnEnded("steps", text)
@@ -392,9 +393,18 @@ class Agent:
         self._events.start_reply()
 
     def _remind(self) -> Nudge | None:
-        turn = self.conversation.history.turns[-1]
-        asked = "".join(part.text for part in turn.prompt if isinstance(part, Text))
-        return self._assistance.remind(prompt_for_people(asked)) if self._assistance and turn.steps else None
+        worked = self.conversation.history.turns[-1].steps
+        return self._assistance.remind(self._newest_prompt()) if self._assistance and worked else None
+
+    def _newest_prompt(self) -> str:
+        turns = self.conversation.history.turns
+        asked = "".join(part.text for part in turns[-1].prompt if isinstance(part, Text)) if turns else ""
+        return prompt_for_people(asked)
+
+    def _tell_notices(self, assistance: Assistance) -> None:
+        while assistance.notices:
+            name, facts = assistance.notices.pop(0)
+            self._events.notify(name, "warning", **facts)
 
     def _follow_tier(self) -> None:
         self._assistance = self._assistance and follow_tier(self._assistance)
@@ -414,6 +424,7 @@ class Agent:
             events=self._events,
             keeper=self.keeper,
             careful=self.tier == "small",
+            prompt=self._newest_prompt(),
         )
 
     async def _delegate(self, task: str, show: Callable[[str], None]) -> str:

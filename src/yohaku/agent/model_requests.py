@@ -83,6 +83,7 @@ class ModelRequests:
             weight=weight,
             begin=nudge.begin if nudge else "",
             end_at_call_of=equipment.tools if local else (),
+            end_at_code=bool(nudge and nudge.code),
         )
         context.reset_reserve()
         if not nudge or nudge.reminds:

@@ -5,6 +5,7 @@ Law: the conversation is not changed here: a nudge, a sampling setting or a cach
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, NamedTuple
@@ -21,6 +22,8 @@ from yohaku.dialects.json_values import RAW, Json, arguments_object, dump
 if TYPE_CHECKING:
     from yohaku.client.model_client import ModelClient
 
+_CODE = re.compile(r"^[ \t]*```[\w+-]*[ \t]*\n.*?\n[ \t]*```", re.MULTILINE | re.DOTALL)
+"""A whole block of code."""
 LOW_TEMPERATURE, VARYING_TEMPERATURE = 0.2, 0.6
 
 
@@ -38,6 +41,8 @@ class Nudge(NamedTuple):
     """It says again what was asked, and the reply answers it and the conversation alike."""
     vary: bool = False
     """The model is to say something else than before."""
+    code: bool = False
+    """The reply ends with its first block of code."""
 
 
 def build_request(body: Json, dialect: Dialect, nudge: Nudge | None, *, local: bool, small: bool) -> Json:
@@ -58,17 +63,21 @@ async def request_reply(
     weight: int,
     begin: str = "",
     end_at_call_of: Sequence[AgentTool] = (),
+    end_at_code: bool = False,
 ) -> Answer:
     """Send a request and emit its reply piece by piece; a whole call of one of these tools, as text, ends it."""
 
     def holds_call(text: str) -> bool:
         return bool(find_text_calls(text, end_at_call_of)[1])
 
+    def is_complete(text: str) -> bool:
+        return holds_call(text) or (end_at_code and bool(_CODE.search(text)))
+
     def is_call(text: str) -> bool:
         return holds_call(text) or drop_attempts(text, names) != text
 
     names = tuple(tool.name for tool in end_at_call_of)
-    events.start_reply(holds_call if end_at_call_of else None, names)
+    events.start_reply(is_complete if end_at_call_of or end_at_code else None, names)
     if begin:
         events.emit(TextDelta(begin))
     try:

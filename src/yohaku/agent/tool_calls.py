@@ -63,6 +63,7 @@ class AgentToolContext:
     events: EventQueue
     keeper: FileKeeper | None = None
     careful: bool = False
+    prompt: str = ""
 
     def show(self, text: str) -> None:
         if text and self.events.backlog < MAX_BACKLOG:

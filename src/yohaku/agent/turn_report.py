@@ -17,6 +17,7 @@ from yohaku.agent.events import TurnEnded, TurnProblem, UserNotice
 from yohaku.agent.file_history.file_history import FileHistory
 from yohaku.agent.file_history.kept_files import ChangedPath
 from yohaku.agent.model_texts import REFUSED
+from yohaku.agent.small_models.traced_command import is_trace
 from yohaku.agent.toolkit.permissions import Permissions
 from yohaku.agent.toolkit.secrets import redact
 from yohaku.agent.toolkit.tool import AgentTool
@@ -46,8 +47,8 @@ class ReportingAgent(Protocol):
 
 class _LastRun(NamedTuple):
     failed: bool
-    changes: tuple[int, int]
-    """Number of the newest change kept, and of edits, when it ended."""
+    state: object
+    """What was changed by then, all changes together: a file that was brought back is as it was."""
 
 
 class TurnReport:
@@ -57,8 +58,8 @@ class TurnReport:
         self._edited: dict[str, None] = {}
         """Files that edits have changed, as the model named them."""
         self._edits = 0
-        self._commands: dict[str, _LastRun] = {}
-        """Commands that were run, and how the last run of each ended."""
+        self._commands: dict[str, list[_LastRun]] = {}
+        """Commands that were run, and how their runs ended."""
         agent.permissions.refused.clear()
 
     @classmethod
@@ -67,14 +68,14 @@ class TurnReport:
 
     async def add(self, uses: Iterable[ToolUse]) -> None:
         """Take in the calls of a step."""
-        newest = await asyncio.to_thread(_newest_change, self._agent)
         for use in uses:
             tool, arguments = self._agent.tool(use.call.name), _arguments(use)
-            if tool is None or use.result.text.startswith(REFUSED):
+            if tool is None or use.result.text.startswith(REFUSED) or is_trace(str(arguments.get("command", ""))):
                 continue
             if tool.kind == "run" and isinstance(command := arguments.get("command"), str):
-                self._commands.pop(command, None)
-                self._commands[command] = _LastRun(use.result.error, (newest, self._edits))
+                runs = self._commands.pop(command, [])
+                state = await asyncio.to_thread(self._state)
+                self._commands[command] = [*runs, _LastRun(use.result.error, state)]
             elif tool.kind == "write" and not use.result.error:
                 self._edited[str(arguments.get("path", ""))] = None
                 self._edits += 1
@@ -110,8 +111,9 @@ class TurnReport:
         lang = self._agent.lang
         for name, line, why in self._broken(parts):
             yield "does_not_parse", say("end_does_not_parse", lang, name=name, line=line, why=why)
-        for command, run in self._failing():
-            if run.changes == (_newest_change(self._agent), self._edits):
+        state = self._state()
+        for command, run in self._failing(state):
+            if run.state == state:
                 yield "command_fails", say("end_command_fails", lang, command=command[:MAX_COMMAND_CHARS])
             else:
                 yield "", say("end_not_run_again", lang, command=command[:MAX_COMMAND_CHARS])
@@ -145,14 +147,22 @@ class TurnReport:
             if found and found.new:
                 yield name, *found.fault
 
-    def _failing(self) -> Iterator[tuple[str, _LastRun]]:
-        """Commands that the user named and that failed when they were last run."""
+    def _state(self) -> object:
+        """Return what the turn has changed so far, or how many edits there were where that is not kept."""
+        history = self._agent.file_history
+        try:
+            return (tuple(history.net_changes(self._since)), self._edits if history.trouble else 0)
+        except (OSError, sqlite3.Error):
+            return self._edits
+
+    def _failing(self, state: object) -> Iterator[tuple[str, _LastRun]]:
+        """Commands that the user named and that failed when they were last run, with the files as they are if ever."""
         if not asks_for_change(self._prompt) and not wants_command(self._prompt):
             return
         last: dict[str, _LastRun] = {}
-        for command, run in self._commands.items():
+        for command, runs in self._commands.items():
             if name := self._named(" ".join(command.split())):
-                last[name] = run
+                last[name] = next((run for run in reversed(runs) if run.state == state), runs[-1])
         yield from ((name, run) for name, run in last.items() if run.failed)
 
     def _named(self, command: str) -> str:
@@ -168,7 +178,7 @@ class TurnReport:
         """Return whether it is known that nothing was changed, and that nothing else can have been meant."""
         if not any(self._agent.tool(name) for name in ("edit", "write")):
             return False
-        done = [command for command, run in self._commands.items() if not run.failed]
+        done = [command for command, runs in self._commands.items() if not runs[-1].failed]
         if self._agent.file_history.trouble and done:
             return False
         from yohaku.agent.file_history.losses import acts_elsewhere

@@ -316,3 +316,14 @@ def test_what_may_not_be_what_is_to_be_added_is_not(project: Path, said: str) ->
 def test_of_several_definitions_only_those_that_differ_are_changed(project: Path) -> None:
     both = "def empty(self):\n    return None\n\n\n" + RIGHT
     assert after(project, fenced(both), "Done.") == SOURCE.replace("value + 2", "value * 2")
+
+
+def test_a_method_of_javascript_that_is_shown_alone_takes_the_place_of_the_old(tmp_path: Path) -> None:
+    pytest.importorskip("tree_sitter_javascript")
+    source = "class Loans {\n  lend(title) {\n    this.n -= 1;\n  }\n\n  count() {\n    return this.n;\n  }\n}\n"
+    (tmp_path / "loans.js").write_text(source)
+    one = agent(
+        tmp_path, says(fenced("lend(title) {\n  this.n += 1;\n}", "javascript")), says("Done."), tools=SMALL, allow=yes
+    )
+    play(one, "The method lend in loans.js must add one. Fix it.")
+    assert (tmp_path / "loans.js").read_text() == source.replace("-= 1", "+= 1")

@@ -9,6 +9,8 @@ Law: help only decides; calls are run and the conversation is changed by the age
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
 from yohaku.agent.model_texts import REFUSED
@@ -22,10 +24,15 @@ from yohaku.agent.small_models.implied_edit import (
     find_implied_edit,
 )
 from yohaku.agent.small_models.preload import Preloaded, RunTools, preload, rerun
+from yohaku.agent.small_models.progress import CommandFailure, has_helped, read_failure
+from yohaku.agent.small_models.put_back import edits_back, read_texts
 from yohaku.agent.small_models.repetition import RepetitionGuard
+from yohaku.agent.small_models.rewrites import Rewrites
 from yohaku.agent.small_models.text_calls import drop_attempts
+from yohaku.analysis.change_requests import asks_for_change
 from yohaku.analysis.language import has_japanese, is_japanese
-from yohaku.core.model import Reply, Text, ToolUse
+from yohaku.core.model import Call, Reply, Text, ToolUse
+from yohaku.dialects.json_values import arguments_object
 
 ACT = Nudge(
     "[You have made this call already. Its result is above, and nothing has changed since. If a file has to be "
@@ -81,6 +88,8 @@ class Assistance:
         """The nudge that the newest reply answers."""
         self.changed = False
         """Whether a call of this turn has changed something, or was refused by the user."""
+        self.notices: list[tuple[str, dict[str, str]]] = []
+        """What the user is to be told, by the names of messages."""
 
     async def before_first_request(self, run_tools: RunTools) -> None:
         pass
@@ -138,33 +147,107 @@ class SmallModelAssistance(Assistance):
         self.preloaded = Preloaded()
         self.edits_left = MAX_EDITS
         self.edit_nudges: list[str] = []
+        self.rewrites = Rewrites(workspace, prompt)
+        self.failure = CommandFailure()
+        self.before: dict[Path, str] = {}
+        """The files that the newest calls may change, as they were."""
+        self.pending: Nudge | None = None
+        """What is said with the next request."""
         self.foreign: Reply | None = None
         """An answer in another language than Japanese, kept for want of a better one."""
 
     async def before_first_request(self, run_tools: RunTools) -> None:
         if self._hands_on:
             self.preloaded = await preload(self.workspace, self.prompt, run_tools)
+            self.failure = read_failure(self.preloaded.output)
+            if asks_for_change(self.prompt):
+                self.rewrites.suspect([*self.preloaded.suspects])
+                self.rewrites.calls = self.preloaded.calls
 
     def remind(self, prompt: str) -> Nudge | None:
+        pending, self.pending = self.pending, None
         needed = self.workspace.has_small_model and self._hands_on and not self.changed
-        return Nudge(_say_again(prompt), reminds=True) if needed else None
+        return pending or (Nudge(_say_again(prompt), reminds=True) if needed else None)
 
     async def after_tools(self, uses: tuple[ToolUse, ...], text: str, run_tools: RunTools) -> None:
         await super().after_tools(uses, text, run_tools)
-        changed = any(self._is_write(use) for use in uses) and not any(use.result.error for use in uses)
-        if self.preloaded.failing and changed:
-            result = await rerun(self.preloaded.failing, run_tools)
-            self.edits_left *= result.error  # once it passes, nothing more is changed for the model
+        writes = [use for use in uses if self._is_write(use)]
+        if not self._hands_on or not writes:
+            return
+        if all(use.result.error for use in writes):
+            uses = await self._mend(writes, run_tools)
+        if self.preloaded.failing and any(self._is_write(use) and not use.result.error for use in uses):
+            self.rewrites.defer(text)
+            await self._judge(run_tools)
+
+    async def _mend(self, missed: list[ToolUse], run_tools: RunTools) -> tuple[ToolUse, ...]:
+        """Make an edit that did not meet the text of the file by the names of what it defines, else ask for that."""
+        use = next((use for use in missed if "old_string" in use.result.text and use.call.name == "edit"), None)
+        arguments = arguments_object(use.call.arguments) if use else {}
+        old, new = (str(arguments.get(name) or "") for name in ("old_string", "new_string"))
+        if not new.strip() or not self.edits_left:
+            return ()
+        self.edits_left -= 1
+        implied = find_implied_edit(self.workspace, self.prompt, f"```\n{new}\n```")
+        if implied.edits:
+            made = await run_tools(Reply(implied.edits))
+            self.changed |= any(not use.result.error for use in made)
+            return made
+        for path in self._paths_of(missed)[:1] if asks_for_change(self.prompt) else ():
+            self.pending = self.rewrites.after_missed_edit(path, old, new)
+        return ()
+
+    async def _judge(self, run_tools: RunTools) -> None:
+        """Run the command that failed again; what has not helped is taken back."""
+        result = await rerun(self.preloaded.failing, run_tools)
+        if not result.error:
+            self.edits_left = 0  # nothing more is changed for the model
+            if self.workspace.has_small_model:
+                command = self.preloaded.failing
+                self.pending = Nudge(self.rewrites.wording.passed.format(command=command))
+            return
+        failure = read_failure(result.text)
+        if has_helped(self.failure, failure) is not False:
+            self.failure = failure
+            return
+        calls = edits_back(self.workspace, self.before)
+        if not calls:
+            return
+        made = await run_tools(Reply(tuple(calls)))
+        if any(use.result.error for use in made):
+            return
+        self.changed = False
+        names = ", ".join(str(arguments_object(call.arguments)["path"]) for call in calls)
+        self.notices.append(("loop_taken_back", {"names": names, "command": self.preloaded.failing}))
+        self.pending = self._ask_for_more("", back=True)
+
+    def _ask_for_more(self, said: str, *, back: bool = False) -> Nudge | None:
+        """Ask for the next function that may be wrong; at the end for what was found out."""
+        nudge = self.rewrites.ask(self.failure.why, said, back=back)
+        self.edits_left *= not self.rewrites.ended
+        return nudge
+
+    def _paths_of(self, uses: Iterable[ToolUse] | Iterable[Call]) -> list[Path]:
+        calls = [each.call if isinstance(each, ToolUse) else each for each in uses]
+        named = (arguments_object(call.arguments).get("path") for call in calls)
+        return [(self.workspace.root / name).resolve() for name in named if isinstance(name, str) and name]
 
     def after_reply(self, reply: Reply, *, folded: bool) -> Decision:
         if self.foreign:  # only words were wanted of this reply
             return Finish(self.foreign if reply.calls or not text_of(reply).strip() else reply)
-        return super().after_reply(reply, folded=folded)
+        decision = super().after_reply(reply, folded=folded)
+        if isinstance(decision, RunCalls):
+            self.before = read_texts(self._paths_of(decision.reply.calls))
+        return decision
 
     def _check_answer(self, reply: Reply) -> Decision:
         text = text_of(reply)
         implied = self._find_edit(text)
-        if implied.nudge and implied.nudge not in self.edit_nudges[-1:] and len(self.edit_nudges) < MAX_NUDGES:
+        if implied.nudge and self.rewrites.known and not self.changed:
+            self.rewrites.defer(text if implied.same else "")
+            if nudge := self._ask_for_more("" if implied.same else text):
+                return Retry(nudge)
+        elif implied.nudge and implied.nudge not in self.edit_nudges[-1:] and len(self.edit_nudges) < MAX_NUDGES:
             self.edit_nudges.append(implied.nudge)
             again = len(self.edit_nudges) > 1
             task = f"{_say_again(self.prompt)}\n" if self.workspace.has_small_model else ""

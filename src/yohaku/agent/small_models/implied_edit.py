@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 from yohaku.agent.small_models import Workspace
 from yohaku.agent.small_models.added_code import find_place
+from yohaku.agent.small_models.imported_files import SCRIPT_SUFFIXES
 from yohaku.agent.small_models.preload import MAX_FILE_BYTES, MAX_TEXT_CHARS, make_call
 from yohaku.agent.toolkit.file_lines import read_lines, split_lines
 from yohaku.agent.toolkit.source_outline import Section, declarations
@@ -148,7 +149,7 @@ def _is_numbered(block: str) -> bool:
 
 def _edit_in_file(workspace: Workspace, prompt: str, path: Path, code: str) -> ImpliedEdit | None:
     """Replace definitions in the file by those in the code, and add those that the user wants added."""
-    written = [each for each in declarations(code, path.name) if each.depth == 0 and each.name]
+    written = [each for each in _declared_in(code, path.name) if each.depth == 0 and each.name]
     text = _text(path)
     if not text or not written:
         return _edit_values(workspace, path, text, code)
@@ -177,6 +178,15 @@ def _edit_in_file(workspace: Workspace, prompt: str, path: Path, code: str) -> I
     if not pairs:
         return ImpliedEdit(nudge=UNCHANGED.format(name=written[0].name, path=name), same=True)
     return ImpliedEdit(tuple(make_call("edit", path=name, old_string=was, new_string=now) for was, now in pairs))
+
+
+def _declared_in(code: str, name: str) -> list[Section]:
+    """Return the declarations of code that is shown; a method of JavaScript is one only inside a class."""
+    found = declarations(code, name)
+    if found or not name.endswith(SCRIPT_SUFFIXES):
+        return found
+    inside = declarations(f"class A {{\n{code}\n}}", name)[1:]
+    return [each._replace(first=each.first - 1, last=each.last - 1, depth=each.depth - 1) for each in inside]
 
 
 def _edit_values(workspace: Workspace, path: Path, text: str, code: str) -> ImpliedEdit | None:

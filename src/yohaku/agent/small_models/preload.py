@@ -14,6 +14,11 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from yohaku.agent.small_models import Workspace
+from yohaku.agent.small_models.failure_trail import PLACE, Trail, follow_failure, is_test
+from yohaku.agent.small_models.progress import last_line
+from yohaku.agent.small_models.reproduction import find_check
+from yohaku.agent.small_models.suspects import Suspect, find_suspects
+from yohaku.agent.small_models.traced_command import trace_command
 from yohaku.agent.small_models.word_search import TEST_FILE, count_definitions, find_definitions
 from yohaku.agent.toolkit.danger import find_danger
 from yohaku.agent.toolkit.file_lines import read_lines
@@ -33,6 +38,8 @@ MAX_FILES = MAX_SECTIONS = 2
 MAX_FILE_BYTES = 1 << 20
 WHOLE_FILE_DIVISOR = 6
 """A file is read whole if it takes at most this fraction of the window."""
+ALL_FILES_DIVISOR = 3
+"""All that is opened before the first request takes at most this fraction of the window."""
 MAX_SECTION_LINES = 60
 MAX_CONSTANTS = 8
 MAX_WORD_LINES = 6
@@ -48,8 +55,6 @@ MAX_OUTLINED = 150
 SOURCE_SUFFIXES = (".py", ".js", ".ts", ".go", ".rb", ".rs", ".java", ".kt", ".php", ".lua")
 """Of files that a dotted name such as `money.percent` may mean."""
 
-_TRACED = re.compile(r"""File "([^"\n]{1,300})", line \d+|^\W{0,4}([\w./~-]{1,300}\.\w{1,8}):\d+\b""", re.MULTILINE)
-"""A place in a traceback, or in the message of a compiler or of pytest."""
 _MARKED = re.compile(r"(?<![\w@])@([\w./~-]+)", re.ASCII)
 _DOTTED = re.compile(r"(?<![\w./])([A-Za-z_]\w*(?:\.[A-Za-z_]\w*){1,5})(?![\w/])", re.ASCII)
 _RUN = re.compile(r"[\w./~-]+", re.ASCII)
@@ -102,6 +107,12 @@ class Preloaded(NamedTuple):
     """The last line of its output."""
     names: tuple[str, ...] = ()
     """The definitions that were named, by the user or in the output of the command."""
+    output: str = ""
+    """What the command printed."""
+    suspects: tuple[Suspect, ...] = ()
+    """Functions that may be wrong, where a command failed."""
+    calls: tuple[str, ...] = ()
+    """Lines about what these were given and gave back, where that could be traced."""
 
 
 async def preload(workspace: Workspace, prompt: str, run_tools: RunTools) -> Preloaded:
@@ -109,27 +120,38 @@ async def preload(workspace: Workspace, prompt: str, run_tools: RunTools) -> Pre
 
     Where nothing is named, the project is searched for definitions by the words of the prompt.
     """
-    text, failure = prompt[:MAX_TEXT_CHARS], ""
+    text, output, trail, failed = prompt[:MAX_TEXT_CHARS], "", Trail(), False
     if command := _failing_command(workspace, text):
-        output = (await rerun(command, run_tools)).text[-MAX_TEXT_CHARS:]
+        result = await rerun(command, run_tools)
+        output, failed = result.text[-MAX_TEXT_CHARS:], result.error
         text += f"\n{output}"
-        failure = next((line for line in reversed(output.split("\n")) if line.strip() and line[:1] != "["), "")
     calls: list[Call] = []
     names: list[str] = []
     beside = prompt[:MAX_TEXT_CHARS].replace(command, " ") if command else prompt[:MAX_TEXT_CHARS]
-    files = _named_files(workspace, beside) or (_files_in_output(workspace, text) if command else [])
+    files = _named_files(workspace, beside)
+    if command:
+        trail = _follow(workspace, command, text)
+        files, text = files or list(trail.files), f"{text}\n{trail.code}"
+    room = workspace.window // ALL_FILES_DIVISOR
     for path in files or _named_files(workspace, prompt[:MAX_TEXT_CHARS]):
         if found := read_lines(path, 1, 1, MAX_FILE_BYTES):
             sections = _named_sections(found.text, path.name, text)
+            room -= min(workspace.meter.count(found.text), workspace.window // WHOLE_FILE_DIVISOR)
+            if calls and room < 0:
+                break
             names += [each.name for each in sections]
             calls += _open(workspace, path, found.text, sections, prompt)
     if files and command:
         calls += _open_called(workspace, files)
     if not calls and not command:
         calls += await asyncio.to_thread(_search, workspace, prompt[:MAX_TEXT_CHARS], names)
-    if calls:
-        await run_tools(Reply(tuple(calls)))
-    return Preloaded(command, failure.strip()[:MAX_FAILURE_CHARS], tuple(names))
+    suspects = await asyncio.to_thread(_find_suspects, workspace, trail, files, names) if failed else ()
+    traced = trace_command(command, [each.name for each in suspects]) if asks_for_change(prompt) else ""
+    if traced:
+        calls.append(make_call("bash", command=traced))
+    uses = await run_tools(Reply(tuple(calls))) if calls else ()
+    told = tuple(uses[-1].result.text.split("\n")) if traced and uses and not uses[-1].result.error else ()
+    return Preloaded(command, last_line(output)[:MAX_FAILURE_CHARS], tuple(names), output, suspects, told)
 
 
 def find_big_file(workspace: Workspace, prompt: str, room: int) -> BigFile | None:
@@ -158,11 +180,13 @@ def make_call(tool: str, **arguments: Any) -> Call:
 
 
 def _failing_command(workspace: Workspace, prompt: str) -> str:
-    """The command that is said to fail, unless it does harm or is not to be run."""
-    found = _FAILS.search(prompt)
-    if not found or not workspace.tool("bash") or workspace.permissions.changes_nothing:
+    """The command that is said to fail, or shows what is said to be wrong, unless it does harm or is not to be run."""
+    if not workspace.tool("bash") or workspace.permissions.changes_nothing or _NOT_RUN.search(prompt):
         return ""
-    return "" if find_danger(found[1]) or _NOT_RUN.search(prompt) else found[1]
+    found = _FAILS.search(prompt)
+    if not found:
+        return find_check(workspace.root, prompt)
+    return "" if find_danger(found[1]) else found[1]
 
 
 def _named_files(workspace: Workspace, prompt: str) -> list[Path]:
@@ -172,15 +196,21 @@ def _named_files(workspace: Workspace, prompt: str) -> list[Path]:
     tried = [(workspace.root / name).resolve() for name in (*marked, *names)[:MAX_PATHS]]
     paths = dict.fromkeys((*tried, *_dotted_files(workspace, prompt)))
     found = [path for path in paths if _may_open(workspace, path)]
-    return (_tests_last(workspace, found) if _TRACED.search(prompt) else found)[:MAX_FILES]
+    return (_tests_last(workspace, found) if PLACE.search(prompt) else found)[:MAX_FILES]
 
 
-def _files_in_output(workspace: Workspace, text: str) -> list[Path]:
-    """Files of the project that a failure points to: those it names and those whose functions it calls."""
-    traced = [first or second for first, second in _TRACED.findall(text)][-MAX_PATHS:]
-    paths = dict.fromkeys((workspace.root / name).resolve() for name in reversed(traced))
-    paths |= dict.fromkeys(_dotted_files(workspace, text))
-    return _tests_last(workspace, [path for path in paths if _may_open(workspace, path)])[:MAX_FILES]
+def _follow(workspace: Workspace, command: str, text: str) -> Trail:
+    """Follow a failure: through the places of its output, the files its words mean, and those the command runs."""
+    named = [(workspace.root / run).resolve() for run in _RUN.findall(command)[:MAX_PATHS] if _like_a_path(run)]
+    others = [path for path in (*_dotted_files(workspace, text), *named) if _may_open(workspace, path)]
+    return follow_failure(workspace.root, text, others, lambda path: _may_open(workspace, path))
+
+
+def _find_suspects(workspace: Workspace, trail: Trail, files: list[Path], names: list[str]) -> tuple[Suspect, ...]:
+    """Return the functions that may be wrong, those in the files that the user names first."""
+    sources = [path for path in dict.fromkeys((*files, *trail.files)) if not is_test(workspace.root, path)]
+    found = find_suspects(sources, trail.code, () if trail.code else names)
+    return tuple(sorted(found, key=lambda each: bool(files) and each.path not in files))
 
 
 def _tests_last(workspace: Workspace, paths: list[Path]) -> list[Path]:

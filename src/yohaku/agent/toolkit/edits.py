@@ -2,7 +2,8 @@
 
 Law: a file is written whole or not at all, in its own encoding and line ends, and only if it has not changed since it
 was opened; the user sees the diff first. An edit after which the file no longer parses is refused to a small model,
-and told to every other.
+and told to every other. One that takes out a definition the user did not name, or all of the text, is refused to a
+small model.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import NamedTuple
 from yohaku.agent.toolkit import seen_files, text_files
 from yohaku.agent.toolkit.arguments import BadArguments
 from yohaku.agent.toolkit.diffs import unified_diff
+from yohaku.agent.toolkit.lost_definitions import describe_loss
 from yohaku.agent.toolkit.ordinary_files import read_ordinary, show_name
 from yohaku.agent.toolkit.permissions import PermissionRefused, read_request, resolve_path, write_request
 from yohaku.agent.toolkit.secrets import restore_secrets
@@ -74,6 +76,10 @@ async def save_edit(context: ToolContext, tool: str, file: EditableFile, text: s
     except UnicodeEncodeError as why:
         letter = text[why.start : why.start + 1]
         raise BadArguments(f"{file.name} is in {file.form.name}, which has no {letter!r}: leave it out.") from None
+    if context.careful and not context.files.had(file.path, data):
+        loss = await asyncio.to_thread(describe_loss, file.text, text, file.name, context.prompt)
+        if loss:
+            raise BadArguments(f"Refused, nothing was changed: {loss} Change only what has to change.")
     diff = unified_diff(file.text, text, file.name) if file.data is not None else unified_diff("", text, file.name)
     if not await context.allow(write_request(context, tool, file.path, diff)):
         raise PermissionRefused
@@ -153,6 +159,14 @@ def _lines_with(text: str, piece: str, most: int = 8) -> str:
         found.append(str(line))
         at = text.find(piece, at + len(piece))
     return ", ".join(found) + (" …" if at >= 0 else "")
+
+
+def find_nearest_line(text: str, old: str) -> int | None:
+    """Return the number of the line that is most like the beginning of `old`; None where nothing is like it."""
+    wanted = [line.strip() for line in old.splitlines() if line.strip()][:50]
+    lines = text.splitlines()[:100_000]
+    at = _find_similar([line.strip() for line in lines], wanted) if wanted and lines else None
+    return None if at is None else at + 1
 
 
 def _describe_nearest(text: str, old: str) -> str:

@@ -58,6 +58,7 @@ class SeenFiles:
         self._seen: OrderedDict[Path, SeenFile] = OrderedDict()
         self._reported: dict[Path, Stamp | None] = {}
         self._held = 0
+        self._contents: set[tuple[Path, bytes]] = set()
 
     def name(self, path: Path) -> str:
         """Return the path from the project's folder, or the absolute one outside, on one line."""
@@ -82,9 +83,14 @@ class SeenFiles:
         text = _text(data) if data is not None and len(data) <= MAX_REMEMBERED_BYTES else None
         self.forget(path)
         self._seen[path] = SeenFile(now, _digest(data), text)
+        self._contents.add((path, _digest(data)))
         self._held += len(text or "")
         while self._held > MAX_TOTAL_BYTES:
             self._drop_oldest()
+
+    def had(self, path: Path, data: bytes) -> bool:
+        """Return whether a file has had this content since the beginning."""
+        return (path, _digest(data)) in self._contents
 
     def forget(self, path: Path) -> None:
         self._reported.pop(path, None)

@@ -15,7 +15,7 @@ from yohaku.analysis.outline import find_sections
 MAX_PARSED_CHARS = 2 * 1024 * 1024
 _DECLARED = re.compile(
     r"\b(?:def|class|function|fn|func(?:\s*\([^)]*\))?|type|struct|enum|union|trait|interface|mod|module|namespace|record)"
-    r"\s+([A-Za-z_]\w*)|([A-Za-z_]\w*)\s*\(",
+    r"\s+([A-Za-z_]\w*)|([A-Za-z_]\w*)\s*(?:\(|=(?!=))",
     re.ASCII,
 )
 

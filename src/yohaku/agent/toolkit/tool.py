@@ -75,7 +75,9 @@ class ToolContext(Protocol):
     """Plan as (status, text): one list for the agent, changed in place."""
 
     careful: bool
-    """True for a small model: an edit that breaks a file, or throws most of it away, is refused."""
+    """True for a small model: an edit that breaks a file, or throws some of it away unasked, is refused."""
+    prompt: str
+    """What the user wants."""
 
     def show(self, text: str) -> None:
         """Show a piece of output on the user's screen at once."""
