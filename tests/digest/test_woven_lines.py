@@ -8,7 +8,8 @@ from yohaku.digest.gist_text import ENGLISH
 from yohaku.digest.select_lines import choose_spans
 from yohaku.digest.short_paths import ShortPaths
 from yohaku.digest.spans import Span
-from yohaku.digest.story import show_text, tell_items
+from yohaku.digest.story import ToldItem, show_text, tell_items
+from yohaku.digest.story_items import StoryItem
 from yohaku.digest.woven_lines import collect_woven_texts, to_sources, weave
 
 
@@ -155,3 +156,9 @@ def test_an_error_that_the_line_of_a_call_tells_is_not_told_again_under_it() -> 
     spans = [[Span(2, 8, 32), Span(3, 33, 45)] for _ in texts]
     lines = weave(items, texts, spans, ENGLISH, ShortPaths(()))
     assert lines == ["- `make`: ok, … ERROR no table init_rows", "  | built part_0"]
+
+
+def test_looks_one_after_the_other_stand_in_one_line_and_lines_under_their_own() -> None:
+    lines = ["- looked at a.py", "- looked at b.py", "- looked at c.py", "  | x = 1", "- looked at d.py:", "  | y = 2"]
+    told = [ToldItem(StoryItem("looked"), [line]) for line in lines]
+    assert weave(told, (), (), ENGLISH, ShortPaths(())) == ["- looked at a.py, b.py", *lines[2:]]

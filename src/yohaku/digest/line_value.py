@@ -43,12 +43,17 @@ _WORD = re.compile(r"(?<![\w.(])[A-Za-z][a-z']*(?![\w(.=])")
 _JAPANESE = re.compile(r"[ぁ-ヿ一-鿿]")
 
 
+def is_import(line: str) -> bool:
+    """Test for a line, without its number, that takes names from elsewhere and says nothing of them."""
+    return _IMPORT.match(line) is not None
+
+
 def rate_line(line: str) -> float:
     """Return a factor for the worth of a line that is shown without its neighbours."""
     if names_trouble(line):
         return TROUBLE
     text = _MARK.sub("", _PLACE.sub("", line, count=1), count=1)
-    if _IMPORT.match(text) or _FRAME.match(text):
+    if is_import(text) or _FRAME.match(text):
         return BOILERPLATE
     in_file = _FILE_LINE.match(line) is not None
     if _DEFINES.match(text):

@@ -16,6 +16,7 @@ from yohaku.analysis.entities import extract_names
 from yohaku.analysis.tool_calls import describe_call
 from yohaku.core.model import ToolUse, Turn
 from yohaku.digest.gist_text import Count
+from yohaku.digest.line_value import is_import
 from yohaku.digest.output_shape import MAX_LOG_SAMPLE_CHARS, begins_like_log, describe_shape
 from yohaku.digest.short_paths import ShortPaths
 from yohaku.digest.spans import Span, bare_line, has_line_numbers
@@ -171,7 +172,8 @@ def _split_lines(lines: list[str], source: int, age: int, shown: Collection[str]
                 continue
             found = filter(None, map(_DEFINES.match, bare))
             defined = (DEFINITION_MARK + (each["name"] or each["value"]) for each in found)
-            yield Passage(source, filled[0], block, extract_names("\n".join(bare)).union(defined), age)
+            names = extract_names("\n".join([line for line in bare if not is_import(line)]))
+            yield Passage(source, filled[0], block, names.union(defined), age)
 
 
 def _is_mostly(shown: Collection[str], lines: list[str]) -> bool:

@@ -36,6 +36,10 @@ BEGINNING_CHARS = 90
 """Characters of the beginning of what somebody said, before lines of it, where the story has no room for more."""
 
 
+MAX_JOINED_CHARS = 300
+"""A line that tells of several looks ends behind so many."""
+
+
 class WovenText(NamedTuple):
     """A text of a told item, some lines of which may be shown under it."""
 
@@ -98,8 +102,24 @@ def weave(
     lines: list[str] = []
     for at, one in enumerate(told):
         lines += map(paths.shorten, _weave_item(one, chosen[at], titles)) if at in chosen else one.lines
+    lines = _join_looks(lines, titles)
     untold = [one for at, one in enumerate(told) if not one.lines and at not in chosen]
     return [*lines, *name_untold(untold, titles)]
+
+
+def _join_looks(lines: Sequence[str], titles: GistTitles) -> list[str]:
+    """Return the lines with those that tell only of looks, one after the other, joined."""
+    look = f"- {titles.looked} "
+    joined: list[str] = []
+    joins = False
+    for line, below in zip(lines, [*lines[1:], ""], strict=False):
+        bare = line.startswith(look) and not below.startswith(OWN_MARK)
+        if bare and joins and len(joined[-1]) < MAX_JOINED_CHARS:
+            joined[-1] = f"{joined[-1]}, {line.removeprefix(look)}"
+        else:
+            joined.append(line)
+        joins = bare
+    return joined
 
 
 def _weave_item(
