@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 OpenClient = Callable[[Endpoint, int], "ModelClient"]
 MIN_BILLIONS = 3.0
 """Parameters of a model on this machine that is asked: smaller ones invent facts or leave most of them out."""
-SHARES_BY_BILLIONS, MAX_SHARE = ((3.0, 0.3), (8.0, 0.5)), 0.7
+SHARES_BY_BILLIONS, MAX_SHARE = ((3.0, 0.3), (8.0, 0.5)), 0.85
 """Shares of a chapter that models below a size write, and that others do: small ones tell less of what they read."""
 MAX_SECONDS, MAX_MANUAL_SECONDS = 30.0, 120.0
 """That a model on this machine may take for a summary: in a folding by itself, and in one the user asked for."""

@@ -93,7 +93,7 @@ class PlanOptions:
     """Name of the model that answers them, if it is not the conversation's."""
     summary_window: int = 0
     """Tokens that model can hold; 0: as many as the conversation's."""
-    summary_share: float = 0.7
+    summary_share: float = 0.85
     """Share of a chapter that it writes, less for a small model; lines of the conversation have the rest."""
     ahead: int | None = None
     """Steps that are expected to follow; by default as many as there were so far."""

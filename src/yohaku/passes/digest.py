@@ -51,7 +51,7 @@ GISTS_SHARE, NARROW_GISTS_SHARE = 0.8, 0.75
 """Share of the free tokens beside the newest prompt that chapters may take together; below NARROW_WINDOW."""
 MAX_GISTS_TOKENS = 22_000
 """Tokens of all chapters: the part of a conversation that is scanned has hardly more lines that name anything."""
-MODEL_GISTS_TOKENS = 5_000
+MODEL_GISTS_TOKENS = 4_100
 """Tokens of all chapters that a model writes, with their lines, in a window of MODEL_WINDOW tokens; the fourfold window
 has twice as many."""
 MODEL_WINDOW = 8_192
@@ -279,6 +279,8 @@ class _Chapter:
     tokens: int
     """Tokens it may take, beside the rules."""
     stretch: Stretch
+    cramped: bool = False
+    """It takes the place of chapters that had little room: what they left out stands in the originals alone."""
 
 
 def _find_told_lines(view: View) -> Iterator[str]:
@@ -312,7 +314,7 @@ class _ChapterTeller:
             tokens = min(tokens, int(layout.removed * MODEL_FIRST_SHARE))
         if self._context.options.manual:
             tokens = min(tokens, max(room.goal - layout.used, 0))
-        return self._chapter(layout.cut, "", layout.removed, max(0, tokens))
+        return replace(self._chapter(layout.cut, "", layout.removed, max(0, tokens)), cramped=cramped)
 
     def _fair_tokens(self) -> int:
         """Return the tokens that the chapters there are would get if there had been room."""
@@ -437,7 +439,8 @@ class _ChapterTeller:
     def ask(self, chapter: _Chapter, limit: int) -> Generator[Effect, str, Accepted | Rejected]:
         """Ask for the chapter; its question has the chapters before it as they stand.
 
-        Where it takes their place, they are merged first; if a model wrote them not, all is told from the originals.
+        Where it takes their place, they are merged first. If a model wrote them not, or they had little room, all is
+        told from the originals.
         """
         view, context, stretch = self._view, self._context, chapter.stretch
         prompts = [part.text for turn in view.history.turns for part in turn.prompt if isinstance(part, Text)]
@@ -460,7 +463,8 @@ class _ChapterTeller:
         evidence = Evidence.of(utterances, words, *system, *earlier, *stretch.rules)
         merged: list[Accepted] = []
         new = self._find_limit_of_new(chapter, limit)
-        if not chapter.start and new and all(gist.why == BY_MODEL for gist in view.chapters):
+        by_model = all(gist.why == BY_MODEL for gist in view.chapters)
+        if not chapter.start and new and by_model and not chapter.cramped:
             short = replace(request, limit=limit - new)
             found = yield from ask_for_merge(short, earlier, evidence, tokens, self._count)
             if isinstance(found, Rejected) and found.code == "unanswered":

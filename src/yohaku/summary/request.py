@@ -55,7 +55,8 @@ MAX_RETAINED_SHARE = 0.4
 """Share of a summary that lines kept to the letter may have, where it is joined from several answers."""
 EARLIER_SHARES = (0.5, 0.25)
 """Share of a question about a chapter that the chapters before it take at most; less if one question is enough then."""
-CAPABLE_RESULT_CHARS = 8_000
+CAPABLE_RESULT_CHARS = 24_000
+"""Characters that a result keeps at least for a capable model: more than a question in a small window holds."""
 CHAPTER_EXCESS = 1.25
 """A chapter may be so many times as long as asked for: its last lines say what is open; lines of results make way."""
 SAMPLE_JA = """\
