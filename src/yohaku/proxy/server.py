@@ -8,7 +8,9 @@ stop nothing new is accepted, and what is being relayed goes on to its end; the 
 from __future__ import annotations
 
 import asyncio
+import errno
 import logging
+import socket
 from contextlib import suppress
 from typing import Any
 
@@ -23,6 +25,7 @@ SEND_TIMEOUT = 300.0
 """Seconds in which a client has to read some of what is waiting for it."""
 STOP_TIMEOUT = 600
 MAX_FILES = 65_536
+BACKLOG = 2048
 
 
 class TimedProtocol(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
@@ -79,6 +82,23 @@ class TimedProtocol(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
             self.transport.close()
 
 
+def open_listeners(host: str, port: int) -> list[socket.socket]:
+    """Listen on every address of a host; raise OSError where that is impossible. Port 0: one that is free."""
+    addresses = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    found: list[socket.socket] = []
+    for family, _, _, _, address in dict.fromkeys(addresses):
+        try:
+            place = address[0], found[0].getsockname()[1] if found else port
+            found.append(socket.create_server(place, family=family, backlog=BACKLOG))
+        except OSError as failed:
+            if found and failed.errno in (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT):  # a name of both, on IPv4 alone
+                continue
+            for listener in found:
+                listener.close()
+            raise
+    return found
+
+
 def build_server(app: Any, host: str, port: int) -> uvicorn.Server:
     """Return a server for an ASGI application; `run` it, or `serve` it on sockets of your own."""
     for name in ("uvicorn.error", "uvicorn.access"):
@@ -96,7 +116,7 @@ def build_server(app: Any, host: str, port: int) -> uvicorn.Server:
         server_header=False,
         timeout_keep_alive=KEEP_ALIVE,
         timeout_graceful_shutdown=STOP_TIMEOUT,
-        backlog=2048,
+        backlog=BACKLOG,
     )
     return uvicorn.Server(config)
 
