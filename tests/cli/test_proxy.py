@@ -78,4 +78,6 @@ def test_a_browser_at_the_proxy_is_told_what_it_is() -> None:
 
 def test_on_a_shared_address_the_token_is_part_of_the_advice_and_never_shown() -> None:
     with proxy_process("http://127.0.0.1:9", "--host", "0.0.0.0", "--token", "hush", "--store", "memory:") as proxy:
+        with urllib.request.urlopen(f"{proxy.url}/token/hush/yohaku/health"):
+            pass
         assert "/token/TOKEN" in proxy.log and "hush" not in proxy.log

@@ -73,13 +73,13 @@ def _listen(host: str, port: int) -> list[socket]:
         why = failed.strerror or str(failed)
         if failed.errno != errno.EADDRINUSE:
             said = f"cannot listen on port {port} of {host}: {why}; check --host and --port"
-            raise BadSetting(said, code="proxy_listen", host=host, port=port, why=why) from None
+            raise BadSetting(said, code="proxy_listen", host=host, port=str(port), why=why) from None
         other = port + 1 if port < 65_535 else port - 1
         said = (
             f"port {port} is taken by another program, perhaps another yohaku proxy: "
             f"stop that, or choose another port, such as --port {other}"
         )
-        raise BadSetting(said, code="proxy_port", port=port, other=other) from None
+        raise BadSetting(said, code="proxy_port", port=str(port), other=str(other)) from None
 
 
 def _greeting(host: str, port: int, needs_token: bool, lang: str) -> str:

@@ -13,9 +13,9 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from yohaku import dialects
 from yohaku.client.address import host_of
+from yohaku.client.errors import Unreachable
 from yohaku.client.faults import classify
 from yohaku.core.errors import DoesNotFit
-from yohaku.messages import say
 from yohaku.proxy.believed_window import scale_stream, scale_whole
 from yohaku.proxy.first_events import whole_stream
 from yohaku.proxy.metrics import Metrics
@@ -43,8 +43,7 @@ def refuse(route: Route, error: DoesNotFit) -> Response:
 
 def unreachable(route: Route | None, failed: Exception, metrics: Metrics, target: str) -> Response:
     metrics.count_failure()
-    why = say(f"talk_why_{classify(failed)}", "en")
-    message = f"yohaku could not reach the upstream at {host_of(target)}: {why}"
+    message = f"yohaku: {Unreachable(classify(failed), 'the upstream', host_of(target), local=True)}"
     log.warning("%s (%s)", message, type(failed).__name__)
     return JSONResponse(error_body(route, message, 502), 502)
 
