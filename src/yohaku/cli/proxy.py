@@ -58,8 +58,12 @@ def proxy(arguments: argparse.Namespace, settings: Settings) -> int:
     with opened as app:
         gc.freeze()
         print(_greeting(arguments.host, port, bool(token), settings.lang), file=sys.stderr, flush=True)
-        build_server(app, arguments.host, port).run(sockets=listeners)
+        build_server(app, arguments.host, port, lambda count: _tell_wait(count, settings.lang)).run(sockets=listeners)
     return 0
+
+
+def _tell_wait(count: int, lang: str) -> None:
+    print(f"yohaku: {messages.say('proxy_waits', lang, count=count)}", file=sys.stderr, flush=True)
 
 
 def _listen(host: str, port: int) -> list[socket]:

@@ -11,7 +11,9 @@ import asyncio
 import errno
 import logging
 import socket
+from collections.abc import Callable
 from contextlib import suppress
+from types import FrameType
 from typing import Any
 
 import uvicorn
@@ -99,8 +101,26 @@ def open_listeners(host: str, port: int) -> list[socket.socket]:
     return found
 
 
-def build_server(app: Any, host: str, port: int) -> uvicorn.Server:
-    """Return a server for an ASGI application; `run` it, or `serve` it on sockets of your own."""
+class ProxyServer(uvicorn.Server):
+    """Ends at the second signal, whichever it is, and tells how many requests the first one waits for."""
+
+    on_wait: Callable[[int], None] | None = None
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        self.force_exit = self.should_exit
+        self.should_exit = True
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        if (waiting := len(self.server_state.tasks)) and self.on_wait and not self.force_exit:
+            self.on_wait(waiting)
+        await super().shutdown(sockets)
+
+
+def build_server(app: Any, host: str, port: int, on_wait: Callable[[int], None] | None = None) -> uvicorn.Server:
+    """Return a server for an ASGI application; `run` it, or `serve` it on sockets of your own.
+
+    `on_wait`: called with the number of requests in work when the first signal to stop comes.
+    """
     for name in ("uvicorn.error", "uvicorn.access"):
         logging.getLogger(name).setLevel(logging.WARNING)
     logging.getLogger("uvicorn.error").addFilter(_is_news)
@@ -118,9 +138,12 @@ def build_server(app: Any, host: str, port: int) -> uvicorn.Server:
         timeout_graceful_shutdown=STOP_TIMEOUT,
         backlog=BACKLOG,
     )
-    return uvicorn.Server(config)
+    server = ProxyServer(config)
+    server.on_wait = on_wait
+    return server
 
 
+CANCELLED = ("asyncio.exceptions.CancelledError", "KeyboardInterrupt")
 EXPECTED = (
     "ASGI callable returned without completing response",
     "Unsupported upgrade request",
@@ -129,8 +152,11 @@ EXPECTED = (
 
 
 def _is_news(record: logging.LogRecord) -> bool:
-    """Drop what the proxy logs itself: broken streams and refused upgrades."""
-    return not record.getMessage().startswith(EXPECTED)
+    """Drop what the proxy logs itself, broken streams and refused upgrades, and what the second signal ended."""
+    if record.exc_info and isinstance(record.exc_info[1], asyncio.CancelledError):
+        return False
+    said = record.getMessage()
+    return not said.startswith(EXPECTED) and not said.rstrip().endswith(CANCELLED)
 
 
 def _raise_file_limit() -> None:
