@@ -120,3 +120,11 @@ def test_a_client_that_is_not_installed_is_named(
     monkeypatch.setenv("PATH", "")
     assert main(["run", "codex"]) == 2
     assert capsys.readouterr().err.startswith("yohaku: codex is not installed")
+
+
+def test_a_client_that_is_missing_is_said_with_the_command_that_installs_it(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("shutil.which", lambda name: None)
+    assert main(["run", "qwen"]) == 2
+    assert "npm install -g @qwen-code/qwen-code" in capsys.readouterr().err

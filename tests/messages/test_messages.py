@@ -124,6 +124,9 @@ SAMPLES: list[tuple[YohakuError, str]] = [
     (BadSetting("no such setting", code="unknown_setting", name="windo"), "no such setting"),
     (raised("bad_window"), "a window of 0 tokens: give a positive number"),
     (BadSetting("needs a token", code="proxy_host", host="0.0.0.0", variable="T"), "needs a token"),
+    (BadSetting("is taken", code="proxy_port", port="8787", other="8788"), "is taken"),
+    (BadSetting("cannot listen", code="proxy_listen", host="h", port="80", why="no"), "cannot listen"),
+    (BadSetting("no address", code="proxy_upstream", url="h:1"), "no address"),
     (BadSetting("needs a key", code="tenant_key", variable="K"), "needs a key"),
     (BadSetting("openai needs its key", code="summaries_key", name="openai", variable="K"), "openai needs its key"),
     (raised("bad_reserve"), "a reserve of 200 tokens in a window of 100: give one from 0 to below the window"),
@@ -160,7 +163,7 @@ def test_a_sentence_exists_in_every_language_with_the_same_facts(code: str) -> N
 @pytest.mark.parametrize("lang", LANGUAGES)
 @pytest.mark.parametrize("code", [*sentences("commands"), *sentences("doctor")])
 def test_a_sentence_is_said_with_its_facts(code: str, lang: str) -> None:
-    texts = {"about", "name", "why", "command", "url"}
+    texts = {"about", "name", "why", "command", "url", "where", "header"}
     names = sorted(fields(CATALOGUE[code]["en"]))
     facts: dict[str, object] = {field: "TEXT" if field in texts else 1_234 for field in names}
     told = say(code, lang, **facts)

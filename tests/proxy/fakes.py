@@ -85,9 +85,11 @@ async def running(upstream: StrictUpstream, **options: Any) -> AsyncIterator[str
     fitter = Fitter(options.pop("store", None) or stores.open("memory:"), Settings(), **options)
     routes = build_routes(tables, fitter, way, None)
     proxy = Proxy(fitter, way, routes=routes, **access)
-    async with served(proxy) as url:
-        yield url
-    await runner.cleanup()
+    try:
+        async with served(proxy) as url:
+            yield url
+    finally:
+        await runner.cleanup()
 
 
 @asynccontextmanager

@@ -30,13 +30,14 @@ from yohaku.core.weigh import weigh
 from yohaku.meters import for_model
 from yohaku.recall.tools import READ
 
-CALLS = 6
 TASK = "Count with seq, several times. Never touch the database."
 NOTES, EARLY = "notes.txt", "quince-7391"
 """A file that the first call shows, and what is in it."""
 TIMEOUT = 90
 ROOM = int(os.environ.get("YOHAKU_ROOM", "8192"))
 """Tokens of the window beyond what the agent itself needs."""
+CALLS = 6 * max(1, ROOM // 8192)
+"""Some agents cut what a call gives: it takes more of them to fill more room."""
 
 
 class Agent(NamedTuple):

@@ -244,7 +244,7 @@ def test_two_proxies_on_one_store_give_the_same_view(tmp_path: Path) -> None:
     assert first == second
 
 
-def test_an_upstream_that_is_gone_is_said_in_the_clients_dialect() -> None:
+def test_an_upstream_that_is_gone_is_said_in_the_clients_dialect(caplog: pytest.LogCaptureFixture) -> None:
     async def run() -> None:
         upstream = StrictUpstream("anthropic", 8192)
         async with running(upstream, window=8192) as url:
@@ -257,6 +257,8 @@ def test_an_upstream_that_is_gone_is_said_in_the_clients_dialect() -> None:
             async with fakes.served(gone) as other:
                 status, data, _ = await post(other + PATHS["anthropic"], conversation(1, dialect="anthropic"))
             assert status == 502 and json.loads(data)["type"] == "error" and url
+            said = "Cannot reach the upstream at 127.0.0.1:9: nothing is listening there"
+            assert said in json.loads(data)["error"]["message"] and said in caplog.text
 
     asyncio.run(run())
 

@@ -50,6 +50,7 @@ def main(argv: list[str] | None = None) -> int:
     module = next(module for module, commands in MODULES.items() if command in commands)
     try:
         settings = setting.with_flags(settings, read_flags(arguments))
+        lang = settings.lang
         run = getattr(import_module(f"yohaku.cli.{module}"), command)
         return int(run(arguments, settings) or 0)
     except InputError as error:

@@ -27,6 +27,13 @@ def _parse_positive(text: str) -> int:
     return number
 
 
+def _parse_port(text: str) -> int:
+    number = int(text)
+    if not 0 <= number < 65_536:
+        raise ValueError
+    return number
+
+
 def _parse_seconds(text: str) -> float:
     number = float(text)
     if not 0 <= number < 10**6:
@@ -200,7 +207,8 @@ def _add_acp(command: Any) -> None:
 
 
 def _add_proxy(command: Any) -> None:
-    command.add_argument("--port", type=_positive(command), default=8787, metavar="N", help="proxy_port")
+    port = ArgumentType(_parse_port, "type_port", command.lang)
+    command.add_argument("--port", type=port, default=8787, metavar="N", help="proxy_port")
     command.add_argument("--host", default="127.0.0.1", metavar="ADDRESS", help="proxy_host")
     command.add_argument("--token", metavar="TEXT", help="proxy_token")
     command.add_argument("--tenant", metavar="NAME", help="proxy_tenant")

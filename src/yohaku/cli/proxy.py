@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from yohaku import messages
 from yohaku.cli.stores import url_of
@@ -19,12 +20,15 @@ from yohaku.config.settings import Settings
 from yohaku.core.errors import BadSetting
 
 if TYPE_CHECKING:
+    from socket import socket
+
     from yohaku.proxy.app import Proxy
     from yohaku.proxy.summaries import SummaryModelSpec
     from yohaku.proxy.tenants import Tenants
     from yohaku.stores import Store
 
 LOOPBACK = frozenset(("127.0.0.1", "localhost", "::1"))
+EVERY_ADDRESS = ("0.0.0.0", "::")
 TOKEN_VARIABLE, TENANT_VARIABLE, TENANT_KEY_VARIABLE = "YOHAKU_PROXY_TOKEN", "YOHAKU_TENANT", "YOHAKU_TENANT_KEY"
 
 
@@ -37,7 +41,10 @@ def proxy(arguments: argparse.Namespace, settings: Settings) -> int:
     import logging
 
     gc.disable()  # what is loaded now stays: there is nothing to collect
-    opened = open_proxy(arguments, settings)
+    try:
+        opened = open_proxy(arguments, settings)
+    finally:
+        gc.enable()
     if opened is None:
         return 2
     from yohaku.proxy.app import hide_secrets
@@ -46,14 +53,64 @@ def proxy(arguments: argparse.Namespace, settings: Settings) -> int:
     logging.basicConfig(level=logging.INFO, format="yohaku: %(message)s", stream=sys.stderr)
     for handler in logging.getLogger().handlers:
         handler.addFilter(hide_secrets)
-    host = f"[{arguments.host}]" if ":" in arguments.host else arguments.host
-    url = f"http://{host}:{arguments.port}"
+    listeners = _listen(arguments.host, arguments.port)
+    port = listeners[0].getsockname()[1]
     with opened as app:
         gc.freeze()
-        gc.enable()
-        print(messages.say("proxy_started", settings.lang, url=url), file=sys.stderr, flush=True)
-        build_server(app, arguments.host, arguments.port).run()
+        print(_greeting(arguments.host, port, bool(token), settings.lang), file=sys.stderr, flush=True)
+        build_server(app, arguments.host, port, lambda count: _tell_wait(count, settings.lang)).run(sockets=listeners)
     return 0
+
+
+def _tell_wait(count: int, lang: str) -> None:
+    print(f"yohaku: {messages.say('proxy_waits', lang, count=count)}", file=sys.stderr, flush=True)
+
+
+def _listen(host: str, port: int) -> list[socket]:
+    import errno
+
+    from yohaku.proxy.server import open_listeners
+
+    try:
+        return open_listeners(host, port)
+    except OSError as failed:
+        why = failed.strerror or str(failed)
+        if failed.errno != errno.EADDRINUSE:
+            said = f"cannot listen on port {port} of {host}: {why}; check --host and --port"
+            raise BadSetting(said, code="proxy_listen", host=host, port=str(port), why=why) from None
+        other = port + 1 if port < 65_535 else port - 1
+        said = (
+            f"port {port} is taken by another program, perhaps another yohaku proxy: "
+            f"stop that, or choose another port, such as --port {other}"
+        )
+        raise BadSetting(said, code="proxy_port", port=str(port), other=str(other)) from None
+
+
+def _greeting(host: str, port: int, needs_token: bool, lang: str) -> str:
+    """Return where the proxy listens, and how a client is pointed at it."""
+    from yohaku.proxy.access import TOKEN_HEADER
+
+    place = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+    if not needs_token:
+        return messages.say("proxy_started", lang, url=f"http://{place}")
+    where = f"HOST:{port}" if host in EVERY_ADDRESS else place
+    return messages.say("proxy_started_with_token", lang, url=f"http://{place}", where=where, header=TOKEN_HEADER)
+
+
+def check_upstreams(arguments: argparse.Namespace, settings: Settings) -> None:
+    """Refuse an upstream that is no address of a server, before anything starts."""
+    for url in (arguments.upstream, *(table.get("upstream") for table in settings.routes.values())):
+        if url and not _is_address(url):
+            said = f"{url} is no address of an upstream: write it in full, such as http://127.0.0.1:8080"
+            raise BadSetting(said, code="proxy_upstream", url=url)
+
+
+def _is_address(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
 
 
 def token_of(arguments: argparse.Namespace, settings: Settings) -> str:
@@ -75,6 +132,7 @@ def tenants_of(arguments: argparse.Namespace, settings: Settings) -> Tenants:
 
 def open_proxy(arguments: argparse.Namespace, settings: Settings) -> AbstractContextManager[Any] | None:
     """Return the ASGI application, which closes its store at the end; None, and say so, where packages are missing."""
+    check_upstreams(arguments, settings)
     try:
         import_module("yohaku.proxy.app")
     except ImportError:

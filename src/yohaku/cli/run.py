@@ -37,6 +37,8 @@ MISSING_KEY = "not-needed"
 
 class Client(NamedTuple):
     program: str
+    package: str
+    """Command that installs it."""
     environment: Callable[[str, str], dict[str, str]]
     """Variables for a proxy at `url` and a model, which may be empty."""
     options: Callable[[str, str], list[str]] = lambda url, model: []
@@ -85,19 +87,31 @@ def _openai(url: str, model: str) -> dict[str, str]:
 
 
 CLIENTS = {
-    "claude": Client("claude", _claude, keys=("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN")),
-    "codex": Client("codex", lambda url, model: {"OPENAI_API_KEY": MISSING_KEY}, _codex_options),
+    "claude": Client(
+        "claude",
+        "npm install -g @anthropic-ai/claude-code",
+        _claude,
+        keys=("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"),
+    ),
+    "codex": Client(
+        "codex",
+        "npm install -g @openai/codex",
+        lambda url, model: {"OPENAI_API_KEY": MISSING_KEY},
+        _codex_options,
+    ),
     "gemini": Client(
         "gemini",
+        "npm install -g @google/gemini-cli",
         lambda url, model: {"GOOGLE_GEMINI_BASE_URL": url, "GEMINI_API_KEY": MISSING_KEY},
         lambda url, model: ["-m", model] if model else [],
         "GEMINI_CLI_SYSTEM_SETTINGS_PATH",  # by its variables alone it takes a way to log in that it then refuses
         {"security": {"auth": {"selectedType": "gemini-api-key"}}},
     ),
-    "qwen": Client("qwen", _openai),
-    "opencode": Client("opencode", _opencode),
+    "qwen": Client("qwen", "npm install -g @qwen-code/qwen-code", _openai),
+    "opencode": Client("opencode", "npm install -g opencode-ai", _opencode),
     "aider": Client(
         "aider",
+        "pip install aider-chat",
         lambda url, model: {**_openai(url, model), "ANTHROPIC_API_BASE": url},
         lambda url, model: ["--model", f"openai/{model}"] if model else [],
     ),
@@ -142,7 +156,10 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     client = CLIENTS[arguments.client]
     program = shutil.which(client.program)
     if program is None:
-        print(f"yohaku: {messages.say('run_missing', settings.lang, name=client.program)}", file=sys.stderr)
+        print(
+            f"yohaku: {messages.say('run_missing', settings.lang, name=client.program, command=client.package)}",
+            file=sys.stderr,
+        )
         return 2
     from yohaku.cli.proxy import open_proxy
 

@@ -79,7 +79,7 @@ def of_error_event(event: Json, endpoint: Endpoint) -> Fault:
 
 def of_exception(error: BaseException, endpoint: Endpoint) -> Fault:
     """Build the fault from a failed connection."""
-    why = _classify(error)
+    why = classify(error)
     lost = Unreachable(why, endpoint.name, host_of(endpoint.url), endpoint.local)
     return Fault(lost, why in ("lost", "late", "refused"))
 
@@ -98,7 +98,8 @@ def broken_off(said: str, endpoint: Endpoint) -> Fault:
     return Fault(CutOff(Answer(Reply((Text(said),) if said else ())), endpoint.name))
 
 
-def _classify(error: BaseException) -> Why:
+def classify(error: BaseException) -> Why:
+    """Return why a connection failed."""
     import aiohttp
 
     match error:

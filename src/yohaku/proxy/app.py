@@ -34,7 +34,7 @@ from yohaku.proxy.model_list import take_off_prefix, translate_list, wants_list
 from yohaku.proxy.model_routes import ModelRoute, find_model_route, rename_model
 from yohaku.proxy.replies import error_body, refuse, unreachable
 from yohaku.proxy.routes import Route, find_route
-from yohaku.proxy.sidecar import FIT_PATH, PREFIX, model_in, serve_own_path
+from yohaku.proxy.sidecar import FIT_PATH, PREFIX, model_in, serve_own_path, welcome
 from yohaku.proxy.summaries import Summaries
 from yohaku.proxy.tenants import Tenants
 from yohaku.proxy.upstream import Upstream, reply_headers
@@ -146,6 +146,8 @@ class Proxy:
         route = find_route(request.method, _as_written(request)[0])
         target = self.upstream.url_for(route.dialect if route else None, *_as_written(request))
         if target is None:
+            if request.method == "GET" and request.url.path == "/":
+                return welcome()
             missing = "there is no upstream for this path; start yohaku proxy with --upstream"
             return JSONResponse(error_body(route, missing, 404), 404)
         ours = not compacts_by_itself(target) and asks_for_compaction(request.method, request.url.path, raw)
@@ -182,7 +184,7 @@ class Proxy:
                     return Response(data, response.status, dict(reply_headers(response)))
                 return JSONResponse(translated)
         except (aiohttp.ClientError, TimeoutError, OSError) as failed:
-            return unreachable(Route("anthropic", False, None), failed, self.metrics)
+            return unreachable(Route("anthropic", False, None), failed, self.metrics, target)
 
     async def _count(self, request: Request, target: str, route: Route, raw: bytes) -> Response:
         tokens = await asyncio.to_thread(self.fitter.count, route.dialect, raw, route.model)

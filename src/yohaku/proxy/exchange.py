@@ -74,7 +74,7 @@ async def relay_untouched(setup: Setup, request: Request, target: str, raw: byte
         response = await stack.enter_async_context(sending)
     except (aiohttp.ClientError, TimeoutError, OSError) as failed:
         await stack.aclose()
-        return unreachable(None, failed, setup.metrics)
+        return unreachable(None, failed, setup.metrics, target)
     return relay_reply(setup.metrics, response, stack)
 
 
@@ -177,7 +177,7 @@ class Exchange:
                 return await self._relay_answer(fitted, response, stack, attempt)
         except (aiohttp.ClientError, TimeoutError, OSError) as failed:
             await stack.aclose()
-            return unreachable(self.route, failed, self.metrics)
+            return unreachable(self.route, failed, self.metrics, self.target)
         return relay_reply(self.metrics, response, stack)
 
     async def _relay_answer(

@@ -12,6 +12,9 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from yohaku import dialects
+from yohaku.client.address import host_of
+from yohaku.client.errors import Unreachable
+from yohaku.client.faults import classify
 from yohaku.core.errors import DoesNotFit
 from yohaku.proxy.believed_window import scale_stream, scale_whole
 from yohaku.proxy.first_events import whole_stream
@@ -38,9 +41,10 @@ def refuse(route: Route, error: DoesNotFit) -> Response:
     return JSONResponse(body, 400)
 
 
-def unreachable(route: Route | None, failed: Exception, metrics: Metrics) -> Response:
+def unreachable(route: Route | None, failed: Exception, metrics: Metrics, target: str) -> Response:
     metrics.count_failure()
-    message = f"yohaku could not reach the upstream: {type(failed).__name__}"
+    message = f"yohaku: {Unreachable(classify(failed), 'the upstream', host_of(target), local=True)}"
+    log.warning("%s (%s)", message, type(failed).__name__)
     return JSONResponse(error_body(route, message, 502), 502)
 
 

@@ -8,8 +8,12 @@ stop nothing new is accepted, and what is being relayed goes on to its end; the 
 from __future__ import annotations
 
 import asyncio
+import errno
 import logging
+import socket
+from collections.abc import Callable
 from contextlib import suppress
+from types import FrameType
 from typing import Any
 
 import uvicorn
@@ -23,6 +27,7 @@ SEND_TIMEOUT = 300.0
 """Seconds in which a client has to read some of what is waiting for it."""
 STOP_TIMEOUT = 600
 MAX_FILES = 65_536
+BACKLOG = 2048
 
 
 class TimedProtocol(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
@@ -79,8 +84,43 @@ class TimedProtocol(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
             self.transport.close()
 
 
-def build_server(app: Any, host: str, port: int) -> uvicorn.Server:
-    """Return a server for an ASGI application; `run` it, or `serve` it on sockets of your own."""
+def open_listeners(host: str, port: int) -> list[socket.socket]:
+    """Listen on every address of a host; raise OSError where that is impossible. Port 0: one that is free."""
+    addresses = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    found: list[socket.socket] = []
+    for family, _, _, _, address in dict.fromkeys(addresses):
+        try:
+            place = address[0], found[0].getsockname()[1] if found else port
+            found.append(socket.create_server(place, family=family, backlog=BACKLOG))
+        except OSError as failed:
+            if found and failed.errno in (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT):  # a name of both, on IPv4 alone
+                continue
+            for listener in found:
+                listener.close()
+            raise
+    return found
+
+
+class ProxyServer(uvicorn.Server):
+    """Ends at the second signal, whichever it is, and tells how many requests the first one waits for."""
+
+    on_wait: Callable[[int], None] | None = None
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        self.force_exit = self.should_exit
+        self.should_exit = True
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        if (waiting := len(self.server_state.tasks)) and self.on_wait and not self.force_exit:
+            self.on_wait(waiting)
+        await super().shutdown(sockets)
+
+
+def build_server(app: Any, host: str, port: int, on_wait: Callable[[int], None] | None = None) -> uvicorn.Server:
+    """Return a server for an ASGI application; `run` it, or `serve` it on sockets of your own.
+
+    `on_wait`: called with the number of requests in work when the first signal to stop comes.
+    """
     for name in ("uvicorn.error", "uvicorn.access"):
         logging.getLogger(name).setLevel(logging.WARNING)
     logging.getLogger("uvicorn.error").addFilter(_is_news)
@@ -96,11 +136,14 @@ def build_server(app: Any, host: str, port: int) -> uvicorn.Server:
         server_header=False,
         timeout_keep_alive=KEEP_ALIVE,
         timeout_graceful_shutdown=STOP_TIMEOUT,
-        backlog=2048,
+        backlog=BACKLOG,
     )
-    return uvicorn.Server(config)
+    server = ProxyServer(config)
+    server.on_wait = on_wait
+    return server
 
 
+CANCELLED = ("asyncio.exceptions.CancelledError", "KeyboardInterrupt")
 EXPECTED = (
     "ASGI callable returned without completing response",
     "Unsupported upgrade request",
@@ -109,8 +152,11 @@ EXPECTED = (
 
 
 def _is_news(record: logging.LogRecord) -> bool:
-    """Drop what the proxy logs itself: broken streams and refused upgrades."""
-    return not record.getMessage().startswith(EXPECTED)
+    """Drop what the proxy logs itself, broken streams and refused upgrades, and what the second signal ended."""
+    if record.exc_info and isinstance(record.exc_info[1], asyncio.CancelledError):
+        return False
+    said = record.getMessage()
+    return not said.startswith(EXPECTED) and not said.rstrip().endswith(CANCELLED)
 
 
 def _raise_file_limit() -> None:

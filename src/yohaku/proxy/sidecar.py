@@ -27,6 +27,14 @@ STATUS = {"does_not_fit": 422, "unknown_ref": 404, "store_failed": 503, "not_fou
 """HTTP status of an error, by its code; 400 for the others."""
 
 
+OWN_PATHS = "POST /yohaku/fit, GET /yohaku/recall/REF, /yohaku/metrics, /yohaku/health"
+WELCOME = f"""This is yohaku proxy. It keeps conversations with language models inside their context window.
+
+It is for programs, not for browsers: give its address to a client, as ANTHROPIC_BASE_URL, or with /v1 as
+OPENAI_BASE_URL. Its own paths are {OWN_PATHS}.
+"""
+
+
 class _Reply(msgspec.Struct):
     dialect: str
     body: msgspec.Raw
@@ -49,10 +57,9 @@ async def serve_own_path(fitter: Fitter, request: Request, raw: bytes, metrics: 
             return Response(metrics.text(), media_type=MEDIA_TYPE, headers=HARMLESS)
         if request.method == "GET" and name == "health":
             return Response(b'{"status": "ok"}', media_type="application/json", headers=HARMLESS)
-        message = (
-            "there is no such path here: POST /yohaku/fit, GET /yohaku/recall/REF, /yohaku/metrics, /yohaku/health"
-        )
-        return _error("not_found", message, {})
+        if request.method == "GET" and not name:
+            return welcome()
+        return _error("not_found", f"there is no such path here: {OWN_PATHS}", {})
     except DoesNotFit as error:
         verdict = error.verdict
         facts = {"what": str(verdict.what), "needs": verdict.needs, "limit": verdict.limit}
@@ -61,6 +68,11 @@ async def serve_own_path(fitter: Fitter, request: Request, raw: bytes, metrics: 
         return _error(error.code, str(error), {})
     except RecursionError:
         return _error(Unreadable.code, "this is nested too deeply", {})
+
+
+def welcome() -> Response:
+    """Tell somebody who opens the proxy in a browser what it is."""
+    return Response(WELCOME, media_type="text/plain; charset=utf-8", headers=HARMLESS)
 
 
 def fit_body(fitter: Fitter, raw: bytes, dialect: str = "", model: str = "") -> _Reply:
