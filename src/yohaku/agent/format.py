@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from yohaku.agent.events import ConversationFolded, FoldsReused, Gauge, ReadingProgress
@@ -84,6 +85,9 @@ def draw_progress(what: str, done: int, total: int) -> str:
 
 def describe_reading(reading: ReadingProgress, seconds: float, lang: str) -> str:
     """Say how far the model has read, `seconds` after that was told, and about how long the rest takes."""
+    if reading.summing_up:
+        told = describe_reading(replace(reading, summing_up=False), seconds, lang)
+        return say("reading_to_sum_up", lang, reading=told)
     if not reading.speed:
         return say("reading_begun", lang, total=reading.total)
     done = min(reading.total, reading.done + int(seconds * reading.speed))

@@ -31,6 +31,7 @@ from yohaku.agent.events import (
     ReadingProgress,
     ReplyDiscarded,
     ReplyFinished,
+    SearchProgress,
     TextDelta,
     ThoughtDelta,
     ToolFinished,
@@ -87,6 +88,8 @@ class YohakuApp(UserShellHost):
         self._commands = 0
         """Running commands: what is typed meanwhile waits, because a command may exchange the agent."""
         self._shell_running = False
+        self._progressing = False
+        """Whether the status tells how far a download or a model's loading is."""
         self._halting = False
         self._began = 0.0
         self._reading: tuple[ReadingProgress, float] | None = None
@@ -209,6 +212,7 @@ class YohakuApp(UserShellHost):
         self.call_later(self.query_one(ConversationView).note, notice.text, notice.kind)
 
     def progress(self, what: str, done: int, total: int) -> None:
+        self._progressing = bool(total)
         self._status(draw_progress(what, done, total) if total else say("screen_looking", self.lang))
 
     async def renew(self, *, resume: str = "") -> WorkingAgent | None:
@@ -341,6 +345,8 @@ class YohakuApp(UserShellHost):
 
     async def _command(self, text: str) -> None:
         self._commands += 1
+        if not self._working:
+            self._began = monotonic()
         prompt = ""
         try:
             prompt = await self._commanded(text)
@@ -348,6 +354,7 @@ class YohakuApp(UserShellHost):
             await self._bug(wrong)
         finally:
             self._commands -= 1
+        self._rest()
         if prompt and self.agent and not self._working:
             self._begin_work(prompt, shown=False)
         else:
@@ -385,11 +392,14 @@ class YohakuApp(UserShellHost):
                 await flow.calling(event)
             case ToolOutput():
                 flow.output(event)
+            case SearchProgress():
+                flow.searched(event)
             case ToolFinished():
                 await flow.called(event)
                 if self.agent:
                     self._tell_panel(plan=tuple(self.agent.todo))
             case Gauge():
+                self._reading = None
                 self._gauge(event)
             case ConversationFolded() | FoldsReused():
                 await flow.note(describe_folding(event, self.lang))
@@ -456,7 +466,8 @@ class YohakuApp(UserShellHost):
         self.query_one(GaugeLine).tell(self._facts)
 
     def _tick(self) -> None:
-        if (self._working and not self._halting) or self._shell_running:
+        commanded = self._commands > 0 and self.dialog is None and not self._progressing
+        if (self._working and not self._halting) or self._shell_running or (commanded and not self._working):
             working = say("screen_working", self.lang, seconds=int(monotonic() - self._began))
             if self._reading:
                 working = f"{describe_reading(self._reading[0], monotonic() - self._reading[1], self.lang)} · {working}"
