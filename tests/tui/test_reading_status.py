@@ -7,7 +7,7 @@ from typing import Any
 from textual.pilot import Pilot
 from textual.widgets import Static
 
-from tests.tui.fake import CALM, FakeAgent, begins, called, calling
+from tests.tui.fake import CALM, Begins, FakeAgent, begins, called, calling
 from tests.tui.seen import run, send, until
 from yohaku.agent.events import ConversationFolded, ReadingProgress, SearchProgress, TextDelta, TurnEnded
 from yohaku.tui.app import YohakuApp
@@ -95,3 +95,40 @@ def test_a_command_that_takes_long_shows_the_seconds_and_can_be_stopped(tmp_path
         assert "working" not in status(app)
 
     run(app, script)
+
+
+def test_the_search_for_a_model_and_its_loading_count_their_seconds(tmp_path: Path) -> None:
+    gate = asyncio.Event()
+
+    class Waits(Begins):
+        async def __call__(self, *given: Any, **more: Any) -> Any:
+            await gate.wait()
+            return await super().__call__(*given, **more)
+
+    found = begins(tmp_path)
+    app = YohakuApp(Waits(found.agents, found.settings))
+
+    async def script() -> None:
+        async with app.run_test(size=(100, 30)) as pilot:
+            await until(pilot, lambda: app.workers_busy("begin"))
+            assert status(app) == "Looking for a model …"
+            wait(app, 7)
+            assert status(app) == "Looking for a model … · 7 s · Ctrl-C stops"
+            app.progress("qwen", 2**20, 2**22)
+            wait(app, 3)
+            assert status(app) == f"qwen  {'█' * 5}{'░' * 15} 1 / 4 MB (25%) · 3 s · Ctrl-C stops"
+            app.progress("qwen", 2**21, 2**22)
+            assert "2 / 4 MB (50%) · 3 s" in status(app)
+            await pilot.press("ctrl+c")
+            await until(pilot, lambda: not app.workers_busy("begin"))
+            app.progress("", 0, 0)  # the download says that it has ended
+            app._tick()
+            assert status(app).startswith("No model yet.")
+
+    asyncio.run(script())
+
+
+def wait(app: YohakuApp, seconds: int) -> None:
+    what, text, since = app._awaited
+    app._awaited = (what, text, since - seconds)
+    app._tick()

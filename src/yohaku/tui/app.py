@@ -90,6 +90,8 @@ class YohakuApp(UserShellHost):
         self._shell_running = False
         self._progressing = False
         """Whether the status tells how far a download or a model's loading is."""
+        self._awaited = ("", say("screen_looking", self.lang), monotonic())
+        """A download, a model's loading or the search for one: what, what is told of it, and since when."""
         self._halting = False
         self._began = 0.0
         self._reading: tuple[ReadingProgress, float] | None = None
@@ -213,7 +215,19 @@ class YohakuApp(UserShellHost):
 
     def progress(self, what: str, done: int, total: int) -> None:
         self._progressing = bool(total)
-        self._status(draw_progress(what, done, total) if total else say("screen_looking", self.lang))
+        if total or self._looks_for_model:  # where it was stopped, that is said
+            self._await(draw_progress(what, done, total) if total else say("screen_looking", self.lang), what)
+
+    def _await(self, text: str, what: str) -> None:
+        """Show what is waited for; the seconds count on while it is the same."""
+        before, _, since = self._awaited
+        self._awaited = (what, text, since if what == before else monotonic())
+        self._tell_awaited()
+
+    def _tell_awaited(self) -> None:
+        _, text, since = self._awaited
+        seconds = int(monotonic() - since)
+        self._status(say("screen_awaited", self.lang, what=text, seconds=seconds) if seconds else text)
 
     async def renew(self, *, resume: str = "") -> WorkingAgent | None:
         old = self.agent
@@ -234,6 +248,7 @@ class YohakuApp(UserShellHost):
         self._look()
 
     def _look(self) -> None:
+        self._awaited = ("", say("screen_looking", self.lang), monotonic())
         self.run_worker(self._found(), group="begin", exit_on_error=False)
 
     async def _found(self) -> None:
@@ -287,6 +302,10 @@ class YohakuApp(UserShellHost):
 
     def workers_busy(self, group: str) -> bool:
         return any(worker.group == group and worker.is_running for worker in self.workers)
+
+    @property
+    def _looks_for_model(self) -> bool:
+        return any(each.group == "begin" and each.is_running and not each.is_cancelled for each in self.workers)
 
     async def _shell(self, command: str) -> None:
         self._commands += 1
@@ -472,6 +491,8 @@ class YohakuApp(UserShellHost):
             if self._reading:
                 working = f"{describe_reading(self._reading[0], monotonic() - self._reading[1], self.lang)} · {working}"
             self._status(working)
+        elif self.dialog is None and (self._progressing or self._looks_for_model):
+            self._tell_awaited()
 
     def _rest(self) -> None:
         if self.agent and not self._working:
