@@ -5,7 +5,6 @@ Law: the gauge can be read without colours, and its rows add up to the tokens us
 
 from __future__ import annotations
 
-import json
 import re
 import unicodedata
 from dataclasses import replace
@@ -286,13 +285,13 @@ def _columns(letter: str) -> int:
 
 def call_title(call: Call) -> str:
     """Return a call in one line, also one of another program; never raises."""
+    from yohaku.agent.toolkit.arguments import BadArguments, repair_arguments
     from yohaku.agent.tools import tools_for
 
     tool = next((tool for tool in tools_for("full") if tool.name == call.name), None)
     try:
-        arguments = json.loads(call.arguments)
-        if tool and isinstance(arguments, dict) and set(tool.parameters.get("required", ())) <= arguments.keys():
-            return tool.title(arguments)[:MAX_TITLE_CHARS]
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):  # arguments of another program
+        if tool:
+            return tool.title(repair_arguments(tool, call.arguments))[:MAX_TITLE_CHARS]
+    except (BadArguments, LookupError, ValueError, TypeError, AttributeError, RecursionError):  # another program's
         pass
     return f"{call.name} {call.arguments}"[:MAX_TITLE_CHARS]
