@@ -194,7 +194,8 @@ async def drawn(picture: Picture) -> str:
     return re.sub(r' clip-path="url\(#s-line-\d+\)"', "", svg)
 
 
-async def main(folder: Path = FOLDER, *wanted: str) -> None:
+async def main(name: str = str(FOLDER), *wanted: str) -> None:
+    folder = Path(name)
     folder.mkdir(parents=True, exist_ok=True)
     for picture in list_pictures():
         if not wanted or any(each in picture.name for each in wanted):
@@ -202,4 +203,4 @@ async def main(folder: Path = FOLDER, *wanted: str) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(main(*map(Path, sys.argv[1:2]), *sys.argv[2:]))
+    asyncio.run(main(*sys.argv[1:]))

@@ -26,11 +26,15 @@ class ABench:
         self.prompt = ""
         self.asked: list[PermissionRequest] = []
         self.shown: list[str] = []
+        self.searched: list[int] = []
         self.answers: list[str] = []
         self.tasks: list[str] = []
 
     def show(self, text: str) -> None:
         self.shown.append(text)
+
+    def tell_searched(self, files: int) -> None:
+        self.searched.append(files)
 
     async def allow(self, ask: PermissionRequest) -> bool:
         async def surface(asked: PermissionRequest) -> Literal["once", "always", "no"]:

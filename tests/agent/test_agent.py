@@ -458,7 +458,7 @@ def test_the_gauge_says_what_is_coming(tmp_path: Path) -> None:
     events = play(one, "Hi.")
     gauges = [event for event in events if isinstance(event, Gauge)]
     assert gauges[-1].used > gauges[0].used >= before.used
-    assert gauges[-1].coming == "99 % までは何もしません (17,325 トークン)。そのあと古いステップを要点と抜粋にします"
+    assert gauges[-1].coming == "99 % までは圧縮しません (17,325 トークン)。そのあと古いステップを要点と抜粋にします"
 
 
 def test_what_the_provider_reports_is_what_the_gauge_shows(tmp_path: Path) -> None:

@@ -93,10 +93,10 @@ def test_one_line_says_the_level_without_colours_and_what_comes_next() -> None:
 
 @pytest.mark.parametrize(
     ("width", "told"),
-    [(80, "nothing until 99 % (28,385 tokens)"), (64, "nothing until 99 %"), (45, "nothing until 99…")],
+    [(80, "no folding until 99 % (28,385 tokens)"), (64, "no folding until 99 %"), (45, "no folding until…")],
 )
 def test_what_comes_next_ends_where_a_part_of_the_sentence_does(width: int, told: str) -> None:
-    coming = "nothing until 99 % (28,385 tokens); then folds"
+    coming = "no folding until 99 % (28,385 tokens); then folds"
     line = format_gauge(Gauge(used=6200, window=32768, reserve=4096, coming=coming), "en", width)
     assert line.partition("░  ")[2] == told
 
@@ -129,8 +129,9 @@ def test_a_huge_text_is_clipped_by_its_beginning() -> None:
     ("name", "arguments", "title"),
     [
         ("bash", '{"command": "ls -la"}', "$ ls -la"),
-        ("bash", '{"cmd": ["ls"]}', 'bash {"cmd": ["ls"]}'),
-        ("bash", "ls", "bash ls"),
+        ("bash", '{"cmd": ["ls"]}', '$ ["ls"]'),
+        ("bash", "ls", "$ ls"),
+        ("edit", '{"path": "a.py", "old_string": "a", "new_string": "b"}', "Edit a.py"),
         ("Read", '{"file_path": "a"}', 'Read {"file_path": "a"}'),
         ("read", '{"path": 5}', None),
         ("edit", "[]", "edit []"),

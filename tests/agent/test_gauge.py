@@ -49,7 +49,7 @@ def told(used: int, lang: str = "en", recipe: str = "auto") -> str:
 def test_it_says_what_comes_next_and_when() -> None:
     at = AUTO.starts_at(Budget(10_000, 1_000))
     does = "older steps become a gist with lines of them"
-    assert told(2_000) == f"nothing until 99 % ({at:,} tokens); then {does}"
+    assert told(2_000) == f"no folding until 99 % ({at:,} tokens); then {does}"
     assert told(6_000) == f"at 99 % ({at:,} tokens), {at - 6_000:,} from here: {does}"
     assert told(at) == f"before the next call, as it is over {at:,} tokens (99 %): {does}"
     assert told(10_300) == f"before it is sent, as it is 1,300 tokens more than fit: {does}"

@@ -17,7 +17,7 @@ from yohaku.agent import summary_writer
 from yohaku.agent.agent import Agent
 from yohaku.agent.commands.context import context_text
 from yohaku.agent.commands.slash_commands import run_command
-from yohaku.agent.events import ConversationFolded, to_fields
+from yohaku.agent.events import ConversationFolded, ReadingProgress, to_fields
 from yohaku.agent.format import describe_author
 from yohaku.agent.host.local_servers import BILLIONS_KEY, BYTES_KEY
 from yohaku.agent.host.model_size import billions_of
@@ -238,3 +238,24 @@ def test_in_the_library_never_keeps_a_session_from_asking() -> None:
     turns = [{"role": role, "content": "The port is 8443. " + "word " * 300} for role in ("user", "assistant") * 4]
     session.fit([*turns, {"role": "user", "content": "And on?"}], fold=True)
     assert session.receipt and session.receipt.author and session.receipt.author.why == "never"
+
+
+def test_how_long_it_reads_is_told_in_a_turn_and_not_in_a_folding_by_hand(tmp_path: Path) -> None:
+    async def play() -> list[Any]:
+        async with FakeServer(answer) as server:
+            settings = {"compaction.ask": "always"}
+            agent = await talk_until_long(server.endpoint("openai_chat", model=BIG), tmp_path, **settings)
+            agent.context.client.speed = ModelSpeed(50.0, 10.0)
+            try:
+                await agent.compact()
+                events = [event async for event in agent.work("And on?")]
+                assert len(summaries(server)) == 1
+                for turn in range(6, 18):
+                    events += [e async for e in agent.work(f"Turn {turn}, port 8443. " + f"word{turn} " * 2_000)]
+                assert len(summaries(server)) > 1
+                return events
+            finally:
+                await agent.close()
+
+    told = [event for event in asyncio.run(play()) if isinstance(event, ReadingProgress) and event.summing_up]
+    assert all(event.estimated for event in told) and max(event.total for event in told) > 1_000

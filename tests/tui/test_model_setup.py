@@ -248,6 +248,22 @@ def test_while_talking_all_that_is_there_is_listed_and_can_be_changed_to(tmp_pat
     asyncio.run(played())
 
 
+def test_the_model_in_use_is_listed_also_where_its_server_is_at_an_address_of_its_own(tmp_path: Path) -> None:
+    async def played() -> None:
+        async with FakeServer([spoken("openai_chat", "Hi.")], {"/v1/models": MODELS}) as server:
+            app = screen(tmp_path, YOHAKU_MODEL=f"{server.url}/v1#m")
+            async with app.run_test(size=WIDE) as pilot:
+                await until(pilot, lambda: app.agent)
+                await pilot.press(*"/model", "escape", "enter")
+                await armed(pilot, "Which model?")
+                assert isinstance(app.dialog, QuestionDialog)
+                assert app.dialog.choices[0].startswith("m  (") and app.dialog.choices[0].endswith("← in use")
+                await pilot.press("escape")
+                await app.action_leave()
+
+    asyncio.run(played())
+
+
 def test_a_server_is_waited_for_from_the_list_of_models_too(tmp_path: Path) -> None:
     answers: dict[str, object] = {"/health": {}}
 

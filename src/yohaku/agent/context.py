@@ -181,7 +181,12 @@ class Context:
         return factory.open_client(endpoint, window, self._lang, self._events.emit, self.settings)
 
     def _open_writer(self, endpoint: Endpoint) -> SummaryWriter:
-        return SummaryWriter(self.client, endpoint, self.settings, self._open_client, self._events.emit)
+        return SummaryWriter(
+            self.client, endpoint, self.settings, self._open_client, self._events.emit, self._count_text
+        )
+
+    def _count_text(self, text: str) -> int:
+        return self.meter.count(text)
 
     def _open_session(self, endpoint: Endpoint, window: int, old: Session | None = None) -> Session:
         session = factory.open_session(endpoint, window, self._root, self.writer, self._hooks, self.settings, old)

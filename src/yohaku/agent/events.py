@@ -40,6 +40,15 @@ class ToolOutput:
 
 
 @dataclass(frozen=True, slots=True)
+class SearchProgress:
+    """How many files a running search has looked at."""
+
+    call: str
+    """The id of the call."""
+    files: int
+
+
+@dataclass(frozen=True, slots=True)
 class ToolFinished:
     call: Call
     result: Result
@@ -141,6 +150,7 @@ Event: TypeAlias = (
     | ThoughtDelta
     | ToolStarted
     | ToolOutput
+    | SearchProgress
     | ToolFinished
     | ConversationFolded
     | FoldsReused
@@ -164,8 +174,9 @@ def to_json(event: Event) -> str:
 
 def to_fields(event: Event) -> dict[str, Any]:
     match event:
-        case ReadingProgress(done, total, speed, estimated):
-            return {"type": "reading", "done": done, "total": total, "speed": round(speed, 1), "estimated": estimated}
+        case ReadingProgress(done, total, speed, estimated, summing_up):
+            flags = {"estimated": estimated, "summing_up": summing_up}
+            return {"type": "reading", "done": done, "total": total, "speed": round(speed, 1), **flags}
         case TextDelta(text):
             return {"type": "said", "text": text}
         case ThoughtDelta(text):
@@ -174,6 +185,8 @@ def to_fields(event: Event) -> dict[str, Any]:
             return {"type": "calling", "id": call.id, "tool": call.name, "arguments": call.asked, "title": title}
         case ToolOutput(call, text):
             return {"type": "output", "id": call, "text": text}
+        case SearchProgress(call, files):
+            return {"type": "searching", "id": call, "files": files}
         case ToolFinished(call, result, title, diff, output):
             facts = {"id": call.id, "tool": call.name, "title": title, "error": result.error}
             ref = output._asdict() if output else None

@@ -5,9 +5,9 @@ Law: the gauge can be read without colours, and its rows add up to the tokens us
 
 from __future__ import annotations
 
-import json
 import re
 import unicodedata
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from yohaku.agent.events import ConversationFolded, FoldsReused, Gauge, ReadingProgress
@@ -84,6 +84,9 @@ def draw_progress(what: str, done: int, total: int) -> str:
 
 def describe_reading(reading: ReadingProgress, seconds: float, lang: str) -> str:
     """Say how far the model has read, `seconds` after that was told, and about how long the rest takes."""
+    if reading.summing_up:
+        told = describe_reading(replace(reading, summing_up=False), seconds, lang)
+        return say("reading_to_sum_up", lang, reading=told)
     if not reading.speed:
         return say("reading_begun", lang, total=reading.total)
     done = min(reading.total, reading.done + int(seconds * reading.speed))
@@ -282,13 +285,13 @@ def _columns(letter: str) -> int:
 
 def call_title(call: Call) -> str:
     """Return a call in one line, also one of another program; never raises."""
+    from yohaku.agent.toolkit.arguments import BadArguments, repair_arguments
     from yohaku.agent.tools import tools_for
 
     tool = next((tool for tool in tools_for("full") if tool.name == call.name), None)
     try:
-        arguments = json.loads(call.arguments)
-        if tool and isinstance(arguments, dict) and set(tool.parameters.get("required", ())) <= arguments.keys():
-            return tool.title(arguments)[:MAX_TITLE_CHARS]
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):  # arguments of another program
+        if tool:
+            return tool.title(repair_arguments(tool, call.arguments))[:MAX_TITLE_CHARS]
+    except (BadArguments, LookupError, ValueError, TypeError, AttributeError, RecursionError):  # another program's
         pass
     return f"{call.name} {call.arguments}"[:MAX_TITLE_CHARS]

@@ -90,7 +90,11 @@ class ModelSetup:
             more = [name for name in others if name != each.model][: MAX_SERVER_MODELS - 1]
             ways[self._label(each.model, each.name, now)] = _giving(each)
             ways |= {self._label(name, each.name, now): self._way_to_name(each, name) for name in more}
-        return {**ways, **(await self._list_files(now) if embedded.is_installed() else {})}
+        ways |= await self._list_files(now) if embedded.is_installed() else {}
+        own = now if now and now.provider != EMBEDDED else None
+        if own and (label := self._label(own.model, own.name, now)) not in ways:  # at an address of the user's own
+            ways = {label: _giving(own), **ways}
+        return ways
 
     async def _list_files(self, now: Endpoint | None) -> dict[str, Way]:
         models = await asyncio.to_thread(local_models.list_models, self.settings)

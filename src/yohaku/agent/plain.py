@@ -23,6 +23,7 @@ from yohaku.agent.events import (
     ReadingProgress,
     ReplyDiscarded,
     ReplyFinished,
+    SearchProgress,
     TextDelta,
     ThoughtDelta,
     ToolFinished,
@@ -151,7 +152,10 @@ class PlainInterface:
             self.out.flush()
             return
         if isinstance(event, ReadingProgress):
-            self._show_reading(event)
+            self._show_progress(describe_reading(event, 0, self.lang))
+            return
+        if isinstance(event, SearchProgress):
+            self._show_progress(say("screen_searched", self.lang, files=event.files))
             return
         self._clear_reading()
         if not isinstance(event, TextDelta | ThoughtDelta | ReplyFinished | ReplyDiscarded | Gauge | UserNotice):
@@ -220,10 +224,10 @@ class PlainInterface:
         self._write_aside(command.text)
         self._outputs.append(command.for_model)
 
-    def _show_reading(self, reading: ReadingProgress) -> None:
-        """Show how far the model has read, in one line of a terminal that is written over."""
+    def _show_progress(self, told: str) -> None:
+        """Show how far something is, in one line of a terminal that is written over."""
         if self.err.isatty() and self._at_line_start:
-            self.err.write(f"\r\x1b[K{describe_reading(reading, 0, self.lang)}")
+            self.err.write(f"\r\x1b[K{told}")
             self.err.flush()
             self._reading = True
 

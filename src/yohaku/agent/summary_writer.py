@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from yohaku.agent.events import UserNotice
+from yohaku.agent.events import ReadingProgress, UserNotice
 from yohaku.agent.host.model_size import billions_of
 from yohaku.agent.host.model_spec import parse_model_spec
 from yohaku.agent.toolkit.secrets import register_secret
@@ -51,11 +51,14 @@ class SummaryWriter:
         endpoint: Endpoint,
         settings: Settings,
         open_client: OpenClient,
-        emit: Callable[[UserNotice], None] = lambda notice: None,
+        emit: Callable[[UserNotice | ReadingProgress], None] = lambda notice: None,
+        count: Callable[[str], int] = lambda text: len(text) // 4,
     ) -> None:
         """`client` and `endpoint` are the main model's; `open_client` opens one for another endpoint and its window."""
         self._main, self._endpoint, self._settings = client, endpoint, settings
-        self._open_client, self._emit = open_client, emit
+        self._open_client, self._emit, self._count = open_client, emit, count
+        self._in_turn = False
+        """Whether the model is waited for in a turn, whose events are shown."""
         default = CHEAPER if serves_catalogue(endpoint, settings) else SAME
         found = summary_model_for(endpoint.model, settings, provider=endpoint.provider, default=default)
         self.chosen = found or SummaryModel("", share=share_for(endpoint))
@@ -93,10 +96,11 @@ class SummaryWriter:
         """Wait only so long for a model on this machine, in all questions of one folding."""
         if self._ask == "auto" and not self.works_beside:
             self._deadline = time.monotonic() + max_seconds(manual)
+        self._in_turn = not manual and not self.works_beside
         try:
             yield
         finally:
-            self._deadline = None
+            self._deadline, self._in_turn = None, False
 
     async def prepare(self) -> SummaryModel:
         """Find the chosen model, so that its window is known before it is asked; return it."""
@@ -119,6 +123,9 @@ class SummaryWriter:
         return await self._ask_main(plain)
 
     async def _ask_main(self, question: Question) -> str:
+        if self._in_turn:
+            weighs = self._count(question.text)
+            self._emit(ReadingProgress(0, weighs, self._main.speed.reading, estimated=True, summing_up=True))
         if self._deadline is None:
             return await self._main.ask(question)
         try:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias
 
 from yohaku.agent.event_queue import EventQueue, Stopped
-from yohaku.agent.events import ToolFinished, ToolOutput, ToolStarted, UserNotice
+from yohaku.agent.events import SearchProgress, ToolFinished, ToolOutput, ToolStarted, UserNotice
 from yohaku.agent.file_keeper import FileKeeper
 from yohaku.agent.model_texts import NO_SUCH_TOOL, STOPPED
 from yohaku.agent.toolkit import output_budget
@@ -68,6 +68,9 @@ class AgentToolContext:
     def show(self, text: str) -> None:
         if text and self.events.backlog < MAX_BACKLOG:
             self.events.emit(ToolOutput(self.call, redact(text)))
+
+    def tell_searched(self, files: int) -> None:
+        self.events.emit(SearchProgress(self.call, files))
 
     async def allow(self, ask: PermissionRequest) -> bool:
         ask = replace(ask, call=self.call)

@@ -39,3 +39,5 @@ class ReadingProgress:
     """Tokens in a second; 0: not known yet."""
     estimated: bool = False
     """From the speed of earlier replies: the server does not tell."""
+    summing_up: bool = False
+    """It reads in order to write a summary."""

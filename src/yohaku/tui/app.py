@@ -31,6 +31,7 @@ from yohaku.agent.events import (
     ReadingProgress,
     ReplyDiscarded,
     ReplyFinished,
+    SearchProgress,
     TextDelta,
     ThoughtDelta,
     ToolFinished,
@@ -87,6 +88,10 @@ class YohakuApp(UserShellHost):
         self._commands = 0
         """Running commands: what is typed meanwhile waits, because a command may exchange the agent."""
         self._shell_running = False
+        self._progressing = False
+        """Whether the status tells how far a download or a model's loading is."""
+        self._awaited = ("", say("screen_looking", self.lang), monotonic())
+        """A download, a model's loading or the search for one: what, what is told of it, and since when."""
         self._halting = False
         self._began = 0.0
         self._reading: tuple[ReadingProgress, float] | None = None
@@ -209,7 +214,20 @@ class YohakuApp(UserShellHost):
         self.call_later(self.query_one(ConversationView).note, notice.text, notice.kind)
 
     def progress(self, what: str, done: int, total: int) -> None:
-        self._status(draw_progress(what, done, total) if total else say("screen_looking", self.lang))
+        self._progressing = bool(total)
+        if total or self._looks_for_model:  # where it was stopped, that is said
+            self._await(draw_progress(what, done, total) if total else say("screen_looking", self.lang), what)
+
+    def _await(self, text: str, what: str) -> None:
+        """Show what is waited for; the seconds count on while it is the same."""
+        before, _, since = self._awaited
+        self._awaited = (what, text, since if what == before else monotonic())
+        self._tell_awaited()
+
+    def _tell_awaited(self) -> None:
+        _, text, since = self._awaited
+        seconds = int(monotonic() - since)
+        self._status(say("screen_awaited", self.lang, what=text, seconds=seconds) if seconds else text)
 
     async def renew(self, *, resume: str = "") -> WorkingAgent | None:
         old = self.agent
@@ -230,6 +248,7 @@ class YohakuApp(UserShellHost):
         self._look()
 
     def _look(self) -> None:
+        self._awaited = ("", say("screen_looking", self.lang), monotonic())
         self.run_worker(self._found(), group="begin", exit_on_error=False)
 
     async def _found(self) -> None:
@@ -283,6 +302,10 @@ class YohakuApp(UserShellHost):
 
     def workers_busy(self, group: str) -> bool:
         return any(worker.group == group and worker.is_running for worker in self.workers)
+
+    @property
+    def _looks_for_model(self) -> bool:
+        return any(each.group == "begin" and each.is_running and not each.is_cancelled for each in self.workers)
 
     async def _shell(self, command: str) -> None:
         self._commands += 1
@@ -341,6 +364,8 @@ class YohakuApp(UserShellHost):
 
     async def _command(self, text: str) -> None:
         self._commands += 1
+        if not self._working:
+            self._began = monotonic()
         prompt = ""
         try:
             prompt = await self._commanded(text)
@@ -348,6 +373,7 @@ class YohakuApp(UserShellHost):
             await self._bug(wrong)
         finally:
             self._commands -= 1
+        self._rest()
         if prompt and self.agent and not self._working:
             self._begin_work(prompt, shown=False)
         else:
@@ -385,11 +411,14 @@ class YohakuApp(UserShellHost):
                 await flow.calling(event)
             case ToolOutput():
                 flow.output(event)
+            case SearchProgress():
+                flow.searched(event)
             case ToolFinished():
                 await flow.called(event)
                 if self.agent:
                     self._tell_panel(plan=tuple(self.agent.todo))
             case Gauge():
+                self._reading = None
                 self._gauge(event)
             case ConversationFolded() | FoldsReused():
                 await flow.note(describe_folding(event, self.lang))
@@ -456,11 +485,14 @@ class YohakuApp(UserShellHost):
         self.query_one(GaugeLine).tell(self._facts)
 
     def _tick(self) -> None:
-        if (self._working and not self._halting) or self._shell_running:
+        commanded = self._commands > 0 and self.dialog is None and not self._progressing
+        if (self._working and not self._halting) or self._shell_running or (commanded and not self._working):
             working = say("screen_working", self.lang, seconds=int(monotonic() - self._began))
             if self._reading:
                 working = f"{describe_reading(self._reading[0], monotonic() - self._reading[1], self.lang)} · {working}"
             self._status(working)
+        elif self.dialog is None and (self._progressing or self._looks_for_model):
+            self._tell_awaited()
 
     def _rest(self) -> None:
         if self.agent and not self._working:

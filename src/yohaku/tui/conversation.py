@@ -11,7 +11,7 @@ from textual.containers import VerticalScroll
 from textual.widget import Widget
 from textual.widgets import Static
 
-from yohaku.agent.events import ToolFinished, ToolOutput, ToolStarted
+from yohaku.agent.events import SearchProgress, ToolFinished, ToolOutput, ToolStarted
 from yohaku.agent.format import abridge, strip_controls, wrap_lines
 from yohaku.agent.model_texts import prompt_for_people
 from yohaku.messages import say
@@ -115,6 +115,10 @@ class ConversationView(VerticalScroll, can_focus=False):
     def output(self, output: ToolOutput) -> None:
         if line := self._calls.get(output.call):
             line.hear(output.text)
+
+    def searched(self, progress: SearchProgress) -> None:
+        if line := self._calls.get(progress.call):
+            line.note_searched(progress.files)
 
     async def called(self, called: ToolFinished, *, opened: bool = False) -> None:
         if called.call.id not in self._calls:

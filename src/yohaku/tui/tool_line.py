@@ -33,6 +33,8 @@ class ToolLine(Vertical):
         self.lang = lang
         self.title = strip_controls(calling.title)
         self.output = ""
+        self._searched = ""
+        """How far a running search is."""
         self._failure = ""
         """Why it failed, for people."""
         self.called: ToolFinished | None = None
@@ -44,6 +46,10 @@ class ToolLine(Vertical):
 
     def hear(self, text: str) -> None:
         self.output = (self.output + strip_controls(text))[-MAX_OUTPUT_CHARS:]
+        self._draw()
+
+    def note_searched(self, files: int) -> None:
+        self._searched = say("screen_searched", self.lang, files=files)
         self._draw()
 
     def end(self, called: ToolFinished) -> None:
@@ -77,7 +83,7 @@ class ToolLine(Vertical):
 
     def _line(self) -> str:
         if self.called is None:
-            return f"• {clip(self.title, 500)}"
+            return f"• {clip(self.title, 500)}  {self._searched}".rstrip()
         mark = "✗" if self.called.result.error else "✓"
         return f"{mark} {clip(self.title, 500)}  {'▾' if self.opened else '▸'} {self._extent()}"
 

@@ -71,6 +71,10 @@ def talked(agent: FakeAgent) -> None:
     agent.conversation.history = history_of((turn,))
 
 
+def test_the_name_of_a_command_ends_with_its_line(desk: Desk) -> None:
+    assert run(desk, "/hepl\n/window").text == "There is no command /hepl. Did you mean /help? /help lists them."
+
+
 def test_an_unknown_command_is_told_with_the_nearest(desk: Desk) -> None:
     assert run(desk, "/contxt") == CommandResult(
         "There is no command /contxt. Did you mean /context? /help lists them.", "error"

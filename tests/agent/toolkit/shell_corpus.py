@@ -513,6 +513,20 @@ awk '{system("rm -rf " $1)}' <<< ~
 git -c core.editor='rm -rf ~' commit
 GIT_EDITOR='rm -rf ~' git commit
 EDITOR='rm -rf ~ #' crontab -e
+crontab -r
+crontab -ri
+crontab -u me -r
+echo '0 3 * * * rm -rf ~' | crontab -
+(crontab -l; echo '@daily rm -rf /') | crontab -
+printf '* * * * * rm -rf $HOME\n' > jobs; crontab jobs
+ln -s ~ x; rm -rf x/*
+ln -sfn $HOME link && rm -rf link/*
+ln -s ~ x && cd x && rm -rf *
+ln -s / all; find all/ -delete
+ln -s ~/ build/h; rm -rf build/h/Documents
+sed 's/.*/rm -rf ~/e' a.txt
+sed -n 's|^|rm -rf |ep' names.txt
+echo x | sed 's/x/rm -rf \$HOME/e'
 PAGER='rm -rf ~' git log
 GIT_SSH_COMMAND='rm -rf ~;' git fetch
 LESSOPEN='|rm -rf ~' less x
@@ -715,6 +729,10 @@ for f in $(ls src); do mv src/$f lib/$f; done
 sed -i 's/a/b/' x
 sed -n '/start/,/end/p' a
 sed -e 's/x/e rm/' a
+sed 's/one/use/' a.txt
+sed -i 's/rm -rf/trash/g' x.sh
+ln -s ../shared node_modules/shared
+ln -s build out; ls out/
 vim -c ':wq' x
 for f in logs/*; do : > "$f"; done
 for f in *.txt; do sort "$f" > "$f.sorted"; done

@@ -202,6 +202,54 @@ def test_a_link_in_the_project_that_leads_home_is_seen_through(tmp_path: Path) -
     assert link == Danger("tools_rm")
 
 
+DELETE_HOME = {
+    "x.sh": "#!/bin/sh\nset -e\nrm -rf ~\n",
+    "plain": 'cd "$HOME" && rm -rf *\n',
+    "given.sh": 'rm -rf "$1"\n',
+    "x.py": "import os, shutil\nfrom pathlib import Path\nshutil.rmtree(Path.home())\n",
+    "named.py": "#!/usr/bin/env python3\nimport os, shutil\nhome = os.path.expanduser('~')\nshutil.rmtree(home)\n",
+    "shell.py": "import os\nos.system('rm -rf ~/Documents')\n",
+    "x.js": "const fs = require('fs')\nfs.rmSync('/home', {recursive: true})\n",
+}
+HARMLESS = {
+    "build.sh": '#!/bin/sh\ncd "$(dirname "$0")/.."\nrm -rf build "$OUT" "$1"\nmkdir -p build\n',
+    "clean.sh": "cd build; rm -rf *\ngit reset --hard; sudo true; echo 'rm -rf ~'\n",
+    "tool.py": "import shutil, tempfile\nd = tempfile.mkdtemp()\nprint('/'.join(['~', '/']))\nshutil.rmtree(d)\n",
+    "cache.py": "import shutil\nfrom pathlib import Path\nshutil.rmtree(Path.home() / '.cache' / 'app')\n# rm -rf ~\n",
+}
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["bash x.sh", "sh ./x.sh", "./x.sh", "source x.sh", ". ./plain", "bash plain", "./plain", "timeout 9 bash x.sh",
+     "bash given.sh ~", "ls && ./given.sh $HOME", "python x.py", "python3 -u ./x.py", "./named.py", "python named.py",
+     "python3 shell.py", "node x.js", "chmod +x x.sh && ./x.sh", "for f in x.sh; do bash $f; done"],
+)  # fmt: skip
+def test_a_script_on_the_disk_that_deletes_a_home_is_seen_through(command: str, tmp_path: Path) -> None:
+    home, root = tmp_path / "home/me", tmp_path / "home/me/app"
+    root.mkdir(parents=True)
+    for name, text in DELETE_HOME.items():
+        (root / name).write_text(text)
+    assert find_danger(command, root, home, {}) == Danger("tools_root", grave=True)
+
+
+@pytest.mark.parametrize("name", HARMLESS)
+def test_a_script_that_deletes_its_own_things_is_not_asked_about(name: str, tmp_path: Path) -> None:
+    home, root = tmp_path / "home/me", tmp_path / "home/me/app"
+    root.mkdir(parents=True)
+    (root / name).write_text(HARMLESS[name])
+    program = "python3" if name.endswith(".py") else "bash"
+    assert [find_danger(f"{before}{name}", root, home, {}) for before in (f"{program} ", "./")] == [None, None]
+
+
+def test_a_script_that_is_too_big_or_no_text_or_elsewhere_is_not_read(tmp_path: Path) -> None:
+    (tmp_path / "big.sh").write_text("# \n" * 10_000 + "rm -rf ~\n")
+    (tmp_path / "binary").write_bytes(b"\0rm -rf ~\n")
+    assert [find_danger(command, tmp_path, HOME, {}) for command in ("bash big.sh", "./binary", "/usr/bin/ldd x")] == [
+        None
+    ] * 3
+
+
 def test_a_folder_that_is_there_is_entered_and_one_that_is_not_may_be_missed(tmp_path: Path) -> None:
     root = tmp_path / "me/app"
     (root / "build").mkdir(parents=True)

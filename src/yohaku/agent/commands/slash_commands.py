@@ -63,8 +63,8 @@ def is_command(typed: str) -> bool:
 
 async def run_command(context: CommandContext, typed: str) -> CommandResult:
     """Run a line that begins with a slash."""
-    name, _, rest = typed.strip().removeprefix("/").partition(" ")
-    lang = context.lang
+    name, *more = typed.strip().removeprefix("/").split(maxsplit=1) or [""]
+    rest, lang = "".join(more), context.lang
     command = COMMANDS.get(name.lower())
     if command is None and context.agent and (prompt := expand_own_command(typed, context.agent.root)):
         return CommandResult(prompt, do="prompt")

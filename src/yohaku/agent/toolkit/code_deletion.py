@@ -33,6 +33,8 @@ _HOME = re.compile(
     r"Path\.home\(\)(?!\s*(?:/|\.joinpath))|expanduser\(\s*[\"']~/?[\"']\s*\)(?!\s*/)|homedir\(\)|Dir\.home"
     r"|(?:ENV|environ|env|getenv|env\.get)\W{1,4}HOME\b(?![\"'\])}]*\s*[/+.]\s*[\"'/]*\w)|\$HOME\b(?!/\w)"
 )
+_DELETION_CALL = re.compile(rf"\b(?:{_FOLDERS})\s*\(\s*([^\n,]{{1,200}}?)\s*(?:,[^\n]*)?\)\s*;?\s*$", re.MULTILINE)
+_NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _PATH = re.compile(r"""(["'])((?:~|/)[^"'\n]{0,200})\1""")
 _RELATIVE = re.compile(rf"""\b(?:{_FOLDERS})\W{{1,3}}(["'])(\.[./]*)\1""")
 
@@ -41,6 +43,10 @@ def worth_of_code(program: StartedProgram, precious: PreciousPaths) -> PathWorth
     """Return the worth of what the code given to an interpreter may delete."""
     if not INTERPRETER.fullmatch(program.name):
         return PathWorth.ORDINARY
+    if program.from_disk:
+        return max(
+            (_worth_of_script(code, program, precious) for code in program.stdin or ()), default=PathWorth.ORDINARY
+        )
     codes = [*codes_in(list(program.shown)), *(program.stdin or ())]
     return max((_worth(code[:MAX_CODE_CHARS], program, precious) for code in codes), default=PathWorth.ORDINARY)
 
@@ -53,3 +59,21 @@ def _worth(code: str, program: StartedProgram, precious: PreciousPaths) -> PathW
     absolute = [re.sub(r"^~(?=/|$)", precious.home, found[2]) for found in _PATH.finditer(code)]
     paths = [*absolute[:MAX_STRINGS], *(found[2] for found in _RELATIVE.finditer(code))]
     return max((precious.worth(mark_wildcards(path), program.folders) for path in paths), default=PathWorth.ORDINARY)
+
+
+def _worth_of_script(code: str, program: StartedProgram, precious: PreciousPaths) -> PathWorth:
+    """Return the worth of what a script hands to a deletion, word for word or by a name that stands for it."""
+    worth = PathWorth.ORDINARY
+    for call in _DELETION_CALL.finditer(code[:MAX_CODE_CHARS]):
+        given = call[1].strip()
+        if _NAME.fullmatch(given):
+            values = re.findall(
+                rf"^[ \t]*(?:const |let |var )?{re.escape(given)}\s*=\s*([^=\n].{{0,200}})$", code, re.M
+            )
+            given = values[0] if len(values) == 1 else ""
+        if _HOME.match(re.sub(r"^(?:os\.path\.|os\.|process\.)", "", given)):
+            return PathWorth.HOME
+        if path := re.match(r"""(?:(?:pathlib\.)?Path\()?(["'])((?:~|/)[^"'\n]{0,200})\1\)?\s*[,)]?\s*$""", given):
+            named = re.sub(r"^~(?=/|$)", precious.home, path[2])
+            worth = max(worth, precious.worth(mark_wildcards(named), program.folders))
+    return worth

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from yohaku.agent.toolkit.danger_rules import Danger, judge_program
+from yohaku.agent.toolkit.dry_run.program import StartedProgram
 from yohaku.agent.toolkit.dry_run.walker import DryRun
 from yohaku.agent.toolkit.precious_paths import PreciousPaths
 from yohaku.analysis.shell import split_commands, strip_heredocs
@@ -20,6 +21,9 @@ from yohaku.analysis.shell import split_commands, strip_heredocs
 MAX_EXAMINED_CHARS = 10_000
 """Length of a command, without its heredocs, that is searched; a longer one counts as dangerous."""
 MAX_HEREDOC_CHARS = 200_000
+
+CERTAIN = ("tools_root", "tools_disk")
+"""Dangers of a script on the disk that are told: that it deletes a home, the system or a disk."""
 
 _BOMB = re.compile(
     r"([^\s(){};|&]{1,40})[ \t]*\(\)[ \t\n]*\{[ \t\n]*\1[ \t]*\|[ \t]*\1[ \t]*&"
@@ -56,12 +60,17 @@ def _find_dangers(command: str, root: Path, home: Path, environ: Mapping[str, st
     folder, precious = str(root.resolve()), PreciousPaths(str(root.resolve()), str(home.resolve()))
     run = DryRun(folder, str(home), environ)
     started = run.run(command)
-    for program in started:
-        yield from judge_program(program, precious)
+    yield from _judge(started, precious)
     if not run.complete:  # the quick splitter may see more in what is no bash
         again = DryRun(folder, str(home), environ)
         for one in split_commands(bare):
             if one.words:
                 again.run_simple_words(list(one.words))
-        for program in again.started:
-            yield from judge_program(program, precious)
+        yield from _judge(again.started, precious)
+
+
+def _judge(started: list[StartedProgram], precious: PreciousPaths) -> Iterator[Danger]:
+    for program in started:
+        for danger in judge_program(program, precious):
+            if not program.from_disk or (danger.grave and danger.why in CERTAIN):
+                yield danger

@@ -151,7 +151,8 @@ def _judge_paths(program: StartedProgram, precious: PreciousPaths) -> Danger | N
         targets = operands
     elif name in ("userdel", "deluser") and _has_option(rest, "r", "--remove", "--remove-home", "--remove-all-files"):
         return Danger("tools_root", grave=True)
-    worth = max((precious.worth(word, program.folders, follow=follow) for word in targets), default=PathWorth.ORDINARY)
+    named = [word for word in targets if word or not program.from_disk]  # an argument that is not given is no folder
+    worth = max((precious.worth(word, program.folders, follow=follow) for word in named), default=PathWorth.ORDINARY)
     return Danger(_REASONS[worth], grave=True) if worth >= least else None
 
 
@@ -188,6 +189,8 @@ def _judge_words(program: StartedProgram, precious: PreciousPaths) -> Danger | N
     if name in _DISK or name.startswith("mkfs"):
         to_disk = any(DEVICES.search(word) for word in rest) or any(map(is_unknown, program.words[1:]))
         return Danger("tools_disk", grave=to_disk)
+    if name == "crontab" and _has_option(program.words[1:], "r"):
+        return Danger("tools_system", grave=True)  # all jobs of the user, and nothing keeps them
     if name in _SYSTEM or (name == "kill" and "-1" in rest[-1:]):
         return Danger("tools_system")
     return Danger("tools_sudo") if name in PRIVILEGE_COMMANDS else None

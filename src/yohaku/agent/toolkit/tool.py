@@ -82,6 +82,9 @@ class ToolContext(Protocol):
     def show(self, text: str) -> None:
         """Show a piece of output on the user's screen at once."""
 
+    def tell_searched(self, files: int) -> None:
+        """Tell the user how many files a search has looked at."""
+
     async def allow(self, request: PermissionRequest) -> bool: ...
 
     async def question(self, text: str, choices: tuple[str, ...] = ()) -> str:

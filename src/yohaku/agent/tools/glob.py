@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import heapq
-import threading
 import time
-from collections.abc import Callable
 from pathlib import Path
 from tempfile import SpooledTemporaryFile
 from typing import IO, cast
@@ -15,6 +12,7 @@ from yohaku.agent.model_texts import REFUSED
 from yohaku.agent.toolkit import output_budget
 from yohaku.agent.toolkit.arguments import BadArguments, object_schema, string
 from yohaku.agent.toolkit.globs import compile_glob
+from yohaku.agent.toolkit.long_search import LongSearch
 from yohaku.agent.toolkit.output_budget import ref_note, save_in_thread
 from yohaku.agent.toolkit.permissions import read_request, resolve_path
 from yohaku.agent.toolkit.project_files import ProjectFile, walk_files
@@ -34,11 +32,8 @@ async def run(context: ToolContext, arguments: Arguments) -> ToolResult:
         return ToolResult(REFUSED, error=True)
     if not top.is_dir():
         raise BadArguments(f"{context.files.name(top)} is no folder.")
-    stop = threading.Event()
-    try:
-        return await asyncio.to_thread(_find, context, top, pattern, stop.is_set)
-    finally:
-        stop.set()
+    search = LongSearch()
+    return await search.run(context, lambda: _find(context, top, pattern, search))
 
 
 def split_base(context: ToolContext, path: str, pattern: str) -> tuple[Path, str]:
@@ -52,16 +47,16 @@ def split_base(context: ToolContext, path: str, pattern: str) -> tuple[Path, str
     return resolve_path(context, path), pattern.strip()
 
 
-def _find(context: ToolContext, top: Path, pattern: str, stopped: Callable[[], bool]) -> ToolResult:
+def _find(context: ToolContext, top: Path, pattern: str, search: LongSearch) -> ToolResult:
     matches, end = compile_glob(pattern), time.monotonic() + TIMEOUT
     timed_out, seen = False, 0
     newest: list[tuple[int, str]] = []
     base = context.files.name(top)
     prefix = "" if base == "." else f"{base}/"
     with SpooledTemporaryFile(MAX_NAMES_IN_MEMORY) as every:
-        for found in walk_files(top, context.root.resolve()):
+        for found in search.count(walk_files(top, context.root.resolve())):
             timed_out = time.monotonic() > end
-            if timed_out or stopped():
+            if timed_out or search.stopped:
                 break
             if not matches(found.parts):
                 continue

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import itertools
 import re
-import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -18,6 +16,7 @@ from yohaku.agent.toolkit.arguments import BadArguments, object_schema, string
 from yohaku.agent.toolkit.edits import describe_missing
 from yohaku.agent.toolkit.found_hits import DEFINITIONS, MAX_HITS, FoundHits, Hit, file_rank
 from yohaku.agent.toolkit.globs import PathMatcher, compile_glob
+from yohaku.agent.toolkit.long_search import LongSearch
 from yohaku.agent.toolkit.ordinary_files import open_ordinary
 from yohaku.agent.toolkit.output_budget import ref_note, save_in_thread
 from yohaku.agent.toolkit.permissions import read_request, resolve_path
@@ -43,11 +42,11 @@ class _FileSearch(NamedTuple):
     find: Finder
     wanted: PathMatcher
     end: float
-    stopped: Callable[[], bool]
+    progress: LongSearch
 
     @property
     def over(self) -> bool:
-        return self.stopped() or time.monotonic() > self.end
+        return self.progress.stopped or time.monotonic() > self.end
 
 
 async def run(context: ToolContext, arguments: Arguments) -> ToolResult:
@@ -59,17 +58,14 @@ async def run(context: ToolContext, arguments: Arguments) -> ToolResult:
         raise BadArguments(describe_missing(context, top))
     if not top.is_dir() and not top.is_file():
         raise BadArguments(f"{context.files.name(top)} is no ordinary file: it cannot be searched.")
-    stop = threading.Event()
+    progress = LongSearch()
     search = _FileSearch(
         compile_pattern(arguments["pattern"]),
         compile_glob(arguments.get("glob", "*")),
         time.monotonic() + TIMEOUT,
-        stop.is_set,
+        progress,
     )
-    try:
-        return await asyncio.to_thread(_grep, context, top, arguments["pattern"], search)
-    finally:
-        stop.set()
+    return await progress.run(context, lambda: _grep(context, top, arguments["pattern"], search))
 
 
 def _grep(context: ToolContext, top: Path, pattern: str, search: _FileSearch, *, instead: bool = True) -> ToolResult:
@@ -77,7 +73,8 @@ def _grep(context: ToolContext, top: Path, pattern: str, search: _FileSearch, *,
     per_file = MAX_HITS if top.is_file() else MAX_SMALL_HITS_PER_FILE if context.careful else MAX_HITS_PER_FILE
     skipped = 0
     with FoundHits(output_budget.max_bytes(MAX_RESULT_BYTES), per_file) as found:
-        for name, path in sorted(_files(context, top, search), key=lambda file: file_rank(file[0])):
+        files = sorted(_files(context, top, search), key=lambda file: file_rank(file[0]))
+        for name, path in search.progress.count(files):
             if search.over or found.closed:
                 break
             if holds_secrets(name) and path != top:

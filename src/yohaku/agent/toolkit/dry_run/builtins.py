@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 from yohaku.agent.toolkit.dry_run.program import CommandRunner, as_source
+from yohaku.agent.toolkit.dry_run.script_files import scripts_of
 from yohaku.agent.toolkit.dry_run.shell_state import ShellState, normalize
 from yohaku.agent.toolkit.dry_run.values import ANY, SOME, SOMEWHERE, has_wildcard, is_unknown, limit, unmark
 
@@ -45,11 +46,24 @@ def apply_builtin(
         return runner.run_text(as_source(" ".join(rest)), state, stdin)
     elif name == "trap":
         return runner.run_text(as_source(rest[0]), state) if len(rest) > 1 else []
+    elif name == "ln":
+        _link(rest, state)
+        return None
     elif name == "mkdir":
         state.made.update(path for word in rest if not word.startswith("-") for path in state.resolve(unmark(word)))
     else:
         return None
     return []
+
+
+def _link(rest: list[str], state: ShellState) -> None:
+    """Take note of a link that is made."""
+    operands = [word for word in rest if not word.startswith("-")]
+    if len(operands) == 2 and any(re.match(r"-\w*s|--symbolic$", word) for word in rest):
+        target, name = operands
+        for link in state.resolve(unmark(name)):
+            base = posixpath.dirname(link)
+            state.links[link] = normalize(target if target.startswith("/") else f"{base}/{target}")
 
 
 def _change_folder(name: str, rest: list[str], state: ShellState) -> None:
@@ -115,12 +129,15 @@ def _read(rest: list[str], state: ShellState, stdin: list[str] | None) -> None:
 
 
 def _source(runner: CommandRunner, rest: list[str], state: ShellState, stdin: list[str] | None) -> list[str]:
-    texts = [text for word in rest[:1] for path in state.resolve(word) for text in state.written.get(path, [])]
+    on_disk = state.from_disk
+    texts = [text for word in rest[:1] for text in scripts_of(word, state)]
     if rest[:1] in (["/dev/stdin"], ["/dev/fd/0"]):
         texts = stdin or []
-    if not texts or any(map(is_unknown, texts)):
+    if not texts or state.from_disk or any(map(is_unknown, texts)):
         state.sourced = True
-    return [value for text in texts for value in runner.run_text(as_source(text), state)]
+    found = [value for text in texts for value in runner.run_text(as_source(text), state)]
+    state.from_disk = on_disk
+    return found
 
 
 def folder_exists(path: str, state: ShellState) -> bool:

@@ -13,6 +13,7 @@ from yohaku.agent.toolkit.dry_run.program import (
     as_source,
     program_name,
 )  # fmt: skip
+from yohaku.agent.toolkit.dry_run.script_files import scripts_of, shell_lines
 from yohaku.agent.toolkit.dry_run.shell_state import ShellState
 from yohaku.agent.toolkit.dry_run.values import ANY, SOME, STAR, is_unknown, limit, show_value
 from yohaku.analysis.shell import SHELLS
@@ -36,6 +37,10 @@ _OPTION_RUNNERS = frozenset("rsync scp sftp zip man".split())
 _ESCAPING_PROGRAMS = frozenset("sed gsed vi vim nvim ex ed sqlite3 psql mysql gdb ftp less man".split())
 _ESCAPE = re.compile(r"(?:^|[:;|+\s\d/])(?:\\?!|\.(?:shell|system)\b|shell\b|e)\s*([A-Za-z/$][^\n]{3,400})")
 """Beginning of a command line in their words: `:!…`, `1e …`, `.shell …`."""
+_JOB = re.compile(r"\s*(?:@\w+|(?:[\d*,/a-zA-Z-]+\s+){4}[\d*,/a-zA-Z-]+)\s+(.+)")
+"""A line of a table of jobs, for cron."""
+_SED_RUN = re.compile(r"(?:^|[;{}/\d])\s*s([/|,#!@%:])(?:\\.|(?!\1).)*\1((?:\\.|(?!\1).)+)\1[0-9gpIiMm]*e")
+"""A substitution of sed whose result is run as a command."""
 _CODE_OPTION = re.compile(r"-[A-Za-z]*[ceEr]$|(?:--)?eval$|--execute$|--print$")
 
 
@@ -59,6 +64,8 @@ def launch(runner: CommandRunner, words: list[str], state: ShellState, stdin: li
         _run_fd(runner, words, state)
     elif name == "git":
         _run_git(runner, words, state)
+    elif name == "crontab":
+        _run_crontab(runner, words, state, stdin)
     elif name in RUNNERS:
         _run_code(runner, words, state, stdin)
     else:
@@ -94,7 +101,7 @@ def _run_shell(runner: CommandRunner, words: list[str], state: ShellState, stdin
         state.arguments = operands[2:]
         return runner.run_text(as_source(operands[0]), state, stdin) if operands else []
     if operands and operands[0] not in ("-", "/dev/stdin") and "-s" not in rest[:at]:
-        texts = [text for path in state.resolve(operands[0]) for text in state.written.get(path, [])]
+        texts = scripts_of(operands[0], state)
         state.arguments = operands[1:]
     else:
         texts = stdin or []
@@ -181,7 +188,15 @@ def _run_parallel(runner: CommandRunner, words: list[str], state: ShellState, st
 def _escapes(name: str, words: list[str]) -> list[str]:
     """Return the command lines in what an editor or a database client is told to do."""
     found = [_ESCAPE.search(word) for word in words[1:MAX_EXAMINED_WORDS]] if name in _ESCAPING_PROGRAMS else []
-    return [each[1] for each in found if each]
+    texts = [each[1] for each in found if each]
+    if name in ("sed", "gsed"):  # what it puts in is run, with what it leaves of the line
+        replaced = [
+            re.sub(r"\\(\W)", r"\1", each[2])
+            for word in words[1:MAX_EXAMINED_WORDS]
+            for each in _SED_RUN.finditer(word)
+        ]
+        texts += [text for each in replaced for text in (each, each + ANY)]
+    return texts
 
 
 def _run_git(runner: CommandRunner, words: list[str], state: ShellState) -> None:
@@ -197,6 +212,15 @@ def _run_git(runner: CommandRunner, words: list[str], state: ShellState) -> None
         _run_option(runner, word, state)
 
 
+def _run_crontab(runner: CommandRunner, words: list[str], state: ShellState, stdin: list[str] | None) -> None:
+    """Run what a table of jobs will: its lines, without the time that each begins with."""
+    operands = [word for word in words[1:] if word == "-" or not word.startswith("-")]
+    texts = [text for word in operands for text in (stdin or () if word == "-" else scripts_of(word, state.fork()))]
+    for line in (line for text in texts for line in text.split("\n")):
+        if found := _JOB.match(line):
+            runner.run_text(as_source(found[1]), state.fork())
+
+
 def codes_in(words: list[str]) -> list[str]:
     """Return the code that an interpreter is given as words."""
     return [word for at, word in enumerate(words) if at and (_CODE_OPTION.match(words[at - 1]) or "awk" in words[0])]
@@ -205,9 +229,13 @@ def codes_in(words: list[str]) -> list[str]:
 def _run_code(runner: CommandRunner, words: list[str], state: ShellState, stdin: list[str] | None) -> None:
     """Run what stands in quotes in the code of another language and begins with a program that destroys."""
     operands = [word for word in words[1:3] if not word.startswith("-")]
-    written = [text for word in operands for path in state.resolve(word) for text in state.written.get(path, [])]
-    if written:  # a script that this very command wrote
-        runner.run_words([words[0], "/dev/stdin"], state.fork(), limit(written))
+    inside = state.fork()
+    if not state.from_disk and (scripts := [text for word in operands for text in scripts_of(word, inside)]):
+        runner.run_words([words[0], "/dev/stdin"], inside, limit(scripts))
+    if state.from_disk:
+        for line in (line for code in stdin or () for line in shell_lines(code)):
+            runner.run_text(as_source(line), state.fork())
+        return
     for code in [*codes_in(words), *(stdin or ())][:4]:
         for text in _QUOTED.findall(code)[:20]:
             if program_name(text.split()[0] if text.split() else "") in KNOWN_PROGRAMS and " " in text:

@@ -22,6 +22,8 @@ class StartedProgram(NamedTuple):
     """Texts it may read from a pipe or a heredoc; None without one."""
     piped: bool = False
     """Whether it reads what another program prints."""
+    from_disk: bool = False
+    """Whether a script on the disk starts it."""
 
     @property
     def name(self) -> str:

@@ -56,6 +56,12 @@ class ShellState:
     uncertain: bool = False
     """Whether it is behind `&&`, or in a branch, that may not be reached."""
     in_branch: bool = False
+    from_disk: bool = False
+    """Whether what runs stands in a script on the disk."""
+    script: str = ""
+    """Its path."""
+    links: dict[str, str] = field(default_factory=dict)
+    """Links the command itself makes, and where they lead."""
 
     def fork(self) -> ShellState:
         """Return the state of a subshell."""
@@ -73,7 +79,15 @@ class ShellState:
 
     def resolve(self, path: str) -> list[str]:
         """Return the absolute paths a word may mean."""
-        return [normalize(path if path.startswith("/") else f"{folder}/{path}") for folder in self.folders]
+        found = [normalize(path if path.startswith("/") else f"{folder}/{path}") for folder in self.folders]
+        return [self.follow(each) for each in found] if self.links else found
+
+    def follow(self, path: str) -> str:
+        """Return where a path leads by the links that the command itself made."""
+        for link, target in self.links.items():
+            if path == link or path.startswith(f"{link}/"):
+                return normalize(target + path.removeprefix(link))
+        return path
 
 
 def normalize(path: str) -> str:
@@ -203,7 +217,7 @@ class WordExpander:
             return state.arguments
         if name.isdigit():
             number = int(name)
-            return ["bash"] if not number else state.arguments[number - 1 : number] or None
+            return [self._state.script or "bash"] if not number else state.arguments[number - 1 : number] or None
         if name in state.variables:
             return state.variables[name]
         match name:

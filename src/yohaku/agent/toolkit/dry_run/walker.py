@@ -7,11 +7,13 @@ from collections.abc import Mapping
 from yohaku.agent.toolkit.dry_run.builtins import apply_builtin, folder_exists
 from yohaku.agent.toolkit.dry_run.launchers import launch
 from yohaku.agent.toolkit.dry_run.outputs import printed
-from yohaku.agent.toolkit.dry_run.program import StartedProgram, as_source
-from yohaku.agent.toolkit.dry_run.shell_state import ShellState, WordExpander
+from yohaku.agent.toolkit.dry_run.program import DESTROYERS, StartedProgram, as_source, program_name
+from yohaku.agent.toolkit.dry_run.script_files import interpreter_of, scripts_of
+from yohaku.agent.toolkit.dry_run.shell_state import ShellState, WordExpander, normalize
 from yohaku.agent.toolkit.dry_run.values import ANY, drop_marks, limit, show_value
 from yohaku.analysis.bash_syntax import parse_bash
 from yohaku.analysis.bash_tree import Compound, Node, Pipeline, Redirect, Script, SimpleCommand, bare_text
+from yohaku.analysis.shell import SHELLS
 
 MAX_STARTED = 500
 """Programs looked at in one command."""
@@ -20,6 +22,7 @@ COMMAND_VARIABLES = frozenset(
     "GIT_SSH_COMMAND GIT_ASKPASS SSH_ASKPASS".split()
 )
 """Variables whose value other programs run."""
+SHELL_SUFFIXES = (".sh", ".bash", ".command")
 MAX_NESTED = 12
 """Levels of commands within commands: functions, `eval`, `sh -c` and the like."""
 
@@ -166,9 +169,10 @@ class DryRun:
             inside = state.fork()
             inside.arguments = words[1:]
             return self.run_text(as_source(inside.aliases.pop(name)) + ' "$@"', inside, stdin)
-        texts = [text for path in state.resolve(name) for text in state.written.get(path, [])] if "/" in name else []
-        if texts:  # a script written by this very command
-            return limit(value for text in texts for value in self.run_text(text, state.fork(), stdin))
+        inside = state.fork()
+        texts = scripts_of(name, inside) if "/" in name else []
+        if texts:
+            return limit(value for text in texts for value in self._run_file(text, words, inside, stdin))
         found_by = apply_builtin(self, words, state, stdin)
         if found_by is None:
             found_by = launch(self, words, state, stdin)
@@ -176,12 +180,44 @@ class DryRun:
             state.written.update({path: stdin for word in words[1:] for path in state.resolve(word)})
         return printed(words, state, stdin) if found_by is None else found_by
 
+    def _run_file(self, text: str, words: list[str], state: ShellState, stdin: list[str] | None) -> list[str]:
+        """Run a script that is started by its path."""
+        program = interpreter_of(text)
+        if not program and not show_value(words[0]).endswith(SHELL_SUFFIXES) and "." in program_name(words[0]):
+            return [ANY]
+        if not program or program in SHELLS:
+            state.arguments = words[1:]
+            return self.run_text(text, state, stdin)
+        return self.run_words([program, "/dev/stdin"], state, [text])
+
     def _note(self, words: list[str], state: ShellState, files: _Files) -> None:
         stdin = None if files.stdin is None else tuple(files.stdin)
         piped = stdin is not None and files.piped
         self.started.append(
-            StartedProgram(tuple(words), tuple(state.folders), tuple(files.writes), tuple(files.reads), stdin, piped)
+            StartedProgram(
+                (*words[:1], *_behind_links(words, state), *words[1:]),
+                tuple(state.folders),
+                tuple(files.writes),
+                tuple(files.reads),
+                stdin,
+                piped,
+                state.from_disk,
+            )
         )
+
+
+def _behind_links(words: list[str], state: ShellState) -> list[str]:
+    """Return what words name that lead through a link which this command made; not the link itself."""
+    if not state.links or not words or program_name(words[0]) not in DESTROYERS - {"git"}:
+        return []
+    return [
+        target
+        for word in words[1:]
+        for folder in state.folders
+        for path in [word if word.startswith("/") else normalize(folder) + "/" + word.removeprefix("./")]
+        for target in [state.follow(path)]
+        if target != path and path not in state.links
+    ]
 
 
 class _Files:
