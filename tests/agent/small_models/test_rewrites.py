@@ -113,10 +113,13 @@ def test_one_that_shows_no_function_is_followed_by_the_question_for_it(project: 
     assert "total - total" in (project / "money.py").read_text()
 
 
-def test_once_it_passes_a_small_model_is_asked_for_a_short_end(project: Path) -> None:
+def test_a_small_model_is_asked_for_a_function_at_once_and_for_a_short_end_when_it_passes(project: Path) -> None:
     endpoint = replace(HERE, info={BILLIONS_KEY: 1.5})
     one = small(project, fenced(RIGHT), "The discount was added.", endpoint=endpoint)
     events = play(one, FAILS)
+    assert sent(one)[0]["messages"][-1]["content"].startswith(
+        "[percent(total=1000, rate=50) gave 1500, which is wrong."
+    )
     assert sent(one)[1]["messages"][-1]["content"] == WORDS.passed.format(command="python3 -B test_cart.py")
     assert ended(events).text == "The discount was added."
 

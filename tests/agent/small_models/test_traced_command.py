@@ -80,4 +80,4 @@ def test_a_small_model_sees_it_before_it_is_asked(project: Path) -> None:
     (traced,) = [
         each["command"] for name, each in called(events) if name == "bash" and "trace_calls" in each["command"]
     ]
-    assert traced.endswith("total,percent,with_tax test_cart.py")
+    assert traced.endswith("percent,with_tax,total test_cart.py")

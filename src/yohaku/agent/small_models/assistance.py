@@ -162,7 +162,9 @@ class SmallModelAssistance(Assistance):
             self.failure = read_failure(self.preloaded.output)
             if asks_for_change(self.prompt):
                 self.rewrites.suspect([*self.preloaded.suspects])
-                self.rewrites.calls = self.preloaded.calls
+                self.rewrites.calls, self.rewrites.code = self.preloaded.calls, self.preloaded.code
+                if self.workspace.has_small_model:
+                    self.pending = self._ask_for_more("") if self.rewrites.known else None
 
     def remind(self, prompt: str) -> Nudge | None:
         pending, self.pending = self.pending, None

@@ -77,6 +77,8 @@ class Rewrites:
         self._line_asked = self._ended = False
         self.calls: tuple[str, ...] = ()
         """Lines about what functions were given and gave back."""
+        self.code = ""
+        """The line of the test that fails."""
         self.known = False
         """Whether there is a function that may be wrong."""
 
@@ -95,7 +97,8 @@ class Rewrites:
     def ask(self, why: str, said: str = "", *, back: bool = False) -> Nudge | None:
         """Return what to ask next; None where nothing is left. `said`: the reply, which may name a function."""
         wording = self.wording
-        told = WHY[self._language].format(why=why) if why else ""
+        code = " ".join(self.code.split("\n")[-1].split())
+        told = WHY[self._language].format(why=f"{why} (`{code}`)" if code else why) if why else ""
         if self._left:
             spoken = [each for each in self._left if re.search(rf"\b{re.escape(each.name)}\b", said)]
             suspect = (spoken or self._left)[0]
