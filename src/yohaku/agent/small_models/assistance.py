@@ -98,6 +98,10 @@ class Assistance:
         """Return what to say again of the newest prompt, once there are results behind it."""
         return None
 
+    def after_endless_reply(self, nudge: Nudge | None) -> Nudge | None:
+        """Return what to say when a reply had no end, in place of this nudge; None to give up."""
+        return None
+
     def after_reply(self, reply: Reply, *, folded: bool) -> Decision:
         """`folded`: something was folded before this request, so that the model may have to look again."""
         if folded:
@@ -151,6 +155,7 @@ class SmallModelAssistance(Assistance):
         self.failure = CommandFailure()
         self.before: dict[Path, str] = {}
         """The files that the newest calls may change, as they were."""
+        self.had_endless_reply = False
         self.pending: Nudge | None = None
         """What is said with the next request."""
         self.foreign: Reply | None = None
@@ -170,6 +175,12 @@ class SmallModelAssistance(Assistance):
         pending, self.pending = self.pending, None
         needed = self.workspace.has_small_model and self._hands_on and not self.changed
         return pending or (Nudge(_say_again(prompt), reminds=True) if needed else None)
+
+    def after_endless_reply(self, nudge: Nudge | None) -> Nudge | None:
+        if self.had_endless_reply or not self.workspace.has_small_model:
+            return None
+        self.had_endless_reply = True
+        return (nudge or Nudge(_say_again(self.prompt)))._replace(vary=True)
 
     async def after_tools(self, uses: tuple[ToolUse, ...], text: str, run_tools: RunTools) -> None:
         await super().after_tools(uses, text, run_tools)
