@@ -154,7 +154,7 @@ class Agent:
         try:
             return await self._requests.request(nudge)
         except EndlessReply:
-            again = self._assistance and self._assistance.after_endless_reply(nudge)
+            again = self._assistance.after_endless_reply(nudge) if self._assistance else None
             if again is None:
                 raise
             self._events.emit(ReplyDiscarded())

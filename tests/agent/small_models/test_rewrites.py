@@ -58,13 +58,12 @@ def test_a_function_shown_as_it_stands_gives_way_to_those_that_it_calls(project:
     same = fenced("def total(whole, rate):\n    return money.with_tax(money.percent(whole, rate))")
     one = small(project, same, "    return total - total * rate // 100\n```", "Done.")
     events = play(one, FAILS)
-    assert asked(one, 1) == [
-        (
-            "[percent(total=1000, rate=50) gave 1500, which is wrong. Fix the function percent of money.py: write it whole "
-            "and corrected in a code block.]"
-        ),
-        "```\ndef percent(total, rate):\n",
-    ]
+    nudge, begun = asked(one, 1)
+    assert nudge == (
+        "[percent(total=1000, rate=50) gave 1500, which is wrong. Fix the function percent of money.py: write it whole "
+        "and corrected in a code block.]"
+    )
+    assert begun == "```\ndef percent(total, rate):\n"
     assert "total - total" in (project / "money.py").read_text()
     assert (ended(events).why, ended(events).problems) == ("done", ())
 
