@@ -17,7 +17,7 @@ from yohaku.agent.context import Context, Mark
 from yohaku.agent.conversation import Conversation
 from yohaku.agent.equipment import MIN_FULL_BILLIONS, Tier, TierChoice
 from yohaku.agent.event_queue import EndlessReply, EventQueue, Stopped
-from yohaku.agent.events import ConversationFolded, Event, FoldsReused, Gauge, TurnEnded, UserNotice
+from yohaku.agent.events import ConversationFolded, Event, FoldsReused, Gauge, ReplyDiscarded, TurnEnded, UserNotice
 from yohaku.agent.file_history.file_history import FileHistory
 from yohaku.agent.file_keeper import FileKeeper
 from yohaku.agent.hooks import Hooks
@@ -130,7 +130,7 @@ class Agent:
         text = ""
         for _ in range(self.max_steps):
             foldings = self.context.foldings
-            reply = await self._requests.request(nudge or self._remind())
+            reply = await self._request(nudge or self._remind())
             nudge, text = None, text_of(reply)
             match self._assistance.after_reply(reply, folded=self.context.foldings > foldings):
                 case Finish(final):
@@ -148,6 +148,17 @@ class Agent:
                     await self._take_in_queued()
         self._events.notify("loop_steps", "warning", steps=self.max_steps)
         return TurnEnded("steps", text)
+
+    async def _request(self, nudge: Nudge | None) -> Reply:
+        """Request a reply; once more, at another temperature, where a small model repeats itself without end."""
+        try:
+            return await self._requests.request(nudge)
+        except EndlessReply:
+            again = self._assistance.after_endless_reply(nudge) if self._assistance else None
+            if again is None:
+                raise
+            self._events.emit(ReplyDiscarded())
+            return await self._requests.request(again)
 
     async def _run_tools(self, reply: Reply) -> tuple[ToolUse, ...]:
         """Run the calls of a reply and add both to the conversation, also when the user stops them."""

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.agent.scripted import HERE, READ, agent, calls, play, says, sent
+from tests.agent.scripted import HERE, READ, agent, calls, ended, play, says, sent
+from yohaku.agent.events import TextDelta, ThoughtDelta
 from yohaku.agent.host.local_servers import BILLIONS_KEY
+from yohaku.agent.reply import LOW_TEMPERATURE, VARYING_TEMPERATURE
 from yohaku.agent.small_models.assistance import (
     ACT,
     ANSWER,
@@ -30,6 +33,7 @@ from yohaku.agent.toolkit.tool import PermissionRequest
 from yohaku.agent.tools import tools_for
 from yohaku.core.budget import Budget
 from yohaku.core.model import Reply, Result, Text, ToolUse
+from yohaku.dialects.answer import Answer
 
 LOOK = calls("read", path="a.py")
 
@@ -133,3 +137,16 @@ def test_files_are_opened_only_for_a_model_on_this_machine(tmp_path: Path) -> No
         one = agent(tmp_path, window=8_192, tools=(READ,), endpoint=replace(HERE, local=local))
         asyncio.run(assist(one, "See notes.txt.").before_first_request(run))
     assert [[call.name for call in reply.calls] for reply in opened] == [["read"]]
+
+
+def test_a_reply_without_end_is_asked_for_once_more_at_another_temperature(tmp_path: Path) -> None:
+    async def endless(hear: Callable[[TextDelta | ThoughtDelta], None]) -> Answer:
+        while True:
+            hear(TextDelta("I will fix it now. Let me look at the file.\n"))
+            await asyncio.sleep(0)
+
+    one = agent(tmp_path, endless, says("It is fine."), window=8_192, endpoint=SMALL_MODEL)
+    assert ended(play(one, "Is it fine?")).text == "It is fine."
+    assert [body["temperature"] for body in sent(one)] == [LOW_TEMPERATURE, VARYING_TEMPERATURE]
+    again = agent(tmp_path, endless, endless, window=8_192, endpoint=SMALL_MODEL)
+    assert ended(play(again, "Is it fine?")).why == "failed"

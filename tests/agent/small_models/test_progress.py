@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from yohaku.agent.small_models.progress import has_helped, read_failure
+from yohaku.agent.small_models.progress import has_helped, last_line, read_failure
 
 TRACE = 'Traceback:\n  File "/p/test_till.py", line {line}, in <module>\n    assert x\nAssertionError: {why}\n[exit 1]'
 NODE = "AssertionError: 1 !== 2\n    at Object.<anonymous> (/p/test-fees.js:{line}:8)\n\nNode.js v20\n[exit 1]"
@@ -29,3 +29,20 @@ NODE = "AssertionError: 1 !== 2\n    at Object.<anonymous> (/p/test-fees.js:{lin
 )
 def test_a_change_helps_if_less_fails_or_later(before: str, after: str, helped: bool | None) -> None:
     assert has_helped(read_failure(before), read_failure(after)) is helped
+
+
+@pytest.mark.parametrize(
+    ("output", "line"),
+    [
+        (TRACE.format(line=4, why="gave 1200"), "AssertionError: gave 1200"),
+        (
+            "AssertionError [ERR]: not equal:\n\n900 !== 60\n\n    at x\n\nNode.js v20\n[exit 1]",
+            "AssertionError [ERR]: not equal: 900 !== 60",
+        ),
+        ("AssertionError: 1 != 2\n\n----\nRan 2 tests\n\nFAILED (failures=1)\n[exit 1]", "AssertionError: 1 != 2"),
+        ("make: nothing to do\nit failed\n[exit 2]", "it failed"),
+        ("", ""),
+    ],
+)
+def test_the_line_that_says_why_is_the_last_that_names_an_error(output: str, line: str) -> None:
+    assert last_line(output) == line

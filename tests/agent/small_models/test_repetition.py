@@ -116,6 +116,12 @@ def test_one_piece_over_and_over_has_no_end(piece: str) -> None:
     assert text.startswith(cut) and len(cut) <= len("Here is the answer.\n") + 2 * len(piece) + 1
 
 
+def test_a_line_of_code_over_and_over_is_noticed_early() -> None:
+    line = "obj['function']['arguments'] = None\n"
+    assert is_endless("```\n" + line * 18) and not is_endless("```\n" + line * 12)
+    assert not is_endless("0, " * 300)
+
+
 def test_text_that_goes_on_is_none() -> None:
     assert not is_endless("".join(f"| {number} | value {number * 7} |\n" for number in range(2_000)))
     assert not is_endless("=" * 500)

@@ -61,5 +61,5 @@ def test_it_is_run_first_and_after_each_change(project: Path) -> None:
     right = "```python\ndef percent(total, rate):\n    return total - total * rate // 100\n```"
     events = play(agent(project, says(right), says("Done."), tools=SMALL, allow=yes), WANTED)
     names = [name for name, _ in called(events)]
-    assert names == ["bash", "read", "edit", "bash"]
+    assert names == ["bash", "read", "bash", "edit", "bash"], "the second traces the function"
     assert ended(events).problems == ()

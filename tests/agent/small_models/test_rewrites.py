@@ -12,6 +12,7 @@ from tests.agent.small_models.test_implied_edit import fenced
 from tests.agent.small_models.test_preload import SMALL, called, yes
 from yohaku.agent.agent import Agent
 from yohaku.agent.host.local_servers import BILLIONS_KEY
+from yohaku.agent.reply import LOW_TEMPERATURE, VARYING_TEMPERATURE
 from yohaku.agent.small_models.rewrites import WORDINGS
 from yohaku.config.settings import Settings
 
@@ -55,12 +56,14 @@ def asked(one: Agent, request: int) -> list[str]:
 
 def test_a_function_shown_as_it_stands_gives_way_to_those_that_it_calls(project: Path) -> None:
     same = fenced("def total(whole, rate):\n    return money.with_tax(money.percent(whole, rate))")
-    one = small(project, same, f"500.\n{fenced(RIGHT)}", "Done.")
+    one = small(project, same, "    return total - total * rate // 100\n```", "Done.")
     events = play(one, FAILS)
-    assert asked(one, 1)[-1] == (
+    nudge, begun = asked(one, 1)
+    assert nudge == (
         "[percent(total=1000, rate=50) gave 1500, which is wrong. Fix the function percent of money.py: write it whole "
         "and corrected in a code block.]"
     )
+    assert begun == "```\ndef percent(total, rate):\n"
     assert "total - total" in (project / "money.py").read_text()
     assert (ended(events).why, ended(events).problems) == ("done", ())
 
@@ -69,11 +72,9 @@ def test_what_does_not_help_is_taken_back_and_the_user_is_told(project: Path) ->
     one = small(
         project,
         fenced(WRONG),
-        fenced("def total(whole, rate):\n    return whole"),
-        fenced("def with_tax(total):\n    return 2 * total"),
-        "I am at a loss.",
-        "No.",
-        "Sorry.",
+        "    return 2 * total\n```",
+        "    return whole\n```",
+        *["I am at a loss."] * 9,
     )
     events = play(one, FAILS)
     assert {path.name: path.read_text() for path in project.iterdir() if path.suffix == ".py"} == {
@@ -81,7 +82,7 @@ def test_what_does_not_help_is_taken_back_and_the_user_is_told(project: Path) ->
     }  # fmt: skip
     back = [note for note in told(events) if note.startswith("Taken back, because it did not help: ")]
     assert len(back) == 3
-    assert "taken back" in asked(one, 1)[1]
+    assert "taken back" in asked(one, 1)[0]
     assert ended(events).problems == ("command_fails", "nothing_changed")
 
 
@@ -113,26 +114,22 @@ def test_one_that_shows_no_function_is_followed_by_the_question_for_it(project: 
     assert "total - total" in (project / "money.py").read_text()
 
 
-def test_once_it_passes_a_small_model_is_asked_for_a_short_end(project: Path) -> None:
+def test_a_small_model_is_asked_for_a_function_at_once_and_for_a_short_end_when_it_passes(project: Path) -> None:
     endpoint = replace(HERE, info={BILLIONS_KEY: 1.5})
-    one = small(project, fenced(RIGHT), "The discount was added.", endpoint=endpoint)
+    one = small(project, "    return total - total * rate // 100\n```", "It was added.", endpoint=endpoint)
     events = play(one, FAILS)
+    assert asked(one, 0)[0].startswith("[percent(total=1000, rate=50) gave 1500, which is wrong.")
     assert sent(one)[1]["messages"][-1]["content"] == WORDS.passed.format(command="python3 -B test_cart.py")
-    assert ended(events).text == "The discount was added."
+    assert ended(events).text == "It was added."
 
 
 def test_after_all_of_it_the_end_is_honest_and_nothing_more_is_changed(project: Path) -> None:
     heads = {"total": CART, "percent": MONEY, "with_tax": MONEY}
-    bodies = {name: text.split(f"def {name}(")[1].split("\n\n\n")[0] for name, text in heads.items()}
-    asks = ["percent", "with_tax", "total"]
-    one = small(
-        project,
-        fenced(CART.split("\n\n\n")[1]),
-        *(fenced(f"def {name}({bodies[name]}") for name in asks),
-        "No idea.",
-        fenced(RIGHT),
-    )
+    bodies = {name: text.split(f"def {name}(")[1].split("\n", 1)[1].split("\n\n\n")[0] for name, text in heads.items()}
+    asks = ["percent", "with_tax", "total"] * 2  # the second time at another temperature
+    one = small(project, fenced(CART.split("\n\n\n")[1]), *(f"{bodies[name]}\n```" for name in asks), fenced(RIGHT))
     events = play(one, FAILS)
+    assert [body["temperature"] for body in sent(one)][1:7] == [LOW_TEMPERATURE] * 3 + [VARYING_TEMPERATURE] * 3
     assert sent(one)[-1]["messages"][-1]["content"] == WORDS.honest
     assert (project / "money.py").read_text() == MONEY
     assert ended(events).problems == ("command_fails", "nothing_changed")

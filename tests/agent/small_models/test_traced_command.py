@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 from tests.agent.scripted import agent, play, says
 from tests.agent.small_models.test_preload import SMALL, called, yes
 from tests.agent.small_models.test_rewrites import CART, FAILS, MONEY, TEST
+from tests.models import js_library
 from yohaku.agent.small_models.traced_command import trace_command
 
 
@@ -80,4 +82,16 @@ def test_a_small_model_sees_it_before_it_is_asked(project: Path) -> None:
     (traced,) = [
         each["command"] for name, each in called(events) if name == "bash" and "trace_calls" in each["command"]
     ]
-    assert traced.endswith("total,percent,with_tax test_cart.py")
+    assert traced.endswith("percent,with_tax,total test_cart.py")
+
+
+def test_node_programs_are_traced_through_what_their_modules_export(tmp_path: Path) -> None:
+    if not shutil.which("node"):
+        pytest.skip("node is needed to run JavaScript")
+    js_library.PROJECT.build(tmp_path)
+    assert told(tmp_path, "node test-loans.js", "daysBetween", "lateFee", "takeBack", "nothing") == [
+        "daysBetween(2026-03-28T00:00:00.000Z, 2026-04-02T00:00:00.000Z) gave 5",
+        "lateFee(5) gave 900",
+        "takeBack('Moby Dick', 2026-04-02T00:00:00.000Z) gave 900",
+    ]
+    assert trace_command("node --test", ["f"]) == ""

@@ -113,6 +113,8 @@ class Preloaded(NamedTuple):
     """Functions that may be wrong, where a command failed."""
     calls: tuple[str, ...] = ()
     """Lines about what these were given and gave back, where that could be traced."""
+    code: str = ""
+    """The line of the test that fails."""
 
 
 async def preload(workspace: Workspace, prompt: str, run_tools: RunTools) -> Preloaded:
@@ -151,7 +153,7 @@ async def preload(workspace: Workspace, prompt: str, run_tools: RunTools) -> Pre
         calls.append(make_call("bash", command=traced))
     uses = await run_tools(Reply(tuple(calls))) if calls else ()
     told = tuple(uses[-1].result.text.split("\n")) if traced and uses and not uses[-1].result.error else ()
-    return Preloaded(command, last_line(output)[:MAX_FAILURE_CHARS], tuple(names), output, suspects, told)
+    return Preloaded(command, last_line(output)[:MAX_FAILURE_CHARS], tuple(names), output, suspects, told, trail.code)
 
 
 def find_big_file(workspace: Workspace, prompt: str, room: int) -> BigFile | None:

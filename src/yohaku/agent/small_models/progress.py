@@ -18,6 +18,7 @@ _COUNTS = re.compile(
     r"|(\d{1,6}) errors?\b(?= in |,|$)",
     re.MULTILINE,
 )
+_ERROR = re.compile(r"(?:E\s+)?(?:[\w.]*(?:Error|Exception|Failure)\b|thread '.*' panicked|error(?:\[\w+\])?:)")
 _NOT_LOADED = re.compile(r"\b(?:SyntaxError|IndentationError|ImportError|ModuleNotFoundError|ReferenceError)\b")
 
 
@@ -55,5 +56,10 @@ def has_helped(before: CommandFailure, after: CommandFailure) -> bool | None:
 
 
 def last_line(output: str) -> str:
-    """Return the last line that says something; not the line with the exit code."""
-    return next((line for line in reversed(output.split("\n")) if line.strip() and line[:1] != "["), "").strip()
+    """Return the last line that names an error, else the last that says something; not that with the exit code."""
+    lines = [line.strip() for line in output.split("\n") if line.strip() and line[:1] != "["]
+    errors = [number for number, line in enumerate(lines) if _ERROR.match(line)]
+    if not errors:
+        return lines[-1] if lines else ""
+    line = lines[errors[-1]]
+    return f"{line} {lines[errors[-1] + 1]}" if line.endswith(":") and errors[-1] + 1 < len(lines) else line

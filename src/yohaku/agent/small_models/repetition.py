@@ -26,6 +26,8 @@ MAX_TAIL_CHARS = 4_000
 MIN_LOOP_CHARS = 2_000
 """Characters at the end of a text that must be one piece repeated."""
 MIN_LOOP_TIMES = 8
+LONG_PIECE_CHARS, LONG_PIECE_TIMES = 24, 16
+"""A piece of so many characters, as a line of code, has no end when it comes so often, however short that is."""
 PROBE_CHARS = 48
 """Characters at the end by which the piece before is found."""
 
@@ -88,13 +90,13 @@ def _signature(call: Call) -> str:
 def is_endless(text: str) -> bool:
     """Return whether a text ends in one piece over and over."""
     tail = text[-MAX_TAIL_CHARS:]
-    if len(tail) < MIN_LOOP_CHARS:
-        return False
     before = tail.rfind(tail[-PROBE_CHARS:], 0, len(tail) - 1)
     period = len(tail) - PROBE_CHARS - before
-    if before < 0 or period * MIN_LOOP_TIMES > len(tail):
+    least = MIN_LOOP_CHARS if period < LONG_PIECE_CHARS else LONG_PIECE_TIMES * period
+    least = max(least, period * MIN_LOOP_TIMES)
+    if before < 0 or len(tail) < least:
         return False
-    loop = tail[-max(MIN_LOOP_CHARS, period * MIN_LOOP_TIMES) :]
+    loop = tail[-least:]
     return loop[period:] == loop[:-period]
 
 

@@ -1,7 +1,7 @@
 """Functions that a small model is asked to write afresh, one after the other, while a command fails.
 
-Law: each function once, the one that the model speaks of first; then the wrong line is asked for, once; then an honest
-end. A function is begun for the model where the server lets it.
+Law: each function once, the one that the model speaks of first; then the first of them again, at another temperature;
+then an honest end. A function is begun for the model where the server lets it.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from yohaku.agent.toolkit.file_lines import read_lines, split_lines
 from yohaku.agent.toolkit.source_outline import declarations
 from yohaku.analysis.language import is_japanese
 
+MAX_ASKED_AGAIN = 3
+"""Functions that are asked for a second time, at another temperature."""
 MAX_HEAD_LINES = 8
 """Lines in which the body of a definition must begin."""
 
@@ -27,11 +29,9 @@ class Wording(NamedTuple):
     called: str
     uncalled: str
     missed: str
-    line: str
     honest: str
     passed: str
     back: str
-    yet: str
 
 
 WORDINGS = {
@@ -41,14 +41,11 @@ WORDINGS = {
         uncalled="{why} The function {name} of {path} is wrong.",
         missed="[That changed nothing: old_string is not in {path} like that. Write the function {name} whole and "
         "corrected, in a code block; it takes the place of the old one.]",
-        line="[{state} {why} Follow the code with these numbers step by step, say which line gives the wrong result, "
-        "and what that line should be instead.]",
         honest="[Nothing that was tried has helped, and the files are as they were. Say in two or three sentences what "
         "you have found out and what to try next. Do not say that it is fixed.]",
         passed="[`{command}` passes now. If nothing else was asked for, say in one or two sentences what was wrong and "
         "what was changed.]",
         back="That change did not help and was taken back.",
-        yet="Nothing is changed yet, that is how it stands.",
     ),
     "ja": Wording(
         write="[{back}{wrong} {path} の関数 {name} を直し、その全体をコードブロックに書いてください。]",
@@ -56,14 +53,11 @@ WORDINGS = {
         uncalled="{why} {path} の関数 {name} が誤っています。",
         missed="[何も変わっていません。old_string はそのままの形では {path} にありません。"
         "直した関数 {name} の全体をコードブロックに書いてください。古いものと入れ替えます。]",
-        line="[{state} {why} この数値でコードを 1 行ずつたどり、どの行の結果が誤りか、"
-        "その行をどう直すべきかを答えてください。]",
         honest="[試したことはどれも効果がなく、ファイルは元のままです。わかったことと、次に試すことを 2、3 文で"
         "日本語で答えてください。直ったとは言わないでください。]",
         passed="[`{command}` は成功するようになりました。ほかに頼まれたことがなければ、何が誤りで、何を変えたかを "
         "1、2 文の日本語で答えてください。]",
         back="その変更は効果がなかったので、元に戻しました。",
-        yet="まだ何も変更されていません。",
     ),
 }
 WHY = {"en": "The failure: {why}", "ja": "失敗の内容: {why}"}
@@ -74,9 +68,12 @@ class Rewrites:
         self._workspace = workspace
         self._language = "ja" if is_japanese([prompt]) else "en"
         self._left: list[Suspect] = []
-        self._line_asked = self._ended = False
+        self._again: list[Suspect] = []
+        self._vary = self._ended = False
         self.calls: tuple[str, ...] = ()
         """Lines about what functions were given and gave back."""
+        self.code = ""
+        """The line of the test that fails."""
         self.known = False
         """Whether there is a function that may be wrong."""
 
@@ -86,6 +83,7 @@ class Rewrites:
 
     def suspect(self, suspects: list[Suspect]) -> None:
         self._left, self.known = list(suspects), bool(suspects)
+        self._again = self._left[:MAX_ASKED_AGAIN]
 
     def defer(self, said: str) -> None:
         """Put the functions that are written in a reply behind the others: they were tried."""
@@ -95,16 +93,15 @@ class Rewrites:
     def ask(self, why: str, said: str = "", *, back: bool = False) -> Nudge | None:
         """Return what to ask next; None where nothing is left. `said`: the reply, which may name a function."""
         wording = self.wording
-        told = WHY[self._language].format(why=why) if why else ""
+        code = " ".join(self.code.split("\n")[-1].split())
+        told = WHY[self._language].format(why=f"{why} (`{code}`)" if code else why) if why else ""
+        if not self._left and self._again:
+            self._left, self._again, self._vary = self._again, [], True
         if self._left:
             spoken = [each for each in self._left if re.search(rf"\b{re.escape(each.name)}\b", said)]
             suspect = (spoken or self._left)[0]
             self._left.remove(suspect)
             return self._ask_for(suspect, told, back)
-        if not self._line_asked:
-            self._line_asked = True
-            state = wording.back if back else wording.yet
-            return Nudge(wording.line.format(state=state, why=told), previous=said, vary=True)
         if not self._ended:
             self._ended = True
             return Nudge(wording.honest, tools=False)
@@ -117,7 +114,14 @@ class Rewrites:
         form = wording.called if called else wording.uncalled
         wrong = form.format(called=called, why=why, name=suspect.name, path=path).strip()
         said = wording.write.format(back=f"{wording.back} " * back, wrong=wrong, name=suspect.name, path=path)
-        return Nudge(said, code=True)
+        return Nudge(said, begin=self._begin(suspect), code=True, vary=self._vary)
+
+    def _begin(self, suspect: Suspect) -> str:
+        """Return the first line of a function in a code block: left to begin, small models begin a call."""
+        text = _text(suspect.path)
+        section = next((each for each in declarations(text, suspect.path.name) if each.name == suspect.name), None)
+        lines = split_lines(text)[section.first - 1 : section.last] if section else []
+        return f"```\n{head_of(lines)}"
 
     @property
     def ended(self) -> bool:
@@ -130,10 +134,8 @@ class Rewrites:
         suspect = _definition_of(path, text, old, new) if text else None
         if suspect is None:
             return None
-        section = next((each for each in declarations(text, suspect.path.name) if each.name == suspect.name), None)
-        lines = split_lines(text)[section.first - 1 : section.last] if section else []
         said = self.wording.missed.format(name=suspect.name, path=self._workspace.files.name(path))
-        return Nudge(said, begin=f"```\n{head_of(lines)}", code=True)
+        return Nudge(said, begin=self._begin(suspect), code=True)
 
 
 def head_of(lines: list[str]) -> str:

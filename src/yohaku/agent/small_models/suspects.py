@@ -1,4 +1,6 @@
-"""Functions that may be wrong when a command fails: those that the failing line calls, then those that they call.
+"""Functions that may be wrong when a command fails: those that the failing line calls, and those that they call.
+
+The innermost come first: a fault there shows in all that call it, and an outer one can be bent until the test passes.
 
 Law: only functions of files that a failure leads to, never those of tests, each once and at most MAX_SUSPECTS.
 """
@@ -30,10 +32,10 @@ def find_suspects(files: Iterable[Path], code: str, named: Iterable[str] = ()) -
     layer = [name for name in (*named, *_calls_in(code)) if name in bodies]
     found: dict[str, None] = {}
     while layer and len(found) < MAX_SUSPECTS:
-        found |= dict.fromkeys(layer)
+        found = dict.fromkeys([*layer[: MAX_SUSPECTS - len(found)], *found])
         called = [each for name in layer for each in _calls_in(bodies[name][1])]
         layer = [name for name in dict.fromkeys(called) if name in bodies and name not in found]
-    return [Suspect(bodies[name][0], name) for name in found][:MAX_SUSPECTS]
+    return [Suspect(bodies[name][0], name) for name in found]
 
 
 def _calls_in(code: str) -> list[str]:
