@@ -308,10 +308,10 @@ ODD = ["a" * 10**6, " " * 10**6, "no " * 300_000, "。" * 500_000, "<a>" * 200_0
 
 @pytest.mark.parametrize("text", [*ODD, "`" * 500_000, "だけ" * 300_000, '"' * 500_000, "今後は" * 200_000])
 def test_odd_text_is_read_in_no_time(text: str) -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     find_rules(text)
     find_rules(f"never {text}\n" + text[:19_000])
-    assert time.perf_counter() - start < 2
+    assert time.process_time() - start < 2
 
 
 @given(st.text())

@@ -64,10 +64,10 @@ def test_zeros_marks_and_other_encodings_are_read() -> None:
 
 @pytest.mark.parametrize("piece", ["a", " ", '"', '\\"', "}", "]", '{"a":1}', "t", '",', "1", "[", "{", '{"a":'])
 def test_no_text_takes_long(piece: str) -> None:
-    began = time.perf_counter()
+    began = time.process_time()
     for text in (piece * (200_000 // len(piece)), '{"x": ' + piece * (200_000 // len(piece))):
         try:
             mend(text)
         except Unreadable as refused:
             assert "nested" in str(refused)
-    assert time.perf_counter() - began < 10
+    assert time.process_time() - began < 10

@@ -201,6 +201,13 @@ def test_code_in_backticks_is_not_split_where_a_sentence_might_end() -> None:
     assert check_answer(f"<summary>{line}</summary>", "summary", evidence, 400, count) == Accepted(line)
 
 
+def test_one_letter_in_backticks_does_not_take_what_follows_for_code() -> None:
+    line = f"{GOOD} It printed `s` instead of `x`, then pytest stopped in `check_password`."
+    said = [Utterance("RESULT", "s x")]
+    evidence = Evidence.of([*SAID, *said])
+    assert check_answer(f"<summary>{line}</summary>", "summary", evidence, 400, count) == Accepted(line)
+
+
 def test_a_line_that_says_only_what_was_asked_for_is_left_out() -> None:
     echo = "The user's requirements, preferences, decisions, names and values are kept to the letter."
     assert found(f"<retain>\n{echo}\n</retain>\n<summary>\n{GOOD}\n</summary>") == Accepted(GOOD)
@@ -301,10 +308,10 @@ def test_whatever_the_answer_is_what_is_used_is_small_and_has_content(answer: st
     "text", ["a", " ", "`", "<summary>", "</think>", "a/", "\\", '{"summary": "', "1,", "。", "x.py "]
 )
 def test_odd_answers_are_read_in_no_time(text: str) -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     for before in ("", "<summary>", "{"):
         check_answer(before + text * (60_000 // len(text)), "summary", EVIDENCE, 10_000, count)
-    assert time.perf_counter() - start < 3
+    assert time.process_time() - start < 3
 
 
 @pytest.mark.parametrize(

@@ -300,7 +300,7 @@ THOUSANDS_COMMA = re.compile(r"(?<=\d),(?=\d{3})")
 NUMBER_WITH_COMMAS = re.compile(r"\d{1,3}(?:,\d{3})+|\d{3,}")
 PLACEHOLDER_PART = re.compile(r"<[^<>`\n]{1,40}>|\{[^{}`\n]{1,40}\}")
 """Of a quotation: it stands for what varies, as in `git show <commit>:<path>`."""
-BACKTICKED = re.compile(r"`([^`\n]{2,300})`")
+BACKTICKED = re.compile(r"`([^`\n]{1,2000})`")
 NAME = re.compile(
     r"https?://[^\s<>()\[\]\"'`\u3000-\u303f\uff00-\uffef]{3,300}"
     r"|(?<![\w/.~-])(?:~|\.{1,2})?/?[\w@.+-]{1,80}(?:/[\w@.+-]{1,80}){1,20}"
