@@ -132,4 +132,5 @@ def test_aider_goes_on_with_a_conversation_that_is_larger_than_the_window(server
     code, said = asyncio.run(run())
     print(f"\naider: window {server.window:,}, {count} prompts, {said.count(HELLO)} replies")
     assert code == 0 and said.count(HELLO) == count, said[-3000:]
-    assert "exceed" not in said.lower().replace("yohaku:", "") or "upstream refused" in said
+    own = said.lower().replace("max retries exceeded", "")  # said of its list of prices, where there is no network
+    assert "exceed" not in own or "upstream refused" in said
