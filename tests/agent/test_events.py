@@ -29,7 +29,7 @@ FIELDS: list[tuple[Event, str, str]] = [
     (ThoughtDelta("x"), "thought", "type text"),
     (calling("bash", "$ ls"), "calling", "type id tool arguments title"),
     (ToolOutput("1", "x"), "output", "type id text"),
-    (SearchProgress("1", 7), "searching", "type id files"),
+    (SearchProgress("1", 7), "searching", "type id files total"),
     (called("bash", "x", "$ ls"), "called", "type id tool title error text diff output_ref"),
     (UserNotice("x", "error"), "told", "type kind text"),
     (ReplyFinished(None), "replied", "type stop usage reading writing"),
