@@ -33,7 +33,7 @@ class ABench:
     def show(self, text: str) -> None:
         self.shown.append(text)
 
-    def tell_searched(self, files: int) -> None:
+    def tell_searched(self, files: int, total: int = 0) -> None:
         self.searched.append(files)
 
     async def allow(self, ask: PermissionRequest) -> bool:

@@ -14,6 +14,7 @@ from yohaku.agent.events import (
     ReadingProgress,
     ReplyDiscarded,
     ReplyFinished,
+    SearchProgress,
     TextDelta,
     ThoughtDelta,
     ToolOutput,
@@ -23,11 +24,12 @@ from yohaku.agent.events import (
 )
 
 FIELDS: list[tuple[Event, str, str]] = [
-    (ReadingProgress(1, 2, 3.0), "reading", "type done total speed estimated"),
+    (ReadingProgress(1, 2, 3.0), "reading", "type done total speed estimated summing_up"),
     (TextDelta("x"), "said", "type text"),
     (ThoughtDelta("x"), "thought", "type text"),
     (calling("bash", "$ ls"), "calling", "type id tool arguments title"),
     (ToolOutput("1", "x"), "output", "type id text"),
+    (SearchProgress("1", 7), "searching", "type id files total"),
     (called("bash", "x", "$ ls"), "called", "type id tool title error text diff output_ref"),
     (UserNotice("x", "error"), "told", "type kind text"),
     (ReplyFinished(None), "replied", "type stop usage reading writing"),

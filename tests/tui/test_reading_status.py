@@ -65,14 +65,16 @@ def test_a_search_tells_on_its_line_how_many_files_it_has_looked_at(tmp_path: Pa
         shown.append(str(surface.query_one("ToolLine .line", Static).render()))
 
     start, end = calling("grep", "Search port"), called("grep", "a.py:1: port", "Search port")
-    play = [start, SearchProgress("1", 41_200), look, end, look, TurnEnded("done")]
+    listed, searched = SearchProgress("1", 41_200), SearchProgress("1", 1_530, 99_000)
+    play = [start, listed, look, searched, look, end, look, TurnEnded("done")]
     app = YohakuApp(begins(tmp_path, FakeAgent(play)))
 
     async def script(pilot: Pilot[int]) -> None:
         await send(pilot, "go")
 
     run(app, script)
-    assert shown == ["• Search port  41,200 files so far", "✓ Search port  ▸ 1 line"]
+    assert shown[:2] == ["• Search port  41,200 files so far", "• Search port  1,530 of 99,000 files"]
+    assert shown[2:] == ["✓ Search port  ▸ 1 line"]
 
 
 def test_a_command_that_takes_long_shows_the_seconds_and_can_be_stopped(tmp_path: Path) -> None:

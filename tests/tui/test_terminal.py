@@ -59,8 +59,9 @@ def url() -> Iterator[str]:
 
 
 class Terminal:
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, columns: int = 100, lines: int = 30) -> None:
         self.folder = folder
+        self.size = ("-x", str(columns), "-y", str(lines))
         self.starts = 0
 
     def tmux(self, *words: str) -> str:
@@ -74,7 +75,7 @@ class Terminal:
         settings = " ".join(f"{name}={shlex.quote(value)}" for name, value in variables.items())
         program = shlex.join([sys.executable, "-m", "yohaku", *arguments])
         line = f"cd {shlex.quote(str(self.folder))} && env {settings} {program}; echo ended $?; sleep 600"
-        self.tmux("new-session", "-d", "-x", "100", "-y", "30", line)
+        self.tmux("new-session", "-d", *self.size, line)
 
     def type(self, text: str) -> None:
         self.tmux("send-keys", "-l", text)

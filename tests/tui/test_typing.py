@@ -87,7 +87,7 @@ def serve(part: Callable[[Asked], Played]) -> Iterator[str]:
 @pytest.fixture
 def terminal(tmp_path: Path) -> Iterator[Terminal]:
     (tmp_path / "home").mkdir()
-    terminal = Terminal(tmp_path)
+    terminal = Terminal(tmp_path, 80, 24)
     yield terminal
     terminal.stop()
 

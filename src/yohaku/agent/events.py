@@ -46,6 +46,8 @@ class SearchProgress:
     call: str
     """The id of the call."""
     files: int
+    total: int = 0
+    """Files there are; 0 while they are listed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,8 +187,8 @@ def to_fields(event: Event) -> dict[str, Any]:
             return {"type": "calling", "id": call.id, "tool": call.name, "arguments": call.asked, "title": title}
         case ToolOutput(call, text):
             return {"type": "output", "id": call, "text": text}
-        case SearchProgress(call, files):
-            return {"type": "searching", "id": call, "files": files}
+        case SearchProgress(call, files, total):
+            return {"type": "searching", "id": call, "files": files, "total": total}
         case ToolFinished(call, result, title, diff, output):
             facts = {"id": call.id, "tool": call.name, "title": title, "error": result.error}
             ref = output._asdict() if output else None

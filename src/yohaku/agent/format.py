@@ -10,7 +10,7 @@ import unicodedata
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from yohaku.agent.events import ConversationFolded, FoldsReused, Gauge, ReadingProgress
+from yohaku.agent.events import ConversationFolded, FoldsReused, Gauge, ReadingProgress, SearchProgress
 from yohaku.messages import describe, say
 
 if TYPE_CHECKING:
@@ -80,6 +80,13 @@ def draw_progress(what: str, done: int, total: int) -> str:
         return what
     share = done / total if total else 0.0
     return f"{what}  {draw_bar(share, 20)} {done / 2**20:,.0f} / {total / 2**20:,.0f} MB ({100 * share:.0f}%)"
+
+
+def describe_search(progress: SearchProgress, lang: str) -> str:
+    """Say how many files a search has looked at, or found so far."""
+    return say(
+        "screen_searched" if progress.total else "screen_listed", lang, files=progress.files, total=progress.total
+    )
 
 
 def describe_reading(reading: ReadingProgress, seconds: float, lang: str) -> str:

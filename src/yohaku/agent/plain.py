@@ -37,6 +37,7 @@ from yohaku.agent.format import (
     clip,
     describe_folding,
     describe_reading,
+    describe_search,
     draw_progress,
     format_gauge,
     strip_controls,
@@ -155,7 +156,7 @@ class PlainInterface:
             self._show_progress(describe_reading(event, 0, self.lang))
             return
         if isinstance(event, SearchProgress):
-            self._show_progress(say("screen_searched", self.lang, files=event.files))
+            self._show_progress(describe_search(event, self.lang))
             return
         self._clear_reading()
         if not isinstance(event, TextDelta | ThoughtDelta | ReplyFinished | ReplyDiscarded | Gauge | UserNotice):

@@ -69,8 +69,8 @@ class AgentToolContext:
         if text and self.events.backlog < MAX_BACKLOG:
             self.events.emit(ToolOutput(self.call, redact(text)))
 
-    def tell_searched(self, files: int) -> None:
-        self.events.emit(SearchProgress(self.call, files))
+    def tell_searched(self, files: int, total: int = 0) -> None:
+        self.events.emit(SearchProgress(self.call, files, total))
 
     async def allow(self, ask: PermissionRequest) -> bool:
         ask = replace(ask, call=self.call)

@@ -118,7 +118,7 @@ class ConversationView(VerticalScroll, can_focus=False):
 
     def searched(self, progress: SearchProgress) -> None:
         if line := self._calls.get(progress.call):
-            line.note_searched(progress.files)
+            line.note_searched(progress)
 
     async def called(self, called: ToolFinished, *, opened: bool = False) -> None:
         if called.call.id not in self._calls:

@@ -11,8 +11,8 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import Static
 
-from yohaku.agent.events import ToolFinished, ToolStarted
-from yohaku.agent.format import clip, strip_controls
+from yohaku.agent.events import SearchProgress, ToolFinished, ToolStarted
+from yohaku.agent.format import clip, describe_search, strip_controls
 from yohaku.agent.model_texts import REFUSED, STOPPED, failure_for_people
 from yohaku.messages import say
 from yohaku.tui.diff import colour_diff, summarize_changes
@@ -48,8 +48,8 @@ class ToolLine(Vertical):
         self.output = (self.output + strip_controls(text))[-MAX_OUTPUT_CHARS:]
         self._draw()
 
-    def note_searched(self, files: int) -> None:
-        self._searched = say("screen_searched", self.lang, files=files)
+    def note_searched(self, progress: SearchProgress) -> None:
+        self._searched = describe_search(progress, self.lang)
         self._draw()
 
     def end(self, called: ToolFinished) -> None:

@@ -21,7 +21,7 @@ def _often(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_files_are_told_while_it_searches(tmp_path: Path) -> None:
     bench, told = ABench(tmp_path), threading.Event()
-    bench.tell_searched = lambda files: (bench.searched.append(files), told.set())  # type: ignore[method-assign,assignment]
+    bench.tell_searched = lambda files, total=0: (bench.searched.append(files), told.set())  # type: ignore[method-assign,assignment]
 
     def find(search: LongSearch) -> str:
         for number in search.count(range(1_000)):

@@ -22,14 +22,17 @@ class LongSearch:
     def __init__(self) -> None:
         self.files = 0
         """Files it came to so far."""
+        self.total = 0
+        """Files there are; 0 while they are listed."""
         self._stop = threading.Event()
 
     @property
     def stopped(self) -> bool:
         return self._stop.is_set()
 
-    def count(self, files: Iterable[T]) -> Iterator[T]:
-        """Yield the files, and count them."""
+    def count(self, files: Iterable[T], total: int = 0) -> Iterator[T]:
+        """Yield the files, and count them; `total`: how many they are, where that is known."""
+        self.files, self.total = 0, total
         for file in files:
             self.files += 1
             yield file
@@ -40,7 +43,7 @@ class LongSearch:
         try:
             while not (await asyncio.wait({working}, timeout=TELL_SECONDS))[0]:
                 if self.files:
-                    context.tell_searched(self.files)
+                    context.tell_searched(self.files, self.total)
             return working.result()
         finally:
             self._stop.set()

@@ -82,8 +82,8 @@ class ToolContext(Protocol):
     def show(self, text: str) -> None:
         """Show a piece of output on the user's screen at once."""
 
-    def tell_searched(self, files: int) -> None:
-        """Tell the user how many files a search has looked at."""
+    def tell_searched(self, files: int, total: int = 0) -> None:
+        """Tell the user how many files a search has looked at, of how many; 0: of those that it has listed so far."""
 
     async def allow(self, request: PermissionRequest) -> bool: ...
 

@@ -74,7 +74,7 @@ def _grep(context: ToolContext, top: Path, pattern: str, search: _FileSearch, *,
     skipped = 0
     with FoundHits(output_budget.max_bytes(MAX_RESULT_BYTES), per_file) as found:
         files = sorted(_files(context, top, search), key=lambda file: file_rank(file[0]))
-        for name, path in search.progress.count(files):
+        for name, path in search.progress.count(files, len(files)):
             if search.over or found.closed:
                 break
             if holds_secrets(name) and path != top:
@@ -120,7 +120,7 @@ def _files(context: ToolContext, top: Path, search: _FileSearch) -> Iterator[tup
     if top.is_file():
         yield context.files.name(top), top
         return
-    for found in walk_files(top, context.root.resolve()):
+    for found in search.progress.count(walk_files(top, context.root.resolve())):
         if search.over:
             return
         if search.wanted(found.parts) and found.entry.is_file(follow_symlinks=False):
