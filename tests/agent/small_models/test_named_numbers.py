@@ -18,7 +18,8 @@ SOURCE = "FREE_FROM = 4_800  # yen\nBASE: int = 520\nNAME = 'x'\nexport const PE
     [
         ("From `FREE_FROM` on it is free, else BASE.", {"FREE_FROM": "4_800", "BASE": "520"}),
         ("From 4,800 on (FREE_FROM) it is free, else the base fee.", {"BASE": "520"}),
-        ("TWICE and NAME, and the per kilo fee.", {"PER_KILO": "90"}),
+        ("TWICE and NAME, and the fee per kilogram.", {"PER_KILO": "90"}),
+        ("It is based on the weight.", {}),
         ("It is free.", {}),
     ],
 )

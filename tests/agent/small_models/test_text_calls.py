@@ -41,6 +41,7 @@ ONE = [("read", {"path": "a.py"})]
         f"```tool_call\n{READ}\n```",
         f"```xml\n<tool_call>\n{READ}\n</tool_call>\n```",
         f"```json\n{READ}",
+        f"```json\n{READ[:-1]}\n```",
         f"<tool_call>\n{READ}\n</tool_call>",
         f"<tool_call>{READ}",
         f"{READ}</tool_call>",
@@ -137,7 +138,7 @@ def test_what_is_left_is_the_text_without_its_calls(text: str, left: str, calls:
         '{"name": 5, "arguments": {}}',
         '{"name": "read", "arguments": {"path": "a.py"}, "result": "42"}',
         '{"name": "read", "arguments": {"path": "a.py"',
-        f"```json\n{READ[:-1]}\n```",
+        f"```json\n{READ[:-2]}\n```",
         f"<tool_call>{READ[:-2]}</tool_call>",
         'Try read(path="a.py") yourself.',
         'read(path="a.py") and more',
@@ -301,3 +302,8 @@ def test_what_is_meant_as_a_call_and_cannot_be_made_is_no_answer(text: str, left
 )
 def test_an_answer_stays_one(text: str) -> None:
     assert drop_attempts(text, NAMES) == text
+
+
+def test_a_call_is_not_closed_inside_of_a_text() -> None:
+    torn = '```json\n{"name": "write", "arguments": {"path": "a.py", "content": "x = {\n```'
+    assert found(torn) == (torn, [])

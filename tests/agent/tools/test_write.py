@@ -57,3 +57,19 @@ def test_read_only_writes_nothing(tmp_path: Path) -> None:
 
 def test_a_folder_cannot_be_written(tmp_path: Path) -> None:
     assert ABench(tmp_path).use("write", path=".", content="x").error
+
+
+def test_a_small_model_may_write_the_name_of_the_project_before_a_path(tmp_path: Path) -> None:
+    root = tmp_path / "shop"
+    root.mkdir()
+    bench = ABench(root)
+    bench.careful = True
+    for number, name in enumerate(("shop/a.py", f"{tmp_path.name}/shop/a.py", f"{str(root).lstrip('/')}/a.py")):
+        assert not bench.use("write", path=name, content=f"x = {number}\n").error
+        assert (root / "a.py").read_text() == f"x = {number}\n"
+    bench.prompt = "Add shop/b.py to the project."
+    bench.use("write", path="shop/b.py", content="x = 1\n")
+    assert (root / "shop" / "b.py").exists()
+    bench.use("write", path="shop/c.py", content="x = 1\n")
+    assert (root / "shop" / "c.py").exists(), "there is such a folder now"
+    assert {path.name for path in root.iterdir()} == {"a.py", "shop"}

@@ -37,5 +37,5 @@ def find_missing_numbers(prompt: str, answer: str, texts: Iterable[str]) -> dict
 
 def _names(answer: str, name: str) -> bool:
     """Return whether an answer speaks of a constant: by its name, or by the words of it."""
-    words = name.replace("_", "[ _-]")
-    return bool(re.search(rf"\b{words}\b", answer, re.IGNORECASE))
+    words, end = name.replace("_", "[ _-]"), "" if "_" in name else r"\b"  # PER_KILO is a fee per kilogram
+    return bool(re.search(rf"\b{words}{end}", answer, re.IGNORECASE))

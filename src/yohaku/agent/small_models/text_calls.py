@@ -181,8 +181,19 @@ class _CallSearch:
                 return _FoundCalls(opens.start(), end, calls)
         for closes in _FENCE_END.finditer(self.text, opens.end()):
             if closes[1].startswith(opens[1]):
-                return _FoundCalls(opens.start(), closes.end(), ())
+                calls = self._read_unclosed(opens.end(), closes.start()) if kind in JSON_FENCES else ()
+                return _FoundCalls(opens.start(), closes.end(), calls)
         return _FoundCalls(opens.start(), len(self.text), ())
+
+    def _read_unclosed(self, start: int, end: int) -> tuple[tuple[str, str], ...]:
+        """Read a call that lacks its last brace behind whole arguments: small models count them wrong."""
+        inside = self.text[start:end].strip()
+        if not inside.startswith("{") or self.left <= 0:
+            return ()
+        self.left -= len(inside)
+        with suppress(NotJson):
+            return _calls_in(parse(inside + "}"), self.tools, tagged=False)
+        return ()
 
     def _read_calls(self, place: int, fence: str, only_calls: bool) -> tuple[tuple[tuple[str, str], ...], int]:
         """Read calls from `place` to the end of the fence or of the text; return them and that place."""

@@ -113,8 +113,27 @@ def resolve_path(context: ToolContext, name: str) -> Path:
         path = Path(text).expanduser()
     except RuntimeError:
         raise ValueError(f"there is no home folder {text.partition('/')[0]}") from None
-    path = context.root / path
+    path = context.root / (_without_root(context, path) if context.careful else path)
     return (path if path.exists() else _find_same_name(path)).resolve()
+
+
+def _without_root(context: ToolContext, path: Path) -> Path:
+    """Return a path without the end of the project's own folder, which small models write before their paths.
+
+    It stays where the project holds such a folder, or the user has named the path.
+    """
+    if (
+        path.is_absolute()
+        or not path.parts
+        or (context.root / path.parts[0]).exists()
+        or path.as_posix() in context.prompt
+    ):
+        return path
+    root = context.root.parts
+    for count in range(min(len(path.parts) - 1, len(root) - 1), 0, -1):
+        if path.parts[:count] == root[-count:]:
+            return Path(*path.parts[count:])
+    return path
 
 
 def _find_same_name(path: Path) -> Path:
