@@ -208,4 +208,4 @@ def test_what_a_large_system_prompt_leaves_is_used_as_a_window_of_that_size() ->
     system = "A rule of the client.\n" * 1_300
     alone = count_foldings("", Budget(13_000, 1_500))
     behind = count_foldings(system, Budget(13_000 + len(system) + 3, 1_500))
-    assert alone * 0.9 <= behind <= alone * 1.1 < 60
+    assert alone * 0.85 <= behind <= alone * 1.15 < 60

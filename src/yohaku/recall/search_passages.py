@@ -35,7 +35,7 @@ MIN_SHARE = 0.35
 _WORD = re.compile(r"[A-Za-z0-9_][\w./:@-]*[A-Za-z0-9_]|[ァ-ヿー]{2,}|[一-鿿]{2,}", re.ASCII)
 _COMMON = frozenset(
     "the and for was were are what which why how who when where did does that this with from into not has have had its"
-    " after before about there their then than been being can could should would".split()
+    " after before about there their then than been being can could should would all any some only".split()
 )
 """Words that say nothing about what is looked for."""
 
