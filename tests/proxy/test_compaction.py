@@ -49,7 +49,8 @@ def test_a_trigger_is_answered_with_exactly_one_item_that_any_replica_restores()
         sent = json.loads(replica.sent[0][2])["input"]
         assert [each["type"] for each in sent if "compaction" in each.get("type", "")] == []
         text = json.dumps(sent)
-        assert text.count("Find the error. Never touch the database.") == 1 and "part 29" in text and "ref=" in text
+        prompts = text.count('Find the error. Never touch the database."')  # the gist only refers to it, in quotes
+        assert prompts == 1 and "part 29" in text and "ref=" in text
         assert sent[0] == first and sent[-1] == later and len(text) < len(json.dumps(body["input"])) / 2
 
     asyncio.run(run())
