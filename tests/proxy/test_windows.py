@@ -115,6 +115,21 @@ def test_a_server_that_is_still_loading_is_asked_again(tmp_path: Path) -> None:
     asyncio.run(run())
 
 
+def test_any_number_of_model_names_takes_bounded_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("yohaku.proxy.windows.MAX_MODELS", 3)
+
+    async def run() -> None:
+        upstream = Telling(TELLING["llama.cpp"])
+        async with running(upstream):
+            windows = UpstreamWindows(Upstream(upstream.url, {}))
+            names = [f"model {number}" for number in range(8)]
+            assert [await windows.find(name) for name in [*names, *names]] == [2048] * 16
+            assert len(windows._found) == 3 and not windows._asking
+            await windows.upstream.close()
+
+    asyncio.run(run())
+
+
 def test_a_declared_window_is_not_asked_for(tmp_path: Path) -> None:
     async def run() -> None:
         upstream = Telling({}, window=8192)

@@ -26,6 +26,8 @@ DISCOVERY_TIMEOUT = 2.0
 """Seconds, once for each model."""
 MAX_SILENCES = 8
 """Questions that an upstream leaves without an answer, until no answer counts as one."""
+MAX_MODELS = 1000
+"""Names of models whose windows are remembered: clients may send any."""
 MAX_TRAINED_WINDOW = 32_768
 """Tokens taken of the window that a model was trained for: it is no promise that the machine has the memory for it."""
 
@@ -53,6 +55,7 @@ class UpstreamWindows:
         async with self._asking.setdefault(model, asyncio.Lock()):
             if model not in self._found:
                 await self._discover(model, list(headers))
+        self._asking.pop(model, None)
         found = self._found.get(model)
         return self._remembered(model, found) or found
 
@@ -83,6 +86,8 @@ class UpstreamWindows:
         )
         if any(answer is not None for answer in answers):
             self._found[model] = read_window(model, *map(_decode, answers))
+            if len(self._found) > MAX_MODELS:
+                del self._found[next(iter(self._found))]  # the oldest
 
     async def _ask(self, path: str, headers: list[tuple[str, str]], body: bytes | None = None) -> bytes | None:
         try:
