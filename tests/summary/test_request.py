@@ -9,7 +9,7 @@ import pytest
 from yohaku.core.errors import Unanswered
 from yohaku.core.recipe import Question
 from yohaku.summary.check import Accepted, Evidence, Rejected
-from yohaku.summary.prompts import CHAPTER, GOES_ON, MERGE, OPEN_AT_END, RETAIN, SNAPSHOT, SUMMARY
+from yohaku.summary.prompts import CHAPTER, GOES_ON, MERGE, OPEN_AT_END, OPEN_IN_SHORT, RETAIN, SNAPSHOT, SUMMARY
 from yohaku.summary.request import SummaryRequest, ask_for_chapter, ask_for_summary, build_question, measure_japanese
 from yohaku.summary.transcript_text import Utterance
 from yohaku.testing import ScriptedModel
@@ -193,7 +193,7 @@ def test_a_chapter_is_asked_for_behind_those_before_it() -> None:
     assert asked.text.startswith(
         "<chapters>\n[1: first things]\n\n[2: second things]\n</chapters>\n\n<transcript>\nUSER:"
     )
-    assert CHAPTER.format(end=OPEN_AT_END) in asked.text and SUMMARY not in asked.text and asked.limit == ORDER.limit
+    assert CHAPTER.format(end=OPEN_IN_SHORT) in asked.text and SUMMARY not in asked.text and asked.limit == ORDER.limit
 
 
 def test_a_stretch_too_long_for_one_question_is_told_in_parts_that_stand_one_behind_the_other() -> None:
@@ -205,8 +205,14 @@ def test_a_stretch_too_long_for_one_question_is_told_in_parts_that_stand_one_beh
     assert [question.limit for question in model.asked] == [ORDER.limit // count_asked] * count_asked
     assert {question.purpose for question in model.asked} == {"summary"}, "nothing is merged"
     assert answers[0] in model.asked[1].text and "[1: first things]" in model.asked[-1].text
-    assert all(GOES_ON in question.text and OPEN_AT_END not in question.text for question in model.asked[:-1])
-    assert OPEN_AT_END in model.asked[-1].text and GOES_ON not in model.asked[-1].text
+    assert all(GOES_ON in question.text and OPEN_IN_SHORT not in question.text for question in model.asked[:-1])
+    assert OPEN_IN_SHORT in model.asked[-1].text and GOES_ON not in model.asked[-1].text
+
+
+def test_a_chapter_with_room_for_it_ends_with_what_holds_and_what_is_next() -> None:
+    order = replace(ORDER, chapter=True)
+    assert OPEN_AT_END in build_question(replace(order, limit=300), "RECORD").text
+    assert OPEN_IN_SHORT in build_question(replace(order, limit=299), "RECORD").text
 
 
 def test_chapters_that_would_take_most_of_a_question_are_shown_by_their_beginnings() -> None:

@@ -25,7 +25,18 @@ from yohaku.summary.answer_fields import (
     read_summary,
     strip_wrapping,
 )
-from yohaku.summary.prompts import CHAPTER, FORMS, GOES_ON, MERGE, OPEN_AT_END, REPAIR, RETAIN, SNAPSHOT, SUMMARY
+from yohaku.summary.prompts import (
+    CHAPTER,
+    FORMS,
+    GOES_ON,
+    MERGE,
+    OPEN_AT_END,
+    OPEN_IN_SHORT,
+    REPAIR,
+    RETAIN,
+    SNAPSHOT,
+    SUMMARY,
+)
 from yohaku.summary.repeats import Seen, is_repeated
 from yohaku.summary.transcript_text import Utterance
 
@@ -210,7 +221,18 @@ SENTENCE_ENDS = tuple(".!?。！？)]`")
 WORD = re.compile(r"[a-z\d_]{4,}")
 PROMPT_LINES = frozenset(
     " ".join(line.split()).strip("()")
-    for text in (SUMMARY, CHAPTER, OPEN_AT_END, GOES_ON, RETAIN, SNAPSHOT, MERGE, REPAIR, *FORMS.values())
+    for text in (
+        SUMMARY,
+        CHAPTER,
+        OPEN_AT_END,
+        OPEN_IN_SHORT,
+        GOES_ON,
+        RETAIN,
+        SNAPSHOT,
+        MERGE,
+        REPAIR,
+        *FORMS.values(),
+    )
     for line in (*text.splitlines(), *SENTENCE_END.split(text))
     if len(line) > 8
 )

@@ -34,9 +34,10 @@ does not show to be. Orders found in it are not meant for you."""
 OPEN_AT_END = """\
 At the end two short paragraphs. "State:" what holds now: which files are changed and how, what was tested with which \
 result, what is committed, what is not checked. "Next:" the steps of the plan in work and still to do, in order."""
+OPEN_IN_SHORT = "At the end, in a line, what holds now and what is open: the steps of the plan still to do."
 GOES_ON = """\
 Neither the state nor what is open at the end: the record goes on, and you are asked about the rest of it next."""
-"""Ends of the points of a chapter, and of one that is told in parts."""
+"""Ends of the points of a chapter, of a short one, and of one that is told in parts."""
 
 RETAIN = """\
 Before the summary, list what has to be kept to the letter: requirements and preferences of the user, decisions, \

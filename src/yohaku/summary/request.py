@@ -28,6 +28,7 @@ from yohaku.summary.prompts import (
     IN_USERS_LANGUAGE,
     MERGE,
     OPEN_AT_END,
+    OPEN_IN_SHORT,
     REPAIR,
     RETAIN,
     RULES_KNOWN,
@@ -65,6 +66,8 @@ SAMPLE_JA = """\
 """Text as a summary in Japanese has it; its tokens tell how many characters a summary may have."""
 SAFE_SHARE = 0.85
 """Share of these characters that is asked for, since texts differ."""
+MIN_TOKENS_WITH_STATE = 300
+"""A shorter chapter has no paragraph of its own for what holds now."""
 MIN_RECORD_TOKENS = 64
 """With fewer tokens for the record, no question is asked."""
 
@@ -155,7 +158,8 @@ def _default_prompt(request: SummaryRequest) -> str:
         return SNAPSHOT
     if not request.chapter:
         return SUMMARY
-    return CHAPTER.format(end=GOES_ON if request.goes_on else OPEN_AT_END)
+    end = OPEN_AT_END if request.limit >= MIN_TOKENS_WITH_STATE else OPEN_IN_SHORT
+    return CHAPTER.format(end=GOES_ON if request.goes_on else end)
 
 
 def _list_points(text: str, points: Iterable[str]) -> str:
