@@ -277,7 +277,7 @@ class SmallModelAssistance(Assistance):
             return self._check_calls(Reply((*reply.items, *implied.edits)))
         if (numbers := self._find_missing_numbers(text)) and not self.numbers_asked:
             self.numbers_asked = True
-            return Retry(Nudge(numbers, previous=text))
+            return Retry(Nudge(numbers, vary=True))  # shown its answer, it gives the same
         if is_foreign(self.prompt, text):
             self.foreign = reply
             return Retry(JAPANESE)

@@ -114,7 +114,8 @@ class Rewrites:
         form = wording.called if called else wording.uncalled
         wrong = form.format(called=called, why=why, name=suspect.name, path=path).strip()
         said = wording.write.format(back=f"{wording.back} " * back, wrong=wrong, name=suspect.name, path=path)
-        return Nudge(said, begin=self._begin(suspect), code=True, vary=self._vary)
+        begin = "" if self._vary else self._begin(suspect)  # begun again, it is copied again
+        return Nudge(said, begin=begin, code=True, vary=self._vary)
 
     def _begin(self, suspect: Suspect) -> str:
         """Return the first line of a function in a code block: left to begin, small models begin a call."""
