@@ -1,6 +1,6 @@
-"""Constants that an answer names where the prompt asks for their numbers.
+"""Constants of the files that a prompt is about, where it asks for numbers: small models name them in place of these.
 
-Law: only values that stand once in a file the model has read, and that the answer does not give itself.
+Law: only values that stand once in a file the model has read.
 """
 
 from __future__ import annotations
@@ -21,21 +21,13 @@ _CONSTANT = re.compile(
 )
 
 
-def find_missing_numbers(prompt: str, answer: str, texts: Iterable[str]) -> dict[str, str]:
-    """Return the constants an answer names without their numbers, with these; nothing unless numbers were asked for."""
+def find_numbers(prompt: str, texts: Iterable[str]) -> dict[str, str]:
+    """Return the constants of these texts that are numbers; nothing unless numbers were asked for, or of many."""
     if not _ASKS_FOR_NUMBERS.search(prompt):
         return {}
     found: dict[str, list[str]] = {}
     for text in texts:
         for name, number in _CONSTANT.findall(text):
             found.setdefault(name, []).append(number)
-    given = answer.replace(",", "").replace("_", "")
-    named = {name: numbers[0] for name, numbers in found.items() if len(numbers) == 1 and _names(answer, name)}
-    missing = {name: number for name, number in named.items() if number.replace("_", "") not in given}
-    return dict(list(missing.items())[:MAX_CONSTANTS])
-
-
-def _names(answer: str, name: str) -> bool:
-    """Return whether an answer speaks of a constant: by its name, or by the words of it."""
-    words, end = name.replace("_", "[ _-]"), "" if "_" in name else r"\b"  # PER_KILO is a fee per kilogram
-    return bool(re.search(rf"\b{words}{end}", answer, re.IGNORECASE))
+    once = {name: numbers[0] for name, numbers in found.items() if len(numbers) == 1}
+    return once if len(once) <= MAX_CONSTANTS else {}
