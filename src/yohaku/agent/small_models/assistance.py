@@ -18,13 +18,11 @@ from yohaku.agent.reply import Nudge, text_of
 from yohaku.agent.small_models import Workspace
 from yohaku.agent.small_models.implied_edit import (
     MAX_EDITS,
-    MAX_FILES,
     MAX_NUDGES,
     WRONG_LINE,
     ImpliedEdit,
     find_implied_edit,
 )
-from yohaku.agent.small_models.named_numbers import find_numbers
 from yohaku.agent.small_models.preload import Preloaded, RunTools, preload, rerun
 from yohaku.agent.small_models.progress import CommandFailure, has_helped, read_failure
 from yohaku.agent.small_models.put_back import edits_back, read_texts
@@ -172,7 +170,6 @@ class SmallModelAssistance(Assistance):
                 self.rewrites.calls, self.rewrites.code = self.preloaded.calls, self.preloaded.code
                 if self.workspace.has_small_model:
                     self.pending = self._ask_for_more("") if self.rewrites.known else None
-            self.pending = self.pending or self._tell_numbers()
 
     def remind(self, prompt: str) -> Nudge | None:
         pending, self.pending = self.pending, None
@@ -283,14 +280,6 @@ class SmallModelAssistance(Assistance):
         if found.nudge in self.edit_nudges[: None if found.same else -1]:  # it has not helped
             return ImpliedEdit(nudge=WRONG_LINE.format(why=self.preloaded.failure))
         return found
-
-    def _tell_numbers(self) -> Nudge | None:
-        """Return the task with the numbers of the files that were opened, where the prompt asks for numbers."""
-        if not self.workspace.has_small_model or asks_for_change(self.prompt):
-            return None
-        numbers = find_numbers(self.prompt, read_texts(self.workspace.files.seen[-MAX_FILES:]).values())
-        listed = ", ".join(f"{name} = {value}" for name, value in numbers.items())
-        return Nudge(f"{_say_again(self.prompt)}\n[{listed}]", reminds=True) if numbers else None
 
     @property
     def _hands_on(self) -> bool:
