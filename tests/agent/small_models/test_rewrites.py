@@ -127,7 +127,9 @@ def test_after_all_of_it_the_end_is_honest_and_nothing_more_is_changed(project: 
     heads = {"total": CART, "percent": MONEY, "with_tax": MONEY}
     bodies = {name: text.split(f"def {name}(")[1].split("\n", 1)[1].split("\n\n\n")[0] for name, text in heads.items()}
     asks = ["percent", "with_tax", "total"] * 2  # the second time at another temperature
-    one = small(project, fenced(CART.split("\n\n\n")[1]), *(f"{bodies[name]}\n```" for name in asks), fenced(RIGHT))
+    again = [fenced(f"def {name}(total):\n{bodies[name]}") for name in asks[3:]]
+    same = fenced(CART.split("\n\n\n")[1])
+    one = small(project, same, *(f"{bodies[name]}\n```" for name in asks[:3]), *again, fenced(RIGHT))
     events = play(one, FAILS)
     assert [body["temperature"] for body in sent(one)][1:7] == [LOW_TEMPERATURE] * 3 + [VARYING_TEMPERATURE] * 3
     assert sent(one)[-1]["messages"][-1]["content"] == WORDS.honest

@@ -18,13 +18,11 @@ from yohaku.agent.reply import Nudge, text_of
 from yohaku.agent.small_models import Workspace
 from yohaku.agent.small_models.implied_edit import (
     MAX_EDITS,
-    MAX_FILES,
     MAX_NUDGES,
     WRONG_LINE,
     ImpliedEdit,
     find_implied_edit,
 )
-from yohaku.agent.small_models.named_numbers import find_missing_numbers
 from yohaku.agent.small_models.preload import Preloaded, RunTools, preload, rerun
 from yohaku.agent.small_models.progress import CommandFailure, has_helped, read_failure
 from yohaku.agent.small_models.put_back import edits_back, read_texts
@@ -50,11 +48,6 @@ SPEAK = Nudge("[You said nothing. Make the next call, or answer in words and in 
 NO_CALL = "[That is no call that can be made. Call one of {names}, with all of its arguments, or answer in words.]"
 TASK = {"en": "[The task: {task}]", "ja": "[依頼された内容: {task}]"}
 MAX_REMINDED_CHARS = 400
-NUMBERS = {
-    "en": "[{listed}. Give your answer again, complete, with these numbers in it.]",
-    "ja": "[{listed}。この数値を入れて、もう一度すべて日本語で答えてください。]",
-}
-NUMBER = {"en": ", ", "ja": "、"}
 JAPANESE = Nudge("[日本語で答えてください。]", tools=False)
 
 _OTHER_LANGUAGE = re.compile(r"英語|英文|英訳|翻訳|訳して|english", re.IGNORECASE)
@@ -162,7 +155,7 @@ class SmallModelAssistance(Assistance):
         self.failure = CommandFailure()
         self.before: dict[Path, str] = {}
         """The files that the newest calls may change, as they were."""
-        self.had_endless_reply = self.numbers_asked = False
+        self.had_endless_reply = False
         self.pending: Nudge | None = None
         """What is said with the next request."""
         self.foreign: Reply | None = None
@@ -275,9 +268,6 @@ class SmallModelAssistance(Assistance):
         if implied.edits:
             self.edits_left -= 1
             return self._check_calls(Reply((*reply.items, *implied.edits)))
-        if (numbers := self._find_missing_numbers(text)) and not self.numbers_asked:
-            self.numbers_asked = True
-            return Retry(Nudge(numbers, previous=text))
         if is_foreign(self.prompt, text):
             self.foreign = reply
             return Retry(JAPANESE)
@@ -290,16 +280,6 @@ class SmallModelAssistance(Assistance):
         if found.nudge in self.edit_nudges[: None if found.same else -1]:  # it has not helped
             return ImpliedEdit(nudge=WRONG_LINE.format(why=self.preloaded.failure))
         return found
-
-    def _find_missing_numbers(self, text: str) -> str:
-        """Return what to say of constants that an answer only names."""
-        if not self.workspace.has_small_model or asks_for_change(self.prompt):
-            return ""
-        texts = read_texts(self.workspace.files.seen[-MAX_FILES:]).values()
-        missing = find_missing_numbers(self.prompt, text, texts)
-        language = "ja" if is_japanese([self.prompt]) else "en"
-        listed = NUMBER[language].join(f"{name} = {value}" for name, value in missing.items())
-        return NUMBERS[language].format(listed=listed) if missing else ""
 
     @property
     def _hands_on(self) -> bool:

@@ -28,17 +28,24 @@ class Wording(NamedTuple):
     write: str
     called: str
     uncalled: str
+    fault: str
     missed: str
     honest: str
     passed: str
     back: str
 
 
+_WRITE = "[{back}{wrong} Fix the function {name} of {path}: write it whole and corrected in a code block.]"
+_CALLED = "{called}, which is wrong."
+_UNCALLED = "{why} The function {name} of {path} is wrong."
+_FAULT = "To fix the function `{name}`, "
+
 WORDINGS = {
     "en": Wording(
-        write="[{back}{wrong} Fix the function {name} of {path}: write it whole and corrected in a code block.]",
-        called="{called}, which is wrong.",
-        uncalled="{why} The function {name} of {path} is wrong.",
+        write=_WRITE,
+        called=_CALLED,
+        uncalled=_UNCALLED,
+        fault=_FAULT,
         missed="[That changed nothing: old_string is not in {path} like that. Write the function {name} whole and "
         "corrected, in a code block; it takes the place of the old one.]",
         honest="[Nothing that was tried has helped, and the files are as they were. Say in two or three sentences what "
@@ -48,9 +55,10 @@ WORDINGS = {
         back="That change did not help and was taken back.",
     ),
     "ja": Wording(
-        write="[{back}{wrong} {path} の関数 {name} を直し、その全体をコードブロックに書いてください。]",
-        called="{called} となりましたが、これは誤りです。",
-        uncalled="{why} {path} の関数 {name} が誤っています。",
+        write=_WRITE,  # in Japanese, five of six times it was given the function as it stands
+        called=_CALLED,
+        uncalled=_UNCALLED,
+        fault=_FAULT,
         missed="[何も変わっていません。old_string はそのままの形では {path} にありません。"
         "直した関数 {name} の全体をコードブロックに書いてください。古いものと入れ替えます。]",
         honest="[試したことはどれも効果がなく、ファイルは元のままです。わかったことと、次に試すことを 2、3 文で"
@@ -114,7 +122,8 @@ class Rewrites:
         form = wording.called if called else wording.uncalled
         wrong = form.format(called=called, why=why, name=suspect.name, path=path).strip()
         said = wording.write.format(back=f"{wording.back} " * back, wrong=wrong, name=suspect.name, path=path)
-        return Nudge(said, begin=self._begin(suspect), code=True, vary=self._vary)
+        begin = wording.fault.format(name=suspect.name) if self._vary else self._begin(suspect)
+        return Nudge(said, begin=begin, code=True, vary=self._vary)
 
     def _begin(self, suspect: Suspect) -> str:
         """Return the first line of a function in a code block: left to begin, small models begin a call."""
