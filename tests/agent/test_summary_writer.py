@@ -173,7 +173,7 @@ def test_in_the_library_questions_carry_the_name_and_suit_the_window() -> None: 
 
 
 @pytest.mark.parametrize(
-    ("model", "share"), [("qwen2.5:1.5b", 0.3), ("qwen3:4b", 0.5), ("llama3.1:70b", 0.7), ("of unknown size", 0.7)]
+    ("model", "share"), [("qwen2.5:1.5b", 0.3), ("qwen3:4b", 0.5), ("llama3.1:70b", 0.85), ("of unknown size", 0.85)]
 )
 def test_the_smaller_a_model_the_less_of_a_chapter_it_writes(model: str, share: float) -> None:
     assert share_for(Endpoint("", "", "ollama", "http://127.0.0.1:1", model)) == share

@@ -86,11 +86,12 @@ def test_adraft_is_draft() -> None:
 
 @pytest.mark.parametrize("recipe", ["auto", "cache", "local", "layers", "snapshot"])
 def test_a_draft_serves_the_user_who_folds_by_hand(recipe: str) -> None:
-    model = ScriptedModel(GOOD)
+    model = ScriptedModel(*[GOOD] * 3)
     s = session(model, recipe=recipe)
     draft = s.draft(WARM)
+    asked = len(model.asked)
     s.fit(WARM, fold=True)
-    assert draft and texts(s) == [draft.text] and len(model.asked) == 1
+    assert draft and texts(s) == [draft.text] and len(model.asked) == asked > 0
 
 
 def test_words_of_the_user_are_asked_about_whatever_is_ready() -> None:
