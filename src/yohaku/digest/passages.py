@@ -28,6 +28,8 @@ MAX_LINE_CHARS = 200
 """A longer line is cut."""
 MAX_SCANNED_CHARS = 400_000
 """Characters of results that are searched, the newest first."""
+MAX_WOVEN_CHARS = 200_000
+"""The same, for passages of a story: it is told as quickly for a million tokens."""
 MAX_RESULT_CHARS = 60_000
 TITLE_TOKENS = 12
 AGE_POWER, SIZE_POWER = 0.15, 1.0
@@ -102,9 +104,13 @@ def choose_passage_spans(
     `shown` are lines, without their numbers, that a reader sees elsewhere, or that have been changed since.
     """
     passages: list[Passage] = []
-    for source, (text, age) in enumerate(texts):
+    left = MAX_WOVEN_CHARS
+    for source, (text, age) in sorted(enumerate(texts), key=lambda one: one[1][1]):
         if len(text) >= MIN_RESULT_CHARS and not begins_like_log(text[:MAX_LOG_SAMPLE_CHARS]):
             passages += _split_lines(text[:MAX_RESULT_CHARS].split("\n"), source, age, shown)
+            left -= min(len(text), MAX_RESULT_CHARS)
+        if left < 0:
+            break
     spans: list[list[Span]] = [[] for _ in texts]
     for passage in sorted(_take_best(passages, focus, tokens, count)):
         text, start = texts[passage.source][0], 0
