@@ -334,7 +334,7 @@ class _StoryReader:
         before.calls += 1
         before.names[_name_of(event.use)] += 1
         if not is_listing(event.use):
-            before.results.append((", ".join(looks), output_of(read_json_text(event.use.result.text))))
+            before.results.append((", ".join(looks), event.use.result.text))
         before.step = self.step
 
     def _failure(self, event: ToolEvent) -> StoryItem:

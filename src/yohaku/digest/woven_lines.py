@@ -12,6 +12,7 @@ from textwrap import dedent
 from typing import NamedTuple
 
 from yohaku.digest.gist_text import Count, GistTitles
+from yohaku.digest.readable_json import read_json_text
 from yohaku.digest.select_lines import Source
 from yohaku.digest.short_paths import ShortPaths
 from yohaku.digest.spans import Span, has_line_numbers, split_rows
@@ -26,10 +27,11 @@ from yohaku.digest.story import (
     show_item,
     show_text,
 )
-from yohaku.digest.story_items import Speaker, StoryItem
+from yohaku.digest.story_items import Speaker, StoryItem, output_of
 
 MIN_CHARS = 8
 """A shorter text is not worth lines of its own: it stands in the story."""
+MAX_COLLECTED_CHARS = 500_000
 MAX_SAMPLE_CHARS = 6_000
 """Characters by which the tokens of a text are estimated."""
 BEGINNING_CHARS = 90
@@ -50,18 +52,27 @@ class WovenText(NamedTuple):
 
 
 def collect_woven_texts(told: Sequence[ToldItem]) -> list[WovenText]:
-    """Return what was written and what tools gave, in order."""
-    return list(_collect(told))
+    """Return what was written and what tools gave, in order, as far back as MAX_COLLECTED_CHARS allows."""
+    newest_first: list[WovenText] = []
+    left = MAX_COLLECTED_CHARS
+    for text in _collect_backwards(told):
+        newest_first.append(text)
+        left -= len(text.text)
+        if left < 0:
+            break
+    return newest_first[::-1]
 
 
-def _collect(told: Sequence[ToldItem]) -> Iterator[WovenText]:
-    for at, item in enumerate(one.item for one in told):
-        for detail in item.details:
-            if not detail.whole and (detail.by != "tool" or not item.results) and len(detail.text) >= MIN_CHARS:
-                yield WovenText(at, "", detail.text, detail.by)
-        for label, text in item.results:
+def _collect_backwards(told: Sequence[ToldItem]) -> Iterator[WovenText]:
+    for at in reversed(range(len(told))):
+        item = told[at].item
+        for label, result in reversed(item.results):
+            text = output_of(read_json_text(result))
             if len(text) >= MIN_CHARS:
                 yield WovenText(at, label, text, "tool")
+        for detail in reversed(item.details):
+            if not detail.whole and (detail.by != "tool" or not item.results) and len(detail.text) >= MIN_CHARS:
+                yield WovenText(at, "", detail.text, detail.by)
 
 
 def to_sources(told: Sequence[ToldItem], texts: Sequence[WovenText], age: int, count: Count) -> list[Source]:
