@@ -134,7 +134,7 @@ class Rewrites:
 
     @property
     def ended(self) -> bool:
-        """Whether the honest end was asked for: nothing more is changed."""
+        """True once the honest end was asked for: nothing more is changed."""
         return self._ended
 
     def after_missed_edit(self, path: Path, old: str, new: str) -> Nudge | None:
