@@ -111,7 +111,7 @@ def tell(stretch: Stretch, tokens: int, count: Callable[[str], int]) -> str:
 
 
 def _tell_story(stretch: Stretch, count: Count, paths: ShortPaths, text: str, tokens: int, weigh: Count) -> list[str]:
-    """Return the story with lines in their places, then lines that the user wants and lines of earlier stretches."""
+    """Return the story with lines in their places, then lines that the user wants and passages of earlier stretches."""
     titles, words = stretch.titles, stretch.words
     least = min(tokens, max(int(tokens * STORY_SHARE), MIN_STORY_TOKENS))
     more = max(0, int(tokens * MAX_STORY_SHARE) - least)

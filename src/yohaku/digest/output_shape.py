@@ -112,7 +112,7 @@ def shorten_tables(text: str, rows_left_out: str) -> str:
 
 
 def _form_of_row(line: str) -> str:
-    """Return what kinds of cells a row has; empty for a line that is no row of a table."""
+    """Return a letter for the kind of each cell of a row; nothing for a line that is no row of a table."""
     cells = line.split()
     if not 2 <= len(cells) <= MAX_COLUMNS:
         return ""

@@ -29,7 +29,7 @@ MAX_LINE_CHARS = 200
 MAX_SCANNED_CHARS = 400_000
 """Characters of results that are searched, the newest first."""
 MAX_WOVEN_CHARS = 200_000
-"""The same, for passages of a story: it is told as quickly for a million tokens."""
+"""Characters of texts that are searched for the passages of a story, the newest first."""
 MAX_RESULT_CHARS = 60_000
 TITLE_TOKENS = 12
 AGE_POWER, SIZE_POWER = 0.15, 1.0

@@ -32,6 +32,7 @@ from yohaku.digest.story_items import Speaker, StoryItem, output_of
 MIN_CHARS = 8
 """A shorter text is not worth lines of its own: it stands in the story."""
 MAX_COLLECTED_CHARS = 500_000
+"""Characters of all texts together, the newest first."""
 MAX_SAMPLE_CHARS = 6_000
 """Characters by which the tokens of a text are estimated."""
 BEGINNING_CHARS = 90
